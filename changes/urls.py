@@ -7,6 +7,7 @@ from changes.notifications import views as notifications
 
 urlpatterns = [
     path("changes/", views.changes, name="changes"),
+    path("incident/", views.incident, name="incident"),
     path("notifications/", notifications.page, name="notifications"),
     path("notifications/<int:destination_id>/test/", notifications.test, name="notification-test"),
     path("changes/new/", views.new, name="change-new"),

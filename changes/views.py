@@ -8,12 +8,15 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from catalog.live import snapshot
+from catalog.models import Table
 from catalog.selectors import live_tables
 from catalog.story import CLUSTER, change_stream
+from catalog.story_list import reading
 from changes import approval, change_list, proofs, selectors, services, tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
@@ -30,13 +33,16 @@ from changes.executor.interventions import (
     why_not,
     why_not_whose,
 )
-from changes.models import Proof, Status
+from changes.models import Change, Proof, Status
 from changes.pages import change_page, plan_json
 from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.rollback import rollback_steps
 from changes.rate_limits import TooFast
+from changes.records import incident as incidents
+from leases.staircase.picture import picture
 
+EVENTS_OF_INCIDENT = 300
 EXAMPLES = (
     (("flights",), "CREATE INDEX flights_by_dest ON flights (dest)"),
     (("flights",), "ALTER TABLE flights ADD COLUMN gate text DEFAULT 'A1', ADD CHECK (gate <> '')"),
@@ -137,6 +143,28 @@ def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse
     answers = {"cancel": _("It will roll back."), "pause": _("It will pause."), "resume": _("It goes on.")}
     messages.success(request, answers[intervention])
     return redirect("change", change_id)
+
+
+@login_required
+@require_GET
+def incident(request: HttpRequest) -> HttpResponse:
+    """The lanes, plots and story of a range of time; its address is what one shares."""
+    try:
+        shown = incidents.incident(request.GET)
+    except (Change.DoesNotExist, Table.DoesNotExist):
+        raise Http404("there is no such change or table") from None
+    facts = incidents.facts_of(shown)
+    drawn = {"picture": picture(facts) if facts is not None and facts.walks else None, "others": []}
+    events, more = reading.page(shown.part, EVENTS_OF_INCIDENT)
+    context = {
+        "section": "changes",
+        "incident": shown,
+        "longest_h": incidents.LONGEST.total_seconds() / 3600,
+        "parts": {"over_time": render_to_string("parts/over_time.html", {"part": drawn, "stream": ""})},
+        "events": events,
+        "more": more,
+    }
+    return render(request, "incident.html", context)
 
 
 @login_required

@@ -39,6 +39,11 @@ class Wanted:
     def is_filtered(self) -> bool:
         return bool(self.kinds or self.text or self.since or self.until)
 
+    @property
+    def range_address(self) -> str:
+        """The range of time alone, as the query of an address."""
+        return urlencode([(name, written(at)) for name, at in (("from", self.since), ("until", self.until)) if at])
+
     def address(self, **pages: int | None) -> str:
         """The filter as the query of an address, with `before` or `after` where given."""
         pairs: list[tuple[str, object]] = [("of", self.stream)] if self.stream != CLUSTER else []

@@ -2,4 +2,5 @@
 
 windows    which tables, changes and times belong together; what is kept of a change that ended
 keeping    writes that down, before it goes
+incident   a range of time as an address to share
 """

@@ -26,7 +26,7 @@ def of_change(change: Change) -> Facts | None:
     """The window of a change that has begun: as it was kept, or as it is now."""
     if change.started_at is None:
         return None
-    kept = _kept(change)
+    kept = kept_of(change)
     return fresh(change) if kept is None else kept
 
 
@@ -34,7 +34,7 @@ def fresh(change: Change) -> Facts:
     """The same, read now. What happened after the change does not belong to it."""
     assert change.started_at is not None, f"change {change.pk} has not begun"
     facts = reading.read_facts(
-        _named(change.table_ids), [_work(change)], start=change.started_at.timestamp() - reading.LEAD_S
+        named(change.table_ids), [work(change)], start=change.started_at.timestamp() - reading.LEAD_S
     )
     if change.ended_at is None:
         return facts
@@ -50,12 +50,12 @@ def of_table(table_id: int) -> Facts | None:
     changes = list(begun[:CHANGES_SHOWN])
     if not changes:
         return None
-    kept = _kept(changes[0])
+    kept = kept_of(changes[0])
     if kept is not None:
         return kept.of_table(table_id)
     shown = [one for one in changes if one.started_at > changes[0].started_at - TOGETHER]
     start = shown[-1].started_at.timestamp() - reading.LEAD_S
-    facts = reading.read_facts(_named([table_id]), [_work(one) for one in reversed(shown)], start=start)
+    facts = reading.read_facts(named([table_id]), [work(one) for one in reversed(shown)], start=start)
     return replace(facts, is_partial=_is_late(changes[0]))
 
 
@@ -82,14 +82,14 @@ def other_tables(table_id: int) -> list[tuple[int, str]]:
     return list(there.order_by("name").values_list("id", "name")[:OTHERS_SHOWN])
 
 
-def _named(table_ids: list[int]) -> list[tuple[int, str]]:
+def named(table_ids: list[int]) -> list[tuple[int, str]]:
     """The tables that have a version, in this order, by their names of today."""
     versions = Descriptor.objects.filter(table_id__in=table_ids).values_list("table_id", flat=True)
     names = dict(Table.objects.filter(pk__in=versions).values_list("id", "name"))
     return [(table_id, names[table_id]) for table_id in table_ids if table_id in names]
 
 
-def _kept(change: Change) -> Facts | None:
+def kept_of(change: Change) -> Facts | None:
     """The time that was kept of a change that has ended."""
     if change.status not in ENDED:
         return None
@@ -108,7 +108,8 @@ def _is_late(change: Change) -> bool:
     return change.ended_at is not None and change.ended_at < now() - timedelta(seconds=SECONDS_KEPT_S)
 
 
-def _work(change: Change) -> Work:
+def work(change: Change) -> Work:
+    """A change that has begun, as a band of the picture."""
     assert change.started_at is not None, f"change {change.pk} has not begun"
     ended = None if change.ended_at is None else change.ended_at.timestamp()
     return Work(change.pk, change.started_at.timestamp(), ended, change.status)

@@ -36,6 +36,10 @@ class Use:
         """Nobody gave it back: it was over when its time was."""
         return self.ended is not None and self.ended >= self.until
 
+    def lasts(self, start: float) -> bool:
+        """It was not over at `start`."""
+        return self.ended is None or self.ended > start
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -112,6 +116,14 @@ class Walk:
     versions: tuple[Version, ...]
     uses: tuple[Use, ...]
 
+    def versions_since(self, start: float) -> tuple[Version, ...]:
+        """Those published after `start`, the one in force then, and those that were used then."""
+        used = {use.version for use in self.uses if use.lasts(start)}
+        before = max((one.version for one in self.versions if one.published_at <= start), default=0)
+        return tuple(
+            one for one in self.versions if one.published_at > start or one.version in used or one.version == before
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -133,6 +145,28 @@ class Facts:
         """The same with no other table."""
         walks = tuple(walk for walk in self.walks if walk.table_id == table_id)
         return replace(self, walks=walks, marks=tuple(mark for mark in self.marks if mark.concerns({table_id})))
+
+    def since(self, start: float) -> Facts:
+        """The part of the window after `start`. Marks of before stay: they say who was down then."""
+        if start <= self.start:
+            return self
+        walks = tuple(
+            Walk(
+                walk.table_id,
+                walk.name,
+                walk.versions_since(start),
+                tuple(use for use in walk.uses if use.lasts(start)),
+            )
+            for walk in self.walks
+        )
+        return replace(
+            self,
+            start=start,
+            end=max(self.end, start),
+            walks=walks,
+            seconds=tuple(one for one in self.seconds if one.at >= start),
+            works=tuple(one for one in self.works if one.ended is None or one.ended >= start),
+        )
 
     def until(self, end: float) -> Facts:
         """The part of the window before `end`, as it was then."""

@@ -28,6 +28,7 @@ PAGES = [
     "/changes/new/?statement=ALTER%20TABLE%20axe_table%20ADD%20FOREIGN%20KEY%20(b)%20REFERENCES%20axe_parent",
     "/changes/1/",
     "/story/?kind=changes",
+    "/incident/?change=1",
     "/audit-trail/",
     "/notifications/",
     "/console/?panes=2",

@@ -1,0 +1,109 @@
+"""An incident: a range of time, and perhaps a change, as an address that shows what happened then and nothing else.
+
+    /incident/?change=12&from=2026-05-04T12:00:00Z&until=2026-05-04T12:05:10Z
+    /incident/?table=flights&from=..&until=..
+
+What is no longer in the tables of leases and seconds is drawn from the time that was kept with the change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import QueryDict
+
+from catalog.database import database_clock_s
+from catalog.models import Table
+from catalog.selectors import table_named
+from catalog.story_list import wanted as story
+from catalog.text.numbers import whole_number
+from changes.models import Change
+from changes.records import windows
+from leases.recorder import reading
+from leases.recorder.trim import SECONDS_KEPT_S
+from leases.staircase.facts import Facts
+
+LONGEST = timedelta(hours=6)
+LAST = timedelta(minutes=10)
+"""Without a range: so long before now."""
+WORKS_SHOWN = 20
+DIGITS_MAX = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """`since` and `until` bound the range, at most `LONGEST`; `tables` are drawn, by id and name."""
+
+    since: datetime
+    until: datetime
+    change: Change | None
+    tables: tuple[tuple[int, str], ...]
+    is_shortened: bool = False
+
+    @property
+    def address(self) -> str:
+        """The query of its address, by which others find the same."""
+        about = {"change": self.change.pk} if self.change else {"table": self.tables[0][1]} if self.tables else {}
+        return urlencode(about | {"from": story.written(self.since), "until": story.written(self.until)})
+
+    @property
+    def part(self) -> story.Wanted:
+        """Its part of the cluster's story: nodes that fell belong to it as well."""
+        return story.Wanted(since=self.since, until=self.until)
+
+
+def incident(asked: QueryDict) -> Incident:
+    """The incident that an address asks for. Raises `Change.DoesNotExist`, `Table.DoesNotExist`."""
+    number = whole_number(asked.get("change", ""), digits_max=DIGITS_MAX)
+    if asked.get("change") and number is None:
+        raise Change.DoesNotExist
+    change = None if number is None else Change.objects.get(pk=number)
+    now = datetime.fromtimestamp(database_clock_s(), UTC).replace(microsecond=0) + timedelta(seconds=1)
+    since, until = story.moment(asked.get("from", "")), story.moment(asked.get("until", ""))
+    if change is not None and change.started_at is not None:
+        lead, rest = timedelta(seconds=reading.LEAD_S), timedelta(seconds=reading.REST_S)
+        since = since or (change.started_at - lead).replace(microsecond=0)
+        until = until or ((change.ended_at or now) + rest).replace(microsecond=0)
+    until = min(until or now, now)
+    since = min(since or until - LAST, until - timedelta(seconds=1))
+    shortened = since < until - LONGEST
+    return Incident(until - LONGEST if shortened else since, until, change, _tables(change, asked), shortened)
+
+
+def _tables(change: Change | None, asked: QueryDict) -> tuple[tuple[int, str], ...]:
+    """Those of the change; without one the named table, or the one that was changed last."""
+    if change is not None:
+        return tuple(windows.named(change.table_ids))
+    if asked.get("table"):
+        found = table_named(asked["table"])
+        if found is None:
+            raise Table.DoesNotExist
+        return tuple(windows.named([found.pk]))
+    last = windows.table_of_interest()
+    return () if last is None else tuple(windows.named([last]))
+
+
+def facts_of(shown: Incident) -> Facts | None:
+    """The facts of the range; None when there is no table to draw."""
+    if not shown.tables:
+        return None
+    start, end = shown.since.timestamp(), shown.until.timestamp()
+    is_late = start < database_clock_s() - SECONDS_KEPT_S
+    kept = windows.kept_of(shown.change) if shown.change is not None and is_late else None
+    if kept is not None and kept.start < end and start < kept.end:
+        return kept.since(start).until(end)
+    works = [windows.work(one) for one in _changes_in(shown)]
+    facts = reading.read_facts(shown.tables, works, start=start).until(end)
+    seconds = reading.read_seconds(start, end)
+    return replace(facts, end=end, is_live=False, seconds=seconds, is_partial=is_late)
+
+
+def _changes_in(shown: Incident) -> list[Change]:
+    """The changes that moved one of the tables within the range, oldest first."""
+    ids = [table_id for table_id, _ in shown.tables]
+    found = Change.objects.filter(table_ids__overlap=ids, started_at__lte=shown.until)
+    lasting = found.filter(Q(ended_at=None) | Q(ended_at__gte=shown.since))
+    return sorted(lasting.order_by("-started_at")[:WORKS_SHOWN], key=lambda one: one.pk)
