@@ -44,7 +44,8 @@
   });
 
   /* A word of the glossary says what it means when it is pointed at or reached by Tab, and stays while one reads it (Escape
-     puts it away); a tap shows it first, and is a link the second time. */
+     puts it away); a tap shows it first, and is a link the second time. A click by mouse does not leave the page, on which
+     something may be typed or played: Enter does, and a click for another tab. */
   const meaning = document.createElement("div"), PATIENCE_MS = 180;
   meaning.id = "meaning";
   meaning.setAttribute("role", "tooltip");
@@ -81,7 +82,8 @@
   document.addEventListener("scroll", () => word && hide(), { passive: true, capture: true });
   document.addEventListener("click", (event) => {
     const link = termAt(event);
-    if (link && event.pointerType === "touch" && link !== word) { event.preventDefault(); show(link); }
+    const isPlain = event.detail > 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (link && isPlain && (event.pointerType !== "touch" || link !== word)) { event.preventDefault(); show(link); }
     else if (word && !meaning.contains(event.target)) hide();
   });
 

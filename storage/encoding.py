@@ -63,7 +63,10 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
     piece = inverted(data[offset:end]) if descending else data[offset:end]
     if piece == NULL:
         return None, end
-    return _DECODERS[sql_type](piece[1:]), end
+    try:
+        return _DECODERS[sql_type](piece[1:]), end
+    except (OverflowError, UnicodeDecodeError) as error:
+        raise Undecodable(f"the bytes {data[offset:end].hex()} are no {sql_type.value}: {error}") from error
 
 
 def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool = False) -> int:

@@ -20,8 +20,6 @@ from storage.statements import get_every_sql, kv, next_low, scan_sql
 
 PAIRS_SHOWN = 50
 UNDEFINED_TABLE = "42P01"
-ROW_TRIES = 3
-"""How often a row that changes while it is read is read again."""
 
 
 def pairs_page(
@@ -46,17 +44,12 @@ def pairs_page(
 def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
     """The row of K(r) `key` with all its pairs and entries, on whichever storage they lie.
 
-    Its entries are sought by its values: a row that changes in between is read again.
+    Its entries are sought by its values, so the caller reads in one snapshot, the descriptor too.
     """
     stored: Stored = {}
     with _reading() as cursor:
         own = _own_pairs(cursor, descriptor, key)
-        for _ in range(ROW_TRIES):
-            row = read_row(descriptor, key, own)
-            stored = own | _entries(cursor, descriptor, entry_keys(descriptor, row))
-            before, own = own, _own_pairs(cursor, descriptor, key)
-            if own == before:
-                break
+        stored = own | _entries(cursor, descriptor, entry_keys(descriptor, read_row(descriptor, key, own)))
     return row_shown(descriptor, key, stored, Layout(settings.BUCKET_COUNT, settings.STORAGE_COUNT))
 
 

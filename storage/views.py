@@ -8,16 +8,20 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import render
+from django.utils.text import Truncator
 from django.views.decorators.http import require_GET
 
 from catalog import selectors as catalog
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
+from catalog.live.snapshot import one_snapshot
 from catalog.models import Table
 from storage.browser.row import key_of, key_texts
 from storage.selectors import pairs_page, stored_row
 
 KEY_HEX_MAX = 6000
+REFUSAL_CHARS_MAX = 300
+"""A refusal repeats the key, which may be long."""
 
 
 @login_required
@@ -54,18 +58,19 @@ def pairs(request: HttpRequest, table_id: int) -> HttpResponse:
 @require_GET
 def row(request: HttpRequest, table_id: int) -> HttpResponse:
     """One row, by the values of its primary key (`value`, once for each) or by K(r) in hexadecimal digits (`key`)."""
-    descriptor = _descriptor(table_id)
     given = request.GET.getlist("value")
     shown: dict[str, Any] = {"texts": given, "shown": None}
-    try:
-        if "key" in request.GET:
-            key = bytes.fromhex(request.GET["key"][:KEY_HEX_MAX])
-            shown["texts"] = key_texts(descriptor, key)
-            shown["shown"] = stored_row(descriptor, key)
-        elif given:
-            shown["shown"] = stored_row(descriptor, key_of(descriptor, given))
-    except ValueError as refusal:
-        shown["refusal"] = str(refusal)
+    with one_snapshot():
+        descriptor = _descriptor(table_id)
+        try:
+            if "key" in request.GET:
+                key = bytes.fromhex(request.GET["key"][:KEY_HEX_MAX])
+                shown["texts"] = key_texts(descriptor, key)
+                shown["shown"] = stored_row(descriptor, key)
+            elif given:
+                shown["shown"] = stored_row(descriptor, key_of(descriptor, given))
+        except ValueError as refusal:
+            shown["refusal"] = Truncator(str(refusal)).chars(REFUSAL_CHARS_MAX)
     texts = [*shown["texts"], *[""] * len(descriptor.key_columns)]
     context = {
         "section": "tables",

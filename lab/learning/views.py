@@ -40,6 +40,7 @@ from lab.pages.chapters import chapter_after, described, every_chapter, text
 from lab.pages.replays import live_part
 from lab.pages.seen import Seen, refuse, seen
 from lab.pages.words import say, stage_words
+from lab.sessions import handbooks
 from lab.sessions.session import BadSession
 
 log = logging.getLogger(__name__)
@@ -241,6 +242,11 @@ def _without_foresight(answer: dict[str, Any]) -> dict[str, Any]:
     return answer | {"shown": answer["shown"] | {"offers": offers}}
 
 
+def _is_about_people(chapter: Chapter) -> bool:
+    """Of people with handbooks, not of a database: words of the glossary mean something else there."""
+    return any(screen.start is not None and screen.start.setup == handbooks.SETUP.name for screen in chapter.screens)
+
+
 def _screen(place: Place) -> dict[str, Any]:
     screens, key = place.chapter.screens, place.screen.id
     last = place.at + 1 == len(screens)
@@ -249,6 +255,7 @@ def _screen(place: Place) -> dict[str, Any]:
         "number": place.at + 1,
         "title": text(place.book, f"{key}.title"),
         "text": text(place.book, key),
+        "is_explained": not _is_about_people(place.chapter),
         "do": json.dumps(place.screen.do),
         "sources": place.screen.sources,
         "previous": screens[place.at - 1].id if place.at else "",

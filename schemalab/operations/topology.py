@@ -70,12 +70,14 @@ class Row:
 
 @dataclass(slots=True)
 class Picture:
-    """Boxes, the lines to the store and to the news, and the table."""
+    """Boxes, the lines to the store, to the news and to who asks, and the table."""
 
     boxes: list[Box] = field(default_factory=list)
     services: list[Box] = field(default_factory=list)
     stored: list[tuple[float, float, float]] = field(default_factory=list)
     """x, y and y of each line that carries what is kept."""
+    asked: list[tuple[float, float, float]] = field(default_factory=list)
+    """The same of the lines between who asks and who answers."""
     news: list[tuple[float, float, float]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     width: int = WIDTH
@@ -119,7 +121,7 @@ def _above(drawn: Picture, nodes: list[Node]) -> None:
         width = boxes[-1].x + boxes[-1].width - boxes[1].x
         clients.append(Box(_("SQL clients"), "", boxes[1].x, CLIENTS_Y, width))
     drawn.boxes += clients
-    drawn.stored += [(box.middle, CLIENTS_Y + HEIGHTS[CLIENTS_Y], ABOVE_Y) for box in boxes]
+    drawn.asked += [(box.middle, CLIENTS_Y + HEIGHTS[CLIENTS_Y], ABOVE_Y) for box in boxes]
     both = "PostgreSQL, Redis"
     drawn.rows.append(Row("web", does("web"), "", both))
     drawn.rows += [Row(node.name, does("node"), f"{node.host}:{node.port}", both) for node in nodes]

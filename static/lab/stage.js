@@ -66,7 +66,7 @@ const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p c
 /* The language of golden scripts is about a cluster: people with handbooks are not in it. */
 const exported = (form) => `${root.dataset.url}export.${form}?s=${stage.link}`;
 const Export = ({ kind }) => html`<details class="export"><summary class="button"><${Icon} name="file-text" /><span>${say("export")}</span></summary>
-  <ul class="plain">${["svg", "json", ...(kind === "handbooks" ? [] : ["script"])].map((form) => html`<li key=${form}><a href=${exported(form)} download>${say(`export ${form}`)}</a></li>`)}</ul></details>`;
+  <ul class="plain">${["svg", "json", ...(kind === "handbooks" ? [] : ["script"])].map((form) => html`<li key=${form}><a href=${exported(form)}>${say(`export ${form}`)}</a></li>`)}</ul></details>`;
 
 /* Sentences about a node begin with its name, or are about what it does: then the name goes before. */
 const isNamed = (line) => line.text.startsWith(line.actor) || stage.shown.cluster.nodes.every((node) => node.name !== line.actor);

@@ -66,8 +66,9 @@ class Home:
 class Slot:
     """A pair that the row has or could have.
 
-    `stored` is "live", "tombstone" or "none"; `why` (`_why`) says whether a query sees it, or why not.
-    `storage` is None for a pair that is nowhere. `belongs` is its storage by the rules.
+    `stored` is "live", "tombstone" or "none"; `why` (`_why`, or "of another row") says whether a query sees it, or why
+    not. `storage` is None for a pair that is nowhere. `belongs` is its storage by the rules. `other` is K(r), in
+    hexadecimal digits, of the row that a unique entry with this row's values belongs to; "" when it is this one.
     """
 
     element: str
@@ -82,10 +83,12 @@ class Slot:
     why: str
     storage: int | None
     belongs: int
+    other: str = ""
 
     @property
     def is_misplaced(self) -> bool:
-        return self.storage is not None and self.storage != self.belongs
+        """A tombstone is where it was needed, and another row's entry where that row's is."""
+        return self.stored == "live" and not self.other and self.storage != self.belongs
 
     @property
     def is_visible(self) -> bool:
@@ -103,11 +106,18 @@ class Shown:
 
 
 def read_row(descriptor: Descriptor, key: bytes, stored: Stored) -> StoredRow:
-    """The row as the public placement has it; without a column when it is not there."""
+    """The row as the public placement has it; without a column when it is not there.
+
+    A tombstone on one storage says nothing of a live pair on another.
+    """
     start = prefix(descriptor, descriptor.placement.id)
-    pairs = sorted((k, places[0][1]) for k, places in stored.items() if k.startswith(start + key))
+    pairs = sorted((k, _live(places)) for k, places in stored.items() if k.startswith(start + key))
     found = [row for row in rows_of(descriptor, descriptor.placement, pairs) if row.key == key]
     return found[0] if found else StoredRow(key)
+
+
+def _live(places: Iterable[tuple[int, bytes | None]]) -> bytes | None:
+    return next((value for _, value in places if value is not None), None)
 
 
 def ranges(descriptor: Descriptor, key: bytes) -> list[tuple[bytes, bytes]]:
@@ -125,7 +135,7 @@ def row_shown(descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout
     """Everything of one row, from its pairs: those in `ranges`, and those of `entry_keys`."""
     row = read_row(descriptor, key, stored)
     existence = column_key(prefix(descriptor, descriptor.placement.id), key)
-    exists = any(value is not None for _, value in stored.get(existence, ()))
+    exists = _live(stored.get(existence, ())) is not None
     slots: list[Slot] = []
     homes = tuple(home_of(descriptor, placement, row, layout) for placement in descriptor.placements)
     for home in homes:
@@ -153,7 +163,7 @@ def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout
 class _Owner:
     """The element that a pair is of. `accepts`: its condition, if it has one, is true of the row.
 
-    `has_row`: the row exists in the pair's placement.
+    `has_row`: the row exists in the pair's placement. `row`: K(r) of the row whose pair it should be.
     """
 
     element: str
@@ -161,6 +171,7 @@ class _Owner:
     state: State
     filling: bool
     kind: Kind
+    row: bytes
     column: Column | None = None
     accepts: bool = True
     has_row: bool = True
@@ -169,13 +180,14 @@ class _Owner:
 def _row_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Stored) -> Iterator[Slot]:
     """The row's existence and its columns."""
     start = prefix(descriptor, home.placement.id)
-    table = _Owner("row", descriptor.name, descriptor.state, False, Kind.TABLE)
+    table = _Owner("row", descriptor.name, descriptor.state, False, Kind.TABLE, row.key)
     existence = column_key(start, row.key)
-    has_row = any(value is not None for _, value in stored.get(existence, ()))
+    has_row = _live(stored.get(existence, ())) is not None
     yield from _slots(table, descriptor, home, existence, stored)
     for column in descriptor.stored_columns:
         if column.state is not State.ABSENT:
-            owner = _Owner("column", column.name, column.state, column.filling, column.kind, column, has_row=has_row)
+            of = ("column", column.name, column.state, column.filling, column.kind, row.key, column)
+            owner = _Owner(*of, has_row=has_row)
             yield from _slots(owner, descriptor, home, column_key(start, row.key, column.id), stored)
 
 
@@ -187,9 +199,8 @@ def _entry_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Sto
         key, _ = entry_pair(descriptor, home.placement, index, row)
         bucket = entry_bucket(descriptor, home.placement, index, row, layout.buckets)
         filling = index.filling or home.placement.filling
-        owner = _Owner(
-            index.kind.value, index.name, index.state, filling, index.kind, None, _is_accepted(descriptor, index, row)
-        )
+        of = (index.kind.value, index.name, index.state, filling, index.kind, row.key)
+        owner = _Owner(*of, accepts=_is_accepted(descriptor, index, row))
         at = replace(home, bucket=bucket, storage=storage_of(bucket, layout.storages, layout.buckets))
         yield from _slots(owner, descriptor, at, key, stored)
 
@@ -209,9 +220,10 @@ def _slots(owner: _Owner, descriptor: Descriptor, home: Home, key: bytes, stored
     for storage, value in stored.get(key, ()):
         found = "live" if value is not None else "tombstone"
         shown = tuple(_value(descriptor, owner, value)) if value else ()
-        yield Slot(
-            *made, shown, _says(owner, value, segments, shown), found, _why(owner, home, found), storage, home.storage
-        )
+        other = value.hex() if value and owner.column is None and value != owner.row else ""
+        why = "of another row" if other else _why(owner, home, found)
+        says = _says(owner, value, segments, shown)
+        yield Slot(*made, shown, says, found, why, storage, home.storage, other)
     if not stored.get(key):
         yield Slot(*made, (), _reads_as(descriptor, owner), "none", _why(owner, home, "none"), None, home.storage)
 

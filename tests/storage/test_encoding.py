@@ -55,3 +55,17 @@ def test_nan_is_the_greatest_double_and_minus_zero_is_zero() -> None:
 def test_bytes_that_are_no_value_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(Undecodable, match=message):
         decode(SqlType.BIGINT, data)
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "data"),
+    [
+        *((one, b"\x01" + b"\xff" * 8) for one in (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ)),
+        (SqlType.DATE, b"\x01" + b"\xff" * 4),
+        (SqlType.TEXT, b"\x01\xff\x00"),
+    ],
+    ids=lambda one: getattr(one, "value", ""),
+)
+def test_bytes_beyond_what_a_type_has_are_refused(sql_type: SqlType, data: bytes) -> None:
+    with pytest.raises(Undecodable, match=f"the bytes {data.hex()} are no {sql_type.value}"):
+        decode(sql_type, data)

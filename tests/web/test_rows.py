@@ -56,6 +56,7 @@ def test_without_a_key_there_is_a_form(client_of: ClientOf, flights: Table) -> N
         pytest.param("value=1&value=2", "the key of flights has 1 values: id", id="too many values"),
         pytest.param("key=xyz", "non-hexadecimal", id="no hexadecimal digits"),
         pytest.param("key=00ff", "no bigint starts at byte 0", id="no key"),
+        pytest.param("key=00" + "ff" * 2000, "ffff…", id="a long key, cut"),
     ],
 )
 def test_what_is_no_key_is_refused(client_of: ClientOf, flights: Table, query: str, why: str) -> None:

@@ -116,7 +116,8 @@ def test_the_chosen_theme_is_there_from_the_first_byte(new_page: NewPage, cluste
 
 
 def test_a_word_says_what_it_means(new_page: NewPage, cluster: RunningCluster) -> None:
-    """When it is pointed at, and until Escape; when it is reached by Tab; when it is tapped, before it is a link."""
+    """When it is pointed at or clicked, and until Escape; when it is reached by Tab; when it is tapped, before it is a
+    link."""
     page = new_page(width=NARROW, has_touch=True)
     page.goto(f"{cluster.address}/help/")
     word, meaning = page.locator("a.term", has_text="lease").first, page.get_by_role("tooltip")
@@ -130,6 +131,10 @@ def test_a_word_says_what_it_means(new_page: NewPage, cluster: RunningCluster) -
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Tab")
     expect(meaning).to_contain_text("The right of a node")
+    page.keyboard.press("Escape")
+    word.click()
+    expect(meaning).to_contain_text("The right of a node")
+    assert page.url.endswith("/help/"), "a click by mouse does not leave the page"
     page.keyboard.press("Escape")
     word.tap()
     expect(meaning).to_contain_text("The right of a node")

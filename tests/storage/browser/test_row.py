@@ -20,7 +20,7 @@ from catalog.elements import (
 )
 from catalog.types import BadValue, SqlType
 from storage import encoding
-from storage.browser.row import Layout, Shown, Slot, Stored, entry_keys, key_of, key_texts, row_shown
+from storage.browser.row import Layout, Shown, Slot, Stored, entry_keys, key_of, key_texts, read_row, row_shown
 from storage.browser.segments import key_segments
 from storage.buckets import storage_of
 from storage.mutations import Act, delete_row, insert_row
@@ -145,6 +145,29 @@ def test_a_pair_on_the_wrong_storage_says_where_it_belongs() -> None:
     descriptor = table()
     stored = {key: [(3 - at[0][0], at[0][1])] for key, at in put(descriptor, row_of(1, "tea")).items()}
     assert all(slot.is_misplaced for slot in slots(descriptor, stored).values())
+
+
+def test_a_tombstone_on_another_storage_does_not_hide_the_live_pair() -> None:
+    """Between a swap and the purge of its tombstones both are there."""
+    descriptor = table(indexes=())
+    stored = put(descriptor, row_of(1, "tea"))
+    both = {key: sorted([*at, (3 - at[0][0], None)]) for key, at in stored.items()}
+    shown = row_shown(descriptor, encoding.encode(SqlType.BIGINT, 1), both, LAYOUT)
+    assert shown.exists
+    assert {home.values for home in shown.homes} == {"1"}
+    for first in (1, 2):
+        lowest = {key: [(first, None), (3 - first, at[0][1])] for key, at in stored.items()}
+        assert read_row(descriptor, encoding.encode(SqlType.BIGINT, 1), lowest) == row_of(1, "tea")
+    assert not any(slot.is_misplaced for slot in shown.slots)
+
+
+def test_a_unique_entry_of_another_row_is_not_this_row_s() -> None:
+    unique = table(indexes=(replace(BY_NOTE, unique=True, state=W, filling=True),))
+    stored = put(table(indexes=()), row_of(1, "tea")) | put(unique, row_of(2, "tea"))
+    found = slots(unique, stored)["by_note"]
+    assert (found.why, found.says, found.is_misplaced) == ("of another row", "note = tea → id = 2", False)
+    assert found.other == encoding.encode(SqlType.BIGINT, 2).hex()
+    assert slots(unique, stored, 2)["by_note"].other == ""
 
 
 def test_a_row_that_does_not_exist_has_no_entries_to_look_for() -> None:
