@@ -81,12 +81,18 @@ def mistake_in(kind: str, address: str) -> str | None:
         is_right = 0 < len(found) <= ADDRESSES_MAX
         return None if is_right else _("%(n)s addresses at most, and at least one.") % {"n": ADDRESSES_MAX}
     try:
+        parts = urlsplit(address)
+        has_host = parts.port != 0 and HOST.fullmatch(parts.hostname or "") is not None
+    except ValueError:  # of a port or a host that is none
+        has_host = False
+    try:
         URLValidator(schemes=["http", "https"])(address)
     except ValidationError:
         # a name without a dot is right within a network of one's own
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not HOST.fullmatch(parts.hostname or ""):
+        if not has_host or parts.scheme not in ("http", "https"):
             return _("An address that begins with http:// or https://.")
+    if "@" in parts.netloc:
+        return _("An address without a name and a password: requests are signed instead.")
     return None
 
 

@@ -33,6 +33,7 @@ from changes.services import (
     NoSuchChange,
     answered_in_time,
     append_queued,
+    check_queue,
     end_before_start,
     plan_on,
 )
@@ -52,6 +53,7 @@ def approve(change_id: int, *, who: str, why: str = "") -> None:
         except (DdlError, NothingToDo) as error:
             raise ChangeError(f"change {change_id} can't be approved, only rejected: {error.message}") from error
         ahead = selectors.open_changes_of(plan.table_ids)
+        check_queue(plan, ahead)
         cursor.execute("SELECT nextval(pg_get_serial_sequence('changes_change', 'id'))")
         change.place = cursor.fetchone()[0]
         change.plan, change.table_ids, change.status = plan.to_json(), list(plan.table_ids), Status.QUEUED

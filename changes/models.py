@@ -289,6 +289,8 @@ class Delivery(models.Model):
     answer = models.TextField(default="", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     due_at = models.DateTimeField()
+    asked_until = models.DateTimeField(null=True)
+    """Until then a message that asks a worker to send it may be on its way."""
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -298,6 +300,7 @@ class Delivery(models.Model):
         indexes = (
             models.Index(fields=["due_at"], name="deliveries_that_are_due", condition=models.Q(state="pending")),
             models.Index(fields=["-created_at"], name="deliveries_by_time"),
+            models.Index(fields=["ended_at"], name="deliveries_by_their_end"),
         )
         constraints = (
             models.UniqueConstraint(fields=["destination", "about"], name="a_destination_is_notified_once"),

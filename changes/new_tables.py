@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from catalog.models import Table
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER
 from changes import tables_ahead
 from changes.ddl.actions import CreateTable
+from changes.ddl.errors import NOT_READY, DdlError
 from changes.ddl.resolve import resolve
 from changes.ddl.statements import Statement
 from changes.models import Reservation
@@ -30,8 +33,15 @@ class Reserved:
 def reserve_table(statement: Statement, *, node: str, incarnation: int) -> Reserved:
     """Take the names of a table that a transaction of this node is making, and of its unique indexes.
 
-    Raises `DdlError` (42P07 when one is taken) and `NothingToDo`.
+    Raises `DdlError` (42P07 when one is taken; 55000 where changes need approval, for which no transaction can wait)
+    and `NothingToDo`.
     """
+    if settings.CHANGES_NEED_APPROVAL:
+        raise DdlError(
+            NOT_READY,
+            "a table cannot be made inside a transaction here: changes need the approval of a second person",
+            hint="run CREATE TABLE by itself; it begins when somebody else approves it",
+        )
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
         action = resolve(statement, tables_ahead.catalog_view())

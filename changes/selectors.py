@@ -45,6 +45,16 @@ def open_changes(table_id: int | None = None) -> list[Change]:
     return list(found if table_id is None else found.filter(table_ids__contains=[table_id]))
 
 
+def waits_now(now_s: float) -> list[tuple[Step, float]]:
+    """The steps that wait for leases or sessions now, each with the seconds since its wait began.
+
+    `now_s` is the database's clock. A pause is no wait, nor is a step that is tried again.
+    """
+    waiting = Step.objects.filter(change__status=Status.WAITING, ended_at=None).select_related("change")
+    since = [((step.change.executor_state or {}).get("waited_since"), step) for step in waiting.order_by("change_id")]
+    return [(step, max(0.0, now_s - began)) for began, step in since if began is not None]
+
+
 def open_changes_of(table_ids: Collection[int]) -> list[Change]:
     """The changes in the queues of any of these tables, in their order."""
     found = Change.objects.filter(status__in=IN_QUEUE, table_ids__overlap=list(table_ids))

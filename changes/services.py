@@ -7,7 +7,7 @@ the publish that would make it too late lock the same row, so exactly one of the
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,6 +46,8 @@ log = logging.getLogger(__name__)
 SUBMISSIONS = (0x5C4E, 1)
 """The advisory lock under which names are looked up and taken: one submission at a time."""
 QUEUED_MAX = 100
+AWAITING_MAX = 100
+"""Changes of the whole cluster that await approval: each is shown to whoever may approve it."""
 REQUESTS_MAX = 20
 SANDBOXES_MAX = 3
 """Of one person, those that are being made or dropped included."""
@@ -119,8 +121,10 @@ def submit(
         if not may_change_all:
             check_sandbox_is_of(who, plan)
         ahead = selectors.open_changes_of(plan.table_ids)
-        if len(ahead) >= QUEUED_MAX:
-            raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
+        check_queue(plan, ahead)
+        awaits = not is_approved and needs_approval(plan, is_sandbox=is_sandbox)
+        if awaits and Change.objects.filter(status=Status.AWAITING).count() >= AWAITING_MAX:
+            raise TooMany(f"{AWAITING_MAX} changes await approval already; approve, reject or cancel some")
         change = Change.objects.create(
             table_id=plan.table_id,
             table_ids=list(plan.table_ids),
@@ -129,9 +133,7 @@ def submit(
             names=names_in(action, view).to_json(),
             plan=plan.to_json(),
             who=who,
-            status=Status.AWAITING
-            if not is_approved and needs_approval(plan, is_sandbox=is_sandbox)
-            else Status.QUEUED,
+            status=Status.AWAITING if awaits else Status.QUEUED,
         )
         if change.status == Status.AWAITING:
             Approval.objects.create(change=change)
@@ -159,6 +161,12 @@ def retry(change_id: int, *, who: str) -> Change:
     is_sandbox = makes_table and Table.objects.filter(pk=old.table_id, sandbox_of__isnull=False).exists()
     with answered_in_time("nothing was stored"):
         return submit(old.statement, who=who, is_sandbox=is_sandbox, check=check)
+
+
+def check_queue(plan: Plan, ahead: Sequence[Change]) -> None:
+    """Raises `TooMany` when as many changes as may wait for these tables are `ahead` already."""
+    if len(ahead) >= QUEUED_MAX:
+        raise TooMany(f"{len(ahead)} changes of {plan.table} are waiting already; cancel one, or wait")
 
 
 def needs_approval(plan: Plan, *, is_sandbox: bool = False) -> bool:

@@ -75,6 +75,7 @@ def collect_notifications() -> None:
     """Make deliveries of what happened, and ask for those that are due to be sent."""
     outbox.collect()
     sending.find_due()
+    outbox.forget_old()
 
 
 @shared_task

@@ -66,6 +66,13 @@ def _exposure_mistakes() -> Iterator[CheckMessage]:
             " NODE_PASSWORD so that they ask for passwords there; or use a network that nobody else can listen to.",
             id="schemalab.W003",
         )
+    if settings.CHANGES_NEED_APPROVAL and not settings.NODE_PASSWORD:
+        yield checks.Warning(
+            "CHANGES_NEED_APPROVAL is on, and nodes believe every name on loopback: who reaches their ports there may"
+            " submit a change as somebody else and approve it",
+            hint="Set NODE_PASSWORD, so that nodes ask for passwords on loopback, too.",
+            id="schemalab.W004",
+        )
     if settings.DEBUG and not is_loopback(settings.HOST):
         yield Error(
             f"DEBUG is on while the page listens on {settings.HOST}: it would show settings to others",

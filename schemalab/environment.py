@@ -24,11 +24,12 @@ TOKEN_CHARS_MIN, TOKEN_CHARS_MAX = 16, 500
 
 
 class BadSetting(Exception):
-    """A setting has a value that is not allowed."""
+    """A setting has a value that is not allowed; a secret is not repeated."""
 
-    def __init__(self, name: str, value: str, allowed: str) -> None:
-        super().__init__(f"{name}={value!r} is not allowed: it must be {allowed}")
-        self.name = name
+    def __init__(self, setting: Setting, value: str, allowed: str) -> None:
+        shown = "***" if setting.is_secret else repr(value)
+        super().__init__(f"{setting.name}={shown} is not allowed: it must be {allowed}")
+        self.name = setting.name
 
 
 class NotAllowed(ValueError):
@@ -46,6 +47,7 @@ class Setting:
     default: str
     parse: Parser
     meaning: str
+    is_secret: bool = False
 
 
 def text(value: str) -> str:
@@ -117,10 +119,10 @@ def url(*schemes: str) -> Parser:
 
 def smtp_server(value: str) -> str:
     """An SMTP server by its address; empty for none."""
-    parts = urlsplit(value)
     try:
+        parts = urlsplit(value)
         has_host = parts.scheme in ("smtp", "smtps") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # of a port that is none
+    except ValueError:  # of a port or a host that is none
         has_host = False
     if value and not has_host:
         raise NotAllowed("smtp://[USER:PASSWORD@]HOST[:PORT] or smtps://.., or empty for none")
@@ -188,7 +190,13 @@ SETTINGS: tuple[Setting, ...] = (
         "NODE_HOST", "127.0.0.1", text, "address on which nodes listen; beyond loopback everybody needs a password"
     ),
     Setting("NODE_PORT", "7101", whole(1, 65435), "port of the first node; a taken one is skipped"),
-    Setting("NODE_PASSWORD", "", text, "the owner's SQL password; when set, nodes ask for passwords on loopback too"),
+    Setting(
+        "NODE_PASSWORD",
+        "",
+        text,
+        "the owner's SQL password; when set, nodes ask for passwords on loopback too",
+        is_secret=True,
+    ),
     Setting("NODE_TLS_CERT", "", file, "the nodes' certificate (PEM), with its chain; empty: nodes speak no TLS"),
     Setting("NODE_TLS_KEY", "", file, "the key of that certificate (PEM), without a passphrase"),
     Setting(
@@ -232,6 +240,7 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         smtp_server,
         "SMTP server of notifications, smtp://[USER:PASSWORD@]HOST[:PORT]; empty: none",
+        is_secret=True,
     ),
     Setting("EMAIL_FROM", "schemalab@localhost", text, "sender of notifications by email"),
     Setting(
@@ -239,9 +248,16 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         token,
         "bearer token that reads /metrics; empty: only this machine may read them, without one",
+        is_secret=True,
     ),
     Setting("EXERCISES_DIR", "", folder, "a folder with chapters of your own for the lab; empty: none"),
-    Setting("SECRET_KEY", "", text, "signs sessions and links; empty: made on first run and kept in the home"),
+    Setting(
+        "SECRET_KEY",
+        "",
+        text,
+        "signs sessions and links; empty: made on first run and kept in the home",
+        is_secret=True,
+    ),
     Setting("DEBUG", "no", switch, "Django's debug pages; never where others can reach them"),
     Setting("LOG_LEVEL", "INFO", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "the least that is logged"),
 )
@@ -255,7 +271,7 @@ def parse_settings(values: Mapping[str, str], settings: Iterable[Setting] = SETT
         try:
             parsed[setting.name] = setting.parse(value)
         except NotAllowed as allowed:
-            raise BadSetting(setting.name, value, str(allowed)) from None
+            raise BadSetting(setting, value, str(allowed)) from None
     return parsed
 
 

@@ -72,11 +72,11 @@ def moment(typed: str) -> datetime | None:
     """A moment as ISO 8601 writes it; one without a zone is UTC. None: it is none."""
     try:
         at = parse_datetime(typed.strip())
-    except ValueError:
+        if at is None:
+            return None
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):  # the year 1 of a zone may be the year 0 of UTC
         return None
-    if at is None:
-        return None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def written(at: datetime) -> str:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
 
-from celery import current_app
 from django.db import connection, transaction
 
-from catalog.hints import EXPIRES_S, sent
+from catalog.hints import EXPIRES_S, celery_app, sent
 from changes.models import Delivery, Destination
 from changes.notifications import email, messages, webhook
 from changes.notifications.webhook import NotDelivered
@@ -29,38 +29,68 @@ AT_ONCE = 20
 TRIES_MAX = 8
 FIRST_PAUSE = timedelta(seconds=5)
 PAUSE_MAX = timedelta(hours=1)
-CLAIM = timedelta(seconds=60)
+CLAIM = timedelta(minutes=10)
 """Longer than any sending takes: then whoever claimed it is gone."""
+AT_ONCE_SENT = 2
+"""Deliveries that are sent at the same time: their workers drive changes, too, and an address may take its seconds."""
+SLOTS = 7_302_201
 ANSWER_MAX = 500
 CLAIMED = """
 UPDATE changes_delivery SET due_at = clock_timestamp() + %s, tries = tries + 1
 WHERE id = %s AND state = 'pending' AND due_at <= clock_timestamp()
+"""
+DUE = """
+UPDATE changes_delivery SET asked_until = clock_timestamp() + %s WHERE id IN (
+    SELECT id FROM changes_delivery WHERE state = 'pending' AND due_at <= clock_timestamp()
+    AND (asked_until IS NULL OR asked_until <= clock_timestamp()) ORDER BY due_at LIMIT %s FOR UPDATE SKIP LOCKED
+) RETURNING id
+"""
+LOST = """
+UPDATE changes_delivery SET state = 'given_up', answer = 'its worker died at each try', ended_at = clock_timestamp()
+WHERE state = 'pending' AND due_at <= clock_timestamp() AND tries >= %s
 """
 ENDED = "UPDATE changes_delivery SET state = %s, answer = %s, ended_at = clock_timestamp() WHERE id = %s AND tries = %s"
 LATER = "UPDATE changes_delivery SET due_at = clock_timestamp() + %s, answer = %s WHERE id = %s AND tries = %s"
 
 
 def find_due() -> list[UUID]:
-    """Ask workers to send what is due, a bounded number at a time."""
+    """Ask workers to send what is due, a bounded number at a time; not again before the first message is dropped.
+
+    One that was tried as often as it may be, and whose worker died each time, is given up.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM changes_delivery WHERE state = 'pending' AND due_at <= clock_timestamp()"
-            " ORDER BY due_at LIMIT %s",
-            [AT_ONCE],
-        )
+        cursor.execute(LOST, [TRIES_MAX])
+        cursor.execute(DUE, [timedelta(seconds=EXPIRES_S), AT_ONCE])
         found = [row[0] for row in cursor.fetchall()]
     for number in found:
-        ask = partial(current_app.send_task, "changes.tasks.deliver", (str(number),), retry=False, expires=EXPIRES_S)
+        ask = partial(celery_app().send_task, "changes.tasks.deliver", (str(number),), retry=False, expires=EXPIRES_S)
         sent(ask, f"delivery {number}", "the timetable will")
     return found
 
 
 def deliver(number: UUID) -> Delivery.State | None:
-    """Send one delivery if it is due; says what became of it, None when it is not due or somebody else's."""
+    """Send one delivery if it is due and few are being sent; says what became of it, None when it was left."""
     with connection.cursor() as cursor:
-        cursor.execute(CLAIMED, [CLAIM, number])
-        if not cursor.rowcount:
+        slot = _free_slot(cursor)
+        if slot is None:
             return None
+        try:
+            cursor.execute(CLAIMED, [CLAIM, number])
+            return _try(number) if cursor.rowcount else None
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [SLOTS, slot])
+
+
+def _free_slot(cursor: Any) -> int | None:
+    """One of the places for deliveries that are being sent, taken; it is free again when the session ends, too."""
+    for slot in range(AT_ONCE_SENT):
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [SLOTS, slot])
+        if cursor.fetchone()[0]:
+            return slot
+    return None
+
+
+def _try(number: UUID) -> Delivery.State | None:
     delivery = Delivery.objects.select_related("destination").filter(pk=number).first()
     if delivery is None:
         return None
@@ -68,6 +98,9 @@ def deliver(number: UUID) -> Delivery.State | None:
         answer = _send(delivery)
     except NotDelivered as why:
         return _failed(delivery, str(why))
+    except Exception as mistake:  # ours, or of a setting: given up after as many tries as a refusal
+        log.exception("delivery %s", delivery.pk)
+        return _failed(delivery, f"{type(mistake).__name__}: {mistake}")
     _write(ENDED, [Delivery.State.DELIVERED, answer[:ANSWER_MAX], number, delivery.tries])
     return Delivery.State.DELIVERED
 

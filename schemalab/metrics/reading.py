@@ -10,16 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from django.db import connection
 from django.db.models import Count
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from catalog.database import database_clock_s
 from catalog.live.snapshot import one_snapshot
 from catalog.models import Table
 from catalog.selectors import newest_seq
 from catalog.story import CLUSTER
-from changes.models import MOVING, Change, Status
+from changes.models import Change, Status
+from changes.selectors import waits_now
 from leases.models import Node
 from leases.redis.samples import read_all, read_totals
 from leases.selectors import leases_on
@@ -29,12 +30,6 @@ from spark_tasks.models import ReorgRun, RunState
 
 Family = GaugeMetricFamily | CounterMetricFamily | HistogramMetricFamily
 TABLES_MAX = 1000
-WAITS = """
-    SELECT step.change_id, change.table_name, extract(epoch FROM clock_timestamp() - step.started_at)::float8
-    FROM changes_step AS step JOIN changes_change AS change ON change.id = step.change_id
-    WHERE change.status = ANY(%s) AND step.ended_at IS NULL AND step.kind IN ('publish', 'drain')
-    ORDER BY step.change_id
-"""
 
 
 class Cluster(Collector):
@@ -105,9 +100,7 @@ def _of_tables() -> Iterator[Family]:
 def _of_changes() -> Iterator[Family]:
     counts = dict(Change.objects.values_list("status").annotate(Count("id")))
     yield _family("schemalab_changes", [((status.value,), counts.get(status, 0)) for status in Status])
-    with connection.cursor() as cursor:
-        cursor.execute(WAITS, [[status.value for status in MOVING if status != Status.PAUSED]])
-        waits = [((str(change), table), max(waited_s, 0.0)) for change, table, waited_s in cursor.fetchall()]
+    waits = [((str(step.change_id), step.change.table_name), s) for step, s in waits_now(database_clock_s())]
     yield _family("schemalab_change_wait_seconds", waits)
     runs = list(
         ReorgRun.objects.filter(state=RunState.RUNNING, change_id__isnull=False).select_related("pulse").order_by("id")

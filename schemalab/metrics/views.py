@@ -1,13 +1,15 @@
 """/metrics, as Prometheus reads it.
 
     METRICS_TOKEN is set    whoever bears it, and nobody else
-    it is not               this machine alone
+    it is not               this machine alone, and only by a name of its own
 
 A session is no way in: figures name tables and changes of everybody. Who comes through a proxy comes from elsewhere,
 whatever the address of the connection.
 """
 
 from __future__ import annotations
+
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import Error
@@ -48,7 +50,15 @@ def why_refused(request: HttpRequest) -> HttpResponse | None:
             return None
         headers = {"WWW-Authenticate": 'Bearer realm="metrics"'}
         return HttpResponse("METRICS_TOKEN is asked for\n", content_type=PLAIN, status=401, headers=headers)
-    if is_loopback(request.META.get("REMOTE_ADDR", "")) and not any(name in request.headers for name in FORWARDED):
+    if _is_of_this_machine(request):
         return None
     words = "figures are for this machine; set METRICS_TOKEN to read them from another\n"
     return HttpResponse(words, content_type=PLAIN, status=403)
+
+
+def _is_of_this_machine(request: HttpRequest) -> bool:
+    """A proxy that adds no header still asks for the host that its own client asked for."""
+    if settings.PUBLIC_URL or any(name in request.headers for name in FORWARDED):
+        return False
+    asked = urlsplit(f"//{request.get_host()}").hostname or ""
+    return is_loopback(request.META.get("REMOTE_ADDR", "")) and is_loopback(asked)

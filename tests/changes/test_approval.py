@@ -16,8 +16,10 @@ from catalog.selectors import events_since, newest_descriptor, table_named
 from catalog.story import change_stream
 from changes import approval, selectors, services
 from changes.ddl.errors import DdlError
+from changes.ddl.statements import parse
 from changes.driver import driver
 from changes.models import Approval, Change, Status
+from changes.new_tables import reserve_table
 from changes.tables_ahead import catalog_view
 from nodes.session.ddl import story_of
 
@@ -187,3 +189,26 @@ def test_the_database_refuses_half_a_decision(users: Table, decision: str) -> No
     services.submit("ALTER TABLE users ADD COLUMN city text", who="sam")
     with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"UPDATE changes_approval SET {decision}")
+
+
+def test_a_table_made_inside_a_transaction_is_no_way_around_it() -> None:
+    statement = parse("CREATE TABLE inside (id bigint PRIMARY KEY)")
+    with pytest.raises(DdlError) as refusal:
+        reserve_table(statement, node="n1", incarnation=1)
+    assert refusal.value.sqlstate == "55000"
+    assert not Table.objects.filter(name="inside").exists()
+
+
+def test_what_awaits_approval_is_bounded(users: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "AWAITING_MAX", 1)
+    services.submit("CREATE INDEX one ON users (age)", who="sam")
+    with pytest.raises(services.TooMany, match="1 changes await approval already"):
+        services.submit("CREATE INDEX two ON users (age)", who="sam")
+    assert Change.objects.filter(status=Status.AWAITING).count() == 1
+
+
+def test_an_approved_change_finds_no_room_in_a_full_queue(users: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    services.submit("CREATE INDEX one ON users (age)", who="sam", is_approved=True)
+    second = services.submit("CREATE INDEX two ON users (age)", who="sam")
+    monkeypatch.setattr(services, "QUEUED_MAX", 1)
+    assert "are waiting already" in refused(approval.approve, second, who="olga")

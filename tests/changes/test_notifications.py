@@ -15,6 +15,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils.timezone import now
@@ -313,14 +314,15 @@ def test_email_that_is_refused_or_has_no_server(post_office: PostOffice, setting
 
 def test_a_step_that_waits_too_long_is_reported_once(receiver: Receiver, hook: Destination) -> None:
     slow = destination("http://127.0.0.1:9/patient", wait_s=3600)
-    waiting = change(status="waiting")
+    waiting = change(status="waiting", executor_state={"waited_since": now().timestamp() - 100})
     Step.objects.create(
-        change=waiting, number=1, kind="drain", version=3, started_at=now() - timedelta(seconds=100), waited_for=["n3"]
+        change=waiting, number=1, kind="drain", version=3, started_at=now() - timedelta(hours=9), waited_for=["n3"]
     )
     over = {"started_at": now() - timedelta(hours=3), "ended_at": now()}
     Step.objects.create(change=waiting, number=0, kind="publish", version=3, **over)
-    paused = change(status="paused", table_id=8, table_ids=[8])
-    Step.objects.create(change=paused, number=1, kind="drain", started_at=now() - timedelta(hours=3))
+    for number, status in enumerate(("paused", "waiting"), 8):  # the second waits anew, after a pause
+        other = change(status=status, table_id=number, table_ids=[number], executor_state={"waited_since": None})
+        Step.objects.create(change=other, number=1, kind="drain", started_at=now() - timedelta(hours=3))
     outbox.collect()
     outbox.collect()
     assert send_all() == ["delivered"]
@@ -356,17 +358,49 @@ def test_what_is_due_is_asked_for_a_bounded_number_at_a_time(
     receiver: Receiver, hook: Destination, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(sending.current_app, "send_task", lambda name, args, **_: asked.append(f"{name} {args[0]}"))
+    monkeypatch.setattr("schemalab.celery.app.send_task", lambda name, args, **_: asked.append(f"{name} {args[0]}"))
     deliveries = [sending.ask_for_test(hook, who="olga") for _ in range(sending.AT_ONCE + 3)]
     Delivery.objects.filter(pk=deliveries[0].pk).update(due_at=now() + timedelta(minutes=1))
     assert len(sending.find_due()) == len(asked) == sending.AT_ONCE
     assert f"changes.tasks.deliver {deliveries[0].pk}" not in asked
+    assert len(sending.find_due()) == 2, "those whose messages may be on their way are not asked for again"
+
+
+def test_a_mistake_of_ours_is_given_up_like_a_refusal(hook: Destination, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> str:
+        raise ValueError("Invalid address")
+
+    monkeypatch.setattr("changes.notifications.webhook.post", broken)
+    made = sending.ask_for_test(hook, who="olga")
+    for _ in range(sending.TRIES_MAX):
+        Delivery.objects.update(due_at=now())
+        sending.deliver(made.pk)
+    made.refresh_from_db()
+    assert (made.state, made.tries, made.answer) == ("given_up", 8, "ValueError: Invalid address")
+
+
+def test_one_whose_worker_dies_each_time_is_given_up(hook: Destination) -> None:
+    made = sending.ask_for_test(hook, who="olga")
+    Delivery.objects.update(tries=sending.TRIES_MAX)
+    assert sending.find_due() == []
+    made.refresh_from_db()
+    assert made.state == "given_up"
+
+
+def test_few_are_sent_at_the_same_time(hook: Destination, dsn: str) -> None:
+    made = sending.ask_for_test(hook, who="olga")
+    with psycopg.connect(dsn, autocommit=True) as others:
+        for slot in range(sending.AT_ONCE_SENT):
+            others.execute("SELECT pg_advisory_lock(%s, %s)", [sending.SLOTS, slot])
+        assert sending.deliver(made.pk) is None
+    made.refresh_from_db()
+    assert (made.state, made.tries) == ("pending", 0)
 
 
 def test_deliveries_that_ended_long_ago_are_dropped(hook: Destination, receiver: Receiver) -> None:
     sending.deliver(sending.ask_for_test(hook, who="olga").pk)
     Delivery.objects.update(ended_at=now() - outbox.KEPT - timedelta(minutes=1))
-    outbox.collect()
+    outbox.forget_old()
     assert not Delivery.objects.exists()
 
 

@@ -120,3 +120,14 @@ def test_every_setting_is_documented_in_the_example_file() -> None:
     lines = Path(__file__).parents[2].joinpath(".env.example").read_text().splitlines()
     documented = {line.lstrip("# ").split("=", 1)[0]: line.split("=", 1)[1] for line in lines if "=" in line}
     assert {s.name: s.default for s in SETTINGS} | {"SCHEMALAB_HOME": ".schemalab"} == documented
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("METRICS_TOKEN", "too short"), ("EMAIL_URL", "smtp://u:p#w@host"), ("EMAIL_URL", "smtp://[p#w")],
+)
+def test_a_secret_that_is_refused_is_not_repeated(name: str, value: str) -> None:
+    with pytest.raises(BadSetting) as refused:
+        parse_settings({name: value})
+    assert str(refused.value).startswith(f"{name}=*** is not allowed")
+    assert value not in str(refused.value)

@@ -26,7 +26,7 @@ TOKEN = "a secret of some length"
 
 def read(client: Client, **headers: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """The samples by name and labels."""
-    answer = client.get("/metrics", headers=headers)
+    answer = client.get("/metrics", headers={"Host": "localhost", **headers})
     assert answer.status_code == 200, answer.content
     families = text_string_to_metric_families(answer.content.decode())
     return {
@@ -54,8 +54,9 @@ def busy(flights: Table, redis_url: str) -> Any:
             )
     plan = {"title": "x"}
     common = {"table_id": flights.pk, "table_ids": [flights.pk], "table_name": "flights", "plan": plan, "who": "sam"}
-    waiting = Change.objects.create(statement="a", status="waiting", **common)
-    Step.objects.create(change=waiting, number=1, kind="drain", started_at=now() - timedelta(seconds=90))
+    since = {"waited_since": now().timestamp() - 90}
+    waiting = Change.objects.create(statement="a", status="waiting", executor_state=since, **common)
+    Step.objects.create(change=waiting, number=1, kind="drain", started_at=now() - timedelta(hours=1))
     Change.objects.create(statement="b", status="failed", **common)
     run = ReorgRun.objects.create(
         change_id=waiting.pk, table_id=flights.pk, kind="fill", state=RunState.RUNNING, version=2, elements=[]
@@ -110,7 +111,9 @@ def test_each_figure(busy: Change) -> None:
 
 
 def test_every_metric_is_there_as_the_table_has_it(busy: Change) -> None:
-    families = list(text_string_to_metric_families(Client().get("/metrics").content.decode()))
+    families = list(
+        text_string_to_metric_families(Client().get("/metrics", headers={"Host": "localhost"}).content.decode())
+    )
     found = {one.name + ("_total" if one.type == "counter" else ""): one for one in families}
     assert sorted(found) == sorted(BY_NAME)
     assert {name: (one.type, one.documentation) for name, one in found.items()} == {
@@ -121,7 +124,9 @@ def test_every_metric_is_there_as_the_table_has_it(busy: Change) -> None:
 
 
 def test_openmetrics_for_who_asks(db: None) -> None:
-    answer = Client().get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    answer = Client().get(
+        "/metrics", headers={"Host": "localhost", "Accept": "application/openmetrics-text; version=1.0.0"}
+    )
     assert answer["Content-Type"].startswith("application/openmetrics-text")
     assert answer.content.endswith(b"# EOF\n")
 
@@ -133,6 +138,7 @@ def test_openmetrics_for_who_asks(db: None) -> None:
         pytest.param("", "::1", {}, 200, id="this machine, IPv6"),
         pytest.param("", "10.0.0.7", {}, 403, id="another machine"),
         pytest.param("", "127.0.0.1", {"X-Forwarded-For": "10.0.0.7"}, 403, id="through a proxy of this machine"),
+        pytest.param("", "127.0.0.1", {"Host": "testserver"}, 403, id="through a proxy that adds no header"),
         pytest.param("", "10.0.0.7", {"Authorization": f"Bearer {TOKEN}"}, 403, id="a token nobody has set"),
         pytest.param("", "10.0.0.7", {"Authorization": "Bearer "}, 403, id="an empty token"),
         pytest.param(TOKEN, "10.0.0.7", {"Authorization": f"Bearer {TOKEN}"}, 200, id="whoever bears the token"),
@@ -143,7 +149,8 @@ def test_openmetrics_for_who_asks(db: None) -> None:
 )
 def test_who_may_read(db: None, settings: Any, token: str, address: str, headers: dict[str, str], status: int) -> None:
     settings.METRICS_TOKEN = token
-    assert Client(REMOTE_ADDR=address).get("/metrics", headers=headers).status_code == status
+    asked = {"Host": "127.0.0.1", **headers}
+    assert Client(REMOTE_ADDR=address).get("/metrics", headers=asked).status_code == status
 
 
 def test_a_session_is_no_way_in(client_of: Any, settings: Any) -> None:
@@ -158,5 +165,5 @@ def test_without_the_database_it_says_so(db: None, monkeypatch: pytest.MonkeyPat
         raise OperationalError("away")
 
     monkeypatch.setattr("schemalab.metrics.reading._of_nodes", away)
-    answer = Client().get("/metrics")
+    answer = Client().get("/metrics", headers={"Host": "localhost"})
     assert (answer.status_code, answer.content) == (503, b"the database does not answer\n")
