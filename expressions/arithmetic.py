@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from catalog.types import BadValue, SqlType, parse_text, read_iso, to_text
@@ -296,7 +296,7 @@ ZONED = frozenset(
 """Casts that depend on the time zone."""
 
 
-@cache
+@lru_cache(512)
 def zoned_cast(source: Type, target: Type, zone: Zone) -> Compute:
     """A cast in a time zone other than UTC."""
 

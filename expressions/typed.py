@@ -193,6 +193,11 @@ def is_simple(expr: Expr) -> bool:
     return not isinstance(expr, Fragment)
 
 
+def is_answered_here(expr: Expr) -> bool:
+    """True if `evaluate` gives what a client can be sent. An interval is a text here: the engine says what it means."""
+    return expr.type is not INTERVAL and is_simple(expr)
+
+
 def is_constant(expr: Expr) -> bool:
     """True if it has one value for all rows of a statement, computable here."""
     return is_simple(expr) and not any(isinstance(e, ColumnRef) for e in walk(expr))

@@ -13,6 +13,8 @@ import zoneinfo
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+CHARS_MAX = 255
+"""Of a zone's name, as in PostgreSQL; what a session names is kept by the process."""
 ORDERS = ("MDY", "DMY", "YMD")
 _POSIX = re.compile(r"([A-Za-z]{3,}|<[A-Za-z0-9+:-]{3,}>)([+-]?)(\d{1,2})(?::(\d{1,2}))?")
 _HOURS = re.compile(r"[+-]?(\d{1,2}(\.\d{0,4})?|\.\d{1,4})")
@@ -68,6 +70,8 @@ def _names() -> dict[str, str]:
 @lru_cache(2048)
 def zone_named(text: str) -> Zone:
     """The zone of that name: one of the database, hours east of UTC, or POSIX's form, which counts west."""
+    if len(text) > CHARS_MAX:
+        raise UnknownZone(text)
     if text.upper() == "UTC":
         return UTC
     name = _names().get(text.lower())

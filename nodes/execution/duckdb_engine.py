@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from expressions import errors
 from expressions.limits import VALUE_BYTES_MAX, too_long
-from expressions.sqltypes import DATE, INT4, INT8, INTERVAL, TEXT, TIMESTAMPTZ, UUID, Type
+from expressions.sqltypes import DATE, INT4, INT8, TEXT, TIMESTAMPTZ, UUID, Type
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -231,7 +231,7 @@ def rows_of(
 def as_written(column: pa.Array, of: Type, write: Writer, *, is_text: bool) -> list[bytes | None]:
     """A column as a client sees it; many texts are made at once."""
     refuse_long(column)
-    if is_text and of in (INT4, INT8, TEXT, DATE, UUID, INTERVAL):
+    if is_text and of in (INT4, INT8, TEXT, DATE, UUID):
         if isinstance(column, pa.ExtensionArray):
             return [None if v is None else str(v).encode() for v in column.to_pylist()]
         as_text: list[bytes | None] = pc.cast(pc.cast(column, pa.string()), pa.binary()).to_pylist()
@@ -271,6 +271,8 @@ def translated(error: duckdb.Error) -> errors.SqlError:
         return errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException):
         return errors.SqlError(errors.OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
+    if "Could not convert Interval to Nanosecond" in text:
+        return errors.SqlError(errors.DATETIME_OUT_OF_RANGE, "interval out of range")
     if "Division by zero" in text or "division by zero" in text:
         return errors.SqlError(errors.DIVISION_BY_ZERO, "division by zero")
     if "More than one row returned by a subquery" in text:

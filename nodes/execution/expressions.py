@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.elements import ColumnId
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_simple, render
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_answered_here, render
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.write_context import Writing
 from nodes.sql.planner import Returning
@@ -29,7 +29,7 @@ async def compute_once(work: Writing, exprs: Sequence[Expr]) -> list[PyValue]:
 
 async def compute_row(work: Writing, exprs: Sequence[Expr], values: Mapping[ColumnId, PyValue]) -> list[PyValue]:
     """Expressions over one row; what only the engine can do gets the row's values as constants."""
-    if all(is_simple(e) for e in exprs):
+    if all(map(is_answered_here, exprs)):
         return [evaluate(e, values, work.context) for e in exprs]
     return await compute_once(work, [_filled_in(e, values) for e in exprs])
 

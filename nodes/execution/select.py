@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from expressions.scopes import Scan
-from expressions.sqltypes import INTERVAL
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of
 from nodes.catalog_views.relations import feed_name
 from nodes.context import Environment
@@ -100,9 +99,6 @@ async def engine_batches(
 ) -> AsyncIterator[Any]:
     """The result as Arrow batches, straight from the engine."""
     sql = await rendered(plan.query.parts, context)
-    intervals = [i for i, of in enumerate(plan.columns.text_types(context.formats)) if of is INTERVAL]
-    if intervals:
-        sql = _with_interval_texts(sql, len(plan.outputs), intervals)
     feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
     if plan.relations:
         feeds |= await catalog_feeds(env, transaction, plan.relations)
@@ -116,13 +112,6 @@ async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:
     return (
         render_parts(parts, context) if size <= LARGE_PARTS else await in_thread(lambda: render_parts(parts, context))
     )
-
-
-def _with_interval_texts(sql: str, count: int, intervals: Sequence[int]) -> str:
-    """The query with its intervals as a client reads them in text."""
-    text = "replace(replace(CAST(o{0} AS VARCHAR), ' months', ' mons'), ' month', ' mon') AS o{0}"
-    columns = ", ".join(text.format(i) if i in intervals else f"o{i}" for i in range(count))
-    return f"SELECT {columns} FROM ({sql}) AS q"
 
 
 def feed_of(env: Environment, transaction: Transaction, scan: Scan, context: Context) -> Any:

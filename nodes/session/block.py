@@ -139,10 +139,11 @@ class Block:
             self.client.close_portals(since=number)
             self.is_failed = False
             return "ROLLBACK"
-        act = self.current().savepoint if word == "SAVEPOINT" else self.current().release
-        await act(name)
         if word == "SAVEPOINT":
+            await self.current().savepoint(name)
             self.variables.mark(self.savepoints_set)
+        else:
+            self.variables.release(await self.current().release(name))
         return word
 
     async def fail(self, error: SqlError) -> None:

@@ -34,11 +34,27 @@ NOT_NOW = "55P02"
 OWN_PREFIX = "schemalab"
 TRACE = "schemalab.trace"
 CUSTOM_MAX = 1000
+NAME_CHARS_MAX = 127
 CHARS_MAX = 2**20
 """Characters of all values of a session."""
+MARKS_CHARS_MAX = 2**22
+"""Characters of what its savepoints can bring back, beside the values of now."""
+ENTRY_CHARS = 64
+"""What the entry of a value takes, as so many characters."""
 _CUSTOM = re.compile(r"[A-Za-z_\x80-\U0010ffff][\w$]*(\.[A-Za-z_\x80-\U0010ffff][\w$]*)+")
 
 Values = Mapping[str, str]
+
+
+@dataclass(eq=False, slots=True)
+class Mark:
+    """A savepoint: its number, the values, those that last, and how many characters it alone holds of them."""
+
+    number: int
+    values: Values
+    lasting: Values
+    chars: int = 0
+    """As the next one was set; 0 before."""
 
 
 @dataclass(eq=False)
@@ -57,8 +73,8 @@ class Variables:
     """Those that COMMIT keeps: without what is LOCAL."""
     _before: Values | None = None
     """Those that ROLLBACK goes back to, once a transaction has set one."""
-    _marks: list[tuple[int, Values, Values]] = field(default_factory=list)
-    """At each savepoint of it: its number, the values, those that last."""
+    _marks: list[Mark] = field(default_factory=list)
+    """The savepoints that it can return to."""
     _custom: dict[str, str] = field(default_factory=dict)
     """Names of two parts that were set in the session, as they were spelled first, by their small letters."""
 
@@ -71,6 +87,7 @@ class Variables:
         """A value given when the connection was made."""
         known = self._settable(name)
         self.initial[known] = self._accepted(known, value)
+        self._enter(known)
         self._derive()
 
     def begin_with(self, values: Values) -> None:
@@ -151,6 +168,8 @@ class Variables:
             return known
         if "." not in name:
             raise unrecognized(name)
+        if len(name) > NAME_CHARS_MAX:
+            raise SqlError(INVALID_NAME, f"the name of a setting has at most {NAME_CHARS_MAX} characters")
         if name.lower().startswith(f"{OWN_PREFIX}."):
             detail = f'"{OWN_PREFIX}" is a reserved prefix.'
             raise SqlError(INVALID_NAME, f'invalid configuration parameter name "{name}"', detail=detail)
@@ -159,8 +178,12 @@ class Variables:
             raise SqlError(INVALID_NAME, f'invalid configuration parameter name "{name}"', detail=detail)
         if len(self._custom) >= CUSTOM_MAX:
             raise SqlError(PROGRAM_LIMIT, f"a session has at most {CUSTOM_MAX} settings of its own")
-        self._custom[name.lower()] = name
         return name
+
+    def _enter(self, known: str) -> None:
+        """A name of two parts is known once it has a value."""
+        if known.lower() not in KNOWN:
+            self._custom.setdefault(known.lower(), known)
 
     def _accepted(self, known: str, text: str) -> str:
         """The base form of a value that may be set."""
@@ -182,7 +205,14 @@ class Variables:
 
     def _put(self, known: str, value: str, *, is_local: bool) -> None:
         values = {**self._values, known: value}
-        self._replace(values, self._lasting if is_local else {**self._lasting, known: value})
+        lasting = self._lasting if is_local else {**self._lasting, known: value}
+        if self._marks:
+            earlier = sum(mark.chars for mark in self._marks[:-1])
+            if earlier + _held_beside(self._marks[-1], values, lasting) > MARKS_CHARS_MAX:
+                message = f"the settings that savepoints keep have at most {MARKS_CHARS_MAX} characters"
+                raise SqlError(PROGRAM_LIMIT, message)
+        self._enter(known)
+        self._replace(values, lasting)
 
     def _replace(self, values: Values, lasting: Values) -> None:
         if self._before is None:
@@ -196,15 +226,21 @@ class Variables:
 
     def mark(self, number: int) -> None:
         """Savepoint `number` is set."""
-        self._marks.append((number, self._values, self._lasting))
+        if self._marks:
+            self._marks[-1].chars = _held_beside(self._marks[-1], self._values, self._lasting)
+        self._marks.append(Mark(number, self._values, self._lasting))
+
+    def release(self, number: int) -> None:
+        """Savepoint `number` and those after it are gone; what was set stays."""
+        while self._marks and self._marks[-1].number >= number:
+            self._marks.pop()
 
     def return_to(self, number: int) -> None:
         """Undo what was set after savepoint `number`."""
-        while self._marks and self._marks[-1][0] > number:
+        while self._marks and self._marks[-1].number > number:
             self._marks.pop()
-        if self._marks and self._marks[-1][0] == number:
-            _, values, lasting = self._marks[-1]
-            self._now(values, lasting)
+        if self._marks and self._marks[-1].number == number:
+            self._now(self._marks[-1].values, self._marks[-1].lasting)
 
     def end(self, *, committed: bool) -> None:
         """The transaction is over, or a statement by itself."""
@@ -220,3 +256,16 @@ class Variables:
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
         self.is_traced = self._value(TRACE) == "on"
         self.idle_in_transaction_s = int(self._value("idle_in_transaction_session_timeout")) / 1000 or None
+
+
+def _held_beside(mark: Mark, values: Values, lasting: Values) -> int:
+    """Characters that a savepoint keeps alive, when what counts after it are these."""
+    held = 0
+    if mark.values is not values:
+        held += ENTRY_CHARS * len(mark.values)
+        held += sum(len(value) for name, value in mark.values.items() if values.get(name) is not value)
+    if mark.lasting is not lasting:
+        held += ENTRY_CHARS * len(mark.lasting)
+        apart = (value for name, value in mark.lasting.items() if mark.values.get(name) is not value)
+        held += sum(map(len, apart))
+    return held

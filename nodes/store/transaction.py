@@ -311,10 +311,13 @@ class Transaction:
         await self.run([Command(f"SAVEPOINT p{number}")])
         self.savepoints.append((name, number))
 
-    async def release(self, name: str) -> None:
+    async def release(self, name: str) -> int:
+        """Forget a savepoint and those after it; its number."""
         place = self._find(name)
-        await self.run([Command(f"RELEASE SAVEPOINT p{self.savepoints[place][1]}")])
+        number = self.savepoints[place][1]
+        await self.run([Command(f"RELEASE SAVEPOINT p{number}")])
         del self.savepoints[place:]
+        return number
 
     async def rollback_to(self, name: str) -> int:
         """Undo what came after a savepoint; its number.

@@ -40,6 +40,23 @@ _int4, _int8, _double = struct.Struct("!i").pack, struct.Struct("!q").pack, stru
 _interval = struct.Struct("!qii").pack
 
 
+def interval_text(months: int, days: int, micros: int) -> str:
+    """PostgreSQL's own form (IntervalStyle postgres): a part after a negative one says that it is none itself."""
+    sign = -1 if months < 0 else 1
+    words: list[str] = []
+    is_before = False
+    for count, unit in ((sign * (abs(months) // 12), "year"), (sign * (abs(months) % 12), "mon"), (days, "day")):
+        if count:
+            words.append(f"{'+' if is_before and count > 0 else ''}{count} {unit}{'' if count == 1 else 's'}")
+            is_before = count < 0
+    if micros or not words:
+        seconds, fraction = divmod(abs(micros), 1_000_000)
+        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        clock += f".{fraction:06d}".rstrip("0") if fraction else ""
+        words.append(f"{'-' if micros < 0 else '+' if is_before else ''}{clock}")
+    return " ".join(words)
+
+
 def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
     def whole(value: int) -> bytes:
         return b"%d" % value
@@ -60,7 +77,7 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         TIMESTAMP: of_type(TIMESTAMP),
         TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
         UUID: lambda value: str(value).encode(),
-        INTERVAL: str.encode,
+        INTERVAL: lambda value: interval_text(value.months, value.days, value.nanoseconds // 1000).encode(),
     }
 
 
@@ -104,13 +121,6 @@ class Columns:
             _BINARIES[of] if form == BINARY_FORMAT else text
             for of, form, text in zip(self.types, each(formats, len(self.types)), self._texts, strict=True)
         )
-
-    def text_types(self, formats: tuple[int, ...]) -> tuple[Type | None, ...]:
-        """The type of each column that is wanted in text, None for the others."""
-        if not formats:
-            return self.types
-        wanted = zip(self.types, each(formats, len(self.types)), strict=True)
-        return tuple(of if form == TEXT_FORMAT else None for of, form in wanted)
 
 
 _TEXTS: dict[TimeStyle, dict[Type, Writer]] = {}

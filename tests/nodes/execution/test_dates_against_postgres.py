@@ -17,7 +17,7 @@ ZONES = (
     "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "America/Sao_Paulo",
     "Africa/Casablanca",    "Pacific/Apia", "Europe/Dublin", "Asia/Tehran", "GMT-3", "-7", "5.5", "Etc/GMT+4",
 )  # fmt: skip
-BEYOND = ("BC", "10000", "12024", "infinity")
+BEYOND = ("BC", "10000", "12024", "99999", "infinity")
 """A node stores dates of the years 1 to 9999."""
 
 

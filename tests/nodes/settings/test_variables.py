@@ -4,7 +4,7 @@ import pytest
 
 from expressions.errors import SqlError
 from nodes.settings.known import KNOWN
-from nodes.settings.variables import CHARS_MAX, CUSTOM_MAX, Variables
+from nodes.settings.variables import CHARS_MAX, CUSTOM_MAX, NAME_CHARS_MAX, Variables
 
 
 def changed(name: str, value: str) -> str:
@@ -131,10 +131,47 @@ def test_what_a_session_keeps_is_bounded() -> None:
     with pytest.raises(SqlError, match="at most"):
         variables.set("my.more", "x" * 200)
     variables.reset_all()
-    for number in range(CUSTOM_MAX - 2):
+    for number in range(CUSTOM_MAX - 1):
         variables.set(f"my.v{number}", "")
     with pytest.raises(SqlError, match="settings of its own"):
         variables.set("your.v", "")
+
+
+def test_names_are_bounded_and_kept_once_they_have_a_value() -> None:
+    variables = Variables()
+    with pytest.raises(SqlError, match="at most") as caught:
+        variables.set("my." + "x" * NAME_CHARS_MAX, "1")
+    assert caught.value.sqlstate == "42602"
+    with pytest.raises(SqlError, match="at most"):
+        variables.set("my.large", "x" * (CHARS_MAX + 1))
+    with pytest.raises(SqlError, match="unrecognized"):
+        variables.get("my.large")
+
+
+def test_what_savepoints_keep_is_bounded_and_goes_with_them() -> None:
+    variables = Variables()
+
+    def one_more(number: int) -> None:
+        variables.mark(number)
+        variables.set("my.x", f"{number:08d}" * 64_000)
+
+    for number in range(1, 10):
+        one_more(number)
+    with pytest.raises(SqlError, match="savepoints") as caught:
+        one_more(10)
+    assert caught.value.sqlstate == "54000"
+    variables.release(5)
+    one_more(11)
+    variables.return_to(3)
+    assert variables.get("my.x") == "00000002" * 64_000
+    for number in range(12, 17):
+        one_more(number)
+    variables.release(1)
+    for number in range(20, 2000):
+        one_more(number)
+        variables.release(number)
+    variables.end(committed=True)
+    one_more(1)
 
 
 def test_every_setting_is_shown_and_has_a_value_of_its_kind() -> None:
