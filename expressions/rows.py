@@ -42,14 +42,19 @@ BEFORE = "SELECT "
 MARK = "#"
 COMPILED_MAX = 1024
 
+OF_THE_SESSION = {
+    "session": "a value of the session",
+    "current_setting": "a setting of the session",
+    "set_config": "a setting of the session",
+}
+"""What a session decides: calls by name, in words."""
+
 CHANGING = {
     "now": "the time of the transaction",
     "transaction_timestamp": "the time of the transaction",
     "statement_timestamp": "the time of the transaction",
     "clock_timestamp": "the time",
-    "session": "a value of the session",
-    "current_setting": "a setting of the session",
-    "set_config": "a setting of the session",
+    **OF_THE_SESSION,
     "random": "random()",
     "gen_random_uuid": "gen_random_uuid()",
     "uuidv4": "uuidv4()",

@@ -58,7 +58,7 @@ def _exposure_mistakes() -> Iterator[CheckMessage]:
             hint=f"Set NODE_TLS_{missing}, too, or neither.",
             id="schemalab.E009",
         )
-    if not is_loopback(settings.NODE_HOST) and not settings.NODE_TLS_CERT:
+    if not is_loopback(settings.NODE_HOST) and not (settings.NODE_TLS_CERT and settings.NODE_TLS_KEY):
         yield checks.Warning(
             f"NODE_HOST={settings.NODE_HOST} is reachable from other machines, and nodes speak no TLS: passwords are"
             " not sent, but what people read and write can be overheard and changed on the way",

@@ -150,16 +150,25 @@ def token(value: str) -> str:
 
 def folder(value: str) -> Path | None:
     """A folder that exists; empty for none."""
-    if value and not Path(value).is_dir():
-        raise NotAllowed("a folder that exists, or empty for none")
-    return Path(value).resolve() if value else None
+    if not value:
+        return None
+    return _found(Path(value), Path.is_dir, "a folder that exists")
 
 
 def file(value: str) -> Path | None:
     """A file that exists; empty for none."""
-    if value and not Path(value).is_file():
-        raise NotAllowed("a file that exists, or empty for none")
-    return Path(value).resolve() if value else None
+    if not value:
+        return None
+    return _found(Path(value), Path.is_file, "a file that exists")
+
+
+def _found(path: Path, is_one: Callable[[Path], bool], what: str) -> Path:
+    try:
+        if is_one(path):
+            return path.resolve()
+    except OSError:  # one of the folders above it may not be entered, or it has no name that could be one
+        raise NotAllowed(f"{what} and can be reached, or empty for none") from None
+    raise NotAllowed(f"{what}, or empty for none")
 
 
 def origin(value: str) -> str:

@@ -17,13 +17,12 @@ from expressions.aggregates import aggregates_in, windows_in
 from expressions.analysis import Analyzer
 from expressions.building import Parameters
 from expressions.errors import UNDEFINED_COLUMN, SqlError
-from expressions.rows import parsed
+from expressions.rows import OF_THE_SESSION, parsed
 from expressions.scopes import Scope
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Context, Expr, Literal, evaluate, is_simple, walk
 
-VOLATILE = frozenset({"random", "gen_random_uuid", "uuidv4", "clock_timestamp"})
-OF_THE_SESSION = "session"
+VOLATILE = frozenset({"random", "gen_random_uuid", "uuidv4", "clock_timestamp", "set_config"})
 
 
 def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:
@@ -43,7 +42,7 @@ def fill_value(sql_type: SqlType, default: str, column: str, position: Position,
     with placed("", otherwise=position):
         expr = _typed(sql_type, Sql(default, parsed(default)), column)
     calls = {part.name for part in walk(expr) if isinstance(part, Call)}
-    if OF_THE_SESSION in calls:
+    if calls & OF_THE_SESSION.keys():
         hint = "Write the value itself."
         raise unsupported("a default on an added column that depends on the session", position=position, hint=hint)
     with placed("", otherwise=position):

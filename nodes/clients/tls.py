@@ -10,8 +10,11 @@ class BadCertificate(Exception):
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
     """TLS 1.2 and newer with this certificate; None without one. Raises `BadCertificate`."""
-    if certificate is None or key is None:
+    if certificate is None and key is None:
         return None
+    if certificate is None or key is None:
+        given, missing = ("CERT", "KEY") if key is None else ("KEY", "CERT")
+        raise BadCertificate(f"NODE_TLS_{given} is set and NODE_TLS_{missing} is not: set both, or neither")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["postgresql"])

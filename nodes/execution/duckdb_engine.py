@@ -10,6 +10,7 @@ what a filter lets through is not gathered into chunks of 2,048 rows (`_register
 """
 
 import asyncio
+import datetime as dt
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -23,7 +24,7 @@ import pyarrow.compute as pc
 
 from expressions import errors
 from expressions.limits import VALUE_BYTES_MAX, too_long
-from expressions.sqltypes import DATE, INT4, INT8, TEXT, TIMESTAMPTZ, UUID, Type
+from expressions.sqltypes import DATE, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -45,6 +46,9 @@ UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
 """A column without values beside texts: the engine gathers no chunks of rows that have a list."""
 PAGE_TIMEOUT_S = 600
 UTC = "UTC"
+_EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+FIRST_DAY, LAST_DAY = dt.date.min.toordinal() - _EPOCH_DAY, dt.date.max.toordinal() - _EPOCH_DAY
+"""Days since 1970."""
 
 Pages = Callable[[], AsyncIterator[pa.RecordBatch]]
 
@@ -215,6 +219,13 @@ def refuse_long(column: pa.Array) -> None:
             raise too_long()
 
 
+def refuse_beyond(days: pa.Array) -> None:
+    """Raises 22008 for a date that is not of the years 1 to 9999."""
+    found = pc.min_max(days.cast(pa.int32())).as_py()
+    if found["min"] is not None and (found["min"] < FIRST_DAY or found["max"] > LAST_DAY):
+        raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, "date out of range")
+
+
 def rows_of(
     batch: pa.RecordBatch, outputs: Sequence[Output], writers: Sequence[Writer], formats: tuple[int, ...] = ()
 ) -> list[Row]:
@@ -234,6 +245,8 @@ def as_written(column: pa.Array, of: Type, write: Writer, *, is_text: bool) -> l
     if is_text and of in (INT4, INT8, TEXT, DATE, UUID):
         if isinstance(column, pa.ExtensionArray):
             return [None if v is None else str(v).encode() for v in column.to_pylist()]
+        if of is DATE:
+            refuse_beyond(column)
         as_text: list[bytes | None] = pc.cast(pc.cast(column, pa.string()), pa.binary()).to_pylist()
         return as_text
     return [write(value) for value in values(column, of)]
@@ -244,7 +257,13 @@ def values(column: pa.Array, of: Type) -> list[Any]:
     refuse_long(column)
     if of is TIMESTAMPTZ:  # of which the engine says in what zone it works
         column = column.cast(pa.timestamp("us", tz=UTC))
-    listed: list[Any] = column.to_pylist()
+    try:
+        listed: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        if of not in (DATE, TIMESTAMP, TIMESTAMPTZ):
+            raise
+        what = "date" if of is DATE else "timestamp"
+        raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, f"{what} out of range") from None
     if of is UUID and listed:
         import uuid
 

@@ -22,7 +22,7 @@ from expressions.errors import (
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.session.new_tables import NewTables
-from nodes.settings.variables import Variables
+from nodes.settings.variables import READ_ONLY, Variables
 from nodes.store.transaction import Owner, Retry, Transaction
 from nodes.wire.results import Row
 
@@ -39,7 +39,6 @@ class Block:
     transaction: Transaction | None = None
     is_explicit: bool = False
     is_failed: bool = False
-    is_read_only: bool = False
     _streaming: set[Transaction] = field(default_factory=set)
 
     def status(self) -> bytes:
@@ -55,6 +54,11 @@ class Block:
     @property
     def is_implicit(self) -> bool:
         return self.transaction is not None and not self.is_explicit
+
+    @property
+    def has_asked(self) -> bool:
+        """True if a statement of the transaction has been at the store."""
+        return self.transaction is not None and self.transaction.connection is not None
 
     @property
     def savepoints_set(self) -> int:
@@ -74,14 +78,19 @@ class Block:
     def current(self) -> Transaction:
         """The block's transaction; a new implicit one when there is none."""
         if self.transaction is None:
-            self.transaction = self.env.begin(is_read_only=self.is_read_only, by=self.owner)
+            self.transaction = self.env.begin(by=self.owner)
+        if not self.has_asked:
+            self.transaction.is_read_only = self.is_explicit and self.variables.is_read_only
         return self.transaction
 
-    def begin(self, *, is_read_only: bool) -> None:
+    def begin(self, *, is_read_only: bool | None) -> None:
+        """BEGIN; without a word about it the transaction is what the session's are by default."""
         if self.is_explicit:
             self.client.notice("there is already a transaction in progress", "WARNING", ACTIVE_TRANSACTION)
             return
-        self.is_explicit, self.is_read_only = True, is_read_only
+        self.is_explicit = True
+        if is_read_only is not None:
+            self.variables.set(READ_ONLY, "on" if is_read_only else "off", is_local=True)
         self.current()
 
     async def commit(self) -> str:
@@ -92,7 +101,7 @@ class Block:
         if self.is_failed:
             await self.end()
             return "ROLLBACK"
-        self.is_explicit = self.is_read_only = False
+        self.is_explicit = False
         await self._commit()
         return "COMMIT"
 
@@ -166,7 +175,7 @@ class Block:
 
     async def end(self) -> None:
         """Roll back what was not committed; what comes next is outside of any block."""
-        self.is_explicit = self.is_failed = self.is_read_only = False
+        self.is_explicit = self.is_failed = False
         await self._roll_back()
 
     async def _roll_back(self) -> None:

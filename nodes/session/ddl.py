@@ -76,7 +76,7 @@ class SchemaStatements:
 
     async def _create_inside(self, statement: Statement) -> None:
         block = self.block
-        if block.is_read_only:
+        if block.variables.is_read_only:
             raise SqlError(READ_ONLY_TRANSACTION, "cannot execute CREATE TABLE in a read-only transaction")
         existing = await block.new_tables.create(statement, block.transaction)
         if existing is not None:

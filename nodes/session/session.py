@@ -105,6 +105,7 @@ class Session:
         new_tables = NewTables(self.env, self.user)
         self.kept = KeptByConnection(self.env.rows)
         self.block = Block(self.env, self.client, new_tables, self.variables, self)
+        self.variables.has_asked = lambda: self.block.has_asked
         self.schema = SchemaStatements(self.client, self.user, self.block)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)
         self.names = Names(self.env)
@@ -157,7 +158,7 @@ class Session:
         if statement.kind in WRITES:
             word = statement.kind.upper() if statement.kind != "ddl" else "a schema change"
             self.person.check_may_write(word)
-            if self.block.is_read_only:
+            if self.variables.is_read_only:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
         began, is_answered = perf_counter(), False
         self.statement, self.is_running = prepared.sql, True

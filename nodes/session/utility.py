@@ -19,8 +19,7 @@ from expressions.errors import (
 from expressions.sqltypes import TEXT
 from nodes.clients.protocols import Client
 from nodes.session.block import Block
-from nodes.settings.kinds import boolean
-from nodes.settings.variables import Variables
+from nodes.settings.variables import READ_ONLY, READ_ONLY_AT_FIRST, Variables
 from nodes.sql import show_tables
 from nodes.sql.statements import Statement
 from nodes.store.name_cache import Directory
@@ -97,9 +96,12 @@ class Utility:
                 return await self.block.savepoint(kind.replace("_", " "), node.savepoint_name)
         raise unsupported(f"{kind.replace('_', ' ')} (two-phase commit)")
 
-    def _is_read_only(self, options: Any) -> bool:
-        """READ ONLY counts; every isolation level is run as SERIALIZABLE, which gives at least what it promises."""
-        is_read_only = self.variables.get("default_transaction_read_only") == "on"
+    def _is_read_only(self, options: Any) -> bool | None:
+        """READ ONLY or READ WRITE, None when nothing is said of it.
+
+        Every isolation level is run as SERIALIZABLE, which gives at least what it promises.
+        """
+        is_read_only: bool | None = None
         for option in options:
             element = option.def_elem
             if element.defname == "transaction_read_only":
@@ -123,9 +125,6 @@ class Utility:
             self.variables.reset(node.name, is_local=self._is_local(node))
             return "RESET" if kind == "VAR_RESET" else "SET"
         value = _listed(node)
-        if node.name.lower() == "transaction_read_only":
-            self.block.is_read_only = boolean(node.name, value) == "on"
-            return "SET"
         self.variables.set(node.name, value, is_local=self._is_local(node))
         return "SET"
 
@@ -136,17 +135,19 @@ class Utility:
         return bool(node.is_local)
 
     def _set_transaction(self, node: Node) -> str:
-        read_only = self._is_read_only(node.args)
+        is_read_only = self._is_read_only(node.args)
         if node.name == "SESSION CHARACTERISTICS":
-            self.variables.set("default_transaction_read_only", "on" if read_only else "off")
+            name = READ_ONLY_AT_FIRST
         elif node.name == "TRANSACTION":
             if not self.block.is_explicit:
                 message = "SET TRANSACTION can only be used in transaction blocks"
                 self.client.notice(message, "WARNING", NO_ACTIVE_TRANSACTION)
                 return "SET"
-            self.block.is_read_only = read_only or self.block.is_read_only
+            name = READ_ONLY
         else:
             raise unsupported(f"SET {node.name}")
+        if is_read_only is not None:
+            self.variables.set(name, "on" if is_read_only else "off")
         return "SET"
 
     async def _show(self, node: Node) -> Result:
@@ -156,10 +157,7 @@ class Utility:
         if node.name == "all":
             settings = [tuple(word.encode() for word in row) for row in self.variables.all()]
             return Result("SHOW", self._show_fields(node), list(settings))
-        if node.name.lower() == "transaction_read_only":
-            value = "on" if self.block.is_read_only else "off"
-        else:
-            value = self.variables.get(node.name)
+        value = self.variables.get(node.name)
         return Result("SHOW", self._show_fields(node), [(value.encode(),)])
 
     def _show_fields(self, node: Node) -> tuple[Field, ...]:

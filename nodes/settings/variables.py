@@ -10,11 +10,11 @@ Names of two parts (`my.user_id`) are anybody's: an application keeps there what
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from expressions.dates.zones import TimeStyle, time_style
-from expressions.errors import INVALID_NAME, PROGRAM_LIMIT, SqlError
+from expressions.errors import ACTIVE_TRANSACTION, INVALID_NAME, PROGRAM_LIMIT, SqlError
 from nodes.settings import kinds
 from nodes.settings.checks import CHECKS
 from nodes.settings.known import KNOWN, unrecognized
@@ -28,6 +28,9 @@ NO_RESET_ALL = frozenset(
     {"role", "seed", "session_authorization", "transaction_isolation", "transaction_read_only",
      "transaction_deferrable"}
 )  # fmt: skip
+READ_ONLY, READ_ONLY_AT_FIRST = "transaction_read_only", "default_transaction_read_only"
+OF_THE_TRANSACTION = frozenset({READ_ONLY, "transaction_isolation", "transaction_deferrable"})
+"""They end with the transaction, however they are set."""
 HIDDEN = frozenset({"is_superuser", "role", "seed", "session_authorization"})
 """SHOW ALL leaves them out, as in PostgreSQL."""
 NOT_NOW = "55P02"
@@ -63,11 +66,15 @@ class Variables:
 
     initial: dict[str, str] = field(default_factory=dict)
     changes: int = 0
+    has_asked: Callable[[], bool] = lambda: False
+    """True once the transaction has read or written: it cannot become one that writes any more."""
     style: TimeStyle = field(init=False)
     statement_s: float | None = field(init=False)
     idle_in_transaction_s: float | None = field(init=False)
     is_traced: bool = field(init=False)
     """The client wants to know what is done for its statements (`nodes.trace`)."""
+    _given: Values = field(default_factory=dict)
+    """Of `initial`, those that the node has for every session."""
     _values: Values = field(default_factory=dict)
     _lasting: Values = field(default_factory=dict)
     """Those that COMMIT keeps: without what is LOCAL."""
@@ -92,6 +99,7 @@ class Variables:
 
     def begin_with(self, values: Values) -> None:
         """Values in their base form that the node gives a session."""
+        self._given = values
         self.initial.update(values)
         self._derive()
 
@@ -121,13 +129,21 @@ class Variables:
         known = self._settable(name, is_reset=True)
         self._put(known, self._initial(known), is_local=is_local)
 
+    @property
+    def is_read_only(self) -> bool:
+        """True if the transaction that runs, or the next one, may not write."""
+        return self._value(READ_ONLY) == "on"
+
     def reset_all(self) -> None:
-        kept = {name: value for name, value in self._values.items() if name in NO_RESET_ALL}
-        self._replace(kept, kept)
+        kept, lasting = (
+            {name: value for name, value in values.items() if name in NO_RESET_ALL}
+            for values in (self._values, self._lasting)
+        )
+        self._replace(kept, lasting)
 
     def is_changed(self, name: str) -> bool:
-        """True if the session has set it otherwise than it was at first."""
-        return self._value(name) != self._initial(name)
+        """True if the client has it otherwise than the node gave it, by SET or when it connected."""
+        return self._value(name) != self._given.get(name, KNOWN[name.lower()].default)
 
     def all(self) -> Iterator[tuple[str, str, str]]:
         """Name, value and description of each setting, for SHOW ALL."""
@@ -144,6 +160,9 @@ class Variables:
         return self._initial(known) if found is None else found
 
     def _initial(self, known: str) -> str:
+        if known == READ_ONLY:  # what was the default when the transaction began
+            values = self._values if self._before is None else self._before
+            return values.get(READ_ONLY_AT_FIRST) or self._initial(READ_ONLY_AT_FIRST)
         found = self.initial.get(known)
         if found is not None:
             return found
@@ -204,6 +223,9 @@ class Variables:
         return self._before is not None
 
     def _put(self, known: str, value: str, *, is_local: bool) -> None:
+        if known == READ_ONLY and value == "off" and self.is_read_only and self.has_asked():
+            raise SqlError(ACTIVE_TRANSACTION, "transaction read-write mode must be set before any query")
+        is_local = is_local or known in OF_THE_TRANSACTION
         values = {**self._values, known: value}
         lasting = self._lasting if is_local else {**self._lasting, known: value}
         if self._marks:

@@ -56,3 +56,8 @@ def test_a_contradiction_is_named(settings: Settings, changed: dict[str, object]
     assert found.id == identity
     assert message in found.msg
     assert found.hint
+
+
+def test_half_a_certificate_encrypts_nothing(settings: Settings) -> None:
+    settings.NODE_HOST, settings.NODE_TLS_CERT = "0.0.0.0", "cert.pem"
+    assert [found.id for found in check_settings()] == ["schemalab.E009", "schemalab.W003"]

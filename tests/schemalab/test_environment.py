@@ -53,6 +53,13 @@ def test_a_good_value_is_parsed(name: str, value: str, parsed: object) -> None:
             id="a folder that is not there",
         ),
         pytest.param(
+            "NODE_TLS_KEY",
+            "k" * 5000,
+            f"NODE_TLS_KEY='{'k' * 5000}' is not allowed: "
+            "it must be a file that exists and can be reached, or empty for none",
+            id="a file that the system cannot look for",
+        ),
+        pytest.param(
             "NODES",
             "three",
             "NODES='three' is not allowed: it must be a whole number from 1 to 100",

@@ -329,6 +329,12 @@ def test_dangers_are_stated_in_plain_words(name: str, danger: str) -> None:
         ("ADD |c serial", "0A000", "an identity or serial column on a table that is there"),
         ("ADD c uuid DEFAULT |gen_random_uuid()", "0A000", "a volatile default gen_random_uuid()"),
         ("ADD c text |DEFAULT current_user", "0A000", "a default on an added column that depends on the session"),
+        (
+            "ADD c text |DEFAULT current_setting('my.tenant')",
+            "0A000",
+            "a default on an added column that depends on the session",
+        ),
+        ("ADD c text DEFAULT |set_config('my.x', '1', false)", "0A000", "a volatile default set_config()"),
         ("ADD c int |DEFAULT 1 / 0", "22012", "division by zero"),
         ("ADD c int, ADD |c text", "0A000", "column c is changed twice in one statement"),
         ("ADD c int, DROP |c", "0A000", "column c is changed twice in one statement"),

@@ -105,6 +105,15 @@ def test_results_are_those_of_postgresql(cluster: Cluster, tables: str, query: s
             assert sorted(found[1:], key=repr) == sorted(expected[1:], key=repr)
 
 
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("computed", ["d + 1", "d - 1", "ts + interval '1 day'", "tz + interval '2 years'"])
+def test_what_is_computed_beyond_the_years_is_refused(
+    cluster: Cluster, tables: str, computed: str, *, binary: bool
+) -> None:
+    with cluster.connect() as ours, pytest.raises(psycopg.errors.DatetimeFieldOverflow):
+        ours.cursor(binary=binary).execute(f"SELECT {computed} AS v FROM {tables} ORDER BY id")
+
+
 def test_parameters_come_back_in_both_formats(cluster: Cluster) -> None:
     sql = "SELECT " + ", ".join(f"%{{0}}::{column.split()[1]} AS {column.split()[0]}" for column in COLUMNS.split(", "))
     with cluster.connect() as ours, cluster.store() as theirs:

@@ -71,6 +71,63 @@ UNLISTEN *
 """
 
 
+READ_ONLY = """
+SET default_transaction_read_only = on
+SHOW transaction_read_only
+INSERT INTO {t} VALUES (1)
+SELECT count(*) FROM {t}
+BEGIN READ WRITE
+INSERT INTO {t} VALUES (2)
+COMMIT
+BEGIN
+SHOW transaction_read_only
+SET default_transaction_read_only = off
+SHOW transaction_read_only
+SELECT current_setting('transaction_read_only') AS now
+INSERT INTO {t} VALUES (3)
+ROLLBACK
+SET default_transaction_read_only = off
+SET transaction_read_only = on
+SHOW transaction_read_only
+INSERT INTO {t} VALUES (4)
+BEGIN
+SELECT set_config('transaction_read_only', 'on', false)
+SHOW transaction_read_only
+UPDATE {t} SET id = 9 WHERE id = 2
+ROLLBACK
+SHOW transaction_read_only
+BEGIN READ ONLY
+SET TRANSACTION READ WRITE
+INSERT INTO {t} VALUES (5)
+COMMIT
+BEGIN READ ONLY
+SELECT count(*) FROM {t}
+SET TRANSACTION READ WRITE
+ROLLBACK
+BEGIN READ ONLY
+RESET ALL
+SHOW transaction_read_only
+COMMIT
+SHOW transaction_read_only
+INSERT INTO {t} VALUES (6)
+SET default_transaction_read_only = on; INSERT INTO {t} VALUES (7)
+DELETE FROM {t}
+SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE
+SELECT id FROM {t} ORDER BY id
+"""
+
+
+def test_a_transaction_is_read_only_when_it_is_in_postgresql(cluster: Cluster) -> None:
+    name = cluster.table("id int primary key")
+    with cluster.connect() as ours, cluster.store() as theirs:
+        theirs.execute(f"CREATE SCHEMA IF NOT EXISTS read_only; CREATE TABLE read_only.{name} (id int)")
+        sides = (Side(ours), name), (Side(theirs), f"read_only.{name}")
+        for line in READ_ONLY.strip().splitlines():
+            found, expected = (side.run(line.format(t=table)) for side, table in sides)
+            same = found[:2] == expected[:2] if found[0] == "error" else found == expected
+            assert same, f"{line}: PostgreSQL {expected}, node {found}"
+
+
 def test_settings_are_as_in_postgresql(cluster: Cluster) -> None:
     with cluster.connect() as ours, cluster.store() as theirs:
         theirs.execute("SET timezone = 'UTC'")

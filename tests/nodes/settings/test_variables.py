@@ -174,6 +174,16 @@ def test_what_savepoints_keep_is_bounded_and_goes_with_them() -> None:
     one_more(1)
 
 
+def test_what_the_client_chose_is_told_from_what_the_node_gives_everybody() -> None:
+    variables = Variables()
+    variables.begin_with({"statement_timeout": "3000"})
+    assert not variables.is_changed("statement_timeout")
+    variables.start_with("statement_timeout", "5s")
+    assert variables.is_changed("statement_timeout")
+    variables.set("statement_timeout", "3s")
+    assert not variables.is_changed("statement_timeout")
+
+
 def test_every_setting_is_shown_and_has_a_value_of_its_kind() -> None:
     variables = Variables()
     shown = {name: description for name, _, description in variables.all()}
