@@ -97,7 +97,7 @@ class Utility:
         raise unsupported(f"{kind.replace('_', ' ')} (two-phase commit)")
 
     def _is_read_only(self, options: Any) -> bool | None:
-        """READ ONLY or READ WRITE, None when nothing is said of it.
+        """READ ONLY or READ WRITE, None when nothing is stated of it.
 
         Every isolation level is run as SERIALIZABLE, which gives at least what it promises.
         """
