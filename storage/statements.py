@@ -186,8 +186,14 @@ def get_every_sql(storage: int, table_id: int) -> str:
     return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[])"
 
 
+def get_starts_sql(storage: int, table_id: int, most: int) -> str:
+    """The same, of each value the first `most` bytes and a digest of the whole."""
+    values = f"substring(value, 1, {most}), sha256(value)"
+    return f"SELECT key, {values} FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[])"
+
+
 def bounded_get_sql(storage: int, table_id: int) -> str:
-    """The same, and the length of each value; the first parameter is the longest that is not left out."""
+    """Live pairs among given keys, and the length of each value; one longer than the first parameter is left out."""
     live = f"FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
     return f"SELECT key, {_SHORT_VALUE}, octet_length(value) {live}"
 

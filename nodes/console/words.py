@@ -18,7 +18,7 @@ def described(trace: Json) -> Json:
         "steps": [step | {"words": _step(step)} for step in trace.get("steps", ())],
         "counts": _counts(trace.get("pairs", ())),
         "unchanged": trace.get("keys", 0) - len(trace.get("pairs", ())),
-        "not_shown": trace.get("operations", 0) - trace.get("keys", 0),
+        "not_shown": trace.get("left_out", 0),
     }  # fmt: skip
 
 
@@ -60,6 +60,8 @@ def _why(element: str, does: str) -> str:
             return gettext("constraint %(name)s is %(state)s in v%(version)s: it is enforced already")
         case "index", "not used":
             return gettext("index %(name)s is %(state)s in v%(version)s: queries may not use it")
+        case "column", "not used":
+            return gettext("column %(name)s is %(state)s in v%(version)s: queries may not use it")
         case "placement", "not used":
             return gettext("placement %(name)s is %(state)s in v%(version)s: queries do not read there")
         case _, "-":

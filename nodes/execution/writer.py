@@ -23,9 +23,10 @@ from nodes.store.pipeline import Command, bytea_array, int8
 from nodes.store.transaction import Refused, Transaction
 from nodes.trace import writes
 from storage import encoding, pairs
+from storage.browser.lines import READ_BYTES_MAX
 from storage.buckets import storage_of
 from storage.mutations import REMOVALS, Op, in_order
-from storage.statements import KeyTooLong, Statement, get_every_sql, statements_for
+from storage.statements import KeyTooLong, Statement, get_starts_sql, statements_for
 
 OPS_A_BATCH = 4000
 ONE_BATCH_OPS = 400
@@ -48,29 +49,36 @@ class Writer:
             await self._write(in_order(ops), probes, commit=commit)
             return
         ordered = in_order(ops)
-        places = writes.places(ordered, lambda bucket: storage_of(bucket, self.storages, self.buckets))
-        before = await self._stored(places)
-        await self._write(ordered, probes, commit=False)
-        changes = writes.changes(self.descriptor, places, before, await self._stored(places))
-        trace.wrote(changes, operations=len(ordered), keys=len(places))
-        if commit:
-            await self.transaction.commit()
+        places, left_out = writes.places(ordered, self._storage_of, trace.keys_left)
+        changes: list[writes.Json] = []
+        if places:
+            before = await self._stored(places)
+            await self._write(ordered, probes, commit=False)
+            changes = writes.changes(self.descriptor, places, before, await self._stored(places))
+            if commit:
+                await self.transaction.commit()
+        else:
+            await self._write(ordered, probes, commit=commit)
+        trace.wrote(changes, operations=len(ordered), keys=len(places), left_out=left_out)
 
-    async def _stored(self, places: Sequence[writes.Place]) -> dict[writes.Place, bytes | None]:
-        """The pairs at these places as the transaction sees them now."""
-        if not places:
-            return {}
+    def _storage_of(self, bucket: int) -> int:
+        return storage_of(bucket, self.storages, self.buckets)
+
+    async def _stored(self, places: Sequence[writes.Place]) -> dict[writes.Place, tuple[bytes, bytes] | None]:
+        """The pairs at these places as the transaction sees them now: the start of each value, and its digest."""
         keys: dict[int, list[bytes]] = {}
         for storage, key in places:
             keys.setdefault(storage, []).append(key)
         commands = [
-            Command(get_every_sql(storage, self.descriptor.table_id), (bytea_array(some),))
+            Command(get_starts_sql(storage, self.descriptor.table_id, READ_BYTES_MAX + 1), (bytea_array(some),))
             for storage, some in keys.items()
         ]
-        found: dict[writes.Place, bytes | None] = {}
+        found: dict[writes.Place, tuple[bytes, bytes] | None] = {}
         for storage, result in zip(keys, await self.transaction.run(commands), strict=True):
             for i in range(result.ntuples):
-                found[storage, result.get_value(i, 0) or b""] = result.get_value(i, 1)
+                start, digest = result.get_value(i, 1), result.get_value(i, 2)
+                is_live = start is not None and digest is not None
+                found[storage, result.get_value(i, 0) or b""] = (start, digest) if is_live else None
         return found
 
     async def _write(self, ordered: Sequence[Op], probes: Sequence[Probe], *, commit: bool) -> None:

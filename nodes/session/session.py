@@ -184,6 +184,8 @@ class Session:
             self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
             if self.trace is not None:
                 trace, self.trace = self.trace, None
+                if not is_answered and statement.kind != "truncate":
+                    trace.forget()
                 tracing.send(self.client, trace, self.block, is_answered=is_answered)
 
     def savepoints_set(self) -> int:
@@ -248,6 +250,8 @@ class Session:
                 return result
             except (Ambiguous, NotInOneBatch):
                 in_one_batch = False
+                if self.trace is not None:
+                    self.trace.forget()
             except Retry as retry:
                 self.env.meter.retried()
                 last, fresh = for_client(retry), retry.stale

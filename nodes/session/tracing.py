@@ -6,6 +6,7 @@ from catalog.descriptor import Descriptor
 from expressions.typed import Context
 from nodes.clients.protocols import Client
 from nodes.context import Environment
+from nodes.foreign_keys.enforced import enforced_by
 from nodes.session.block import Block
 from nodes.sql.planner import Plan
 from nodes.store.transaction import Transaction
@@ -21,10 +22,14 @@ def planned(
     plan: Plan,
     context: Context,
 ) -> None:
-    """A plan was made with these versions."""
-    used, layout = catalog.values(), {"storages": env.storages, "buckets": env.buckets}
+    """A plan was made with these versions, and those of the tables that its foreign keys stand to."""
+    named = {descriptor.table_id: descriptor for descriptor in catalog.values()}
+    pins = [transaction.pins[table] for table in sorted(enforced_by(plan).tables) if table in transaction.pins]
+    others = {pin.table_id: pin.descriptor for pin in pins if isinstance(pin.descriptor, Descriptor)}
+    layout = {"storages": env.storages, "buckets": env.buckets}
     scans = [reads.scan_json(scan, context, **layout) for scan in reads.scans_of(plan)]
-    trace.planned(transaction.pins, used, scans, reads.hidden(used, trace.kind))
+    hidden = reads.hidden(named.values(), trace.kind, reads.written(plan))
+    trace.planned(transaction.pins, (named | others).values(), scans, hidden)
 
 
 def send(client: Client, trace: Trace, block: Block, *, is_answered: bool) -> None:

@@ -5,17 +5,17 @@ SELECT .. WHERE dest = 'BOS'     all rows of flights v14; flights_by_dest would 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Constraint, Index, Placement, State
+from catalog.elements import Column, Constraint, Index, Placement, State, TableId
 from catalog.states import Rule, rule
 from expressions.scopes import Scan
 from expressions.typed import Context
 from nodes.sql.access_paths import access, point
-from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
+from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, TruncatePlan, UpdatePlan
 
 Json = dict[str, Any]
 OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "truncate": "delete"}
@@ -32,6 +32,16 @@ def scans_of(plan: Plan) -> list[Scan]:
         case UpdatePlan() | DeletePlan():
             return list({id(scan): scan for scan in (plan.scan, *plan.scans)}.values())
     return []
+
+
+def written(plan: Plan) -> frozenset[TableId]:
+    """The tables that a plan writes."""
+    match plan:
+        case InsertPlan() | UpdatePlan() | DeletePlan():
+            return frozenset({plan.descriptor.table_id})
+        case TruncatePlan():
+            return frozenset(descriptor.table_id for descriptor in plan.descriptors)
+    return frozenset()
 
 
 def scan_json(scan: Scan, context: Context, *, storages: int, buckets: int) -> Json:
@@ -63,10 +73,15 @@ def _would_serve(index: Index, scan: Scan, context: Context, storages: int, buck
     return way.index is not None and way.index.id == index.id
 
 
-def hidden(descriptors: Iterable[Descriptor], kind: str) -> list[Json]:
-    """The elements that are neither public nor absent, and what a statement of this kind does with each."""
+def hidden(descriptors: Iterable[Descriptor], kind: str, written: Container[TableId]) -> list[Json]:
+    """The elements that are neither public nor absent, and what a statement of this kind does with each.
+
+    Of a table that is not among the `written` ones it only reads.
+    """
     return [
-        {"table": descriptor.name, "version": descriptor.version} | _element(element) | {"does": _does(element, kind)}
+        {"table": descriptor.name, "version": descriptor.version}
+        | _element(element)
+        | {"does": _does(element, kind if descriptor.table_id in written else "select")}
         for descriptor in descriptors
         for element in _elements(descriptor)
         if element.state not in (State.PUBLIC, State.ABSENT)

@@ -7,9 +7,11 @@ sentence, the detail JSON:
      "tables": [{"id": 7, "name": "flights", "version": 14, "until": "2026-.."}],
      "steps": [{"do": "lease", "ms": 0.1, ..}, {"do": "plan", ..}, {"do": "retry", ..}, {"do": "write", ..}],
      "scans": [..], "hidden": [..],
-     "pairs": [..], "operations": 3, "keys": 3,
+     "pairs": [..], "operations": 3, "keys": 3, "left_out": 0,
      "transaction": {"status": "open", "since": "..", "has_written": true, "tables": [..]}}
 
+Of an unsuccessful statement no pair is told: it kept none. (TRUNCATE keeps what its transactions before the last did.)
+`left_out` counts the operations at keys of which it is not known what became of them.
 `nodes.trace.reads` and `nodes.trace.writes` say what scans and pairs are.
 """
 
@@ -23,6 +25,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
+from nodes.trace.writes import KEYS_MAX
 
 SQLSTATE = "00SL1"
 STEPS_MAX = 40
@@ -60,6 +63,12 @@ class Trace:
     pairs: list[Json] = field(default_factory=list)
     operations: int = 0
     keys: int = 0
+    left_out: int = 0
+
+    @property
+    def keys_left(self) -> int:
+        """Of so many keys more it can be told what becomes of them."""
+        return max(0, KEYS_MAX - self.keys)
 
     def step(self, do: str, **more: Any) -> None:
         """Something was done now."""
@@ -82,14 +91,19 @@ class Trace:
 
     def again(self, do: str, **more: Any) -> None:
         """The statement is tried anew, and nothing that was written is kept: a "retry", or a "reload"."""
-        self.pairs, self.operations, self.keys = [], 0, 0
+        self.forget()
         self.step(do, **more)
 
-    def wrote(self, pairs: Iterable[Json], *, operations: int, keys: int) -> None:
-        """Pairs were written; of `keys` keys it is known what became of them."""
+    def forget(self) -> None:
+        """Nothing that was written is kept."""
+        self.pairs, self.operations, self.keys, self.left_out = [], 0, 0, 0
+
+    def wrote(self, pairs: Iterable[Json], *, operations: int, keys: int, left_out: int) -> None:
+        """Pairs were written; of `keys` keys it is known what became of them, `left_out` operations are at others."""
         self.pairs += pairs
         self.operations += operations
         self.keys += keys
+        self.left_out += left_out
         self.step("write", operations=operations)
 
     def words(self) -> str:
@@ -112,6 +126,7 @@ class Trace:
             "pairs": self.pairs,
             "operations": self.operations,
             "keys": self.keys,
+            "left_out": self.left_out,
             "transaction": transaction,
         }
         return json.dumps(shown, separators=(",", ":"))

@@ -19,20 +19,24 @@ from storage.pairs import StrayKey, name_of
 Json = dict[str, Any]
 Place = tuple[int, bytes]
 """A storage and a key."""
-Stored = Mapping[Place, bytes | None]
-"""What lies at each place; None is a tombstone, and nothing at all is left out."""
+Stored = Mapping[Place, tuple[bytes, bytes] | None]
+"""What lies at each place: the start of the value, and a digest of the whole; None is a tombstone. A place where
+nothing lies is left out."""
 KEYS_MAX = 100
-"""Of so many keys a trace says what became of them."""
+"""Of so many keys the trace of a statement says what became of them."""
 
 
-def places(ops: Iterable[Op], storage_of: Callable[[int], int]) -> list[Place]:
-    """The first `KEYS_MAX` places that operations touch, each once, in the order in which they are touched."""
+def places(ops: Iterable[Op], storage_of: Callable[[int], int], most: int = KEYS_MAX) -> tuple[list[Place], int]:
+    """The first `most` places that operations touch, each once, as they come; and how many operations are at others."""
     found: dict[Place, None] = {}
+    left_out = 0
     for op in ops:
-        found[storage_of(op.bucket), op.key] = None
-        if len(found) >= KEYS_MAX:
-            break
-    return list(found)
+        place = storage_of(op.bucket), op.key
+        if len(found) < most or place in found:
+            found[place] = None
+        else:
+            left_out += 1
+    return list(found), left_out
 
 
 def changes(descriptor: Descriptor, touched: Sequence[Place], before: Stored, after: Stored) -> list[Json]:
@@ -47,10 +51,11 @@ def changes(descriptor: Descriptor, touched: Sequence[Place], before: Stored, af
 def _change(descriptor: Descriptor, place: Place, before: Stored, after: Stored) -> Json:
     storage, key = place
     old, new = before.get(place), after.get(place)
-    was = describe(descriptor, storage, key, old) if old is not None else None
-    line = (
-        describe(descriptor, storage, key, new) if new is not None else was or describe(descriptor, storage, key, None)
-    )
+    was = describe(descriptor, storage, key, old[0]) if old is not None else None
+    if new is not None:
+        line = describe(descriptor, storage, key, new[0])
+    else:
+        line = was or describe(descriptor, storage, key, None)
     sign = "~" if (old is None) is (new is None) else "+" if old is None else "-"
     return {
         "sign": sign,

@@ -10,7 +10,9 @@ import pytest
 
 from catalog.elements import Index, IndexColumn, IndexId, State
 from nodes.trace.record import SQLSTATE
+from nodes.trace.writes import KEYS_MAX
 from tests.nodes.conftest import Cluster
+from tests.nodes.linked_tables import link
 
 Json = dict[str, Any]
 
@@ -145,3 +147,34 @@ def test_truncate_is_told_in_parts(cluster: Cluster, traced: Traced) -> None:
     assert told["kind"] == "truncate"
     assert told["operations"] >= 300
     assert {pair["sign"] for pair in told["pairs"]} == {"-"}
+
+
+def test_of_a_truncate_in_several_transactions_the_first_keys_are_told(cluster: Cluster, traced: Traced) -> None:
+    name = cluster.table("id bigint PRIMARY KEY")
+    traced(f"INSERT INTO {name} VALUES {', '.join(f'({n})' for n in range(1100))}")
+    told = traced(f"TRUNCATE {name}")
+    assert len([step for step in told["steps"] if step["do"] == "write"]) > 1
+    assert told["operations"] >= 1100
+    assert (told["keys"], len(told["pairs"])) == (KEYS_MAX, KEYS_MAX)
+    assert told["left_out"] == told["operations"] - KEYS_MAX
+
+
+def test_a_statement_that_fails_after_its_writes_kept_no_pair(cluster: Cluster, traced: Traced) -> None:
+    name, child = cluster.table("id bigint PRIMARY KEY"), cluster.table("id bigint PRIMARY KEY, owner bigint")
+    link(cluster, child, "owner", name, "id")
+    traced(f"INSERT INTO {name} VALUES (1), (2)")
+    put = traced(f"INSERT INTO {child} VALUES (7, 1)")
+    assert {one["name"] for one in put["tables"]} == {name, child}, "the row it refers to was looked for there"
+    told = traced.refused(f"DELETE FROM {name}")
+    assert "write" in [step["do"] for step in told["steps"]], "the references are searched after the write"
+    assert (told["pairs"], told["operations"], told["keys"]) == ([], 0, 0)
+
+
+def test_a_long_value_is_told_by_its_start(cluster: Cluster, traced: Traced) -> None:
+    name = cluster.table("id bigint PRIMARY KEY, note text")
+    traced(f"INSERT INTO {name} VALUES (1, repeat('x', 20000) || 'a')")
+    changed = traced(f"UPDATE {name} SET note = repeat('x', 20000) || 'b'")
+    [pair] = changed["pairs"]
+    assert (pair["sign"], pair["name"]) == ("~", "note")
+    assert pair["says"].startswith("xxx")
+    assert len(pair["says"]) < 300

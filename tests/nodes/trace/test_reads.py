@@ -105,7 +105,7 @@ def test_an_insert_reads_only_what_it_selects() -> None:
 def test_what_is_hidden_and_what_a_statement_does_with_it(kind: str, column: str, index: str) -> None:
     checked = Constraint(ConstraintId(1), "positive", "check", (), '"#1" > 0', state=State.WRITE_ONLY)
     descriptor = replace(with_index(State.WRITE_ONLY), constraints=(checked,))
-    found = {one["name"]: one for one in reads.hidden([descriptor], kind)}
+    found = {one["name"]: one for one in reads.hidden([descriptor], kind, {descriptor.table_id})}
     assert found.keys() == {"gate", "by_dest", "positive"}
     assert (found["gate"]["does"], found["by_dest"]["does"]) == (column, index)
     assert found["positive"]["does"] == ("not relied on" if kind == "select" else "enforced")
@@ -113,4 +113,26 @@ def test_what_is_hidden_and_what_a_statement_does_with_it(kind: str, column: str
 
 
 def test_nothing_is_hidden_at_rest() -> None:
-    assert reads.hidden([replace(FLIGHTS, columns=FLIGHTS.columns[:2])], "select") == []
+    assert reads.hidden([replace(FLIGHTS, columns=FLIGHTS.columns[:2])], "select", ()) == []
+
+
+def test_a_table_that_a_write_only_reads_is_as_in_a_query() -> None:
+    source = replace(with_index(State.WRITE_ONLY), table_id=TableId(8), name="old_flights")
+    found = {
+        (one["table"], one["name"]): one["does"] for one in reads.hidden([FLIGHTS, source], "insert", {TableId(7)})
+    }
+    assert found == {
+        ("flights", "gate"): "-",
+        ("old_flights", "gate"): "refused as unknown",
+        ("old_flights", "by_dest"): "not used",
+    }
+
+
+@pytest.mark.parametrize(
+    ("sql", "tables"),
+    [("SELECT 1 FROM flights", 0), ("INSERT INTO flights (id) VALUES (1)", 1), ("TRUNCATE flights", 1)],
+)
+def test_the_tables_that_are_written(sql: str, tables: int) -> None:
+    [statement] = parse(sql)
+    descriptor = replace(FLIGHTS, table_id=TableId(next(IDS)))
+    assert len(reads.written(make_plan(statement, {"flights": descriptor}, Parameters()))) == tables

@@ -24,12 +24,12 @@ def told(descriptor: object, ops: list[Op], before: dict[bytes, bytes | None]) -
     after = dict(before)
     for op in ops:
         apply_op(after, op)
-    touched: list[Place] = places(ops, one_storage)
+    touched, _ = places(ops, one_storage)
     return changes(descriptor, touched, _placed(before), _placed(after))  # type: ignore[arg-type]
 
 
-def _placed(pairs: dict[bytes, bytes | None]) -> dict[Place, bytes | None]:
-    return {(1, key): value for key, value in pairs.items()}
+def _placed(pairs: dict[bytes, bytes | None]) -> dict[Place, tuple[bytes, bytes] | None]:
+    return {(1, key): None if value is None else (value, value) for key, value in pairs.items()}
 
 
 def stored(descriptor: object, note: str) -> dict[bytes, bytes | None]:
@@ -93,8 +93,19 @@ def test_a_unique_entry_names_its_row() -> None:
 
 def test_of_very_many_keys_the_first_are_told() -> None:
     many = [Op(Act.PUT, 1, number.to_bytes(4), b"") for number in range(1000)]
-    assert len(places([*many, *many], one_storage)) == writes.KEYS_MAX
-    assert places(many[:2] * 2, one_storage) == [(1, many[0].key), (1, many[1].key)]
+    shown, left_out = places([*many, *many], one_storage)
+    assert (len(shown), left_out) == (writes.KEYS_MAX, 2 * (1000 - writes.KEYS_MAX))
+    assert places(many[:2] * 2, one_storage) == ([(1, many[0].key), (1, many[1].key)], 0)
+    assert places(many, one_storage, 0) == ([], 1000)
+
+
+def test_a_long_value_that_differs_after_what_is_read_of_it_has_changed() -> None:
+    descriptor = table()
+    [place] = [(1, op.key) for op in insert_row(descriptor, row_of(1, "tea")) if op.value][:1]
+    assert [line["sign"] for line in changes(descriptor, [place], {place: (b"a", b"1")}, {place: (b"a", b"2")})] == [
+        "~"
+    ]
+    assert changes(descriptor, [place], {place: (b"a", b"1")}, {place: (b"a", b"1")}) == []
 
 
 def test_a_pair_that_the_version_does_not_explain_is_told_raw() -> None:
@@ -106,7 +117,7 @@ def test_a_trace_as_it_is_sent() -> None:
     trace = Trace("insert", "INSERT INTO notes VALUES (1, 'tea')")
     trace.planned({}, [table()], [], [])
     lines = told(table(), insert_row(table(), row_of(1, "tea")), {})
-    trace.wrote(lines, operations=3, keys=3)
+    trace.wrote(lines, operations=3, keys=3, left_out=0)
     assert trace.words() == "insert: notes v3; pairs +3"
     sent = json.loads(trace.to_text(transaction_json("idle", None)))
     assert [step["do"] for step in sent["steps"]] == ["plan", "write"]
@@ -118,7 +129,7 @@ def test_a_trace_as_it_is_sent() -> None:
 
 def test_what_an_earlier_try_wrote_is_not_told() -> None:
     trace = Trace("insert", "")
-    trace.wrote([{"sign": "+"}], operations=1, keys=1)
+    trace.wrote([{"sign": "+"}], operations=1, keys=1, left_out=0)
     trace.again("retry", sqlstate="40001", message="..", fresh=False)
     trace.planned({}, [table()], [], [])
     assert (trace.pairs, trace.operations) == ([], 0)
