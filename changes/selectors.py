@@ -301,12 +301,16 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
     return () if hindrance is None else hindrance.leases
 
 
-def waits_for_leases() -> list[dict[str, Any]]:
-    """The changes that leases hold back now, each with its step and the leases in its way, the last to end first."""
+def waits_for_leases(table_ids: Collection[int] | None = None) -> list[dict[str, Any]]:
+    """The changes, of these tables or of all, that leases hold back now.
+
+    Each comes with its step and the leases in its way, the last to end first.
+    """
+    moving = Change.objects.filter(status__in=MOVING).order_by("id")
     found = []
-    for change in open_changes():
+    for change in moving if table_ids is None else moving.filter(table_ids__overlap=list(table_ids)):
         state = execution_of(change)
-        held = blockers(change, state) if change.status in MOVING else []
+        held = blockers(change, state)
         if held:
             shown = {"element": state.plan.title, "step": current_step(change, state), "blockers": held}
             found.append(change_line(change) | shown)

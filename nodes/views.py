@@ -146,7 +146,7 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         pane = panes.get(_owner(request), number)
         first = nodes[min(place, len(nodes) - 1)].name if nodes else ""
         last = _answered(pane.last) if pane is not None and pane.last is not None else {}
-        sql = request.GET.get("sql", "")[:SQL_CHARS_MAX] if number == into else ""
+        sql = _wished(request, number) if number == into else ""
         chosen = pane.node if pane else wished if place == 0 and wished else first
         pages.append(_around(request, number) | last | {"node": chosen, "sql": sql})
     tables = columns_by_table()
@@ -158,6 +158,13 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         "tables": [{"name": name, "columns": columns} for name, columns in tables.items()],
         "examples": [statement for names, statement in EXAMPLES if set(names) <= tables.keys()],
     }
+
+
+def _wished(request: HttpRequest, number: str) -> str:
+    """The statement that the address puts into a pane: an example, or one of the pane's earlier ones by its name."""
+    if "earlier" in request.GET:
+        return panes.history(_owner(request), number).get(request.GET["earlier"], "")
+    return request.GET.get("sql", "")[:SQL_CHARS_MAX]
 
 
 def _owner(request: HttpRequest) -> str:

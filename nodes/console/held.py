@@ -30,7 +30,7 @@ def _used(node: str, versions: list[Json]) -> list[Json]:
     if not versions:
         return []
     ends = {(lease.table_id, lease.version): lease.expires_at.isoformat() for lease in leases_on(node=node)}
-    waits = waits_for_leases()
+    waits = waits_for_leases([one["id"] for one in versions])
     return [
         one | {"until": ends.get((one["id"], one["version"])), "waits": _waits(waits, node, one)} for one in versions
     ]

@@ -13,11 +13,11 @@ restart ends them.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -36,7 +36,10 @@ ANSWER_CHARS_MAX = 2**20
 GRIDS_MAX = 50
 NOTICES_MAX = 200
 HISTORY_MAX = 50
+HISTORY_CHARS_MAX = 40_000
 HISTORIES_MAX = 256
+HISTORY_S = 8 * 3600.0
+"""So long after its last statement a history is kept."""
 ROWS_READ_MAX = 100_000
 RUN_S_MAX = 60.0
 """What one run may take: then its statement is stopped, as by the button."""
@@ -97,9 +100,15 @@ class Answer:
 
     @property
     def statements(self) -> list[tuple[Grid | None, Json | None]]:
-        """Each statement's result and trace; one that failed has no result, one left out no trace."""
+        """Each statement's result and trace; one that failed has no result, one whose trace was left out no trace."""
         traces = self.traces[: len(self.grids)] if self.grids_left_out else self.traces
         return list(zip_longest(self.grids, traces))
+
+    def trace(self, text: str) -> None:
+        """Keep the trace of the next statement, as long as there is room."""
+        if len(self.traces) <= GRIDS_MAX and self.chars < ANSWER_CHARS_MAX:
+            self.chars += len(text)
+            self.traces.append(json.loads(text))
 
     def add(self, grid: Grid) -> None:
         if len(self.grids) < GRIDS_MAX:
@@ -117,10 +126,12 @@ class Pane:
         self.is_given_up = False
         self.used_at = time.monotonic()
         self.connection = connect()
-        self.notices: list[Trouble] = []
-        self.traces: list[Json] = []
+        self.answer = Answer(node, "")
+        """The one that comes in."""
         self.last: Answer | None = None
-        """The newest answer: a page that is loaded again shows it."""
+        """The newest whole answer: a page that is loaded again shows it."""
+        self.reported: Json | None = None
+        """The open transaction as the node described it last."""
         self.connection.add_notice_handler(self._note)
 
     @property
@@ -136,8 +147,7 @@ class Pane:
     @property
     def held(self) -> Json | None:
         """The open transaction as the node described it last: since when, and which versions it uses."""
-        traces = self.last.traces if self.last is not None else []
-        return traces[-1]["transaction"] if traces and self.transaction == "open" else None
+        return self.reported if self.transaction == "open" else None
 
     def run(self, sql: str) -> Answer:
         """Send the statements as one simple query and keep the first rows of each."""
@@ -145,18 +155,17 @@ class Pane:
             raise PaneError(f"the last statement still runs on {self.node}; stop it, or wait")
         try:
             self.used_at, started = time.monotonic(), time.monotonic()
-            self.notices.clear()
-            self.traces.clear()
-            answer = Answer(self.node, sql)
+            self.answer = answer = Answer(self.node, sql)
             try:
                 with self._limited(answer):
                     _exchange(self.connection, sql, answer)
             except psycopg.OperationalError as error:
                 answer.error = Trouble("FATAL", error.sqlstate or "08006", str(error).strip())
             answer.ms = (time.monotonic() - started) * 1000
-            answer.notices, answer.traces = list(self.notices), list(self.traces)
             answer.transaction = self.transaction
             self.last = answer
+            if answer.transaction != "open":
+                self.reported = None
             self.used_at = time.monotonic()
             return answer
         finally:
@@ -166,10 +175,11 @@ class Pane:
 
     def _note(self, message: psycopg.errors.Diagnostic) -> None:
         if message.sqlstate == TRACE:
-            if len(self.traces) <= GRIDS_MAX:
-                self.traces.append(json.loads(message.message_detail or "{}"))
-        elif len(self.notices) < NOTICES_MAX:
-            self.notices.append(_trouble(message))
+            text = message.message_detail or "{}"
+            self.reported = json.loads(text)["transaction"]
+            self.answer.trace(text)
+        elif len(self.answer.notices) < NOTICES_MAX:
+            self.answer.notices.append(_trouble(message))
 
     @contextlib.contextmanager
     def _limited(self, answer: Answer) -> Iterator[None]:
@@ -261,14 +271,35 @@ def _trouble(message: psycopg.errors.Diagnostic) -> Trouble:
     )
 
 
+@dataclass(slots=True)
+class History:
+    """The statements run in a pane, oldest first, each once; bounded by their number and their characters."""
+
+    statements: list[str] = field(default_factory=list)
+    used_at: float = field(default_factory=time.monotonic)
+
+    def add(self, sql: str) -> None:
+        self.used_at = time.monotonic()
+        if sql in self.statements:
+            self.statements.remove(sql)
+        self.statements.append(sql)
+        while len(self.statements) > HISTORY_MAX or sum(map(len, self.statements)) > HISTORY_CHARS_MAX:
+            del self.statements[0]
+
+
+def name_of(sql: str) -> str:
+    """A short name of a statement, for the address that recalls it: the statement itself belongs into no address."""
+    return hashlib.sha256(sql.encode()).hexdigest()[:16]
+
+
 class Panes:
     """All panes of this process, by owner (a browser session) and pane number."""
 
     def __init__(self) -> None:
         self.guard = threading.Lock()
         self.open: dict[tuple[str, str], Pane] = {}
-        self.histories: dict[tuple[str, str], deque[str]] = {}
-        """The statements run in each pane, oldest first; they outlive its session, not its owner's."""
+        self.histories: dict[tuple[str, str], History] = {}
+        """Of each pane; they outlive its session, not its owner's."""
         self.reaper: threading.Timer | None = None
 
     def get(self, owner: str, number: str) -> Pane | None:
@@ -297,18 +328,18 @@ class Panes:
     def remember(self, owner: str, number: str, sql: str) -> None:
         """Keep a text that is run in a pane; the same again moves to the end."""
         with self.guard:
-            kept = self.histories.pop((owner, number), None) or deque(maxlen=HISTORY_MAX)
-            if sql in kept:
-                kept.remove(sql)
-            kept.append(sql)
+            kept = self.histories.pop((owner, number), None) or History()
+            kept.add(sql)
             self.histories[owner, number] = kept
             while len(self.histories) > HISTORIES_MAX:
                 del self.histories[next(iter(self.histories))]
+            self._watch()
 
-    def history(self, owner: str, number: str) -> Sequence[str]:
-        """The statements run in a pane, newest first."""
+    def history(self, owner: str, number: str) -> dict[str, str]:
+        """The statements run in a pane, newest first, by their names (`name_of`)."""
         with self.guard:
-            return list(reversed(self.histories.get((owner, number), ())))
+            kept = self.histories.get((owner, number))
+            return {} if kept is None else {name_of(sql): sql for sql in reversed(kept.statements)}
 
     def close(self, owner: str, number: str) -> None:
         with self.guard:
@@ -327,11 +358,14 @@ class Panes:
     def close_idle(self) -> None:
         with self.guard:
             over = [key for key, pane in self.open.items() if time.monotonic() - pane.used_at > IDLE_S]
+            old = [key for key, kept in self.histories.items() if time.monotonic() - kept.used_at > HISTORY_S]
+            for key in old:
+                del self.histories[key]
         for key in over:
             self.close(*key)
 
     def _watch(self) -> None:
-        """One timer while any pane is open; nobody has to come by for an idle one to end."""
+        """One timer while a pane is open or a history kept; nobody has to come by for an idle one to end."""
         if self.reaper is None or not self.reaper.is_alive():
             self.reaper = threading.Timer(IDLE_S / 15, self._reap)
             self.reaper.daemon = True
@@ -341,7 +375,7 @@ class Panes:
         self.close_idle()
         with self.guard:
             self.reaper = None
-            if self.open:
+            if self.open or self.histories:
                 self._watch()
 
 

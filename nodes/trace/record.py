@@ -10,7 +10,7 @@ sentence, the detail JSON:
      "pairs": [..], "operations": 3, "keys": 3, "left_out": 0,
      "transaction": {"status": "open", "since": "..", "has_written": true, "tables": [..]}}
 
-Of an unsuccessful statement no pair is told: it kept none. (TRUNCATE keeps what its transactions before the last did.)
+A statement that failed reports no pair: it kept none. (TRUNCATE keeps what its transactions before the last did.)
 `left_out` counts the operations at keys of which it is not known what became of them.
 `nodes.trace.reads` and `nodes.trace.writes` say what scans and pairs are.
 """

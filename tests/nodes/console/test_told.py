@@ -157,7 +157,7 @@ def test_a_pane_remembers_its_statements_newest_first_and_each_once(browser: Cli
     assert "SELECT 2" in browser.get("/console/").content.decode(), "the history outlives the session"
     owner = browser.session.session_key or ""
     browser.post("/sign-out/")
-    assert panes.history(owner, "1") == []
+    assert panes.history(owner, "1") == {}
 
 
 def test_histories_are_bounded() -> None:
@@ -168,7 +168,28 @@ def test_histories_are_bounded() -> None:
     for number in range(300):
         kept.remember(f"owner {number}", "1", "SELECT 1")
     assert len(kept.histories) == 256
-    assert kept.history("olga", "1") == []
+    assert kept.history("olga", "1") == {}
+
+
+def test_a_history_is_bounded_by_its_characters_and_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Panes()
+    for number in range(10):
+        kept.remember("olga", "1", f"SELECT {number} -- {'x' * 15_000}")
+    assert [sql[:8] for sql in kept.history("olga", "1").values()] == ["SELECT 9", "SELECT 8"]
+    kept.close_idle()
+    assert kept.history("olga", "1")
+    monkeypatch.setattr("nodes.console.sessions.HISTORY_S", -1.0)
+    kept.close_idle()
+    assert kept.histories == {}
+
+
+def test_an_earlier_statement_is_recalled_by_its_name_alone(browser: Client, run: Callable[..., str]) -> None:
+    answer = run("SELECT 'a secret'", **{"HX-Request": "true"})
+    [link] = re.findall(r'href="([^"]*)"[^>]*>SELECT &#x27;a secret', answer.replace("data-recall ", ""))
+    assert "secret" not in link
+    page = browser.get(html.unescape(link)).content.decode()
+    assert re.search(r'id="sql-1"[^>]*>SELECT &#x27;a secret&#x27;</textarea>', page)
+    assert browser.get("/console/?pane=1&earlier=unknown").status_code == 200
 
 
 def test_an_example_is_put_into_the_pane_it_names(browser: Client) -> None:
@@ -205,14 +226,14 @@ def test_an_open_transaction_says_what_it_holds_and_who_waits(
         "blockers": [{"node": "n1", "table_id": 7, "version": 14}],
     }  # fmt: skip
     monkeypatch.setattr(held, "leases_on", lambda node: [Leased])
-    monkeypatch.setattr(held, "waits_for_leases", lambda: [waiting])
+    monkeypatch.setattr(held, "waits_for_leases", lambda _tables: [waiting])
     said = words(open_in(run, held_by_n1))
     assert "A transaction is open Since 2026-01-01 12:00:00. It has written: ROLLBACK undoes that." in said
     assert "uses flights v14, its lease ends at" in said
     assert "change 12 waits for it: flights: index by_dest" in said
     assert "COMMIT ROLLBACK" in said
     elsewhere = waiting | {"blockers": [{"node": "n2", "table_id": 7, "version": 14}]}
-    monkeypatch.setattr(held, "waits_for_leases", lambda: [elsewhere])
+    monkeypatch.setattr(held, "waits_for_leases", lambda _tables: [elsewhere])
     assert "waits for it" not in words(browser.get("/console/1/transaction/").content.decode())
 
 
@@ -260,6 +281,29 @@ def test_a_transaction_stays_in_sight_while_its_next_statement_runs(dsn: str) ->
     pane.close()
     running.join(10)
     assert held.shown(pane)["status"] == "closed"
+
+
+def test_a_transaction_is_described_after_a_statement_that_is_not_told_of(dsn: str, held_by_n1: Json) -> None:
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    pane.run(f"BEGIN; {telling(trace(transaction=held_by_n1))}")
+    assert pane.held == held_by_n1
+    pane.run("")
+    assert pane.held == held_by_n1, "an empty text has no trace"
+    later = held_by_n1 | {"has_written": False}
+    pane.run("; ".join([*[telling(trace())] * 60, telling(trace(transaction=later))]))
+    assert pane.held == later, "of very many statements the last one counts too"
+    assert pane.last is not None
+    assert len(pane.last.statements) == 50
+    pane.run("ROLLBACK")
+    assert pane.held is None
+    pane.close()
+
+
+def test_traces_count_towards_what_an_answer_may_hold(dsn: str) -> None:
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    answer = pane.run("; ".join([telling(trace(sql="x" * 2**19))] * 5))
+    assert (len(answer.traces), len(answer.statements)) == (2, 5)
+    pane.close()
 
 
 def test_a_session_that_is_not_told_of_shows_its_transaction_all_the_same(dsn: str) -> None:
