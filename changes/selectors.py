@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.utils.timezone import now
 
@@ -106,7 +107,8 @@ def tried_again(change: Change) -> list[Change]:
 
 def why_not_retried(change: Change) -> str | None:
     """Why the statement of this change would not be submitted again now."""
-    same = Change.objects.filter(statement=change.statement, table_name=change.table_name, status__in=OPEN)
+    same = Change.objects.filter(statement=change.statement, table_name=change.table_name)
+    same = same.filter(Q(status__in=OPEN) | Q(status=Status.DONE, pk__gt=change.pk))
     alike = same.exclude(pk=change.pk).order_by("-id").values_list("pk", "status").first()
     return why_no_retry(change.pk, change.status, alike)
 

@@ -113,12 +113,15 @@ def why_no_decision(standing: Standing, *, owner: str, who: str) -> str | None:
 def why_no_retry(change: int, status: str, alike: tuple[int, str] | None) -> str | None:
     """Why the statement of a change would not be submitted again now; None when it would be.
 
-    `alike`: the number and status of an open change of the same table that has the same statement.
+    `alike`: the number and status of a change of the same table with the same statement that is open, or came later and
+    is done.
     """
     if status not in ENDED:
         return f"change {change} has not ended: it is {status.replace('_', ' ')}"
     if status not in RETRIED:
         return f"change {change} is {status}: there is nothing to try again"
+    if alike is not None and alike[1] == "done":
+        return f"change {alike[0]} has done the same"
     if alike is not None:
         return f"change {alike[0]} tries the same already: it is {alike[1].replace('_', ' ')}"
     return None

@@ -97,12 +97,13 @@ def _unique(plan: Plan, version: Descriptor, index: Index) -> Json:
     where = [f"{quoted(name)} IS NOT NULL" for name in names]
     where += [f"({shown(version, index.where)})"] if index.where else []
     read = ", ".join(dict.fromkeys(map(quoted, [*_key_of(version), *names])))
+    count = ALIKE if ALIKE not in read else f"{ALIKE}_there"
     inner = (
-        f"SELECT {read}, count(*) OVER (PARTITION BY {listed}) AS {ALIKE}\n"
+        f"SELECT {read}, count(*) OVER (PARTITION BY {listed}) AS {count}\n"
         f"  FROM {_source(plan, version, reads(index))}\n"
         f"  WHERE {' AND '.join(where)}"
     )
-    query = f"SELECT * FROM (\n  {inner}\n) AS alike\nWHERE {ALIKE} > 1\nORDER BY {listed}"
+    query = f"SELECT * FROM (\n  {inner}\n) AS alike\nWHERE {count} > 1\nORDER BY {listed}"
     rule = f"WHERE {shown(version, index.where)}" if index.where else ""
     return {"columns": names, "rule": rule, "query": None if plan.base is None else query}
 
@@ -127,9 +128,10 @@ def _dangling(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Json:
         (quoted(version.column(own).name), quoted(parent.column(there).name))
         for own, there in zip(foreign_key.columns, foreign_key.reference_columns, strict=True)
     ]
-    is_met = " AND ".join(f"referenced.{there} = {quoted(plan.table)}.{own}" for own, there in pairs)
+    alias = "referenced" if plan.table != "referenced" else "referenced_table"
+    is_met = " AND ".join(f"{alias}.{there} = {quoted(plan.table)}.{own}" for own, there in pairs)
     where = " AND ".join(f"{own} IS NOT NULL" for own, _ in pairs)
-    where += f"\n  AND NOT EXISTS (SELECT 1 FROM {quoted(parent.name)} AS referenced WHERE {is_met})"
+    where += f"\n  AND NOT EXISTS (SELECT 1 FROM {quoted(parent.name)} AS {alias} WHERE {is_met})"
     rule = f"{parent.name} ({', '.join(parent.column(one).name for one in foreign_key.reference_columns)})"
     return {"rule": rule} | _query(plan, version, foreign_key.columns, where)
 

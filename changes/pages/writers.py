@@ -124,16 +124,26 @@ def _referring(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Iter
 
 
 def _hidden(plan: Plan, element: Element) -> Iterator[Json]:
-    """A name that statements may use no longer."""
-    assert plan.base is not None, "what leaves public was there"
+    """A name that statements may use no longer; one that the plan itself has brought, nobody uses yet."""
+    if plan.base is None:
+        return
     if element.kind.family is Family.TABLE:
         yield _refusal("table", UNDEFINED_TABLE, element.name, [])
     elif element.kind.is_user_column:
         yield _refusal("column", UNDEFINED_COLUMN, element.name, [element.name])
     elif element.kind is Kind.UNIQUE_INDEX:
-        index = next(one for one in plan.base.indexes if one.id == element.id)
+        index = next((one for one in plan.base.indexes if one.id == element.id), None)
+        if index is None or _is_decided_by_another(plan.base, index):
+            return
         names = [_name(plan.base, column) for column in index.column_ids]
         yield _refusal("conflict target", INVALID_COLUMN_REFERENCE, element.name, names)
+
+
+def _is_decided_by_another(base: Descriptor, index: Index) -> bool:
+    """ON CONFLICT finds the primary key, or another unique index of the same columns, as well."""
+    columns = set(index.column_ids)
+    others = [one for one in base.public_indexes if one.unique and one.id != index.id and not one.where]
+    return columns == set(base.primary_key) or any(set(one.column_ids) == columns for one in others)
 
 
 def _renamed(plan: Plan, element: Element) -> Iterator[Json]:
