@@ -97,6 +97,7 @@ def test_a_slider_stands_at_the_step_that_is_nearest() -> None:
         pytest.param("done", None, "there is nothing to try again", id="one that is done"),
         pytest.param("rolling_back", None, "has not ended: it is rolling back", id="one that is under way"),
         pytest.param("failed", (9, "queued"), "change 9 tries the same already: it is queued", id="tried already"),
+        pytest.param("failed", (9, "done"), "change 9 has done the same", id="done by a later one"),
     ],
 )
 def test_a_statement_is_submitted_again_when_that_makes_sense(
