@@ -99,7 +99,8 @@ def test_versions_lead_to_each_other_and_the_history_leads_to_them(client_of: Cl
 
 
 def test_who_used_it_from_when_until_when(page: Callable[[str], str], flights: Table) -> None:
-    began = now() - timedelta(minutes=10)
+    today = now().replace(hour=0, minute=0, second=0, microsecond=0)
+    began = max(now() - timedelta(minutes=10), today)  # of another day the date is shown, too
     past_lease(flights, 1, "n1", began=began, lasted_s=30)
     past_lease(flights, 1, "n2", began=began + timedelta(seconds=5), lasted_s=50, left_s=0)
     past_lease(flights, 2, "n3", began=began, lasted_s=1)
