@@ -136,9 +136,9 @@ def test_a_bulk_insert_does_not_cost_a_node_its_leases(cluster: Cluster, short: 
     """A lease of two seconds, and statements whose planning takes longer than that on a busy machine."""
     name = cluster.table("id int PRIMARY KEY, a text, b int, c float8, d timestamp")
     with cluster.connect(short) as connection:
-        for start in range(0, 30_000, 10_000):
+        for start in range(0, 30_000, 5_000):
             rows = ", ".join(
-                f"({i}, 'name {i}', {i}, {i}.5, '2024-01-01 10:00:00')" for i in range(start, start + 10_000)
+                f"({i}, 'name {i}', {i}, {i}.5, '2024-01-01 10:00:00')" for i in range(start, start + 5_000)
             )
             connection.execute(f"INSERT INTO {name} VALUES {rows}")
         assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (30_000,)
