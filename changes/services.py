@@ -32,7 +32,7 @@ from changes.executor.interventions import Intervention, why_no_throttle, why_no
 from changes.executor.state import name_of
 from changes.models import Approval, Change, Status
 from changes.notices import notify, send_driver, streams_of
-from changes.pages.plan_json import plan_json
+from changes.pages.plan_json import expected_json, plan_json
 from changes.plan.model import Plan, plan_from_json, with_rows
 from changes.planning.planner import make_plan
 from changes.planning.tables import Tables
@@ -267,7 +267,8 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
     """A plan as pages and the command show it, with the changes it would queue behind."""
     plan = foreseen.plan
     behind = [selectors.change_line(change) for change in selectors.open_changes_of(plan.table_ids)]
-    return plan_json(plan) | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
+    shown = plan_json(plan) | expected_json(plan)
+    return shown | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
 
 
 # --- the start of a queued change

@@ -19,6 +19,8 @@ from changes.executor.interventions import NoRate, rows_per_s_in
 from changes.management.refusals import refusals, statement_of
 from changes.models import ENDED, Change, Status
 from changes.pages.change_page import tables
+from changes.pages.plan_json import expected_json
+from changes.plan.model import plan_from_json
 
 UNKNOWN = 3
 LIST_MAX = 50
@@ -154,7 +156,9 @@ class Command(BaseCommand):
             raise CommandError(f"change {change_id} {change.status}{why}", returncode=1)
 
     def _print_json(self, change_id: int) -> None:
-        self.stdout.write(json.dumps(selectors.change_snapshot(change_id), indent=2))
+        shown = selectors.change_snapshot(change_id)
+        shown["plan"] |= expected_json(plan_from_json(Change.objects.get(pk=change_id).plan))
+        self.stdout.write(json.dumps(shown, indent=2))
 
     def _show(self, seen: dict[str, Any]) -> None:
         self.stdout.write(f"change {seen['id']} by {seen['who']}: {seen['statement']}")
