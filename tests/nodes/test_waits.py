@@ -26,11 +26,8 @@ def test_a_statement_that_waits_for_longer_than_a_lease_is_counted(
         n1.execute("BEGIN")
         n1.execute(f"UPDATE {table} SET v = 1 WHERE id = 1")
         waiting = asyncio.create_task(node.run(f"UPDATE {table} SET v = 2 WHERE id = 1"))
-        await asyncio.sleep(LEASE_S / 4)
-        assert env.long_waits(LEASE_S) == []
-        await asyncio.sleep(LEASE_S)
-        (waits_for_s,) = env.long_waits(LEASE_S)
-        assert LEASE_S < waits_for_s < 5
+        (waits_for_s,) = await long_waits(node, LEASE_S)
+        assert LEASE_S <= waits_for_s < 15
         n1.execute("ROLLBACK")
         assert await waiting is None
         assert env.long_waits(0.0) == []
@@ -45,8 +42,7 @@ def test_an_open_transaction_is_counted_while_its_client_is_idle(cluster: Cluste
         env = node.session.env
         await node.run("BEGIN")
         await node.run(f"SELECT * FROM {table}", alone=False)
-        await asyncio.sleep(LEASE_S)
-        assert len(env.long_waits(LEASE_S)) == 1
+        assert len(await long_waits(node, LEASE_S)) == 1
         await node.run("COMMIT")
         assert env.long_waits(0.0) == []
 
@@ -60,6 +56,14 @@ def test_a_node_with_short_leases_reports_its_long_waits(cluster: Cluster, short
         sample = reported(cluster, short)
         assert (sample.long_waits, sample.open_transactions) == (1, 1)
         assert sample.longest_wait_s >= SHORT_LEASE_S  # in tenths
+
+
+async def long_waits(node: Within, longer_than_s: float) -> list[float]:
+    """What the node counts, in seconds, once it counts anything: a busy machine starts a statement late."""
+    async with asyncio.timeout(15):
+        while not (waits_s := list(node.session.env.long_waits(longer_than_s))):
+            await asyncio.sleep(0.02)
+    return waits_s
 
 
 def reported(cluster: Cluster, node: str) -> Sample:
