@@ -140,13 +140,17 @@ class Relay:
             pause_s = min(pause_s * 2, LISTEN_AGAIN_S_MAX)
 
     async def _catch_up(self, reader: Connection) -> None:
-        """Hand on what was committed, and sign out who has left, while nobody listened."""
+        """Hand on what was committed, and sign out who has left, while nobody listened.
+
+        Whoever joins while this reads was signed in a moment ago, and is told of the end of the session as everybody.
+        """
         self.touch()
         for stream, seq in await (await reader.execute(COUNTERS, [sorted(self._followed())])).fetchall():
             await self._read_events(reader, stream, seq)
-        keys = [follower.session_key for follower in self.followers]
+        followers = list(self.followers)
+        keys = [follower.session_key for follower in followers]
         alive = await _read(lambda: set(Session.objects.filter(pk__in=keys).values_list("pk", flat=True)))
-        for follower in list(self.followers):
+        for follower in followers:
             if follower.session_key not in alive:
                 follower.put_sign_out()
 

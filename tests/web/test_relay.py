@@ -11,6 +11,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db import connection
 
+from catalog.live import relay as relay_module
 from catalog.live.relay import Event, Relay
 from schemalab.polling import wait_for
 from tests.web.test_live import happen, listeners
@@ -141,3 +142,35 @@ def test_a_follower_that_cannot_take_a_state_costs_the_others_nothing(caplog: py
     asyncio.run(story())
     assert "a page cannot take what is new" in caplog.text
     assert "_render failed" not in caplog.text
+
+
+class SignedOutSocket(Socket):
+    """A follower that notes that it was signed out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_signed_out = asyncio.Event()
+
+    def put_sign_out(self) -> None:
+        self.is_signed_out.set()
+
+
+def test_a_follower_that_joins_while_sessions_are_read_is_not_signed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        relay, ended, late = Relay(), SignedOutSocket(), SignedOutSocket()
+        read = relay_module._read
+
+        async def read_meanwhile(*arguments: Any) -> Any:
+            answer = await read(*arguments)
+            relay.join(late)
+            return answer
+
+        monkeypatch.setattr(relay_module, "_read", read_meanwhile)
+        relay.join(ended)
+        await asyncio.wait_for(ended.is_signed_out.wait(), EVENT_S_MAX)
+        await receives(late)  # what comes after all sign-outs
+        assert not late.is_signed_out.is_set()
+        await relay.leave(ended)
+        await relay.leave(late)
+
+    asyncio.run(story())
