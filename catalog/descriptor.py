@@ -33,6 +33,8 @@ T = TypeVar("T")
 FIRST_COLUMN = ColumnId(1)
 FIRST_INDEX = IndexId(1)
 FIRST_CONSTRAINT = ConstraintId(1)
+FIRST_PLACEMENT = PlacementId(1)
+SECOND_PLACEMENT = PlacementId(2)
 
 
 class UnknownElement(LookupError):
@@ -50,12 +52,13 @@ class Descriptor:
     primary_key: tuple[ColumnId, ...]
     indexes: tuple[Index, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    placements: tuple[Placement, ...] = (Placement(PlacementId(1)),)
+    placements: tuple[Placement, ...] = (Placement(FIRST_PLACEMENT),)
     state: State = State.PUBLIC
     next_column_id: ColumnId = FIRST_COLUMN
     next_index_id: IndexId = FIRST_INDEX
     next_constraint_id: ConstraintId = FIRST_CONSTRAINT
     coordination: Coordination = Coordination.LEASE
+    next_placement_id: PlacementId = SECOND_PLACEMENT
     _facts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -132,8 +135,22 @@ class Descriptor:
 
     @property
     def sharding_key(self) -> tuple[ColumnId, ...]:
-        """The columns whose values choose a row's bucket."""
+        """The columns whose values choose a row's bucket, where it is read."""
         return self.placement.sharding_key or self.primary_key
+
+    @property
+    def is_home_in_key(self) -> bool:
+        """True when a row's primary key alone says where it is read."""
+        return set(self.sharding_key) <= set(self.primary_key)
+
+    @property
+    def key_guard(self) -> Index | None:
+        """The unique index over the primary key's columns, if there is one: its entry is in one place for all storages.
+
+        Where a primary key does not say on which storage its row lies, this is what keeps it from coming twice, and
+        what a foreign key finds it by.
+        """
+        return self.fact(_key_guard)
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"
@@ -187,6 +204,7 @@ class Descriptor:
             "next_column_id": self.next_column_id,
             "next_index_id": self.next_index_id,
             "next_constraint_id": self.next_constraint_id,
+            "next_placement_id": self.next_placement_id,
             "coordination": self.coordination.value,
         }
 
@@ -207,6 +225,7 @@ def from_json(body: Mapping[str, Any]) -> Descriptor:
         next_index_id=IndexId(body["next_index_id"]),
         next_constraint_id=ConstraintId(body["next_constraint_id"]),
         coordination=Coordination(body["coordination"]),
+        next_placement_id=PlacementId(body.get("next_placement_id", SECOND_PLACEMENT)),
     )
 
 
@@ -243,6 +262,12 @@ def _key_columns(descriptor: Descriptor) -> tuple[Column, ...]:
 
 def _stored_columns(descriptor: Descriptor) -> tuple[Column, ...]:
     return tuple(c for c in descriptor.columns if c.id not in descriptor.primary_key)
+
+
+def _key_guard(descriptor: Descriptor) -> Index | None:
+    key = set(descriptor.primary_key)
+    guards = [i for i in descriptor.indexes if i.unique and i.where is None and set(i.column_ids) == key]
+    return min(guards, key=lambda index: (index.state is not State.PUBLIC, index.id), default=None)
 
 
 def _foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:

@@ -160,7 +160,10 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """One way of spreading a table's rows over storages. An empty sharding key means the primary key."""
+    """One way of spreading a table's rows over storages. An empty sharding key means the primary key.
+
+    `function` names one of `storage.buckets.FUNCTIONS`.
+    """
 
     id: PlacementId
     sharding_key: tuple[ColumnId, ...] = ()

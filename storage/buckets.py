@@ -1,12 +1,21 @@
 """The storage of a row: sharding key -> bucket -> storage.
 
-The number of buckets is fixed for a cluster; a storage owns a contiguous range of them.
-`strcrc32` is tarantool/vshard's: CRC-32C (Castagnoli, reflected polynomial 0x82F63B78),
-initial 0xFFFFFFFF, no final inversion, over the text forms one after the other, stopping
-at the first NULL. With 3000 buckets: 1 -> 477, "Emma" -> 2861, ("Emma", 22) -> 830.
+The number of buckets is fixed for a cluster; a storage owns a contiguous range of them. A sharding function makes a
+number of the sharding key's values, one piece of bytes after the other, up to the first NULL; the bucket follows:
+
+    strcrc32   the text form of each value        1 -> 477, 2 -> 401, "Emma" -> 2861, ("Emma", 22) -> 830
+    mpcrc32    strings as they are, others packed  1 -> 1614, "Emma" -> 2861
+    bucket     one column that names the bucket    7 -> 7      (custom placement: who writes a row says where it lies)
+
+The first two are tarantool/vshard's: CRC-32C (Castagnoli, reflected polynomial 0x82F63B78), initial 0xFFFFFFFF, no
+final inversion. "Packed" is MessagePack's form of booleans and integers; a uuid, date or timestamp goes by its text.
+Another function is a row of `FUNCTIONS`; a statement can only name one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from catalog.types import SqlType, Value, to_text
 
 BUCKETS = 3000
 POLYNOMIAL = 0x82F63B78
@@ -36,24 +45,77 @@ def crc32c(data: bytes, crc: int = 0xFFFFFFFF) -> int:
     return crc
 
 
-def strcrc32(parts: Sequence[str | None], buckets: int) -> int:
-    """The bucket, 1..`buckets`, of the text forms of a sharding key."""
-    crc = 0xFFFFFFFF
-    for part in parts:
-        if part is None:
+# --- sharding functions
+
+
+@dataclass(frozen=True, slots=True)
+class ShardingFunction:
+    """`piece` is what a value (never NULL) adds to the bytes; `number`, modulo the buckets, says which.
+
+    Columns of other `types` are refused, and more than `columns_max` of them.
+    """
+
+    piece: Callable[[SqlType, Value], bytes]
+    number: Callable[[bytes], int] = crc32c
+    types: frozenset[SqlType] = frozenset(SqlType) - {SqlType.DOUBLE}
+    columns_max: int | None = None
+
+
+def text_piece(sql_type: SqlType, value: Value) -> bytes:
+    """A value's text form."""
+    return to_text(sql_type, value).encode()
+
+
+PACKED = frozenset({SqlType.BOOLEAN, SqlType.INTEGER, SqlType.BIGINT})
+"""The types that MessagePack has a form of; PostgreSQL's others are strings to it."""
+
+
+def packed_piece(sql_type: SqlType, value: Value) -> bytes:
+    """MessagePack's shortest form of a boolean or an integer; of other types the text form, without a header."""
+    if sql_type not in PACKED:
+        return text_piece(sql_type, value)
+    if isinstance(value, bool):
+        return b"\xc3" if value else b"\xc2"
+    assert isinstance(value, int), (sql_type, value)
+    if -32 <= value < 128:
+        return (value & 0xFF).to_bytes(1)
+    width = next(size for size in (0, 1, 2, 3) if -(1 << (8 << size) - 1) <= value < 1 << (8 << size) or size == 3)
+    if value >= 0:
+        return bytes([0xCC + width]) + value.to_bytes(1 << width)
+    return bytes([0xD0 + width]) + value.to_bytes(1 << width, signed=True)
+
+
+def _named(data: bytes) -> int:
+    return int(data) - 1 if data else 0
+
+
+CUSTOM = "bucket"
+"""The function by which a row's own column names its bucket: custom placement."""
+
+FUNCTIONS: dict[str, ShardingFunction] = {
+    "strcrc32": ShardingFunction(text_piece),
+    "mpcrc32": ShardingFunction(packed_piece),
+    CUSTOM: ShardingFunction(text_piece, _named, frozenset({SqlType.INTEGER, SqlType.BIGINT}), columns_max=1),
+}
+
+
+def function_named(name: str) -> ShardingFunction:
+    """Raises `UnknownFunction`."""
+    try:
+        return FUNCTIONS[name]
+    except KeyError:
+        known = ", ".join(sorted(FUNCTIONS))
+        raise UnknownFunction(f"there is no sharding function {name}; there are: {known}") from None
+
+
+def bucket_of(function: str, values: Iterable[tuple[SqlType, Value | None]], buckets: int = BUCKETS) -> int:
+    """The bucket, 1..`buckets`, of a sharding key's typed values under a named function. Raises `UnknownFunction`."""
+    named, data = function_named(function), b""
+    for sql_type, value in values:
+        if value is None:
             break
-        crc = crc32c(part.encode(), crc)
-    return crc % buckets + 1
-
-
-FUNCTIONS: dict[str, Callable[[Sequence[str | None], int], int]] = {"strcrc32": strcrc32}
-
-
-def bucket_of(function: str, parts: Sequence[str | None], buckets: int = BUCKETS) -> int:
-    """The bucket of a sharding key under a named function. Raises `UnknownFunction`."""
-    if function not in FUNCTIONS:
-        raise UnknownFunction(f"there is no sharding function {function}; there are: {', '.join(sorted(FUNCTIONS))}")
-    return FUNCTIONS[function](parts, buckets)
+        data += named.piece(sql_type, value)
+    return named.number(data) % buckets + 1
 
 
 def storage_of(bucket: int, storages: int, buckets: int = BUCKETS) -> int:

@@ -88,7 +88,8 @@ def insert_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -
         if rule(Kind.PLACEMENT, placement.state).insert is Write.PUT:
             home = row_bucket(descriptor, placement, whole, buckets)
             ops += _put_row(descriptor, placement, whole, home)
-            ops += _put_entries(descriptor, placement, whole, home, descriptor.fact(_put_on_insert), buckets)
+            put = descriptor.fact(_put_on_insert)
+            ops += _put_entries(descriptor, placement, whole, home, put, buckets, is_new=True)
     return ops
 
 
@@ -170,7 +171,8 @@ def _arrive(descriptor: Descriptor, row: StoredRow, buckets: int) -> list[Op]:
         if rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE:
             home = row_bucket(descriptor, placement, row, buckets)
             ops += _move_row(descriptor, placement, row, home)
-            ops += _put_entries(descriptor, placement, row, home, descriptor.fact(_put_on_update), buckets)
+            put = descriptor.fact(_put_on_update)
+            ops += _put_entries(descriptor, placement, row, home, put, buckets, is_new=True)
     return ops
 
 
@@ -195,7 +197,11 @@ def _update_placement(
     puts = rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE
     touched = (*writes, *stale)
     changed = [
-        i for i in descriptor.indexes if moved or is_copy or _differs(descriptor, placement, i, old, new, touched)
+        index
+        for index in descriptor.indexes
+        if is_copy
+        or (moved and not _stays(descriptor, index, old))
+        or _differs(descriptor, placement, index, old, new, touched)
     ]
     ops = list(_remove_entries(descriptor, placement, old, left, changed, buckets))
     if moved or not puts:
@@ -240,6 +246,12 @@ def _put_on_insert(descriptor: Descriptor) -> tuple[Index, ...]:
 
 def _put_on_update(descriptor: Descriptor) -> tuple[Index, ...]:
     return tuple(i for i in descriptor.indexes if rule(i.kind, i.state).update is Write.REPLACE)
+
+
+def key_guards(descriptor: Descriptor) -> frozenset[IndexId]:
+    """The unique indexes over the primary key's columns, and no others."""
+    key = set(descriptor.primary_key)
+    return frozenset(i.id for i in descriptor.indexes if i.unique and i.where is None and set(i.column_ids) == key)
 
 
 def _sources(descriptor: Descriptor) -> dict[IndexId, frozenset[ColumnId]]:
@@ -303,12 +315,22 @@ def _removal(*elements: Placement | Column | Index) -> Act:
 
 
 def _put_entries(
-    descriptor: Descriptor, placement: Placement, row: StoredRow, home: int, indexes: Iterable[Index], buckets: int
+    descriptor: Descriptor,
+    placement: Placement,
+    row: StoredRow,
+    home: int,
+    indexes: Iterable[Index],
+    buckets: int,
+    *,
+    is_new: bool = False,
 ) -> Iterator[Op]:
+    """The entries of a row. One over its primary key names no other owner than the row: a new row must create it."""
     for index in indexes:
         entry = index_entry(descriptor, placement, index, row)
         if entry is not None:
             act = Act.PUT_UNIQUE if entry[1] else Act.PUT
+            if is_new and index.id in descriptor.fact(key_guards):
+                act = Act.CREATE
             yield Op(act, _entry_home(entry, home, buckets), *entry)
 
 
@@ -343,6 +365,11 @@ def entry_bucket(descriptor: Descriptor, placement: Placement, index: Index, row
 def unique_bucket(values: bytes, buckets: int) -> int:
     """The bucket of a unique entry: strcrc32's checksum over its encoded indexed values."""
     return crc32c(values) % buckets + 1
+
+
+def _stays(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
+    """True for an entry that lies where its own values say, wherever its row lies."""
+    return index.unique and not has_null(descriptor, index, row)
 
 
 def _differs(

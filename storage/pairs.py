@@ -178,20 +178,21 @@ def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buc
     """The bucket of a row under one placement, from its sharding key."""
     if not placement.sharding_key:
         return _bucket_of_key(types_of_key(descriptor), placement.function, row.key, buckets)
-    key = placement.sharding_key
-    parts = [text_of(descriptor, column_id, encoded_value(descriptor, row, column_id)) for column_id in key]
-    return bucket_of(placement.function, parts, buckets)
+    types = (descriptor.column(column_id).type for column_id in placement.sharding_key)
+    found = (encoded_value(descriptor, row, column_id) for column_id in placement.sharding_key)
+    values = [(sql_type, encoding.decode(sql_type, data)[0]) for sql_type, data in zip(types, found, strict=True)]
+    return bucket_of(placement.function, values, buckets)
 
 
 @lru_cache(maxsize=4096)
 def _bucket_of_key(types: tuple[SqlType, ...], function: str, key: bytes, buckets: int) -> int:
     """The bucket of K(r): one statement asks for it for every pair it touches."""
-    parts: list[str | None] = []
+    values: list[tuple[SqlType, Value | None]] = []
     offset = 0
     for sql_type in types:
         value, offset = encoding.decode(sql_type, key, offset)
-        parts.append(None if value is None else to_text(sql_type, value))
-    return bucket_of(function, parts, buckets)
+        values.append((sql_type, value))
+    return bucket_of(function, values, buckets)
 
 
 def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | None:

@@ -88,7 +88,8 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
         yield _constraint(constraint, names, others, descriptor)
     for placement in descriptor.placements:
         key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
-        yield _shown("placement", placement.id, str(placement.id), placement, f"{placement.function}({key})")
+        how = f", coordination {descriptor.coordination.value}" if placement.state is State.PUBLIC else ""
+        yield _shown("placement", placement.id, str(placement.id), placement, f"{placement.function}({key}){how}")
 
 
 def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: Others, own: Descriptor) -> Json:

@@ -10,7 +10,7 @@ positions do not count when two actions are compared.
 from dataclasses import dataclass, field
 from typing import Any
 
-from catalog.elements import NO_ACTION
+from catalog.elements import NO_ACTION, Coordination
 from catalog.types import SqlType
 
 Position = int | None
@@ -29,6 +29,10 @@ class Name:
 
 UNNAMED = Name("")
 """Stands for a name that the statement leaves to us, and for the table that DROP INDEX does not say."""
+
+
+STRCRC32 = Name("strcrc32")
+"""The sharding function of a table whose statement names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +67,15 @@ class NewCheck:
 
 @dataclass(frozen=True, slots=True)
 class NewUnique:
-    """UNIQUE (columns): kept by a unique index of its name."""
+    """UNIQUE (columns): kept by a unique index of its name.
+
+    `guards_key`: nobody wrote it; the table's rows are spread by columns outside the primary key, which it guards.
+    """
 
     name: Name
     columns: tuple[Name, ...]
     position: Position = field(default=None, compare=False)
+    guards_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,8 @@ class CreateTable:
     columns: tuple[NewColumn, ...]
     primary_key: tuple[Name, ...]
     sharding_key: tuple[Name, ...] = ()
-    sharding_function: str = "strcrc32"
+    sharding_function: Name = STRCRC32
+    coordination: Coordination = Coordination.LEASE
     checks: tuple[NewCheck, ...] = ()
     uniques: tuple[NewUnique, ...] = ()
 

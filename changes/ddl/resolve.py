@@ -25,6 +25,8 @@ from changes.ddl.errors import (
 from changes.ddl.statements import Statement
 
 NAME_BYTES_MAX = 63
+GUARD = "pkey_guard"
+"""The end of the name of an index that guards a primary key."""
 
 
 class NothingToDo(Warning):
@@ -164,7 +166,8 @@ def _names(table: actions.Name, uniques: Sequence[actions.NewUnique], view: Cata
             names.append(unique.name)
             continue
         stem = "_".join((table.text, *(column.text for column in unique.columns)))
-        names.append(actions.Name(_free_name(stem, "key", view, also={name.text for name in names})))
+        stem, word = (table.text, GUARD) if unique.guards_key else (stem, "key")
+        names.append(actions.Name(_free_name(stem, word, view, also={name.text for name in names})))
     return names
 
 

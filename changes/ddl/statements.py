@@ -8,9 +8,11 @@ What ALTER TABLE may say is in `changes.ddl.alter`, what a column may be in `cha
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from catalog.elements import Coordination
 from changes.ddl import actions
 from changes.ddl.alter import read_alter, read_rename
 from changes.ddl.columns import ColumnDef, read_column
@@ -26,6 +28,7 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.ddl.references import refuse_in_new_table
+from changes.ddl.sharding import read_options
 from changes.ddl.source import Source, check_schema, relation
 
 Node = Any
@@ -117,18 +120,31 @@ def _create_table(node: Node, source: Source) -> Statement:
             raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
     _check_columns(table, columns)
     key = _primary_key(table, columns, keys, source)
+    options = read_options(node.options, source)
     found = [*constraints, *(one for column in columns for one in column.constraints)]
     for one in found:
         if isinstance(one, actions.NewForeignKey):
             raise refuse_in_new_table(one, table)
+    uniques = tuple(one for one in found if isinstance(one, actions.NewUnique))
     action = actions.CreateTable(
         table,
         tuple(replace(c.column, not_null=c.column.not_null or c.column.name in key) for c in columns),
         key,
+        sharding_key=options.key or (),
+        sharding_function=options.function or actions.STRCRC32,
+        coordination=Coordination(options.coordination.text) if options.coordination else Coordination.LEASE,
         checks=tuple(one for one in found if isinstance(one, actions.NewCheck)),
-        uniques=tuple(one for one in found if isinstance(one, actions.NewUnique)),
+        uniques=(*uniques, *_guard(key, options.key or (), uniques)),
     )
     return Statement(action, forgiving=node.if_not_exists)
+
+
+def _guard(
+    key: tuple[actions.Name, ...], sharding_key: tuple[actions.Name, ...], uniques: Iterable[actions.NewUnique]
+) -> Iterator[actions.NewUnique]:
+    """The index that guards a primary key which does not say where a row lies, unless the statement has one."""
+    if not set(sharding_key) <= set(key) and all(set(one.columns) != set(key) for one in uniques):
+        yield actions.NewUnique(actions.UNNAMED, key, guards_key=True)
 
 
 def _refuse_table_clauses(node: Node, table: actions.Name) -> None:
@@ -136,7 +152,6 @@ def _refuse_table_clauses(node: Node, table: actions.Name) -> None:
         "INHERITS or PARTITION OF": bool(node.inh_relations) or node.HasField("partbound"),
         "PARTITION BY": node.HasField("partspec"),
         "OF a type": node.HasField("of_typename"),
-        "WITH, and with it a sharding key other than the primary key,": bool(node.options),
         "TABLESPACE": bool(node.tablespacename),
         "USING an access method": bool(node.access_method),
     }

@@ -10,7 +10,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, NO_ACTION, Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind, State
+from catalog.elements import (
+    CHECK,
+    NO_ACTION,
+    Column,
+    ColumnId,
+    Constraint,
+    ConstraintId,
+    Coordination,
+    Index,
+    IndexId,
+    Kind,
+    State,
+)
+from changes.ddl.actions import STRCRC32
 from changes.plan.element_states import definition_of
 from changes.plan.model import Element, Move, MoveKind, Plan, name_in
 from changes.planning.tables import NO_TABLES, Tables
@@ -53,7 +66,9 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
         return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
     assert plan.base is not None, "what is dropped was there"
     lost = f"Only the structure comes back: the rows of {plan.table} are deleted."
-    apart = {"indexes": [create_index(plan.base, index) for index in plan.base.public_indexes]}
+    guard = None if plan.base.is_home_in_key else plan.base.key_guard  # is made with the table
+    indexes = [index for index in plan.base.public_indexes if index != guard]
+    apart = {"indexes": [create_index(plan.base, index) for index in indexes]}
     apart["foreign keys"] = [
         f"ALTER TABLE {name} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
         for one in plan.base.foreign_keys
@@ -183,7 +198,21 @@ def create_table(table: Descriptor) -> str:
     lines += [
         _check(table, constraint).removeprefix("ADD ") for constraint in table.constraints if constraint.rule == CHECK
     ]
-    return f"CREATE TABLE {quoted(table.name)} ({', '.join(lines)})"
+    return f"CREATE TABLE {quoted(table.name)} ({', '.join(lines)}){_spread(table)}"
+
+
+def _spread(table: Descriptor) -> str:
+    """WITH (..), where rows are not spread, or nodes not coordinated, as they are when nobody says so."""
+    placement, options = table.placement, []
+    if placement.sharding_key:
+        key = ", ".join(quoted(table.column(column).name) for column in placement.sharding_key)
+        options.append(("sharding_key", key))
+    if placement.function != STRCRC32.text:
+        options.append(("sharding_func", placement.function))
+    if table.coordination is not Coordination.LEASE:
+        options.append(("coordination", table.coordination.value))
+    listed = ", ".join(f"{name} = '{value.replace(chr(39), 2 * chr(39))}'" for name, value in options)
+    return f" WITH ({listed})" if listed else ""
 
 
 def column_text(column: Column, table: Descriptor, *, in_table: bool = False) -> str:

@@ -13,6 +13,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, Constraint, ConstraintId, Index
 from changes.ddl.actions import Position
 from changes.ddl.errors import DEPENDENT_OBJECTS, DdlError
+from changes.planning.sharding import check_not_guard
 from changes.planning.tables import Tables
 from storage.integrity.referring import way_to
 
@@ -39,7 +40,8 @@ def check_index_is_free(
     what: str,
     leaving: Collection[ConstraintId] = (),
 ) -> None:
-    """Before an index is dropped: no foreign key refers by it. `what` the statement calls it."""
+    """Before an index is dropped: no foreign key refers by it, nor does it guard the key. `what` it is called."""
+    check_not_guard(index, table, position, what)
     referring = (one for one in _staying(table, leaving) if one.index == index.id and index.id != PRIMARY)
     _refuse(what, referring, table, tables, position)
 

@@ -7,18 +7,18 @@ The order of versions is the composer's (`changes.planning.stages`); a plan is r
 
 from dataclasses import replace
 
-from catalog.descriptor import Descriptor
+from catalog.descriptor import FIRST_PLACEMENT, Descriptor
 from catalog.elements import (
     Column,
     ColumnId,
     Index,
     Kind,
     Placement,
-    PlacementId,
     State,
     TableId,
 )
 from changes.ddl.actions import (
+    STRCRC32,
     UNNAMED,
     Action,
     AlterTable,
@@ -40,14 +40,15 @@ from changes.ddl.errors import (
     UNDEFINED_COLUMN,
     UNDEFINED_TABLE,
     DdlError,
-    unsupported,
 )
+from changes.ddl.resolve import GUARD
 from changes.plan.element_states import element_of
 from changes.plan.model import Element, Move, MoveKind, Plan
 from changes.planning.alter_table import altered
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
 from changes.planning.draft import Sketch, check_public, public_index
 from changes.planning.renames import rename_column, rename_constraint, rename_index, rename_table
+from changes.planning.sharding import check_key, check_types
 from changes.planning.stages import Draft, compose
 from changes.planning.tables import NO_TABLES, Tables, partners_of
 from changes.review.check import review
@@ -129,19 +130,29 @@ def _create_table(action: CreateTable, table_id: TableId) -> Draft:
 def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
     ids = {column.name.text: ColumnId(number) for number, column in enumerate(action.columns, 1)}
     key = tuple(_column_id(ids, name) for name in action.primary_key)
-    sharding_key = tuple(_column_id(ids, name) for name in action.sharding_key)
-    if not set(sharding_key) <= set(key):
-        raise unsupported("a sharding key outside the primary key", position=action.sharding_key[0].position)
+    columns = tuple(_new_column(column, ids[column.name.text], key) for column in action.columns)
+    sharding_key: tuple[ColumnId, ...] = ()
+    if action.sharding_key:
+        sharding_key = check_key(action.sharding_key, action.sharding_function, columns)
+    else:
+        _check_default_key(action, [column for column in columns if column.id in key])
     return Descriptor(
         table_id=table_id,
         name=action.table.text,
         version=1,
         state=State.DELETE_ONLY,
-        columns=tuple(_new_column(column, ids[column.name.text], key) for column in action.columns),
+        columns=columns,
         primary_key=key,
-        placements=(Placement(PlacementId(1), sharding_key, action.sharding_function),),
+        placements=(Placement(FIRST_PLACEMENT, sharding_key, action.sharding_function.text),),
         next_column_id=ColumnId(len(ids) + 1),
+        coordination=action.coordination,
     )
+
+
+def _check_default_key(action: CreateTable, key: list[Column]) -> None:
+    """A function that is named must take the primary key; the one that nobody names takes all types."""
+    if action.sharding_function != STRCRC32:
+        check_types(key, action.sharding_function, action.sharding_function.position)
 
 
 def _with_constraints(action: CreateTable, table: Descriptor) -> Descriptor:
@@ -151,7 +162,8 @@ def _with_constraints(action: CreateTable, table: Descriptor) -> Descriptor:
     indexes: list[Index] = []
     for unique in action.uniques:
         stem = "_".join((action.table.text, *(column.text for column in unique.columns)))
-        name = Name(f"{stem}_key") if unique.name == UNNAMED else unique.name
+        otherwise = f"{action.table}_{GUARD}" if unique.guards_key else f"{stem}_key"
+        name = Name(otherwise) if unique.name == UNNAMED else unique.name
         _, index = sketch.add_index(name, tuple(map(IndexPart, unique.columns)), unique=True)
         indexes.append(replace(index, state=State.PUBLIC))
     return replace(

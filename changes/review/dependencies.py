@@ -4,6 +4,7 @@ version by version   an index is never ahead of a column that it covers
                      a constraint is absent before a column that it reads leaves public
                      a constraint on a new column is written no earlier than the column
                      of two types of a column one is public, the other derived from it
+                     one placement is read; where its key says more than the primary key, an index guards that
 run by run           fill columns, then indexes, then verify constraints
                      delete entries, then values, then rows
 the whole plan       nothing irreversible before every addition is verified (X6)
@@ -32,6 +33,7 @@ def version_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iterator[F
         yield from _ahead(at, version)
         yield from _too_early(at, version)
         yield from _two_types(at, version)
+        yield from _placed(at, version)
     known: list[Numbered] = [*([] if base is None else [(-1, base)]), *versions]
     for (_, before), (at, after) in pairwise(known):
         yield from _still_read(at, before, after)
@@ -65,6 +67,22 @@ def _two_types(at: int, version: Descriptor) -> Iterator[Fault]:
             yield Fault(at, ("C5",), why)
         if column.state is State.PUBLIC:
             yield Fault(at, ("C2",), f"column {column.name} is public and derived: users would write past its source")
+
+
+def _placed(at: int, version: Descriptor) -> Iterator[Fault]:
+    """Exactly one placement is read, and a primary key is kept unique in each that rows are put into."""
+    read = [placement for placement in version.placements if placement.state is State.PUBLIC]
+    if len(read) != 1:
+        why = f"{len(read)} placements are public: a row is read {len(read)} times"
+        yield Fault(at, ("C4",), why if read else "no placement is public: no row is read")
+    guard = version.key_guard
+    for placement in version.placements:
+        if RANK[placement.state] < RANK[State.WRITE_ONLY] or set(placement.sharding_key) <= set(version.primary_key):
+            continue
+        if guard is None or RANK[guard.state] < RANK[placement.state]:
+            pair = f"placement {placement.id} is {placement.state.value}, and no index over the primary key is"
+            witness = "two nodes put the same primary key on two storages, and neither finds the other's row"
+            yield Fault(at, ("C6",), f"{pair}: {witness}")
 
 
 def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:

@@ -47,7 +47,7 @@ class Table:
         self.start = pairs.prefix(descriptor, self.placement.id)
         self.columns = {column.id: column for column in descriptor.columns}
         self._stored = [c.id for c in descriptor.stored_columns if c.state is not State.ABSENT]
-        self._is_home_known = set(descriptor.sharding_key) <= set(descriptor.primary_key)
+        self._is_home_known = descriptor.is_home_in_key
 
     def home(self, row_key: bytes) -> Sequence[int]:
         """Where a row lies; everywhere when its key alone does not say."""

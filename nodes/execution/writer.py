@@ -197,6 +197,8 @@ def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
     else:
         index: Index = descriptor.index(index_id)
         name, columns = index.name, list(index.column_ids)
+        if not descriptor.is_home_in_key and index == descriptor.key_guard:
+            name = f"{descriptor.name}_pkey"  # what it guards
         shown = _shown(descriptor, [(p.column, p.descending) for p in index.columns], key[pairs.PREFIX.size :])
         state = moving_state(index.state)
     names = ", ".join(descriptor.column(c).name for c in columns)

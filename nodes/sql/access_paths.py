@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
-from catalog.types import SqlType, to_text
+from catalog.types import SqlType, Value
 from expressions.rows import compiled
 from expressions.typed import Context, Expr, PyValue, evaluate
 from nodes.sql.implication import is_implied
@@ -143,14 +143,15 @@ def _joined(ranges: Sequence[Range]) -> tuple[Range, ...]:
 
 def _storages(descriptor: Descriptor, bounds: dict[ColumnId, Bound], storages: int, buckets: int) -> tuple[int, ...]:
     """The storages where rows of these sharding-key values lie; all of them when the key is not known."""
-    combinations: list[list[str | None]] = [[]]
+    combinations: list[list[tuple[SqlType, Value | None]]] = [[]]
     for column_id in descriptor.sharding_key:
         bound = bounds.get(column_id)
         if bound is None or bound.values is None or len(combinations) * len(bound.values) > POINTS_MAX:
             return tuple(range(1, storages + 1))
         column = descriptor.column(column_id)
-        texts = [None if v is None else to_text(column.type, v) for v in (_stored(column, v) for v in bound.values)]
-        combinations = [[*c, t] for c in combinations for t in texts]
+        stored = (encoding.encode(column.type, _stored(column, value)) for value in bound.values)
+        values = [encoding.decode(column.type, data)[0] for data in stored]
+        combinations = [[*c, (column.type, value)] for c in combinations for value in values]
     function = descriptor.placement.function
-    found = {storage_of(bucket_of(function, parts, buckets), storages, buckets) for parts in combinations}
+    found = {storage_of(bucket_of(function, key, buckets), storages, buckets) for key in combinations}
     return tuple(sorted(found))

@@ -28,8 +28,9 @@ from storage.buckets import storage_of
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import entry_bucket, source_columns, unique_bucket
-from storage.pairs import StoredRow, column_key, entry_now, name_of, prefix
+from storage.pairs import COLUMN, PREFIX, StoredRow, after, column_key, entry_now, name_of, prefix
 from storage.postgres import get_sql, kv
+from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
 HELD_AT_ONCE = 500
@@ -149,10 +150,27 @@ class EntryJudge:
     def beside(self, connection: Connection, found: Finding) -> None:
         """Entries that match no row as it is now (C5): none when the numbers agree. And rows that share values (C6)."""
         surplus = sum(self._counts(connection)) - found.matched.get(str(self.index.id), 0)
-        if surplus:
+        if surplus < 0:  # rows that share an entry: only their primary key can be the same, on two storages
+            found.note("C6", self.label, -surplus, self._repeated(connection))
+        elif surplus:
             found.note("C5", self.label, surplus, self._surplus(connection))
         for twins in self._twins(connection, found):
             found.note("C6", self.label, 1, [twins])
+
+    def _repeated(self, connection: Connection) -> Iterator[Violation]:
+        """Rows that exist on two storages."""
+        start = prefix(self.descriptor, self.descriptor.placement.id)
+        tables = [kv(storage, self.descriptor.table_id) for storage in range(1, self.storages + 1)]
+        live = " UNION ALL ".join(
+            f"SELECT key FROM {table} WHERE key >= %(low)b AND key < %(high)b AND value IS NOT NULL"
+            f" AND {COLUMN_SUFFIX} = %(exists)b"
+            for table in tables
+        )
+        params = {"low": start, "high": after(start), "exists": COLUMN.pack(EXISTS), "named": NAMED_MAX}
+        sql = f"SELECT key FROM ({live}) AS live GROUP BY key HAVING count(*) > 1 ORDER BY key LIMIT %(named)b"
+        for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall():
+            words = row_words(self.descriptor, key[PREFIX.size : -COLUMN.size])
+            yield Violation("C6", 0, key, f"{words} is there more than once, on different storages")
 
     def _counts(self, connection: Connection) -> Iterator[int]:
         """F: how many live entries each storage has."""

@@ -1,12 +1,12 @@
 """Rows of a file as pairs: where each lies, how a statement would put it, which keys are taken, which rows dangle."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
+from catalog.elements import Placement, State
 from catalog.states import Write, rule
 from spark_tasks.checks.foreign_key_checks import Reference
 from spark_tasks.checks.row_checks import first_rows
@@ -15,8 +15,8 @@ from spark_tasks.load.file_rows import CannotLoad, number_in_file
 from storage.arrow.encoding import END, Pairs, concat
 from storage.arrow.rows import StoredRows, chosen, index_entries, row_pairs, row_storages
 from storage.integrity.clauses import row_words
-from storage.mutations import Act
-from storage.pairs import column_key, prefix
+from storage.mutations import Act, key_guards
+from storage.pairs import PREFIX, column_key, prefix
 
 DUPLICATES_NAMED = 20
 
@@ -31,32 +31,53 @@ class Duplicates(CannotLoad):
 
 
 def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int) -> Iterator[tuple[int, Pairs]]:
-    """All pairs of the rows by storage: theirs, and the entries their indexes put now (`catalog.states`)."""
-    homes = row_storages(descriptor, rows, storages=storages, buckets=buckets)
-    entries: dict[int, list[Pairs]] = {}
-    for storage in sorted(pc.unique(homes).to_pylist()):
-        here = chosen(rows, pc.equal(homes, storage))
-        entries.setdefault(storage, []).append(row_pairs(descriptor, descriptor.placement.id, here))
-        for index in descriptor.indexes:
-            if rule(index.kind, index.state).insert is Write.PUT:
-                found = index_entries(descriptor, descriptor.placement.id, index, here)
+    """All pairs of the rows by storage: theirs, and the entries their indexes put now, in each placement that is put.
+
+    Which those are, `catalog.states` says.
+    """
+    pairs: dict[int, list[Pairs]] = {}
+    indexes = [index for index in descriptor.indexes if rule(index.kind, index.state).insert is Write.PUT]
+    for placement in _placements_put(descriptor):
+        homes = row_storages(descriptor, rows, storages=storages, buckets=buckets, placement=placement)
+        for storage in sorted(pc.unique(homes).to_pylist()):
+            here = chosen(rows, pc.equal(homes, storage))
+            pairs.setdefault(storage, []).append(row_pairs(descriptor, placement.id, here))
+            for index in indexes:
+                found = index_entries(descriptor, placement.id, index, here)
                 for home, part in by_home(index, found, storage, storages=storages, buckets=buckets):
-                    entries.setdefault(home, []).append(part)
-    for storage, parts in sorted(entries.items()):
+                    pairs.setdefault(home, []).append(part)
+    for storage, parts in sorted(pairs.items()):
         yield storage, concat(parts)
 
 
+def _placements_put(descriptor: Descriptor) -> Iterator[Placement]:
+    """The placements into which a new row is put."""
+    return (one for one in descriptor.placements if rule(one.kind, one.state).insert is Write.PUT)
+
+
 def by_act(descriptor: Descriptor, pairs: Pairs) -> Iterator[tuple[Act, Pairs]]:
-    """The pairs by how a statement puts them: existence is created, a unique entry its owner's, the rest replaces."""
-    rows = prefix(descriptor, descriptor.placement.id)
-    is_row = pc.equal(pc.binary_slice(pairs.keys, 0, len(rows)), rows)
+    """The pairs by how a statement puts them: existence is created, a unique entry its owner's, the rest replaces.
+
+    An entry over the primary key is created, too.
+    """
+    placements, guards = list(_placements_put(descriptor)), key_guards(descriptor)
+    starts = pc.binary_slice(pairs.keys, 0, PREFIX.size)
+    is_row = pc.is_in(starts, value_set=_binaries(prefix(descriptor, one.id) for one in placements))
+    is_guard = pc.is_in(
+        starts, value_set=_binaries(prefix(descriptor, one.id, index) for one in placements for index in guards)
+    )
     is_existence = pc.and_(is_row, pc.equal(pc.binary_slice(pairs.keys, -2, END), b"\x00\x00"))
-    is_owned = pc.and_(pc.invert(is_row), pc.greater(pc.binary_length(pairs.values), 0))
-    others = pc.invert(pc.or_(is_existence, is_owned))
-    for act, mask in ((Act.CREATE, is_existence), (Act.PUT, others), (Act.PUT_UNIQUE, is_owned)):
+    is_new = pc.or_(is_existence, is_guard)
+    is_owned = pc.and_not(pc.greater(pc.binary_length(pairs.values), 0), pc.or_(is_row, is_guard))
+    others = pc.invert(pc.or_(is_new, is_owned))
+    for act, mask in ((Act.CREATE, is_new), (Act.PUT, others), (Act.PUT_UNIQUE, is_owned)):
         part = pairs.filter(mask).sorted()
         if len(part):
             yield act, part
+
+
+def _binaries(listed: Iterable[bytes]) -> pa.Array:
+    return pa.array(list(listed), pa.binary())
 
 
 def twice_in_file(descriptor: Descriptor, rows: StoredRows) -> Duplicates:
@@ -71,8 +92,8 @@ def refuse_taken(descriptor: Descriptor, rows: StoredRows, taken: set[bytes]) ->
     """Keys that others hold. Raises `Duplicates` when there are any."""
     if not taken:
         return
-    start = prefix(descriptor, descriptor.placement.id)
-    mine = [k for k in rows.keys.to_pylist() if column_key(start, k) in taken]
+    places = [prefix(descriptor, one.id) for one in _placements_put(descriptor)]
+    mine = [k for k in rows.keys.to_pylist() if any(column_key(start, k) in taken for start in places)]
     words = [row_words(descriptor, key) for key in mine[:DUPLICATES_NAMED]]
     raise Duplicates(words or [f"{len(taken)} values of a unique index"])
 

@@ -1,4 +1,4 @@
-"""The buckets of many rows at once: the vectorised twin of `storage.buckets.strcrc32`.
+"""The buckets of many rows at once: the vectorised twin of `storage.buckets.bucket_of`.
 
 Texts of one length stand in a block; one step of the CRC goes over one column of it. A column of bytes is XORed
 as one large number and looked up with `bytes.translate`, so a step costs some nanoseconds for each row:
@@ -16,7 +16,7 @@ _PLANES = tuple(bytes(entry >> 8 * place & 0xFF for entry in CRC_TABLE) for plac
 
 
 def strcrc32(texts: pa.Array, buckets: int) -> pa.Array:
-    """The bucket, 1..`buckets`, of each text (no nulls), as `storage.buckets.strcrc32` has it."""
+    """The bucket, 1..`buckets`, of each text (no nulls), as `storage.buckets.crc32c` gives it."""
     data = texts.cast(pa.binary())
     lengths = pc.binary_length(data)
     found = pa.nulls(len(data), pa.int64())

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, PRIMARY, ColumnId, Constraint
+from catalog.elements import EXISTS, ColumnId, Constraint, Index
 from storage import encoding
 from storage.arrow.buckets import storage_of, strcrc32
 from storage.arrow.encoding import concat, inverted, join
 from storage.arrow.rows import StoredRows, encoded_column, row_storages
+from storage.integrity.references import index_referred_by
 from storage.pairs import COLUMN, prefix
 
 _NULL = pa.scalar(encoding.NULL, pa.binary())
@@ -53,30 +54,32 @@ def places_of(
     buckets: int,
 ) -> Places:
     """Where the referenced table says whether it has what the rows refer to: `references.place_of` for all of them."""
-    found = _tails(descriptor, referenced, foreign_key, rows).dictionary_encode()
+    index = index_referred_by(referenced, foreign_key)
+    found = _tails(descriptor, referenced, foreign_key, index, rows).dictionary_encode()
     tails, placement = found.dictionary, referenced.placement.id
-    if foreign_key.index == PRIMARY:
+    if index is None:
         keys = join(prefix(referenced, placement), tails, COLUMN.pack(EXISTS))
         homes = row_storages(referenced, StoredRows(tails, {}, concat([])), storages=storages, buckets=buckets)
     else:
-        keys = join(prefix(referenced, placement, foreign_key.index), tails)
+        keys = join(prefix(referenced, placement, index.id), tails)
         homes = storage_of(strcrc32(tails, buckets), storages=storages, buckets=buckets)
     return Places(keys, homes, found.indices)
 
 
-def _tails(descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, rows: StoredRows) -> pa.Array:
+def _tails(
+    descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, index: Index | None, rows: StoredRows
+) -> pa.Array:
     """The end of each row's place: K(r) of the referenced row, or the values of its entry; null: none."""
     values = [encoded_column(descriptor, rows, descriptor.column(column)) for column in foreign_key.columns]
     given = dict(zip(foreign_key.reference_columns, values, strict=True))
-    tails = join(*_in_order(referenced, foreign_key, given))
+    tails = join(*_in_order(referenced, index, given))
     for column in values:
         tails = pc.if_else(pc.equal(column, _NULL), _NOTHING, tails)
     return tails
 
 
-def _in_order(referenced: Descriptor, foreign_key: Constraint, given: dict[ColumnId, pa.Array]) -> list[pa.Array]:
+def _in_order(referenced: Descriptor, index: Index | None, given: dict[ColumnId, pa.Array]) -> list[pa.Array]:
     """The values as the referenced key has them."""
-    if foreign_key.index == PRIMARY:
+    if index is None:
         return [given[column] for column in referenced.primary_key]
-    parts = referenced.index(foreign_key.index).columns
-    return [inverted(given[part.column]) if part.descending else given[part.column] for part in parts]
+    return [inverted(given[part.column]) if part.descending else given[part.column] for part in index.columns]

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, Column, ColumnId, Index, PlacementId
+from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, PlacementId
 from catalog.types import SqlType, to_text
 from expressions.errors import SqlError
 from expressions.rows import columns_of, evaluator
@@ -219,23 +219,33 @@ def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, row
 TEXT_BY_CAST = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.TEXT})
 
 
-def row_storages(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int) -> pa.Array:
-    """The storage on which each row belongs: what `pairs.row_bucket` says, for all of them."""
-    key = descriptor.sharding_key
-    parts = key_columns(descriptor, rows.keys) if set(key) & set(descriptor.primary_key) else {}
-    texts = [_texts(descriptor.column(c), parts.get(c, rows.columns.get(c))) for c in key]
-    return storage_of(_buckets(descriptor.placement.function, texts, buckets), storages=storages, buckets=buckets)
+def row_storages(
+    descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int, placement: Placement | None = None
+) -> pa.Array:
+    """The storage on which each row belongs under a placement (None: the one that is read).
+
+    It is what `pairs.row_bucket` says, for all of them; `rows` must have the placement's columns.
+    """
+    placement = placement or descriptor.placement
+    key = placement.sharding_key or descriptor.primary_key
+    keys = key_columns(descriptor, rows.keys) if set(key) & set(descriptor.primary_key) else {}
+    encoded = [keys[c] if c in keys else encoded_column(descriptor, rows, descriptor.column(c)) for c in key]
+    types = [descriptor.column(c).type for c in key]
+    values = [decode(sql_type, array) for sql_type, array in zip(types, encoded, strict=True)]
+    found = _buckets(placement.function, types, values, buckets)
+    return storage_of(found, storages=storages, buckets=buckets)
 
 
-def _buckets(function: str, texts: list[pa.Array], buckets: int) -> pa.Array:
-    if function == "strcrc32" and not any(text.null_count for text in texts):
+def _buckets(function: str, types: list[SqlType], values: list[pa.Array], buckets: int) -> pa.Array:
+    if function == "strcrc32" and not any(array.null_count for array in values):
+        texts = (_texts(sql_type, array) for sql_type, array in zip(types, values, strict=True))
         return strcrc32(join(*(text.cast(pa.binary()) for text in texts)), buckets)
-    one_by_one = zip(*(text.to_pylist() for text in texts), strict=True)
-    return pa.array([bucket_of(function, row, buckets) for row in one_by_one], pa.int64())
+    one_by_one = zip(*(array.to_pylist() for array in values), strict=True)
+    found = [bucket_of(function, zip(types, row, strict=True), buckets) for row in one_by_one]
+    return pa.array(found, pa.int64())
 
 
-def _texts(column: Column, encoded: pa.Array) -> pa.Array:
-    values = decode(column.type, encoded)
-    if column.type in TEXT_BY_CAST:
+def _texts(sql_type: SqlType, values: pa.Array) -> pa.Array:
+    if sql_type in TEXT_BY_CAST:
         return values.cast(pa.string())
-    return pa.array([None if v is None else to_text(column.type, v) for v in values.to_pylist()], pa.string())
+    return pa.array([to_text(sql_type, value) for value in values.to_pylist()], pa.string())

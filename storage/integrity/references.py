@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, NO_ACTION, PRIMARY, RESTRICT, ColumnId, Constraint
+from catalog.elements import FOREIGN_KEY, NO_ACTION, PRIMARY, RESTRICT, ColumnId, Constraint, Index
 from catalog.states import Write, rule
 from expressions.errors import FOREIGN_KEY_VIOLATION, RESTRICT_VIOLATION
 from storage import encoding
@@ -65,14 +65,28 @@ def refers_to(descriptor: Descriptor, foreign_key: Constraint, row: StoredRow) -
 def place_of(referenced: Descriptor, foreign_key: Constraint, values: Values, buckets: int) -> Place:
     """Where the referenced table says whether it has a row with these values."""
     given = dict(zip(foreign_key.reference_columns, values, strict=True))
-    if foreign_key.index == PRIMARY:
+    index = index_referred_by(referenced, foreign_key)
+    if index is None:
         row = StoredRow(b"".join(given[column] for column in referenced.primary_key))
         bucket = row_bucket(referenced, referenced.placement, row, buckets)
         return Place(bucket, column_key(prefix(referenced, referenced.placement.id), row.key))
-    index = referenced.index(foreign_key.index)
     parts = (encoding.inverted(given[p.column]) if p.descending else given[p.column] for p in index.columns)
     entry = b"".join(parts)
     return Place(unique_bucket(entry, buckets), prefix(referenced, referenced.placement.id, index.id) + entry)
+
+
+def index_referred_by(referenced: Descriptor, foreign_key: Constraint) -> Index | None:
+    """The unique index whose entry says that a row is there; None: its own pair does.
+
+    The primary key's does not where rows are spread by other columns: its guard has one place for all storages.
+    """
+    if foreign_key.index != PRIMARY:
+        return referenced.index(foreign_key.index)
+    if referenced.is_home_in_key:
+        return None
+    guard = referenced.key_guard
+    assert guard is not None, f"{referenced} is spread by columns outside its primary key, and nothing guards that"
+    return guard
 
 
 # -- the demands of a statement

@@ -55,6 +55,18 @@ def test_a_table_is_read_with_types_under_any_of_their_names():
     )
 
 
+def test_options_say_how_rows_are_spread_and_a_key_that_does_not_say_where_gets_a_guard():
+    sql = 'CREATE TABLE t (id int PRIMARY KEY, "At" text) WITH (sharding_key = \'"At", ID\', sharding_func = mpcrc32,'
+    action = parse(f"{sql} coordination = 'hash')").action
+    assert (action.sharding_key, action.sharding_function) == ((Name("At"), Name("id")), Name("mpcrc32"))
+    assert action.coordination.value == "hash"
+    assert [(one.columns, one.guards_key) for one in action.uniques] == [((Name("id"),), True)]
+    assert [one.name.text for one in resolve(Statement(action), VIEW).uniques] == ["t_pkey_guard"]
+    assert not parse(TABLE + "v int) WITH (sharding_key = 'id')").action.uniques
+    [own] = parse(TABLE + "v int, UNIQUE (id)) WITH (sharding_key = 'v')").action.uniques
+    assert not own.guards_key
+
+
 def test_a_key_named_at_the_end_makes_its_columns_not_null_and_keeps_its_order():
     action = parse("CREATE TABLE IF NOT EXISTS t (a int, b date, PRIMARY KEY (b, a))")
     assert action.forgiving
@@ -125,6 +137,7 @@ def test_a_forgiving_statement_with_nothing_to_do_is_a_notice(sql, notice):
 
 
 TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
+NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
 
 
 @pytest.mark.parametrize(
@@ -182,7 +195,13 @@ TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
         (TABLE + "v boolean DEFAULT |1)", "42804", "is of type boolean but default expression is of", "|"),
         (TABLE + "v int DEFAULT 1::|bigint)", "42804", "is of type integer but default expression is of", "|"),
         ("CREATE TABLE |t (id int PRIMARY KEY) PARTITION BY RANGE (id)", "0A000", "PARTITION BY", "|"),
-        ("CREATE TABLE |t (id int PRIMARY KEY) WITH (sharding_key = 'x')", "0A000", "sharding key", "|"),
+        (NEW + "(|fillfactor = 70)", "22023", 'unrecognized parameter "fillfactor"', "|"),
+        (NEW + "(|a.sharding_key = 'id')", "22023", 'unrecognized parameter "a.sharding_key"', "|"),
+        (NEW + "(sharding_key = 'id', |sharding_key = 'id')", "22023", "specified more than once", "|"),
+        (NEW + "(|sharding_key = 'id,')", "22023", "'id,' is no list of columns", "|"),
+        (NEW + "(|sharding_key = '')", "22023", "'' is no list of columns", "|"),
+        (NEW + "(|sharding_key = 7)", "22023", 'invalid value for parameter "sharding_key"', "|"),
+        (NEW + "(|coordination = 'hope')", "22023", "'hope'", "|"),
         ("CREATE TABLE |t (id int PRIMARY KEY) INHERITS (users)", "0A000", "INHERITS", "|"),
         ("CREATE TABLE t (LIKE |users)", "0A000", "LIKE is not supported yet", "|"),
         ("CREATE TABLE |users (id int PRIMARY KEY)", "42P07", 'relation "users" already exists', "|"),

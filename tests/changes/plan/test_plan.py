@@ -6,7 +6,8 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn
+from catalog.types import SqlType
+from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn, NewUnique
 from changes.ddl.errors import DdlError
 from changes.plan.element_states import drain, moved, publish
 from changes.plan.model import Element, Plan, Step, StepKind, describe, plan_from_json
@@ -157,10 +158,40 @@ def test_an_element_on_its_way_cannot_be_dropped() -> None:
         make_plan(DROP_INDEX, under_way)
 
 
-def test_a_sharding_key_outside_the_primary_key_is_refused() -> None:
+def test_a_sharding_key_outside_the_primary_key_needs_a_guard() -> None:
     action = CreateTable(USERS, COLUMNS, (Name("id"),), sharding_key=(Name("name", 60),))
-    with pytest.raises(DdlError, match="a sharding key outside the primary key is not supported"):
+    with pytest.raises(FaultyPlan, match="two nodes put the same primary key on two storages"):
         make_plan(action, None, table_id=7)
+    guarded = replace(action, uniques=(NewUnique(UNNAMED, (Name("id"),), guards_key=True),))
+    made = make_plan(guarded, None, table_id=7).result
+    assert made.key_guard is not None
+    assert (made.key_guard.name, made.is_home_in_key, made.sharding_key) == ("users_pkey_guard", False, (2,))
+    with pytest.raises(DdlError, match="cannot drop index users_pkey_guard: rows are spread by name, and it keeps the"):
+        make_plan(DropIndex(Name("users_pkey_guard"), USERS), made)
+
+
+@pytest.mark.parametrize(
+    ("key", "function", "sqlstate", "why"),
+    [
+        (["nope"], "strcrc32", "42703", 'column "nope" named in the sharding key does not exist'),
+        (["name", "name"], "strcrc32", "42701", 'column "name" appears twice in the sharding key'),
+        (["id"], "sha1", "42704", 'sharding function "sha1" does not exist'),
+        ([], "sha1", "42704", 'sharding function "sha1" does not exist'),
+        (["size"], "mpcrc32", "42804", "column size is of type double precision: mpcrc32 does not spread rows by it"),
+        (["name"], "bucket", "42804", "column name is of type text: bucket does not spread rows by it"),
+        (["id", "place"], "bucket", "42P16", "sharding function bucket takes 1 column, not 2"),
+    ],
+)
+def test_a_definition_that_spreads_no_rows_is_refused(key: list[str], function: str, sqlstate: str, why: str) -> None:
+    more = (NewColumn(Name("size"), SqlType.DOUBLE), NewColumn(Name("place"), SqlType.INTEGER))
+    names = tuple(Name(name, 60) for name in key)
+    action = CreateTable(
+        USERS, (*COLUMNS, *more), (Name("id"),), sharding_key=names, sharding_function=Name(function, 80)
+    )
+    with pytest.raises(DdlError, match=why) as refused:
+        make_plan(action, None, table_id=7)
+    assert refused.value.sqlstate == sqlstate
+    assert refused.value.position in (60, 80)
 
 
 def test_an_explicit_sharding_key_is_kept() -> None:

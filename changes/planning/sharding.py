@@ -1,0 +1,76 @@
+"""Spreading of a table's rows: the sharding key and function that a statement names, held against the table.
+
+Where the key has a column outside the primary key, a row's primary key does not say where it lies, and its own pairs
+keep it from coming twice on one storage only. A unique index over the primary key guards it there: its entry lies in
+one place, whichever storage the row is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Index, State
+from changes.ddl.actions import Name, Position
+from changes.ddl.errors import (
+    DATATYPE_MISMATCH,
+    DEPENDENT_OBJECTS,
+    DUPLICATE_COLUMN,
+    INVALID_TABLE_DEFINITION,
+    NOT_READY,
+    UNDEFINED_COLUMN,
+    UNDEFINED_OBJECT,
+    DdlError,
+)
+from storage.buckets import FUNCTIONS, ShardingFunction
+
+
+def check_function(function: Name) -> ShardingFunction:
+    """The function of that name. Raises `DdlError`."""
+    if function.text not in FUNCTIONS:
+        message = f'sharding function "{function}" does not exist'
+        hint = f"There are: {', '.join(sorted(FUNCTIONS))}."
+        raise DdlError(UNDEFINED_OBJECT, message, position=function.position, hint=hint)
+    return FUNCTIONS[function.text]
+
+
+def check_key(key: Iterable[Name], function: Name, columns: Iterable[Column]) -> tuple[ColumnId, ...]:
+    """The columns of a sharding key, in its order, by which rows can be spread. Raises `DdlError`."""
+    known, found = {column.name: column for column in columns}, []
+    for name in key:
+        column = known.get(name.text)
+        if column is None:
+            message = f'column "{name}" named in the sharding key does not exist'
+            raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
+        if column.id in found:
+            message = f'column "{name}" appears twice in the sharding key'
+            raise DdlError(DUPLICATE_COLUMN, message, position=name.position)
+        if column.state is not State.PUBLIC:
+            message = f"column {name} is {column.state.value}: only a public column can be in a sharding key"
+            raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")
+        found.append(column.id)
+    check_types([column for column in known.values() if column.id in found], function, next(iter(key)).position)
+    return tuple(found)
+
+
+def check_types(columns: Iterable[Column], function: Name, position: Position) -> None:
+    """Refuse columns whose values the function makes no bucket of."""
+    of, listed = check_function(function), list(columns)
+    for column in listed:
+        if column.type not in of.types:
+            message = f"column {column.name} is of type {column.type.value}: {function} does not spread rows by it"
+            types = ", ".join(sorted(one.value for one in of.types))
+            raise DdlError(DATATYPE_MISMATCH, message, position=position, hint=f"It takes columns of type {types}.")
+    if of.columns_max is not None and len(listed) > of.columns_max:
+        message = f"sharding function {function} takes {of.columns_max} column, not {len(listed)}"
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=position)
+
+
+def check_not_guard(index: Index, table: Descriptor, position: Position, what: str) -> None:
+    """Refuse to drop what guards the primary key of a table that is spread by other columns."""
+    if table.is_home_in_key or table.key_guard != index:
+        return
+    names = ", ".join(table.column(column).name for column in table.sharding_key)
+    message = f"cannot drop {what}: rows are spread by {names}, and it keeps the primary key unique on all storages"
+    hint = f"Spread the rows by columns of the primary key first: ALTER TABLE {table.name} SET (sharding_key = ..)."
+    raise DdlError(DEPENDENT_OBJECTS, message, position=position, hint=hint)
