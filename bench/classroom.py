@@ -36,11 +36,11 @@ SETUPS = ("one-jump", "delete-only", "write-only", "full-ladder", "fill", "uniqu
 CHAPTER, PREDICTION = "01-one-jump", "what-is-left"
 CHOICES = ("nothing", "entry", "row", "both")
 LOOK_S = 2.0
-"""The teacher's page asks so often, and a stage that waits for an answer a little more often."""
+"""The teacher's page asks so often. A stage that waits for an answer looks when the last look said."""
 
 ASKED_SETUPS = ("one-jump", "delete-only", "write-only", "full-ladder")
 CLAUSES = ("C1", "C2", "C3", "C4", "C5", "C6", "C7")
-ANSWER_S, JOIN_S_MAX = 0.4, 60.0
+JOIN_S_MAX = 60.0
 
 
 @dataclass(slots=True)
@@ -220,7 +220,7 @@ def ask(browser: Browser, questions: Iterator[dict[str, Any]], stop: threading.E
     for question in questions:
         asked = browser.json("/lab/questions/", question)
         while asked["state"] != "done":
-            if stop.wait(ANSWER_S):
+            if stop.wait(asked["again_s"]):
                 return answered
             asked = json.loads(browser.get(f"/lab/questions/{asked['id']}/"))
         answered += 1

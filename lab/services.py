@@ -14,12 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, F, Max, Q, QuerySet, Value, When
 from django.utils.timezone import now
 
 from catalog.hints import celery_app, sent
@@ -44,6 +44,9 @@ AFTER_PROOFS = 9
 KEPT_MAX = 2_000
 LOST_S = 30.0
 """A search that has given no sign of life for so long has ended with its process; the question waits again."""
+
+AGAIN_S, AGAIN_S_EACH, AGAIN_S_MAX = 0.4, 0.1, 3.0
+"""A page that waits looks after the first of these, later by the second for each question before its own."""
 
 SEND_EVERY_S = 5.0
 """While questions wait and no search runs, the next one is sent again this often, however many pages look: its message
@@ -120,11 +123,17 @@ def shown(question: Question) -> Json:
     if question.is_stopped:
         return body | {"state": "stopped"}
     if _runs(question):
-        return body | {"state": "running"} | (question.progress or {})
-    waiting = list(_in_order())
+        return body | {"state": "running", "again_s": again_s(0)} | (question.progress or {})
+    waiting = _in_order()
     if waiting and not _running().exists():
         _send_again(waiting[0])
-    return body | {"state": "waiting", "before": next((n for n, one in enumerate(waiting) if one == question), 0)}
+    before = waiting.index(question.pk) if question.pk in waiting else 0
+    return body | {"state": "waiting", "before": before, "again_s": again_s(before)}
+
+
+def again_s(before: int) -> float:
+    """When a page should look again, in seconds: a class that waits looks often at its front only."""
+    return min(AGAIN_S + AGAIN_S_EACH * before, AGAIN_S_MAX)
 
 
 # --- answering, called by the worker
@@ -135,8 +144,9 @@ def begin_next() -> Question | None:
 
     May be called by several.
     """
-    for question in _in_order():
-        if _answer_if_known(question):
+    for pk in _in_order():
+        question = Question.objects.filter(pk=pk).first()
+        if question is None or _answer_if_known(question):
             continue
         if question.beginnings >= BEGINNINGS_MAX:
             finish(question, gave_up())
@@ -183,13 +193,19 @@ def _runs(question: Question) -> bool:
     return question.looked_at is not None and now() - question.looked_at < timedelta(seconds=LOST_S)
 
 
-def _in_order() -> QuerySet[Question]:
-    """Those that wait, first that of whoever was served longest ago, or never; all visitors are one in this."""
+def _in_order() -> list[int]:
+    """Numbers of those that wait, first that of whoever was served longest ago, or never; visitors are one in this."""
+    waiting = sorted(_waiting().values_list("asked_at", "pk", "owner"))
     share = Case(When(owner__startswith=VISITORS, then=Value(VISITORS)), default=F("owner"))
-    of_share = Question.objects.annotate(share=share).filter(share=OuterRef("share")).values("share")
-    served_at = Subquery(of_share.annotate(served_at=Max("begun_at")).values("served_at"))
-    waiting = _waiting().annotate(share=share, served_at=served_at)
-    return waiting.order_by(F("served_at").asc(nulls_first=True), "asked_at", "pk")
+    begun = Question.objects.filter(begun_at__isnull=False).annotate(share=share).values_list("share")
+    served_at = dict(begun.annotate(served_at=Max("begun_at")))
+    never = datetime.min.replace(tzinfo=UTC)
+    waiting.sort(key=lambda one: served_at.get(_share_of(one[2]), never))
+    return [pk for _, pk, _ in waiting]
+
+
+def _share_of(owner: str) -> str:
+    return VISITORS if owner.startswith(VISITORS) else owner
 
 
 def _answer_if_known(question: Question) -> bool:
@@ -202,10 +218,10 @@ def _answer_if_known(question: Question) -> bool:
     return True
 
 
-def _send_again(question: Question) -> None:
+def _send_again(pk: int) -> None:
     """Whoever looks may do it; of those who look at once, one does."""
     too_old = now() - timedelta(seconds=SEND_EVERY_S)
-    if Question.objects.filter(pk=question.pk, sent_at__lt=too_old).update(sent_at=now()):
+    if Question.objects.filter(pk=pk, sent_at__lt=too_old).update(sent_at=now()):
         _send()
 
 

@@ -25,9 +25,10 @@ function endsWith(played, wanted) {
    its place, or where it is not there any more. */
 async function lookUntilAnswered(note) {
   const words = note.querySelector("[data-waiting]"), server = new Server({});
-  for (;;) {
-    await new Promise((resume) => setTimeout(resume, LOOK_MS));
+  for (let again = LOOK_MS; ;) {
+    await new Promise((resume) => setTimeout(resume, again));
     const found = await server.look(note.dataset.asked).catch(stopped);
+    again = (found?.again_s ?? 1) * 1000;
     if (!found) continue;
     if (found.state === "done") return document.querySelector("[data-answer]").requestSubmit();
     const said = words.dataset[found.state].replace(/\{(\w+)\}/g, (_, name) => ({ n: found.before, ...found })[name] ?? 0);

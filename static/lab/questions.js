@@ -4,7 +4,7 @@ import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Icon, Severity, say, version } from "./pieces.js";
 import { wordsOf } from "./state.js";
 
-const LOOK_MS = 400;
+const FAILED_MS = 1000;
 const OPEN = ["waiting", "running"];
 
 /* One question at a time, and the choices that would have saved what is shown. */
@@ -26,9 +26,11 @@ export class Questions {
     await this.attempt(async () => {
       const found = await this.server.post(this.url, { session: stage.session(), at: stage.at, goal, from_here: this.fromHere, any_rows: this.asked.anyRows });
       this.set({ found, whyNotHere: found.why_not_here, problem: "" });
+      let again = found.again_s * 1000;
       while (this.found?.id === found.id && OPEN.includes(this.found.state)) {
-        await new Promise((resume) => setTimeout(resume, LOOK_MS));
+        await new Promise((resume) => setTimeout(resume, again));
         const now = await this.server.look(`${this.url}${found.id}/`);
+        again = now ? now.again_s * 1000 : FAILED_MS;
         if (now && this.found?.id === found.id) this.set({ found: now });
       }
     });

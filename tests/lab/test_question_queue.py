@@ -1,10 +1,10 @@
 """The queue of questions: fair among people, answered once, stopped at once, never lost with a process."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 from kombu.transport import redis
 
@@ -114,7 +114,7 @@ def test_a_search_hears_that_it_is_stopped_by_its_owner_only() -> None:
     assert services.report(made, PROGRESS)
     made.refresh_from_db()
     assert services.shown(made) == {
-        "id": made.pk, "state": "running", "states": 100, "depth": 3, "seconds": 0.5,
+        "id": made.pk, "state": "running", "again_s": services.again_s(0), "states": 100, "depth": 3, "seconds": 0.5,
     }  # fmt: skip
     services.stop("ann", made.pk)
     assert not services.report(made, PROGRESS)
@@ -207,12 +207,25 @@ def test_a_question_whose_message_was_lost_is_sent_again_once_however_many_look(
     assert sent == [services.TASK]
 
 
-def test_a_question_of_a_new_person_while_the_queue_is_looked_at_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits and who was served when is one look: nobody comes in between."""
+def test_a_question_that_comes_or_begins_while_the_queue_is_looked_at_is_no_fault() -> None:
     made = services.ask("ann", question())
-    with CaptureQueriesContext(connection) as looks:
-        assert list(services._in_order()) == [made]
-    assert len(looks) == 1
+    looks = []
+
+    def in_between(execute: Any, *arguments: Any) -> Any:
+        looks.append(arguments)
+        if len(looks) == 2:
+            bo = services.ask("bo", question("delete-only"))
+            Question.objects.filter(pk__in=(made.pk, bo.pk)).update(begun_at=now())
+        return execute(*arguments)
+
+    with connection.execute_wrapper(in_between):
+        assert services._in_order() == [made.pk]
+    assert len(looks) > 2
+
+
+def test_who_waits_behind_many_looks_less_often() -> None:
+    assert services.again_s(0) < services.again_s(5) < services.again_s(20) < services.again_s(29)
+    assert services.again_s(10_000) == services.AGAIN_S_MAX
 
 
 def test_a_search_that_raises_is_unknown(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
