@@ -4,7 +4,7 @@ Beside real services a round costs seconds, and of the pure ones there are many.
 that the test itself works and what is badly wrong; all of them, and more, belong into the soak.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import hypothesis
@@ -26,6 +26,14 @@ def every(number: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "every", [pytest.param(number, id="some"), pytest.param(1, id="all", marks=pytest.mark.soak)]
     )
+
+
+def some_of(values: Iterable[Any], number: int) -> list[Any]:
+    """Parameters of a test: each `number`-th of the values in the suite, all of them in the soak."""
+    return [
+        value if place % number == 0 else pytest.param(value, marks=pytest.mark.soak)
+        for place, value in enumerate(values)
+    ]
 
 
 def drawn(few: int, many: int, **chosen: Any) -> Callable[[Any], Any]:

@@ -75,6 +75,7 @@ def end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     return process.returncode, log
 
 
+@pytest.mark.soak
 def test_a_store_that_does_not_answer_holds_nobody_up(cluster: Cluster) -> None:
     with door(cluster.dsn) as proxy:
         parts = conninfo_to_dict(proxy.dsn)
@@ -127,6 +128,7 @@ def test_a_node_with_a_thread_that_never_ends(cluster: Cluster, mistake: str, co
     assert "node e2 did not end within" not in log
 
 
+@pytest.mark.soak
 def test_a_step_that_never_ends_is_ended(cluster: Cluster) -> None:
     code = """
 import asyncio

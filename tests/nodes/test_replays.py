@@ -52,6 +52,7 @@ def test_the_missing_entry_on_live_nodes(cluster: Cluster) -> None:
     assert sandboxes_left(cluster) == 0
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("worker")
 def test_a_statement_that_waits_for_its_own_session_ends_the_replay(cluster: Cluster) -> None:
     """In the model both insert row 1, the first commit wins; a node takes the row at once, and nobody else may."""

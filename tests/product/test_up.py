@@ -67,6 +67,7 @@ def test_commands_beside_it_find_it(cluster: RunningCluster) -> None:
     assert cluster.new_sign_in_link().startswith(f"{cluster.address}/sign-in/")
 
 
+@pytest.mark.soak
 def test_a_second_up_in_the_same_home_is_refused_in_one_line(cluster: RunningCluster) -> None:
     done = cluster.manage("up", "--no-demo")
     assert done.returncode == 1
@@ -74,6 +75,7 @@ def test_a_second_up_in_the_same_home_is_refused_in_one_line(cluster: RunningClu
     assert line.endswith(f"is already running (process {cluster.up.pid}): stop it first")
 
 
+@pytest.mark.soak
 def test_a_taken_port_is_refused_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -66,7 +66,11 @@ def watched(code: str, path: Path, scenario: Scenario, *, memory_mb: int | None 
 
 
 @pytest.mark.parametrize(
-    "code", [pytest.param(HANGS, id="it hangs"), pytest.param(USELESS, id="what it needs, as the JVM, hangs")]
+    "code",
+    [
+        pytest.param(HANGS, id="it hangs"),
+        pytest.param(USELESS, id="what it needs, as the JVM, hangs", marks=pytest.mark.soak),
+    ],
 )
 def test_a_process_that_hangs_is_ended_and_started_again(tmp_path: Path, code: str) -> None:
     async def scenario(process: Supervised, heard: Heard) -> None:
@@ -76,6 +80,7 @@ def test_a_process_that_hangs_is_ended_and_started_again(tmp_path: Path, code: s
     assert "n1 had not answered for 3 s and was ended; starting it again in 1 s" in said
 
 
+@pytest.mark.soak
 def test_a_frozen_process_does_not_hang_and_one_that_beats_neither(tmp_path: Path) -> None:
     async def scenario(process: Supervised, heard: Heard) -> None:
         await heard.until("here")

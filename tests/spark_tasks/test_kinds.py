@@ -23,6 +23,7 @@ from storage.buckets import BUCKETS
 from storage.integrity.clauses import element_label
 from storage.mutations import Act, Op, update_row
 from storage.pairs import StoredRow, column_key, prefix, row_bucket, row_key
+from tests.rounds import some_of
 from tests.spark_tasks.kinds import (
     ADDED,
     ADULT,
@@ -187,7 +188,7 @@ def find(fill: backfill.Fill, key_range: KeyRange) -> backfill.Found:
         return fill.find(connection, key_range)
 
 
-@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("between", some_of(BETWEEN, 2))
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_writer_between_reading_and_writing_wins(stage: Stage, runs: Runs, change: Change, between: Between) -> None:
     rows = people(stage)

@@ -40,6 +40,7 @@ OF_EACH_SORT = list(
 OF_A_SORT_SEEN = [one for one in TASKS if one not in OF_EACH_SORT]
 
 PREDICTIONS = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Predict)]
+REST = [case for place, case in enumerate(PREDICTIONS) if place % 3]
 
 
 NO_ANSWER = {"choice": "no such", "pairs": ["no such"], "number": "no such", "time": "no such"}
@@ -169,7 +170,7 @@ def test_hints_solution_and_why_are_in_no_response_before_they_are_due(
         assert [text in page for text in hidden] == [*[True] * (at + 1), *[False] * (4 - at)]
 
 
-@pytest.mark.parametrize(("book", "screen"), named(PREDICTIONS))
+@pytest.mark.parametrize(("book", "screen"), [*named(PREDICTIONS[::3]), *named(REST, marks=pytest.mark.soak)])
 def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Client, book: Book, screen: Screen) -> None:
     """Every byte of every page that can be had before the answer: the session goes no further than the question."""
     open_all_before(browser, book, screen)
@@ -192,7 +193,7 @@ def test_no_response_carries_a_state_whose_question_is_unanswered(browser: Clien
         assert [text for text in words if text and markdown(text) in page] == []
 
 
-@pytest.mark.parametrize(("book", "screen"), named(PREDICTIONS))
+@pytest.mark.parametrize(("book", "screen"), [*named(PREDICTIONS[::3]), *named(REST, marks=pytest.mark.soak)])
 def test_the_answer_is_stored_before_what_it_was_about_is_shown(browser: Client, book: Book, screen: Screen) -> None:
     open_all_before(browser, book, screen)
     assert isinstance(screen.task, Predict)

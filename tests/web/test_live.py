@@ -469,6 +469,7 @@ def test_another_sites_page_cannot_listen(browse: Open) -> None:
     assert refused.value.response.status_code == 403
 
 
+@pytest.mark.soak
 def test_a_socket_idle_for_8_s_still_hears(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "HEARTBEAT_S", 60)
     with browse() as browser:

@@ -253,6 +253,7 @@ def test_names_count(raw: Raw, kept: Callable[[str], bytes]) -> None:
     assert kinds(ask(raw, query("SELECT 1"))) == "TDCZ"
 
 
+@pytest.mark.soak
 def test_types_of_parameters_count(raw: Raw) -> None:
     """A short message may have many."""
     answers = [kinds(ask(raw, parse("SELECT 1", str(number), (23,) * 32_767), SYNC)) for number in range(60)]

@@ -132,6 +132,7 @@ def test_a_hostile_value_is_answered_and_disturbs_nobody(cluster: Cluster, table
         assert time.monotonic() - began < PATIENCE_S / 2
 
 
+@pytest.mark.soak
 def test_a_bulk_insert_does_not_cost_a_node_its_leases(cluster: Cluster, short: str) -> None:
     """A lease of two seconds, and statements whose planning takes longer than that on a busy machine."""
     name = cluster.table("id int PRIMARY KEY, a text, b int, c float8, d timestamp")

@@ -16,6 +16,7 @@ from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds,
 ROWS = 6000
 """More than are gathered before the first is sent, and they come a thousand at a time."""
 ADDED = 100
+SOAK = pytest.mark.soak
 
 
 FLUSH = message(b"H")
@@ -43,10 +44,10 @@ def executed(sql: str) -> bytes:
 
 @pytest.mark.parametrize(("begin", "end"), [
     pytest.param("BEGIN", [query("COMMIT")], id="by COMMIT"),
-    pytest.param("BEGIN", [query("ROLLBACK")], id="by ROLLBACK"),
+    pytest.param("BEGIN", [query("ROLLBACK")], id="by ROLLBACK", marks=SOAK),
     pytest.param("BEGIN", [query("COMMIT; BEGIN")], id="by COMMIT before another BEGIN"),
-    pytest.param("BEGIN", [executed("COMMIT")], id="by COMMIT in the same pipeline"),
-    pytest.param("BEGIN", [executed("COMMIT"), executed("BEGIN"), SYNC], id="by COMMIT, then BEGIN"),
+    pytest.param("BEGIN", [executed("COMMIT")], id="by COMMIT in the same pipeline", marks=SOAK),
+    pytest.param("BEGIN", [executed("COMMIT"), executed("BEGIN"), SYNC], id="by COMMIT, then BEGIN", marks=SOAK),
     pytest.param("", [query("SELECT 1")], id="by a simple query behind it"),
     pytest.param("", [executed(f"CREATE TABLE IF NOT EXISTS {TABLE} (id int PRIMARY KEY)")], id="by a schema change"),
 ])  # fmt: skip
@@ -65,8 +66,6 @@ LARGE_ROWS, LENGTH, FETCHED = 400, 50_000, 50
 """More than a page, and than what is gathered before the first is sent."""
 KEYS = ", ".join(map(str, range(1, LARGE_ROWS + 1)))
 
-SOAK = pytest.mark.soak
-
 
 @pytest.mark.parametrize("where", [
     pytest.param("n + 0 = 0", id="by the engine"),
@@ -75,7 +74,7 @@ SOAK = pytest.mark.soak
 @pytest.mark.parametrize(("begin", "change"), [
     pytest.param("BEGIN", "DELETE FROM {t} WHERE id > 0", id="all of them are deleted"),
     pytest.param("BEGIN", "DELETE FROM {t} WHERE id IN ({ids})", id="each is deleted as it comes", marks=SOAK),
-    pytest.param("BEGIN", "UPDATE {t} SET id = id + 1000000 WHERE id IN ({ids})", id="each moves ahead"),
+    pytest.param("BEGIN", "UPDATE {t} SET id = id + 1000000 WHERE id IN ({ids})", id="each moves ahead", marks=SOAK),
     pytest.param("BEGIN", "INSERT INTO {t} SELECT id + 9999, 0, v FROM {t} WHERE id = {id}", id="others", marks=SOAK),
     pytest.param("", "DELETE FROM {t} WHERE id > 0", id="before Sync, without BEGIN"),
 ])  # fmt: skip

@@ -337,6 +337,7 @@ def test_a_password_is_asked_for_and_checked(cluster: Cluster) -> None:
         assert cluster.stop("guarded") == 0
 
 
+@pytest.mark.soak
 def test_beyond_loopback_a_password_is_a_must(cluster: Cluster) -> None:
     import psycopg
 

@@ -119,7 +119,7 @@ def test_rows_that_refer_to_nothing_take_it_back(cluster: Cluster, n1: Any, n2: 
 
 @pytest.mark.parametrize("sql", [
     pytest.param("DROP CONSTRAINT led, DROP CONSTRAINT one_n", id="the index it refers by"),
-    pytest.param("DROP COLUMN n, DROP COLUMN boss", id="both columns"),
+    pytest.param("DROP COLUMN n, DROP COLUMN boss", id="both columns", marks=pytest.mark.soak),
 ])  # fmt: skip
 def test_what_a_table_refers_by_goes_with_its_foreign_key(cluster: Cluster, n1: Any, sql: str) -> None:
     table = cluster.table("id int primary key, n int, boss int")
@@ -136,8 +136,8 @@ def test_what_a_table_refers_by_goes_with_its_foreign_key(cluster: Cluster, n1: 
 
 @pytest.mark.parametrize("sql", [
     pytest.param("ALTER TABLE {child} DROP COLUMN code", id="the column that refers"),
-    pytest.param("DROP TABLE {child}", id="the table that refers"),
-    pytest.param("ALTER TABLE {child} RENAME TO {child}_new", id="renamed"),
+    pytest.param("DROP TABLE {child}", id="the table that refers", marks=pytest.mark.soak),
+    pytest.param("ALTER TABLE {child} RENAME TO {child}_new", id="renamed", marks=pytest.mark.soak),
 ])  # fmt: skip
 def test_deletes_do_not_stumble_over_a_table_that_goes(
     cluster: Cluster, n1: Any, tables: tuple[str, str], sql: str

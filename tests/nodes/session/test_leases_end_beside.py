@@ -12,6 +12,7 @@ from nodes.execution.duckdb_engine import Engine, Feed
 from tests.nodes.conftest import Cluster
 
 
+@pytest.mark.soak
 def test_a_parameterised_statement_on_a_draining_node_names_the_reason(cluster: Cluster) -> None:
     """Its types are asked for first, in the open block: that said "internal error" where a plain statement did not."""
     held, other = cluster.table("id bigint PRIMARY KEY"), cluster.table("id bigint PRIMARY KEY")

@@ -68,6 +68,7 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
             "id = 1.*id = 2",
             [(1, 5, 2), (2, 5, 2)],
             id="UNIQUE",
+            marks=pytest.mark.soak,
         ),
         pytest.param(
             "ADD e int UNIQUE DEFAULT 1, ADD CHECK (a > 10)",
@@ -75,6 +76,7 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
             "a_check",
             [(1, 10)],
             id="CHECK before UNIQUE",
+            marks=pytest.mark.soak,
         ),
         pytest.param(
             "ADD e int DEFAULT 15, ADD CONSTRAINT high CHECK (e > a)",

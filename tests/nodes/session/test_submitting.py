@@ -58,6 +58,7 @@ def test_a_program_that_submits_fast_waits_and_may_give_up(cluster: Cluster) -> 
         assert store.execute("SELECT count(*) FROM changes_change WHERE who = %s", [HASTY]).fetchone() == (100,)
 
 
+@pytest.mark.soak
 def test_a_program_that_submits_fast_goes_on_when_there_is_room(cluster: Cluster, worker: None) -> None:
     table = cluster.table("id int primary key, v text")
     submitted(cluster, seconds_ago=58)

@@ -33,6 +33,7 @@ def rows_left(cluster: RunningCluster) -> int:
     return int(found[0])
 
 
+@pytest.mark.soak
 def test_a_node_is_killed_under_traffic_and_its_client_returns_to_it(
     new_page: NewPage, cluster: RunningCluster, busy: None
 ) -> None:

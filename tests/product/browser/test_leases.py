@@ -102,6 +102,7 @@ def looks_right(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
+@pytest.mark.soak
 def test_the_administration_is_accessible_and_asks_first(new_page: NewPage, cluster: RunningCluster) -> None:
     page = new_page()
     sign_in(page, cluster)

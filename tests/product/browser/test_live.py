@@ -45,6 +45,7 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     expect(page.get_by_text('DROP INDEX "by_name"')).to_be_visible()
 
 
+@pytest.mark.soak
 def test_one_looks_back_over_a_change_and_shows_it_on_a_projector(
     new_page: NewPage, cluster: RunningCluster, birds: None
 ) -> None:

@@ -71,8 +71,8 @@ NARROW, WIDE = 320, 1280
 
 @every(3)
 def test_every_page_is_accessible(new_page: NewPage, cluster: RunningCluster, a_table: None, every: int) -> None:
-    """In light, and on a phone nothing beyond its edge; every third page in the suite, each in the soak, in dark, too
-    (the same elements in other colours), and on a phone by the other rules, in the soak by its colours as well."""
+    """No page has anything beyond the edge of a phone; every third one in the suite, each in the soak, is accessible in
+    light, in dark (the same elements in other colours), and on a phone, in the soak by its colours there as well."""
     page = new_page(theme="light", width=WIDE)
     found = {}
     for path in ("/sign-in/", "/"):
@@ -80,25 +80,30 @@ def test_every_page_is_accessible(new_page: NewPage, cluster: RunningCluster, a_
         found |= {(look, f"visitor {path}"): problems for look, problems in looks(page, [])}
     sign_in(page, cluster)
     for number, path in enumerate(PAGES):
-        on_a_phone = None if number % every else () if every == 1 else COLOURS
         page.goto(f"{cluster.address}{path}")
         page.wait_for_load_state("networkidle") if "named" in path else page.wait_for_selector("h1")
-        found |= {(look, path): problems for look, problems in looks(page, on_a_phone)}
+        seen = [("narrow", on_a_phone(page))] if number % every else looks(page, () if every == 1 else COLOURS)
+        found |= {(look, path): problems for look, problems in seen}
     assert {where: problems for where, problems in found.items() if problems} == {}
 
 
-def looks(page: Page, not_on_a_phone: Sequence[str] | None) -> Iterator[tuple[str, list[str]]]:
-    """What is wrong with the page in each of its looks; None: only in light, and beyond the edge of a phone."""
+def looks(page: Page, not_on_a_phone: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """What is wrong with the page in each of its looks."""
     yield "light", [*violations(page), *beyond_the_edge(page)]
     page.emulate_media(color_scheme="dark")
     page.evaluate(SETTLED)
-    yield "dark", [] if not_on_a_phone is None else violations(page, COLOURS)
+    yield "dark", violations(page, COLOURS)
     page.emulate_media(color_scheme="light")
+    yield "narrow", on_a_phone(page, lambda: violations(page, without=not_on_a_phone))
+
+
+def on_a_phone(page: Page, found: Callable[[], list[str]] = list) -> list[str]:
+    """What is wrong with the page on a phone, with what is `found` there."""
     page.set_viewport_size({"width": NARROW, "height": 900})
     page.evaluate(SETTLED)
-    found = [] if not_on_a_phone is None else violations(page, without=not_on_a_phone)
-    yield "narrow", [*found, *beyond_the_edge(page)]
+    problems = [*found(), *beyond_the_edge(page)]
     page.set_viewport_size({"width": WIDE, "height": 900})
+    return problems
 
 
 def beyond_the_edge(page: Page) -> list[str]:
@@ -165,6 +170,7 @@ def test_a_table_of_ones_own_is_asked_about_in_place(new_page: NewPage, cluster:
     assert page.get_by_text("by_kind has an entry for row 1").first.is_visible()
 
 
+@pytest.mark.soak
 def test_a_foreign_key_leads_from_one_table_to_the_other(
     new_page: NewPage, cluster: RunningCluster, a_table: None
 ) -> None:

@@ -170,6 +170,7 @@ def test_a_comparison_that_fails_when_it_has_ended_is_no_problem(stage: Callable
     expect(page.locator("#stage [role=alert]")).to_have_count(0)
 
 
+@pytest.mark.soak
 def test_a_link_opens_elsewhere(stage: Callable[..., Page], new_page: NewPage, cluster: RunningCluster) -> None:
     page = stage()
     take(page, INSERT)
@@ -201,6 +202,7 @@ def test_it_runs_by_itself_until_something_breaks(stage: Callable[..., Page]) ->
     assert page.locator(".position").inner_text().split(" / ")[0] != "0"
 
 
+@pytest.mark.soak
 def test_a_rule_left_out_is_shown_and_kept_in_the_link(stage: Callable[..., Page]) -> None:
     page = stage("?setup=full-ladder")
     page.get_by_role("button", name="Set-up").click()
@@ -212,6 +214,7 @@ def test_a_rule_left_out_is_shown_and_kept_in_the_link(stage: Callable[..., Page
     expect(page.locator(".left-out")).to_contain_text("without skipped")
 
 
+@pytest.mark.soak
 def test_every_look_is_accessible(stage: Callable[..., Page]) -> None:
     page = stage()
     take(page, INSERT)
@@ -248,6 +251,7 @@ def test_the_explorer_finds_a_way_and_what_saves(stage: Callable[..., Page]) -> 
     expect(page.locator(".narration .verdict.holds")).to_be_visible()
 
 
+@pytest.mark.soak
 def test_a_chapter_has_the_stage_within_it(stage: Callable[..., Page], cluster: RunningCluster) -> None:
     page = stage()
     page.goto(f"{cluster.address}/lab/chapters/01-one-jump/two-servers/")
