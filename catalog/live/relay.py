@@ -142,7 +142,7 @@ class Relay:
     async def _catch_up(self, reader: Connection) -> None:
         """Hand on what was committed, and sign out who has left, while nobody listened.
 
-        Whoever joins while this reads was signed in a moment ago, and is told of the end of the session as everybody.
+        Whoever joins while this reads was signed in a moment ago, and hears of its end as all do.
         """
         self.touch()
         for stream, seq in await (await reader.execute(COUNTERS, [sorted(self._followed())])).fetchall():
