@@ -80,6 +80,13 @@ class StoryEvent(models.Model):
     class Meta:
         db_table = "catalog_storyevent"
         constraints = [models.UniqueConstraint(fields=["stream", "seq"], name="a stream numbers its events once")]
+        indexes = [
+            models.Index(fields=["stream", "kind", "seq"], name="events_by_kind"),
+            models.Index(fields=["stream", "at", "seq"], name="events_by_time"),
+            models.Index(
+                fields=["stream", "at", "seq"], condition=models.Q(payload__has_key="who"), name="acts_by_time"
+            ),
+        ]
         ordering = ["stream", "seq"]
 
     def __str__(self) -> str:

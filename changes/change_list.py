@@ -8,11 +8,13 @@ queue each change names those that it waits for directly: whom these wait for is
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+from zlib import crc32
 
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.http import QueryDict
 
 from catalog.models import Table
@@ -22,7 +24,6 @@ from changes.models import ENDED, MOVING, OPEN, Change, Status
 from changes.pages import change_page
 from changes.plan.model import plan_from_json
 from changes.queue import directly_behind
-from changes.streams import leases_now
 
 PAGE = 50
 QUEUE_SHOWN = 100
@@ -97,19 +98,34 @@ def page(asked: Wanted, size: int = PAGE) -> Json:
 
 
 def queue() -> Json:
-    """The changes that have not ended: those that move with what they wait for, the others behind whom they are."""
-    changes = selectors.open_changes()
+    """The changes that have not ended: those that move with what they wait for, the others behind whom they are.
+
+    As a part of live pages. `mark`: a page whose list was drawn under another one is to ask for it again.
+    """
     ahead = directly_behind(selectors.places())
     held_up = {one: sorted(later for later, first in ahead.items() if one in first) for one in ahead}
-    leases = leases_now()
-    shown = sorted(changes, key=lambda change: (change.status not in MOVING, change.pk))[:QUEUE_SHOWN]
+    leases, every = selectors.leases_now(), selectors.in_order()
+    lines = [
+        _line(change, leases) | {"behind": ahead.get(change.pk, []), "holds_up": held_up.get(change.pk, [])}
+        for change in every[:QUEUE_SHOWN]
+    ]
+    counts = Counter(every.order_by().values_list("status", flat=True))
     return {
-        "lines": [
-            _line(change, leases) | {"behind": ahead.get(change.pk, []), "holds_up": held_up.get(change.pk, [])}
-            for change in shown
-        ],
-        "more": len(changes) - len(shown),
+        "lines": lines,
+        "more": counts.total() - len(lines),
+        "moving": sum(counts[status] for status in MOVING),
+        "waiting": counts[Status.QUEUED],
+        "awaiting": counts[Status.AWAITING],
+        "mark": _mark(),
+        "is_busy": any(one.get("progress") for one in lines),
     }
+
+
+def _mark() -> str:
+    """Differs as soon as a line of the list may: a change came, or one has another status."""
+    newest = Change.objects.aggregate(newest=Max("pk"), ended=Max("ended_at"))
+    open_ones = Change.objects.filter(status__in=OPEN).order_by("id").values_list("id", "status")
+    return f"{crc32(repr((newest, list(open_ones))).encode()):08x}"
 
 
 def _line(change: Change, leases: list[Json]) -> Json:

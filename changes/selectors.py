@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Case, Q, QuerySet, When
 from django.db.models.functions import Coalesce
 from django.utils.timezone import now
 
@@ -32,7 +32,7 @@ from changes.plan.model import YIELDING, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.queue import Place, ahead_of, free_to_move
 from leases import rules
-from leases.selectors import leases_as_of_now
+from leases.selectors import leases_as_of_now, leases_on
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.runs.pacing import share_of_time
 from spark_tasks.services import status_of
@@ -44,6 +44,14 @@ def open_changes(table_id: int | None = None) -> list[Change]:
     """The changes that have not ended, of one table or of all, oldest first. Whose turn it is says `changes.queue`."""
     found = Change.objects.filter(status__in=OPEN).order_by("id")
     return list(found if table_id is None else found.filter(table_ids__contains=[table_id]))
+
+
+def in_order(table_id: int | None = None) -> QuerySet[Change]:
+    """The same: first those that move, then the queue by their places, then those that await approval."""
+    found = Change.objects.filter(status__in=OPEN)
+    found = found if table_id is None else found.filter(table_ids__contains=[table_id])
+    group = Case(When(status=Status.AWAITING, then=2), When(status=Status.QUEUED, then=1), default=0)
+    return found.order_by(group, Coalesce("place", "id"), "id")
 
 
 def waits_now(now_s: float) -> list[tuple[Step, float]]:
@@ -303,6 +311,11 @@ def _in_the_way(cursor: Any, table: TableId, version: int, kind: StepKind) -> tu
     return () if hindrance is None else hindrance.leases
 
 
+def leases_now() -> list[dict[str, Any]]:
+    """The live leases on all tables, as the pages of changes count them."""
+    return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on()]  # noqa: E741
+
+
 def waits_for_leases(table_ids: Collection[int] | None = None) -> list[dict[str, Any]]:
     """The changes, of these tables or of all, that leases hold back now.
 
@@ -359,6 +372,7 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         "ranges_total": status.ranges_total,
         "traffic": round(pulse.traffic, 2),
         "works": round(_works(run, pulse), 2),
+        "is_heard": run.state == RunState.RUNNING and not is_silent and pulse.heartbeat_at is not None,
         "throttle": pulse.rows_per_s_max,
         "throttle_reason": pulse.throttle_reason,
         "wanted": pulse.wanted,

@@ -9,15 +9,16 @@ from typing import Any, NamedTuple
 
 from catalog.live import snapshot as live
 from catalog.live.relay import SAMPLE_S
-from changes import selectors
-from changes.models import ENDED, Change, Status
+from changes import change_list, selectors
+from changes.models import ENDED, Change
 from changes.pages import change_page
 from changes.records import windows
 from leases.lanes import lanes
-from leases.selectors import lane_snapshot, leases_on
+from leases.selectors import lane_snapshot
 from leases.staircase.facts import Facts
 from leases.staircase.picture import picture
 
+OPEN_SHOWN = 8
 ENDED_SHOWN = 5
 ENDED_OF_TABLE_SHOWN = 20
 PICTURES_KEPT = 32
@@ -26,11 +27,11 @@ Shown = tuple[Facts | None, list[tuple[int, str]]]
 """The facts of a picture, and the other tables that are named below it."""
 
 
-def summaries(table_id: int | None = None) -> list[Json]:
-    """The open changes, of one table or of all, in the order in which they began."""
-    leases = leases_now()
-    snapshots = [selectors.change_snapshot(change.pk) for change in selectors.open_changes(table_id)]
-    return [change_page.summary(one, leases) for one in snapshots]
+def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
+    """The first of the open changes, of one table or of all: those that move come first."""
+    leases = selectors.leases_now()
+    shown = selectors.in_order(table_id)[: OPEN_SHOWN if most is None else most]
+    return [change_page.summary(selectors.change_snapshot(change.pk), leases) for change in shown]
 
 
 def ended(limit: int, **of: Any) -> list[Json]:
@@ -39,18 +40,19 @@ def ended(limit: int, **of: Any) -> list[Json]:
     return [change_page.line(selectors.change_line(change)) for change in found]
 
 
-def leases_now() -> list[Json]:
-    """The live leases on all tables, as the pages of changes count them."""
-    return [{"node": l.node, "version": l.version, "table_id": l.table_id} for l in leases_on()]  # noqa: E741
-
-
 def _in_flight(_id: int) -> Json:
-    return _with_pulse({"open": summaries(), "ended": ended(ENDED_SHOWN)})
+    return _with_pulse({"open": summaries(), "more": _more(), "ended": ended(ENDED_SHOWN)})
 
 
 def _of_table(table_id: int) -> Json:
     found = ended(ENDED_OF_TABLE_SHOWN, table_ids__contains=[table_id])
-    return _with_pulse({"open": summaries(table_id), "ended": found, "is_of_table": True})
+    shown = {"open": summaries(table_id), "more": _more(table_id), "ended": found, "is_of_table": True}
+    return _with_pulse(shown)
+
+
+def _more(table_id: int | None = None) -> int:
+    """The open changes that are not shown."""
+    return max(0, selectors.in_order(table_id).count() - OPEN_SHOWN)
 
 
 def _with_pulse(part: Json) -> Json:
@@ -60,13 +62,13 @@ def _with_pulse(part: Json) -> Json:
 
 def _change(change_id: int) -> Json:
     snapshot = selectors.change_snapshot(change_id)
-    shown = change_page.view(snapshot, leases_now())
+    shown = change_page.view(snapshot, selectors.leases_now())
     return shown | {"is_busy": shown["progress"] is not None}
 
 
 def _headline(_id: int) -> Json:
     """One sentence: what happens, and why it does not move."""
-    shown, open_ones = lanes(lane_snapshot()), sorted(summaries(), key=lambda one: one["status"] == Status.AWAITING)
+    shown, first = lanes(lane_snapshot()), summaries(most=1)
     present = [node for node in shown["nodes"] if not node["has_left"]]
     return {
         "nodes": sum(not node["is_down"] for node in present),
@@ -75,8 +77,8 @@ def _headline(_id: int) -> Json:
         "tables": len(shown["moving"]) + len(shown["settled"]),
         "in_use_most": shown["in_use_most"],
         "alarm": shown["alarm"],
-        "first": open_ones[0] if open_ones else None,
-        "open": len(open_ones),
+        "first": first[0] if first else None,
+        "open": selectors.in_order().count(),
     }
 
 
@@ -140,4 +142,6 @@ live.register("cluster", "headline", "parts/headline.html", _headline)
 live.register("cluster", "changes", "parts/changes.html", _in_flight)
 live.register("table", "changes", "parts/changes.html", _of_table)
 live.register("change", "change", "parts/change.html", _change)
+live.register("queue", "queue", "parts/queue.html", lambda _id: change_list.queue(), is_html_only=True)
+live.register_stream("queue", lambda number: number == 0)
 live.register_stream("change", lambda change_id: Change.objects.filter(pk=change_id).exists())

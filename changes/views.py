@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from catalog.live import snapshot
 from catalog.models import Table
 from catalog.selectors import live_tables
-from catalog.story import CLUSTER, change_stream
+from catalog.story import change_stream
 from catalog.story_list import reading
 from changes import approval, change_list, proofs, selectors, services, tables_ahead
 from changes.ddl.errors import DdlError
@@ -43,6 +43,7 @@ from changes.records import incident as incidents
 from leases.staircase.picture import picture
 
 EVENTS_OF_INCIDENT = 300
+QUEUE = "queue"
 EXAMPLES = (
     (("flights",), "CREATE INDEX flights_by_dest ON flights (dest)"),
     (("flights",), "ALTER TABLE flights ADD COLUMN gate text DEFAULT 'A1', ADD CHECK (gate <> '')"),
@@ -56,10 +57,11 @@ ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.r
 @login_required
 @require_GET
 def changes(request: HttpRequest) -> HttpResponse:
-    """The queue, and a page of the list; an open page asks for it again once something happens."""
+    """The queue, live, and a page of the list: an open page asks for that alone once a change has come, or moved on."""
     asked = change_list.wanted(request.GET)
-    with snapshot.one_snapshot():
-        context = {"queue": change_list.queue(), "list": change_list.page(asked)} | snapshot.follow_context(CLUSTER)
+    if request.GET.get("part") == "list":
+        return render(request, "parts/change_list.html", {"wanted": asked, "list": change_list.page(asked)})
+    context = snapshot.page_context(QUEUE) | {"list": change_list.page(asked)}
     choices = {"tables": [table.name for table in live_tables()], "statuses": [status.value for status in Status]}
     return render(request, "changes.html", {"section": "changes", "wanted": asked} | choices | context)
 
@@ -155,7 +157,10 @@ def incident(request: HttpRequest) -> HttpResponse:
         raise Http404("there is no such change or table") from None
     facts = incidents.facts_of(shown)
     drawn = {"picture": picture(facts) if facts is not None and facts.walks else None, "others": []}
-    events, more = reading.page(shown.part, EVENTS_OF_INCIDENT)
+    try:
+        (events, more), is_too_long = reading.page(shown.part, EVENTS_OF_INCIDENT), False
+    except reading.SearchTooLong:
+        (events, more), is_too_long = ([], True), True
     context = {
         "section": "changes",
         "incident": shown,
@@ -163,6 +168,7 @@ def incident(request: HttpRequest) -> HttpResponse:
         "parts": {"over_time": render_to_string("parts/over_time.html", {"part": drawn, "stream": ""})},
         "events": events,
         "more": more,
+        "search_s_max": reading.SEARCH_S_MAX if is_too_long else None,
     }
     return render(request, "incident.html", context)
 

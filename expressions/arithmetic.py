@@ -13,9 +13,16 @@ from typing import Any
 
 from catalog.types import BadValue, SqlType, parse_text, read_iso, to_text
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
-from expressions.errors import DATETIME_OUT_OF_RANGE, DIVISION_BY_ZERO, NULL_NOT_ALLOWED, NUMBER_OUT_OF_RANGE, SqlError
+from expressions.errors import (
+    DATETIME_OUT_OF_RANGE,
+    DIVISION_BY_ZERO,
+    NULL_NOT_ALLOWED,
+    NUMBER_OUT_OF_RANGE,
+    UNDEFINED_OBJECT,
+    SqlError,
+)
 from expressions.limits import pass_over
-from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, Type
+from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, TYPE_WORDS, Type
 
 Compute = Callable[..., Any]
 LIMITS = {INT4: 2**31, INT8: 2**63}
@@ -251,6 +258,18 @@ def text_to(of: SqlType) -> Compute:
             raise SqlError(bad.sqlstate, str(bad)) from None
 
     return parsed
+
+
+def is_valid(text: str, name: str) -> bool:
+    """True when a text is a value of the type of this name. Raises 42704 when there is none."""
+    of = TYPE_WORDS.get(name.lower())
+    if of is None or of.sql_type is None:
+        raise SqlError(UNDEFINED_OBJECT, f'type "{name}" does not exist')
+    try:
+        text_to(of.sql_type)(text)
+    except SqlError:
+        return False
+    return True
 
 
 def text_of(of: SqlType) -> Compute:

@@ -84,18 +84,24 @@ _DAY = "\\s*\\d{{4}}-\\d\\d?-\\d\\d?"
 _CLOCK = "([ T]\\d\\d?:\\d\\d(:\\d\\d(\\.\\d{{1,6}})?)?"
 _UUID = "\\s*[0-9a-fA-F]{{8}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{12}}\\s*"
 
+_TEXTS_OF = {
+    INT4: ("\\s*[+-]?\\d+\\s*", "22P02"),
+    INT8: ("\\s*[+-]?\\d+\\s*", "22P02"),
+    FLOAT8: (_NUMBER, "22P02"),
+    DATE: (_DAY + f"{_CLOCK}.*)?\\s*", "22007"),
+    TIMESTAMP: (_DAY + f"{_CLOCK})?\\s*", "22007"),
+    TIMESTAMPTZ: (_DAY + f"{_CLOCK}\\s*(Z|UTC|[+-]\\d\\d?(:?\\d\\d)?)?)?\\s*", "22007"),
+    UUID: (_UUID, "22P02"),
+}
+"""Texts that may be a value of a type, and the code of one that is none."""
+_IS_TRUE = "regexp_full_match(lower(trim({0})), 't(r(ue?)?)?|y(es?)?|on|1')"
+_IS_FALSE = "regexp_full_match(lower(trim({0})), 'f(a(l(se?)?)?)?|no?|off?|0')"
+
 CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
     (FLOAT8, TEXT): _DOUBLE_TEXT,
-    (TEXT, INT4): _from_text(INT4, "\\s*[+-]?\\d+\\s*"),
-    (TEXT, INT8): _from_text(INT8, "\\s*[+-]?\\d+\\s*"),
-    (TEXT, FLOAT8): _from_text(FLOAT8, _NUMBER),
-    (TEXT, DATE): _from_text(DATE, _DAY + f"{_CLOCK}.*)?\\s*", "22007"),
-    (TEXT, TIMESTAMP): _from_text(TIMESTAMP, _DAY + f"{_CLOCK})?\\s*", "22007"),
-    (TEXT, TIMESTAMPTZ): _from_text(TIMESTAMPTZ, _DAY + f"{_CLOCK}\\s*(Z|UTC|[+-]\\d\\d?(:?\\d\\d)?)?)?\\s*", "22007"),
-    (TEXT, UUID): _from_text(UUID, _UUID),
+    **{(TEXT, of): _from_text(of, *texts_of) for of, texts_of in _TEXTS_OF.items()},
     (TEXT, BOOL): (
-        "CASE WHEN {0} IS NULL THEN NULL WHEN regexp_full_match(lower(trim({0})), 't(r(ue?)?)?|y(es?)?|on|1') THEN true"
-        " WHEN regexp_full_match(lower(trim({0})), 'f(a(l(se?)?)?)?|no?|off?|0') THEN false"
+        f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {_IS_TRUE} THEN true WHEN {_IS_FALSE} THEN false"
         f" ELSE CAST({_NOT_TEXT_OF.format(code='22P02', name='boolean')} AS BOOLEAN) END"
     ),
     (TEXT, INTERVAL): "CAST({0} AS INTERVAL)",
@@ -305,7 +311,19 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "concat", Overload((TEXT,), TEXT, _checked("concat({all})"), strict=False, variadic=True)
     yield "concat_ws", Overload((TEXT, TEXT), TEXT, _checked("concat_ws({all})"), strict=False, variadic=True)
     quoted = "('''' || replace(CAST({0} AS VARCHAR), '''', '''''') || '''')"
+    yield "pg_input_is_valid", Overload((TEXT, TEXT), BOOL, _is_valid(), arithmetic.is_valid)
     yield "quote_literal", Overload((NINE[0],), TEXT, quoted)
+
+
+def _is_valid() -> str:
+    """True when a text is a value of the type that another text names, for the engine."""
+    cases = {of: f"regexp_full_match({{0}}, '{pattern}') AND TRY_CAST(trim({{0}}) AS {of.duck}) IS NOT NULL"
+             for of, (pattern, _) in _TEXTS_OF.items()}  # fmt: skip
+    cases |= {BOOL: f"{_IS_TRUE} OR {_IS_FALSE}", TEXT: "true"}
+    words = {of: ", ".join(f"'{word}'" for word, named in sorted(TYPE_WORDS.items()) if named is of) for of in cases}
+    whens = " ".join(f"WHEN lower({{1}}) IN ({words[of]}) THEN {case}" for of, case in cases.items())
+    unknown = "CAST(error('SQLSTATE 42704 type \"' || {1} || '\" does not exist') AS BOOLEAN)"
+    return f"CASE WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL {whens} ELSE {unknown} END"
 
 
 def _padded(name: str, fill: str) -> str:

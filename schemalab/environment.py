@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from email.utils import getaddresses
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -72,6 +73,15 @@ def switch(value: str) -> bool:
     if value.lower() in FALSE_WORDS:
         return False
     raise NotAllowed(f"one of {', '.join(TRUE_WORDS + FALSE_WORDS)}")
+
+
+def sender(value: str) -> str:
+    """An address as a message's From has it, NAME@HOST or WORDS <NAME@HOST>."""
+    found = getaddresses([value])
+    name, _, host = found[0][1].rpartition("@") if len(found) == 1 and value.isprintable() else ("", "", "")
+    if not name or not host or " " in name + host:
+        raise NotAllowed('NAME@HOST, or WORDS <NAME@HOST>; words with signs in "quotes"')
+    return value.strip()
 
 
 def one_of(*choices: str) -> Parser:
@@ -251,7 +261,7 @@ SETTINGS: tuple[Setting, ...] = (
         "SMTP server of notifications, smtp://[USER:PASSWORD@]HOST[:PORT]; empty: none",
         is_secret=True,
     ),
-    Setting("EMAIL_FROM", "schemalab@localhost", text, "sender of notifications by email"),
+    Setting("EMAIL_FROM", "schemalab@localhost", sender, "sender of notifications by email"),
     Setting(
         "METRICS_TOKEN",
         "",

@@ -1,6 +1,7 @@
-/* Lists that stay true. The server alone decides what belongs into a list: once something has happened, the page is asked again.
+/* Lists that stay true. The server alone decides what belongs into a list: once something has happened, it is asked again.
 
-   <div data-refresh id="..">      replaced (morphed) by the same part of the newly asked page; data-busy: every 2 s
+   <div data-refresh id="..">      replaced (morphed) by the same part of what is asked anew; data-busy: every 2 s
+   <p data-mark="..">              in a live part: another mark says that something has happened
    <ol data-log data-newest="17">  gets the lines after its newest; while it is paused, or shows older ones, they are counted */
 
 (() => {
@@ -15,7 +16,9 @@
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   }
   async function refresh() {
-    const page = await pageAt(location.href);
+    const address = new URL(location.href);
+    address.searchParams.set("part", "list");
+    const page = await pageAt(address);
     for (const part of parts()) {
       const newer = page.getElementById(part.id);
       if (newer) part.toggleAttribute("data-busy", newer.hasAttribute("data-busy"));
@@ -69,6 +72,9 @@
   }
   document.addEventListener("schemalab:event", news);
   document.addEventListener("schemalab:snapshot", news);
+  const mark = () => document.querySelector("[data-mark]")?.dataset.mark;
+  let seen = mark();
+  document.addEventListener("schemalab:parts", () => { if (mark() !== seen) { seen = mark(); news(); } });
   /* What moves without an event of the story says how often it wants to be looked at. */
   setInterval(() => { if (!log && document.querySelector("[data-refresh][data-busy]")) news(); }, 2000);
   document.addEventListener("visibilitychange", () => { if (!document.hidden && again) news(); });

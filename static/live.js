@@ -88,6 +88,7 @@
     const title = document.querySelector("[data-title]");
     if (title) document.title = title.dataset.title;
     tick();
+    document.dispatchEvent(new CustomEvent("schemalab:parts"));
   }
   function onMessage(message) {
     lastHeard = Date.now();

@@ -22,10 +22,17 @@ Batch = list[dict[str, Any]]
 
 
 async def batches(wanted: Wanted, most: int) -> AsyncIterator[tuple[Batch, bool]]:
-    """At most `most` events, newest first, in batches; with each whether older ones follow."""
+    """At most `most` events, newest first, in batches; with each whether older ones follow.
+
+    What takes too long to find is left out as well: then the last batch has no events.
+    """
     left, follows = most, True
     while follows and left:
-        found, follows = await sync_to_async(reading.page)(wanted, min(BATCH, left))
+        try:
+            found, follows = await sync_to_async(reading.page)(wanted, min(BATCH, left), seconds=reading.FILE_S_MAX)
+        except reading.SearchTooLong:
+            yield [], True
+            return
         left -= len(found)
         yield found, follows
         if found:
@@ -50,7 +57,19 @@ async def as_csv(wanted: Wanted, most: int = EVENTS_MAX) -> AsyncIterator[str]:
     async for found, more in batches(wanted, most):  # noqa: B007  the last one counts
         yield _lines(_row(event) for event in found)
     if more:
-        yield _lines([("", "", "", "", "", f"older events were left out: at most {most} are written", "")])
+        yield _lines(
+            [
+                (
+                    "",
+                    "",
+                    "",
+                    "",
+                    "",
+                    f"older events were left out: at most {most} are written, and none is looked for longer than 30 s",
+                    "",
+                )
+            ]
+        )
 
 
 def _row(event: dict[str, Any]) -> tuple[str, ...]:

@@ -1,9 +1,15 @@
-"""Events of the story that somebody wants, newest first: a page begins where the one before it ended."""
+"""Events of the story that somebody wants, newest first: a page begins where the one before it ended.
+
+Kinds and times are found by indexes; a text may be anywhere, so a search is ended after a while.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from django.db import OperationalError, connection, transaction
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
@@ -13,6 +19,27 @@ from catalog.story import kinds_of
 from catalog.story_list.wanted import Wanted
 
 PAGE = 100
+SEARCH_S_MAX = 3.0
+FILE_S_MAX = 30.0
+"""For each part of a file."""
+CANCELLED = "57014"
+
+
+class SearchTooLong(Exception):
+    """The search was not over in time: of fewer kinds, or a shorter time, it may be."""
+
+
+@contextmanager
+def limited(seconds: float = SEARCH_S_MAX) -> Iterator[None]:
+    """A transaction whose statements the database ends after so long. Raises `SearchTooLong`."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = '{round(seconds * 1000)}ms'")
+            yield
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != CANCELLED:
+            raise
+        raise SearchTooLong(f"the search was ended after {seconds:g} s") from error
 
 
 def events(wanted: Wanted) -> QuerySet[StoryEvent]:
@@ -27,7 +54,8 @@ def events(wanted: Wanted) -> QuerySet[StoryEvent]:
     return found.filter(**{name: limit for name, limit in limits.items() if limit is not None})
 
 
-def page(wanted: Wanted, size: int = PAGE) -> tuple[list[dict[str, Any]], bool]:
-    """At most `size` events as data, and whether there are older ones."""
-    found = [event_json(one) for one in events(wanted)[: size + 1]]
+def page(wanted: Wanted, size: int = PAGE, *, seconds: float = SEARCH_S_MAX) -> tuple[list[dict[str, Any]], bool]:
+    """At most `size` events as data, and whether there are older ones. Raises `SearchTooLong`."""
+    with limited(seconds):
+        found = [event_json(one) for one in events(wanted)[: size + 1]]
     return found[:size], len(found) > size

@@ -27,9 +27,13 @@ FILES = {"json": ("application/json", export.as_json), "csv": ("text/csv; charse
 def story(request: HttpRequest) -> HttpResponse:
     """A page of the wanted part; with `after` the lines that came since, which an open page asks for."""
     asked = _permitted(request)
-    with snapshot.one_snapshot():
-        live = snapshot.follow_context(asked.stream)
-        events, more = reading.page(asked)
+    is_too_long, events, more = False, [], False
+    try:
+        with snapshot.one_snapshot():
+            live = snapshot.follow_context(asked.stream)
+            events, more = reading.page(asked)
+    except reading.SearchTooLong:
+        is_too_long, live = True, {}
     context: dict[str, Any] = {
         "wanted": asked,
         "groups": GROUPS,
@@ -38,8 +42,9 @@ def story(request: HttpRequest) -> HttpResponse:
         "older": asked.address(before=events[-1]["seq"]) if more else None,
         "newest": asked.address(),
         "events_max": export.EVENTS_MAX,
+        "search_s_max": reading.SEARCH_S_MAX if is_too_long else None,
     }
-    return render(request, "story.html", context | live)
+    return render(request, "story.html", context | live, status=503 if is_too_long else 200)
 
 
 @login_required

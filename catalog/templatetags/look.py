@@ -6,6 +6,7 @@ A state is shown by glyph, word and pattern, and only then by colour, so that no
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -195,6 +196,13 @@ def latency(ms: float) -> str:
 def thousands(value: Any) -> str:
     """12,345,678 with thin spaces between the groups."""
     return "" if value is None else f"{int(value):,}".replace(",", "\u202f")
+
+
+@register.filter
+def at_least(count: Mapping[str, Any]) -> str:
+    """The `total` of what was counted; with words when only some was looked at (`is_least`)."""
+    shown = thousands(count["total"])
+    return gettext("at least %(n)s") % {"n": shown} if count["is_least"] else shown
 
 
 @register.filter

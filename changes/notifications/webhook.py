@@ -73,7 +73,7 @@ def _connection(scheme: str, host: str, port: int | None) -> HTTPConnection:
 def _in_time(connection: HTTPConnection) -> Iterator[None]:
     """A side that answers a byte at a time is cut off at the same limit."""
     connection.connect()
-    timer = Timer(SECONDS_MAX, _cut, [connection.sock])
+    timer = Timer(SECONDS_MAX, cut, [connection.sock])
     timer.daemon = True
     timer.start()
     try:
@@ -82,7 +82,8 @@ def _in_time(connection: HTTPConnection) -> Iterator[None]:
         timer.cancel()
 
 
-def _cut(sock: socket.socket) -> None:
+def cut(sock: socket.socket) -> None:
+    """End a conversation from another thread: whoever reads or writes there gets an error at once."""
     try:
         sock.shutdown(socket.SHUT_RDWR)
     except OSError:

@@ -164,7 +164,7 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
         return None
     kind, left = StepKind(run["kind"]), run["rows_total"] - run["rows_done"]
     return dict(run) | {
-        "estimate": asdict(estimate(kind, left)) if kind in ROWS_PER_S and left > 0 else None,
+        "estimate": asdict(estimate(kind, left, run["throttle"])) if kind in ROWS_PER_S and left > 0 else None,
         "yields": kind in YIELDING,
         "done": run["rows_done"],
         "total": run["rows_total"],

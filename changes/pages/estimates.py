@@ -33,11 +33,15 @@ class Estimate:
     loaded_s: float
 
 
-def estimate(kind: StepKind, rows: int) -> Estimate:
-    """The time that one reorganisation of so many rows takes."""
+def estimate(kind: StepKind, rows: int, rows_per_s_max: float | None = None) -> Estimate:
+    """The time that one reorganisation of so many rows takes; under a throttle, that at least, and it does not rest."""
     slow, fast = ROWS_PER_S[kind]
     least, most = START_S[0] + rows / fast, START_S[1] + rows / slow
-    return Estimate(round(least, 1), round(most, 1), round(most * (1 + RESTS_MAX if kind in YIELDING else SHARED), 1))
+    loaded = most * (1 + RESTS_MAX if kind in YIELDING else SHARED)
+    if rows_per_s_max is not None and kind in YIELDING:
+        throttled, loaded = START_S[1] + rows / rows_per_s_max, most * SHARED
+        least, most, loaded = max(least, throttled - START_S[1]), max(most, throttled), max(loaded, throttled)
+    return Estimate(round(least, 1), round(most, 1), round(loaded, 1))
 
 
 def together(estimates: Iterable[Estimate]) -> Estimate | None:

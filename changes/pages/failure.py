@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, REFERENCED, ColumnId, Constraint, Index
+from catalog.elements import FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, Index
 from changes.ddl.columns import constant
-from changes.pages.failure_codes import IN_ORDER, sqlstate_of
+from changes.pages.failure_codes import place_of, sqlstate_of
 from changes.plan.model import Plan
 from changes.plan.undo import quoted
 from expressions.rows import shown
@@ -44,11 +44,14 @@ def _causes(plan: Plan, violations: Sequence[Mapping[str, Any]]) -> list[Json]:
         kinds.setdefault((one["clause"], one["element"]), []).append(one)
     rules = {kind: of for kind, of in kinds.items() if kind[0] == "C6"} or kinds
     found = [_cause(plan, element, of) for (_, element), of in rules.items()]
-    return sorted(found, key=lambda one: IN_ORDER.index(one["sqlstate"]) if one["sqlstate"] else len(IN_ORDER))
+    return sorted(found, key=lambda one: place_of(one["sqlstate"]))
 
 
 def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) -> Json:
-    """`heads` and `rows` are a table, `whys` the same in words."""
+    """`heads` and `rows` are a table, `whys` the same in words. `is_least`: there may be more than `total`.
+
+    `kind` is "cast" for values that another type has not, "condition" for rows that an index cannot decide about.
+    """
     versions = [step.published for step in plan.publishes]
     offenders = [one["offender"] for one in violations[:ROWS_SHOWN] if one.get("offender")]
     cause = {
@@ -57,6 +60,8 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
         "table": plan.table,
         "sqlstate": sqlstate_of(violations, versions),
         "total": violations[0].get("total", len(violations)),
+        "is_least": violations[0].get("is_least", False),
+        "kind": "",
         "whys": [one["why"] for one in violations[:ROWS_SHOWN]],
         "heads": _heads(offenders),
         "rows": [[*one["key"].values(), *(one["other"] or {}).values(), *one["values"].values()] for one in offenders],
@@ -84,7 +89,11 @@ def _of_rule(plan: Plan, versions: Sequence[Descriptor], element: str) -> Json:
             return _unique(plan, version, rule)
         if isinstance(rule, Constraint):
             return _constraint(plan, version, rule)
+        if isinstance(rule, Index) and rule.where:
+            return {"kind": "condition", "rule": shown(version, rule.where)}
         column = next((one for one in version.columns if one.name == name), None)
+        if kind == "column" and column is not None and column.derived is not None:
+            return _cast(plan, version, column)
         if kind == "column" and column is not None:
             return {"columns": [column.name]} | _query(plan, version, [column.id], f"{quoted(column.name)} IS NULL")
     return {}
@@ -117,6 +126,15 @@ def _constraint(plan: Plan, version: Descriptor, constraint: Constraint) -> Json
         return {"columns": names} | _dangling(plan, version, constraint)
     nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in names)
     return {"columns": names} | _query(plan, version, reads(constraint), nulls)
+
+
+def _cast(plan: Plan, version: Descriptor, twin: Column) -> Json:
+    """Values of a column that another type does not have; the column by its name after the rollback."""
+    assert twin.derived is not None, twin
+    source = (plan.base or version).column(twin.derived.source)
+    is_none = f"NOT pg_input_is_valid({quoted(source.name)}::text, '{twin.type.value}')"
+    rule = {"kind": "cast", "columns": [source.name], "rule": twin.type.value}
+    return rule | _query(plan, version, [source.id], is_none)
 
 
 def _dangling(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Json:

@@ -1,7 +1,8 @@
 """The SQLSTATE that a change failed with: of the rules that its rows break, the one a single row would be refused for.
 
 A verification names what it found by clause and element; a rule that rows break is C6. Of several rules NOT NULL
-comes first, then CHECK, then unique indexes, then foreign keys, as for a row that is written.
+comes first, then CHECK, then unique indexes, then foreign keys, as for a row that is written. What a fill had no value
+for has a code of its own, as a cast gives it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,17 @@ BY_KIND = {"column": NOT_NULL_VIOLATION, "index": UNIQUE_VIOLATION}
 
 def sqlstate_of(violations: Iterable[Mapping[str, Any]], versions: Iterable[Descriptor]) -> str | None:
     """The code of what a change's runs found, its constraints as the versions have them; None: it broke no rule."""
-    own = [one for version in versions for one in version.constraints if one.rule != REFERENCED]
-    rules = {constraint.name: constraint.rule for constraint in own}
-    broken = {_code_of(found["element"], rules) for found in violations if found["clause"] == "C6"}
-    return next((code for code in IN_ORDER if code in broken), None)
+    own_rules = [one for version in versions for one in version.constraints if one.rule != REFERENCED]
+    rules = {constraint.name: constraint.rule for constraint in own_rules}
+    known = [(found.get("sqlstate"), found) for found in violations]
+    broken = {_code_of(found["element"], rules) for code, found in known if found["clause"] == "C6" and not code}
+    own = (code for code, _ in known if code)
+    return next((code for code in IN_ORDER if code in broken), next(own, None))
+
+
+def place_of(sqlstate: str | None) -> int:
+    """Where a code stands among those that a row may be refused for; the others come last."""
+    return IN_ORDER.index(sqlstate) if sqlstate in IN_ORDER else len(IN_ORDER)
 
 
 def _code_of(element: str, rules: Mapping[str, str]) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from django.db.models import Case, When
+from django.db.models import Case, Max, Q, When
 from django.utils.timezone import now
 
 from catalog.models import Descriptor, Table
@@ -36,9 +36,20 @@ def fresh(change: Change) -> Facts:
     facts = reading.read_facts(
         named(change.table_ids), [work(change)], start=change.started_at.timestamp() - reading.LEAD_S
     )
+    facts = replace(facts, calm_since=_calm_since(change))
     if change.ended_at is None:
         return facts
     return replace(facts.until(change.ended_at.timestamp() + reading.REST_S), is_partial=_is_late(change))
+
+
+def _calm_since(change: Change) -> float:
+    """When the last of the changes that moved before this one ended; its own begin when one was still under way."""
+    assert change.started_at is not None, f"change {change.pk} has not begun"
+    earlier = Change.objects.filter(started_at__lt=change.started_at).exclude(pk=change.pk)
+    if earlier.filter(Q(ended_at=None) | Q(ended_at__gte=change.started_at)).exists():
+        return change.started_at.timestamp()
+    ended = earlier.aggregate(last=Max("ended_at"))["last"]
+    return 0.0 if ended is None else ended.timestamp()
 
 
 def of_table(table_id: int) -> Facts | None:

@@ -129,7 +129,8 @@ class Walk:
 class Facts:
     """A window of time. `is_live`: it ends now, and grows.
 
-    `is_partial`: it was read so late that some of its leases and seconds may have gone.
+    `is_partial`: it was read so late that some of its leases and seconds may have gone. `calm_since`: before its change
+    no other one moved from then on.
     """
 
     start: float
@@ -140,6 +141,7 @@ class Facts:
     seconds: tuple[Second, ...] = ()
     works: tuple[Work, ...] = ()
     is_partial: bool = False
+    calm_since: float = 0.0
 
     def of_table(self, table_id: int) -> Facts:
         """The same with no other table."""
@@ -215,6 +217,7 @@ def from_json(kept: Mapping[str, Any]) -> Facts:
         tuple(Second(**one) for one in kept["seconds"]),
         tuple(Work(**one) for one in kept["works"]),
         kept.get("is_partial", False),
+        kept.get("calm_since", 0.0),
     )
 
 

@@ -44,10 +44,14 @@ def picture(facts: Facts) -> Json:
         "rates": asdict(plots.plot(facts.seconds, scale, (plots.rate,))),
         "latencies": asdict(plots.plot(facts.seconds, scale, (plots.p50, plots.p99))),
         "figures": plots.sentence(facts.seconds, facts.works),
-        "beside": asdict(plots.beside(facts.seconds, facts.works[0])) if len(facts.works) == 1 else None,
+        "beside": _beside(facts) if len(facts.works) == 1 else None,
         "seconds": [asdict(one) | {"at": iso(one.at)} for one in plots.rows(facts.seconds)],
         "stops": [asdict(one) | {"at": iso(one.at)} for one in stops(facts, scale)],
     }
+
+
+def _beside(facts: Facts) -> Json:
+    return asdict(plots.beside(facts.seconds, facts.works[0], facts.calm_since))
 
 
 def iso(time: float) -> str:

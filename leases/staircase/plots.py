@@ -87,17 +87,22 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The seconds before a change began, and those while it moved tables; what came after it is in neither."""
+    """The seconds before a change began, and those while it moved tables; what came after it is in neither.
+
+    `was_calm`: no other change moved in the last second before it.
+    """
 
     before: Span
     during: Span
+    was_calm: bool
 
 
-def beside(seconds: Sequence[Second], work: Work) -> Beside:
-    """The statements before one change and during it."""
+def beside(seconds: Sequence[Second], work: Work, calm_since: float = 0.0) -> Beside:
+    """The statements before one change, from when no other one moved any more (`calm_since`), and during it."""
     return Beside(
-        _span([one for one in seconds if one.at <= work.began]),
+        _span([one for one in seconds if calm_since <= one.at - 1 and one.at <= work.began]),
         _span([one for one in seconds if _is_within(one, [work])]),
+        calm_since <= work.began - 1,
     )
 
 

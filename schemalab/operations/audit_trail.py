@@ -98,9 +98,16 @@ def _place(typed: str) -> Place | None:
 def page(request: HttpRequest) -> HttpResponse:
     """A page of acts; `?form=csv` the same as a file, without pages."""
     wanted = asked(request.GET)
-    if request.GET.get("form") == "csv":
-        return _file(acts(wanted, request.user, FILE_MAX))
-    found = acts(wanted, request.user, PAGE + 1)
+    is_file = request.GET.get("form") == "csv"
+    found, seconds = [], reading.FILE_S_MAX if is_file else reading.SEARCH_S_MAX
+    is_too_long = False
+    try:
+        with reading.limited(seconds):
+            found = acts(wanted, request.user, FILE_MAX if is_file else PAGE + 1)
+    except reading.SearchTooLong:
+        is_too_long = True
+    if is_file and not is_too_long:
+        return _file(found)
     context: dict[str, Any] = {
         "section": "leases",
         "asked": wanted,
@@ -110,8 +117,9 @@ def page(request: HttpRequest) -> HttpResponse:
         "older": wanted.address(found[PAGE - 1].place) if len(found) > PAGE else None,
         "newest": wanted.address(),
         "file_max": FILE_MAX,
+        "search_s_max": seconds if is_too_long else None,
     }
-    return render(request, "audit_trail.html", context)
+    return render(request, "audit_trail.html", context, status=503 if is_too_long else 200)
 
 
 def acts(wanted: Asked, reader: Any, most: int) -> list[Act]:
@@ -122,7 +130,8 @@ def acts(wanted: Asked, reader: Any, most: int) -> list[Act]:
 
 def _of_story(wanted: Asked) -> QuerySet[StoryEvent]:
     """Events that name who did it. Those of a process that ended by itself, for one, name nobody."""
-    found = reading.events(wanted.part).exclude(payload__who=None).exclude(payload__who="")
+    named = reading.events(wanted.part).filter(payload__has_key="who")
+    found = named.exclude(payload__who=None).exclude(payload__who="")
     if wanted.who:
         found = found.filter(payload__who=wanted.who)
     return _before(found, wanted.before, "at", STORY, "seq").order_by("-at", "-seq")

@@ -8,18 +8,22 @@ purge     the last tombstones are removed, once no range can be written any more
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
 
+from catalog.database import database_dsn
 from catalog.descriptor import Descriptor
 from catalog.selectors import descriptor_at
+from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.snapshot_reads import Size
 from spark_tasks.jobs.claim import Claim, RunFailed
 from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, reading, spread
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.reorganise.backfill import Fill
 from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows
+from spark_tasks.reorganise.rows_without_value import RowsWithoutValue
 from spark_tasks.reorganise.tombstones import (
     are_values_left,
     clear_tombstones,
@@ -29,6 +33,7 @@ from spark_tasks.reorganise.tombstones import (
 )
 from spark_tasks.reorganise.verify import verify
 from spark_tasks.runs.ranges import rows_per_fill_range
+from spark_tasks.runs.report import first_of_each_kind, gather
 from spark_tasks.runs.run_elements import Elements, elements_of
 from spark_tasks.spark import session
 
@@ -42,7 +47,19 @@ def fill(claim: Claim) -> None:
     prepare_fill(claim.run)
     descriptor, elements = claim.descriptor(), claim.elements
     places = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
-    spread(claim, lambda run_token: Fill(run_token, descriptor, elements, **places))
+    try:
+        spread(claim, lambda run_token: Fill(run_token, descriptor, elements, **places))
+    except RunFailed as failed:
+        raise RunFailed(str(failed), violations=rows_without_value(claim)) from failed
+
+
+def rows_without_value(claim: Claim) -> list[dict[str, Any]]:
+    """The first rows that the elements have no value for, each with the total of its kind."""
+    descriptor = claim.descriptor()
+    work = RowsWithoutValue(RunToken(database_dsn(), claim.run.id, claim.token), descriptor, claim.elements)
+    found = gather(session.spread(work, ranges_over(claim.run.table_id, [key_space(descriptor)]), pool=claim.pool))
+    found.violations = first_of_each_kind(found.violations)
+    return found.named()
 
 
 def prepare_fill(run: ReorgRun) -> None:

@@ -1,6 +1,7 @@
 """Filling, verifying and removing (protocol section 7).
 
 backfill      pairs for existing rows, put only where nobody else has decided
+rows_without_value  the rows that a fill can do nothing for
 tombstones    cleared before a fill, purged after
 verify        by content, in both directions, in one snapshot
 repair        a unique entry that a fill could not put (R10)

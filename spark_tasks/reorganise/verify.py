@@ -44,8 +44,7 @@ def verify(claim: Claim) -> None:
         refused = repair(claim, run_token, found)
         found = refused if refused.violations else compare(claim, run_token)
     if found.violations:
-        named = [one | {"total": found.count_of(one["clause"], one["element"])} for one in found.violations]
-        raise RunFailed(why_failed(found), violations=named)
+        raise RunFailed(why_failed(found), violations=found.named())
 
 
 def compare(claim: Claim, run_token: RunToken) -> Finding:
@@ -92,8 +91,11 @@ def is_repairable(found: Finding) -> bool:
 
 
 def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
-    """Put what is lacking, as a node that leases the version; what was refused is returned. Raises `WasClosed`."""
-    refusals = Finding()
+    """Put what is lacking, as a node that leases the version; what was refused is returned. Raises `WasClosed`.
+
+    What is put at a time is bounded (`LACKING_MAX`): of more, what was refused is the least that there is.
+    """
+    refusals = Finding(is_least=sum(found.counts.values()) > len(found.lacking))
     node = PseudoNode(run_token.dsn, f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
     with node as member:
         put = Repair(member, run_token, claim.descriptor(), settings.STORAGE_COUNT, settings.BUCKET_COUNT)
@@ -115,17 +117,18 @@ def why_failed(found: Finding) -> str:
         kinds.setdefault((one["clause"], one["element"]), []).append(one["why"])
     duplicated = {element for clause, element in kinds if clause == "C6"}
     reported = [kind for kind in kinds if kind[0] != "C4" or kind[1] not in duplicated]  # it lacks what another row has
-    return "; ".join(_kind_words(found.count_of(*kind), kind[1], kinds[kind]) for kind in reported)
+    least = "at least " if found.is_least else ""
+    return "; ".join(_kind_words(found.count_of(*kind), least, kind[1], kinds[kind]) for kind in reported)
 
 
-def _kind_words(total: int, element: str, whys: list[str]) -> str:
-    if total <= 1:
+def _kind_words(total: int, least: str, element: str, whys: list[str]) -> str:
+    if total <= 1 and not least:
         return whys[0]
-    named = f", the first {len(whys)}" if len(whys) < total else ""
+    named = f", the first {len(whys)}" if least or len(whys) < total else ""
     if element.startswith("constraint "):
         rows = ", ".join(_offender(why, f" breaks {element}") for why in whys)
-        return f"{total} rows break {element}{named}: {rows}"
-    return f"{total} violations by {element}{named}: {', '.join(whys)}"
+        return f"{least}{total} rows break {element}{named}: {rows}"
+    return f"{least}{total} violations by {element}{named}: {', '.join(whys)}"
 
 
 def _offender(why: str, breaks: str) -> str:

@@ -22,7 +22,8 @@ LACKING_MAX = 5_000
 class Finding:
     """`expected` and `matched` count entries by index id (as text: JSON), `counts` violations by kind.
 
-    `lacking` are entries of unique indexes that nobody else holds: (index id, K(r) in hexadecimal).
+    `lacking` are entries of unique indexes that nobody else holds: (index id, K(r) in hexadecimal). `is_least`: only
+    some of what is wrong was looked at, so that the counts are the least there is.
     """
 
     rows: int = 0
@@ -32,6 +33,7 @@ class Finding:
     counts: dict[str, int] = field(default_factory=dict)
     lacking: list[tuple[int, str]] = field(default_factory=list)
     violations: list[dict[str, Any]] = field(default_factory=list)
+    is_least: bool = False
 
     def note(self, clause: str, element: str, total: int, named: Iterable[Violation]) -> None:
         """`total` more violations of a clause by an element; no more of `named` is looked at than has room."""
@@ -42,6 +44,11 @@ class Finding:
 
     def count_of(self, clause: str, element: str) -> int:
         return self.counts.get(f"{clause} {element}", 0)
+
+    def named(self) -> list[dict[str, Any]]:
+        """The violations by name, each with the `total` of its kind; `is_least` when that is a lower bound."""
+        least = {"is_least": True} if self.is_least else {}
+        return [one | {"total": self.count_of(one["clause"], one["element"])} | least for one in self.violations]
 
     def lacks(self, index_id: int, row_key: bytes) -> None:
         """A row's unique entry is held by nobody."""
@@ -57,6 +64,7 @@ class Finding:
                 count(counts, name, number)
         self.lacking = (self.lacking + [(index, key) for index, key in other.lacking])[:LACKING_MAX]
         self.violations = first_of_each_kind(self.violations + other.violations)
+        self.is_least = self.is_least or other.is_least
 
 
 def _named(violation: Violation) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 
 Measured from growth to growth. So it knows nothing of earlier attempts or the start of Spark, and standing still does
 not change it: only `is_stalled` says so. Rows that come seldom (a throttle) are not a stall.
+What the first look or two would say may be ten times off, since chunks end together: until then no rate is given.
 """
 
 from collections import deque
@@ -12,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 WINDOW_S = 10.0
-SPAN_S_MIN = 0.25
+SPAN_S_MIN = 0.5
+"""Growth that was seen for less is no rate."""
 STALLED_S = 10.0
 GAPS_MAX = 3.0
 """A pause is a stall once it is so many times as long as the longest of late."""
@@ -39,9 +41,11 @@ class Rate:
 
     @property
     def rows_per_s(self) -> float:
-        """Of late; 0 until rows were seen to come."""
-        first, last = self._window[0], self._window[-1]
-        return (last[1] - first[1]) / max(last[0] - first[0], SPAN_S_MIN)
+        """Of late; 0 until rows were seen to come for a while."""
+        if len(self.grown) < 2 or self.grown[-1][0] - self.grown[0][0] < SPAN_S_MIN:
+            return 0.0
+        first, last = self.grown[0], self.grown[-1]
+        return (last[1] - first[1]) / (last[0] - first[0])
 
     def is_stalled(self, now: float) -> bool:
         """True when rows have stopped coming; not before the first have come."""
@@ -63,5 +67,5 @@ class Rate:
 
 
 def eta_s(*, left: int, rows_per_s: float) -> float | None:
-    """Seconds until the rows that are left are done; None until rows were seen to come."""
+    """Seconds until the rows that are left are done; None as long as no rate is known."""
     return left / rows_per_s if rows_per_s > 0 else None

@@ -61,13 +61,17 @@ class Referenced:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Violation:
-    """One clause broken by one key of one storage (0: by the table as a whole); a verification shows the offender."""
+    """One clause broken by one key of one storage (0: by the table as a whole); a verification shows the offender.
+
+    `sqlstate`: why an expression of the schema has no value for the row, when that is what is wrong.
+    """
 
     clause: str
     storage: int
     key: bytes
     why: str
     offender: Offender | None = field(default=None, compare=False)
+    sqlstate: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.clause}: {self.why}"

@@ -7,6 +7,7 @@ import hmac
 import json
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -23,7 +24,7 @@ from django.utils.timezone import now
 from catalog import services
 from catalog.services import append_event
 from changes.models import Change, Delivery, Destination, OutboxPlace, Step
-from changes.notifications import outbox, sending, webhook
+from changes.notifications import email, messages, outbox, sending, webhook
 
 pytestmark = pytest.mark.django_db
 SECRET = "a secret between two"
@@ -76,12 +77,19 @@ class PostOffice(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), Letter)
         self.taken: list[tuple[list[str], Message]] = []
         self.refuses = False
+        self.dawdles = threading.Event()
 
 
 class Letter(socketserver.StreamRequestHandler):
     server: PostOffice
 
     def handle(self) -> None:
+        while self.server.dawdles.is_set():
+            try:
+                self.wfile.write(b"220-wait\r\n")
+            except OSError:
+                return
+            time.sleep(0.01)
         self.answer("220 here")
         to: list[str] = []
         while line := self.rfile.readline().decode().strip():
@@ -310,6 +318,15 @@ def test_email_that_is_refused_or_has_no_server(post_office: PostOffice, setting
     come_due()
     assert send_all() == ["pending"]
     assert Delivery.objects.get().answer == "no SMTP server: set EMAIL_URL"
+
+
+def test_a_server_that_never_comes_to_an_end_is_cut_off(
+    post_office: PostOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(email, "SECONDS_MAX", 0.2)
+    post_office.dawdles.set()
+    with pytest.raises(webhook.NotDelivered):
+        email.send("ann@example.org", messages.of_test("olga", "now"), delivery="1")
 
 
 def test_a_step_that_waits_too_long_is_reported_once(receiver: Receiver, hook: Destination) -> None:

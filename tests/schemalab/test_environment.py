@@ -98,6 +98,13 @@ def test_a_good_value_is_parsed(name: str, value: str, parsed: object) -> None:
             "LOG_LEVEL='LOUD' is not allowed: it must be one of DEBUG, INFO, WARNING, ERROR",
             id="a choice names its choices",
         ),
+        pytest.param(
+            "EMAIL_FROM",
+            "Lab, Inc <lab@example.org>",
+            "EMAIL_FROM='Lab, Inc <lab@example.org>' is not allowed: it must be NAME@HOST, or WORDS <NAME@HOST>;"
+            ' words with signs in "quotes"',
+            id="a sender is one address",
+        ),
     ],
 )
 def test_a_bad_value_is_refused_by_name(name: str, value: str, message: str) -> None:

@@ -16,6 +16,7 @@ from spark_tasks.models import Kind, ReorgRange, ReorgRun
 from spark_tasks.reorganise import backfill
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import NAMED_MAX
 from spark_tasks.runs.run_elements import elements_of
 from spark_tasks.services import close_run
 from storage import encoding
@@ -325,9 +326,22 @@ def test_a_row_that_has_no_value_for_the_twin_makes_the_fill_fail_by_name(stage:
     change.to_filling(stage)
     status = runs.do("fill", *change.said)
     assert (status.state, status.attempt) == ("failed", 1)
-    assert status.error.startswith(
-        "column age (text) has no value for row id = 2: invalid input syntax for type integer"
-    )
+    why = "column age (text) has no value for row id = 2: invalid input syntax for type integer"
+    assert status.error.startswith(why)
+
+
+def test_the_rows_that_have_no_value_for_the_twin_are_counted_and_shown(stage: Stage, runs: Runs) -> None:
+    derived = replace(TWIN, type=SCORE.type, derived=replace(TWIN.derived, source=NAME, expression='"#2"::integer'))
+    change = Change((derived,))
+    stage.insert([user(stage.now, n, "a dozen" if n % 2 else "99999999999") for n in range(30)])
+    change.to_filling(stage)
+    found = runs.do("fill", *change.said).violations
+    assert len(found) == NAMED_MAX
+    assert {(one["clause"], one["element"], one["total"]) for one in found} == {("C2", "column age (text)", 30)}
+    assert [(one["sqlstate"], one["offender"]["key"], one["offender"]["values"]) for one in found[:2]] == [
+        ("22003", {"id": "0"}, {"name": "'99999999999'"}),
+        ("22P02", {"id": "1"}, {"name": "'a dozen'"}),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,14 @@ def heard(*told: tuple[float, int], rows_per_s_max: float | None = None) -> Rate
     [
         pytest.param([(0, 0)], 0, id="nothing is known at first"),
         pytest.param([(0, 0), (5, 0)], 0, id="nor while nothing comes"),
-        pytest.param([(0, 0), (2, 100)], 50, id="the first rows, from the beginning"),
+        pytest.param([(0, 0), (2, 100)], 0, id="nor of the first rows: Spark began with them"),
         pytest.param([(0, 0), (9, 10), (10, 110)], 100, id="then without the start of Spark"),
         pytest.param([(0, 900_000), (1, 900_010), (2, 900_020)], 10, id="rows of earlier attempts are not ours"),
         pytest.param([(t, 1000 * min(t, 20) + 10 * max(0, t - 20)) for t in range(60)], 10, id="the rate of late"),
         pytest.param([(0, 0), (1, 10), (2, 20), (500, 20)], 10, id="frozen while nothing comes"),
-        pytest.param([(0, 0), (1, 10), (1.001, 20)], 40, id="two looks at once are no rate"),
-        pytest.param([(0, 0), (1, 500), (2, 0), (4, 20)], 10, id="a new pass begins"),
+        pytest.param([(0, 0), (1, 10), (1.25, 1000)], 0, id="two looks at once are no rate"),
+        pytest.param([(0, 0), (1, 10), (1.25, 1000), (2, 1010)], 1000, id="chunks that end together are evened out"),
+        pytest.param([(0, 0), (1, 500), (2, 0), (4, 20), (6, 40)], 10, id="a new pass begins"),
     ],
 )
 def test_the_rate_is_the_one_of_late(told: list[tuple[float, int]], rows_per_s: float) -> None:
@@ -58,7 +59,7 @@ def test_a_stall_is_distinguished_from_slow_rows(rate: Rate, now: float, is_stal
 
 def test_time_left_is_known_as_soon_as_rows_come() -> None:
     assert eta_s(left=100, rows_per_s=0) is None
-    assert eta_s(left=100, rows_per_s=heard((0, 0), (0.5, 10)).rows_per_s) == 5
+    assert eta_s(left=100, rows_per_s=heard((0, 0), (0.5, 10), (1, 20)).rows_per_s) == 5
 
 
 # --- as it is kept

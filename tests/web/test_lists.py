@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -25,9 +26,9 @@ from django.utils.timezone import now
 from catalog.descriptor import from_json
 from catalog.models import Descriptor, StoryEvent, Table
 from catalog.services import append_event
-from catalog.story_list import export
+from catalog.story_list import export, reading
 from catalog.story_list import wanted as story
-from changes import change_list
+from changes import change_list, streams
 from changes.ddl.statements import parse
 from changes.models import Change
 from changes.planning.planner import make_plan
@@ -137,7 +138,57 @@ def test_the_queue_names_who_waits_behind_whom(client_of: ClientOf, make: MakeCh
     assert linked == {a: [b], b: [a, c], c: [b]}
 
 
+def test_the_queue_shows_a_bounded_part_in_the_order_of_places(
+    client_of: ClientOf, make: MakeChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_list, "QUEUE_SHOWN", 3)
+    made = [make(status="awaiting"), make(place=90), make(place=20), make(status="running"), make(place=30)]
+    page = client_of("lea").get("/changes/")
+    numbers = [int(one) for one in re.findall(r'<tr id="queue-(\d+)">', page.content.decode())]
+    assert numbers == [made[3].pk, made[2].pk, made[4].pk]
+    assert "1 change is under way, 3 wait for their turn, 1 awaits approval." in words(page)
+    assert "2 more" in words(page)
+
+
+def test_an_open_page_asks_for_the_list_alone_and_knows_when(client_of: ClientOf, make: MakeChange) -> None:
+    made, lea = make(), client_of("lea")
+    fragment = lea.get("/changes/", {"part": "list"})
+    assert listed(fragment) == [made.pk]
+    assert b"<html" not in fragment.content
+    marks = {change_list.queue()["mark"]}
+    Change.objects.filter(pk=made.pk).update(status="running")
+    marks.add(change_list.queue()["mark"])
+    Change.objects.filter(pk=made.pk).update(status="done", ended_at=now())
+    marks.add(change_list.queue()["mark"])
+    make()
+    assert len(marks | {change_list.queue()["mark"]}) == 4
+
+
+def test_a_cluster_with_many_open_changes_draws_the_first(make: MakeChange, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "OPEN_SHOWN", 2)
+    for _ in range(4):
+        make(status="awaiting")
+    moving = make(status="paused")
+    part = streams._in_flight(0)
+    assert part["open"][0]["id"] == moving.pk
+    assert (len(part["open"]), part["more"]) == (2, 3)
+
+
 # --- the story
+
+
+def test_a_search_that_takes_too_long_says_so(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    happened("node joined", node="n2", who="olga")
+
+    def slow(_wanted: object) -> Any:
+        return StoryEvent.objects.extra(where=["pg_sleep(30) IS NULL"])
+
+    monkeypatch.setattr(reading, "SEARCH_S_MAX", 0.05)
+    monkeypatch.setattr(reading, "page", partial(reading.page, seconds=0.05))
+    monkeypatch.setattr(reading, "events", slow)
+    for page in (client_of("lea").get("/story/"), client_of("olga").get("/audit-trail/")):
+        assert page.status_code == 503
+        assert "was ended. A text is looked for in every event" in words(page)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 
 from changes.pages.failure import ROWS_SHOWN, failure
 from tests.changes.tables import people, planned
@@ -100,6 +101,27 @@ def test_the_rule_that_rows_break_and_the_query_that_finds_them(
     found = cause(sql, element)
     assert (found["sqlstate"], found["columns"], found["rule"], found["total"]) == (code, columns, rule, 18)
     assert found["query"] == query
+
+
+def test_a_value_that_another_type_has_not_is_found_by_its_text() -> None:
+    plan = planned("ALTER TABLE people ALTER town TYPE integer", people())
+    found = violation("column town (as integer)", "C2", key={"id": "9"}, other=None, values={"town": "'Ulm'"})
+    shown = failure(plan, [found | {"sqlstate": "22P02"}], {"message": "..", "sqlstate": "22P02"})
+    assert shown is not None
+    [only] = shown["causes"]
+    assert (only["kind"], only["sqlstate"], only["columns"], only["rule"]) == ("cast", "22P02", ["town"], "integer")
+    assert only["rows"] == [["9", "'Ulm'"]]
+    query = 'SELECT "id", "town"\nFROM "people"\nWHERE NOT pg_input_is_valid("town"::text, \'integer\')\nORDER BY "id"'
+    assert only["query"] == query
+
+
+def test_a_count_that_is_a_lower_bound_says_so() -> None:
+    found = cause("CREATE UNIQUE INDEX i ON people (town)", "index i")
+    assert found["is_least"] is False
+    some = [violation("index i", total=5000) | {"is_least": True}]
+    shown = failure(planned("CREATE UNIQUE INDEX i ON people (town)", people()), some, FAILED)
+    assert shown is not None
+    assert "At least 5\u202f000 rows of" in render_to_string("parts/failure_cause.html", {"c": shown["causes"][0]})
 
 
 def test_the_rows_are_a_table_of_keys_and_values() -> None:

@@ -237,6 +237,13 @@ def test_what_comes_after_a_change_is_neither_before_nor_during_it() -> None:
     assert found.during == Span(1, 2.0, 30.0, 30.0, 100.0)
 
 
+def test_before_a_change_no_other_one_is_under_way() -> None:
+    seconds, work = [second(1.0), second(2.0, 3.0, 20.0), second(4.0)], Work(3, 2.5, 6.0, "done")
+    found = beside(seconds, work, calm_since=0.7)
+    assert (found.before.seconds, found.before.p50, found.was_calm) == (1, 3.0, True)
+    assert (beside(seconds, work, calm_since=2.5).before.seconds, beside(seconds, work, 2.5).was_calm) == (0, False)
+
+
 def test_a_change_under_way_has_its_seconds_up_to_now_and_a_silent_one_has_none() -> None:
     found = beside([second(1.0), second(9.0)], Work(3, 2.5, None, "running"))
     assert (found.before.seconds, found.during.seconds) == (1, 1)

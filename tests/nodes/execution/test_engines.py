@@ -186,6 +186,10 @@ EXPRESSIONS = [
     "t::text",
     "t::integer",
     "t::boolean",
+    "pg_input_is_valid(t, 'integer')",
+    "pg_input_is_valid(t, 'boolean')",
+    "pg_input_is_valid(big::text, 'int4')",
+    "pg_input_is_valid(t, 'no type')",
 ]
 
 ENGINE = duckdb.connect(":memory:", config={"threads": 1})

@@ -1,0 +1,104 @@
+"""The rows that a fill can do nothing for: a derived column, or an index's condition, has no value for them.
+
+    ALTER name TYPE integer      id 7   'seven'   22P02      id 9   '99999999999'   22003
+
+A fill stops at the first of them. Which ones they are, and how many, one more look at all rows says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Column, ColumnId, Index
+from expressions.rows import columns_of
+from spark_tasks.checks.row_checks import first_rows
+from spark_tasks.chunks import chunk, snapshot_reads
+from spark_tasks.chunks.scan import rows_in_parts
+from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.report import Finding
+from spark_tasks.runs.run_elements import Elements
+from storage.arrow.rows import StoredRows, chosen, computed
+from storage.derived import derived_value, encoded_derived
+from storage.integrity.clauses import Violation
+from storage.integrity.offenders import broken_row
+from storage.pairs import CannotDerive, StoredRow, accepts, encoded_value
+
+
+@dataclass(frozen=True, slots=True)
+class RowsWithoutValue:
+    """Look for them in ranges, each in a snapshot of its own."""
+
+    run_token: chunk.RunToken
+    descriptor: Descriptor
+    elements: Elements
+
+    def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
+        """A `Finding` as JSON for each range: C2 of columns, C4 of indexes. Raises `RunClosed` between two."""
+        with self.run_token.connect() as connection:
+            for key_range in key_ranges:
+                chunk.listen(connection, self.run_token, chunk.RunControl())
+                found = Finding()
+                with snapshot_reads.snapshot(connection):
+                    chunk.allow_reading(connection)
+                    for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
+                        self._look(rows, key_range.storage, found)
+                yield asdict(found)
+
+    def _computing(self) -> Iterator[tuple[str, Column | Index, str]]:
+        """The elements that an expression decides about, with the clause that a row without a value would break."""
+        for column in self.elements.columns_of(self.descriptor):
+            if column.derived is not None:
+                yield "C2", column, column.derived.expression
+        for index in self.elements.indexes_of(self.descriptor):
+            if index.where is not None:
+                yield "C4", index, index.where
+
+    def _columns_read(self) -> list[ColumnId]:
+        read = {column for _, _, expression in self._computing() for column in columns_of(expression)}
+        return sorted(read - {EXISTS, *self.descriptor.primary_key})
+
+    def _look(self, rows: StoredRows, storage: int, found: Finding) -> None:
+        for clause, element, expression in self._computing():
+            has_value = computed(self.descriptor, rows, expression, "", _has_value(element), False)
+            without = chosen(rows, pc.invert(pa.array(has_value, pa.bool_())))
+            named = (self._violation(clause, element, expression, storage, row) for row in first_rows(without))
+            found.note(clause, _named(element), len(without), named)
+
+    def _violation(
+        self, clause: str, element: Column | Index, expression: str, storage: int, row: StoredRow
+    ) -> Violation:
+        read = [self.descriptor.column(column) for column in sorted(columns_of(expression))]
+        shown = broken_row(
+            self.descriptor, row.key, [(one, encoded_value(self.descriptor, row, one.id)) for one in read]
+        )
+        why = self._why(element, row)
+        return Violation(clause, storage, row.key, str(why), shown, why.sqlstate)
+
+    def _why(self, element: Column | Index, row: StoredRow) -> CannotDerive:
+        try:
+            if isinstance(element, Column):
+                derived_value(self.descriptor, element, row)
+            else:
+                accepts(self.descriptor, element, row)
+        except CannotDerive as cannot:
+            return cannot
+        raise AssertionError(f"{_named(element)} has a value for {row}")
+
+
+def _named(element: Column | Index) -> str:
+    return f"{'column' if isinstance(element, Column) else 'index'} {element.name}"
+
+
+def _has_value(element: Column | Index) -> Callable[[object], bool]:
+    """True of every value that can be stored; `computed` takes a refusal for False."""
+
+    def is_stored(value: object) -> bool:
+        return not isinstance(element, Column) or bool(encoded_derived(element, value))  # type: ignore[arg-type]
+
+    return is_stored
