@@ -1,0 +1,63 @@
+"""What becomes of an attempt that failed (requests.md, "Request path").
+
+    refused by a storage, before any write     reload, then one more attempt; what is refused again is refused
+    planned with a schema that may be old      reload before anything is sent, then one more plan
+    40001, 40P01, the lease or its time over   once more, after a pause; counted by itself
+    anything else                              the client's: nothing is reloaded, nothing tried again
+
+An outcome that nobody knows (T7) is among the last: it is never settled by trying again. Two counts are kept apart, so
+that a conflict never costs a request its one retry after a mismatch.
+"""
+
+import random
+from dataclasses import dataclass, replace
+from enum import Enum
+
+MISMATCHES_MAX = 1
+CONFLICTS_MAX = 12
+PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
+
+
+class Failure(Enum):
+    """Why an attempt failed, as far as it decides what comes next."""
+
+    MISMATCH = "a storage has another schema than the request was planned with"
+    OLD_SCHEMA = "the plan failed in a way that an old schema could explain"
+    CONFLICT = "nothing was kept; the same may succeed when tried again"
+    FINAL = "trying again would not help, or not be right"
+
+
+class Next(Enum):
+    """What comes after a failed attempt."""
+
+    RELOAD = "reload, then try again"
+    AGAIN = "try again"
+    GIVE_UP = "answer with the error"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The failed attempts of one request."""
+
+    mismatches: int = 0
+    old_schemas: int = 0
+    conflicts: int = 0
+
+    def after(self, failure: Failure) -> tuple["Attempts", Next]:
+        """The attempts with this one, and what comes next."""
+        match failure:
+            case Failure.MISMATCH:
+                counted = replace(self, mismatches=self.mismatches + 1)
+                return counted, Next.RELOAD if counted.mismatches <= MISMATCHES_MAX else Next.GIVE_UP
+            case Failure.OLD_SCHEMA:
+                counted = replace(self, old_schemas=self.old_schemas + 1)
+                return counted, Next.RELOAD if counted.old_schemas <= MISMATCHES_MAX else Next.GIVE_UP
+            case Failure.CONFLICT:
+                counted = replace(self, conflicts=self.conflicts + 1)
+                return counted, Next.AGAIN if counted.conflicts < CONFLICTS_MAX else Next.GIVE_UP
+        return self, Next.GIVE_UP
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait before the next attempt after a conflict: at random, so that two do not meet again."""
+        return random.uniform(0, min(PAUSE_S * 2**self.conflicts, PAUSE_S_MAX))
