@@ -14,6 +14,7 @@ from nodes.beside import run_beside
 from nodes.execution.held_rows import NodeRows
 from nodes.execution.pages import Table
 from nodes.metrics import Meter
+from nodes.router.router import Router
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
 from nodes.store.transaction import Owner, Transaction
@@ -53,10 +54,15 @@ class Environment:
     announcing: set[int] = field(default_factory=set)
     """Those of them that are being announced now."""
     is_announcing_later: bool = False
+    router: Router = field(init=False)
+    """The reloads of this node, and the counts of its requests."""
     _engine: Engine | None = None
     _tables: dict[int, Table] = field(default_factory=dict)
     _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)
     _beside: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.router = Router(self.directory, self.keeper)
 
     @property
     def open_transactions(self) -> int:
@@ -143,6 +149,7 @@ class Environment:
     async def close(self) -> None:
         for task in list(self._beside):
             task.cancel()
+        self.router.close()
         await self.pool.close()
         await self.directory.pool.close()
         if self._engine is not None:

@@ -75,12 +75,12 @@ async def _by_key(
 ) -> AsyncIterator[list[Row]]:
     table, writers = table_of(env, simple.scan), plan.columns.writers(context.formats)
     async for rows in stored_rows(transaction, table, way, simple.scan.used):
-        yield await _answers(simple, rows, context, writers)
+        yield await answers_of(simple, rows, context, writers)
     if commit:
         await transaction.commit()
 
 
-async def _answers(
+async def answers_of(
     simple: SimpleSelect, rows: Sequence[StoredRow], context: Context, writers: Sequence[Writer]
 ) -> list[Row]:
     columns, turns = simple.scan.used_columns, Turns()
@@ -185,7 +185,7 @@ async def _points(
         if commit:
             raise NotInOneBatch
         return None
-    return await _answers(simple, rows, context, plan.columns.writers(context.formats))
+    return await answers_of(simple, rows, context, plan.columns.writers(context.formats))
 
 
 GATHERED_ROWS = 4096

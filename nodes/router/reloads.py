@@ -150,7 +150,8 @@ class Reloads:
     """What is known of the table that bears a name, and who waits to know more."""
 
     newest: Known | None = None
-    loaded_at: float | None = None
+    confirmed_at: float | None = None
+    """When it was last learned, or found again, that `newest` is the newest."""
     begun: int = 0
     is_loading: bool = False
     waiters: tuple[Waiter, ...] = ()
@@ -172,9 +173,9 @@ def step(state: Reloads, event: Event, now: float) -> tuple[Reloads, list[Effect
         case Leave():
             state = replace(state, waiters=tuple(w for w in state.waiters if w.ask.request != event.request))
         case Seen():
-            state = _installed(state, event.version)
+            state = _installed(state, event.version, now)
         case Loaded():
-            state = replace(_installed(state, event.version), is_loading=False, loaded_at=now)
+            state = replace(_installed(state, event.version, now), is_loading=False, confirmed_at=now)
             state = _after_reload(state, now, effects)
         case Missing():
             state = replace(state, is_loading=False, newest=None, not_before=now + UNKNOWN_S)
@@ -188,11 +189,11 @@ def step(state: Reloads, event: Event, now: float) -> tuple[Reloads, list[Effect
     return state, effects
 
 
-def _installed(state: Reloads, found: Known) -> Reloads:
+def _installed(state: Reloads, found: Known, now: float) -> Reloads:
     """An older version than the one that is known is never installed."""
     if state.newest is not None and not is_newer(found, state.newest):
         return state
-    return replace(state, newest=found, pause_s=PAUSE_S)
+    return replace(state, newest=found, confirmed_at=now, pause_s=PAUSE_S)
 
 
 def _after_reload(state: Reloads, now: float, effects: list[Effect]) -> Reloads:
@@ -202,6 +203,8 @@ def _after_reload(state: Reloads, now: float, effects: list[Effect]) -> Reloads:
     state = _ended(state, served, Outcome.NOTHING_NEWER, effects)
     if any(w.after >= state.begun for w in state.waiters):
         return replace(state, not_before=now)  # it began before they asked
+    if not state.waiters:
+        return replace(state, not_before=now + PAUSE_S, pause_s=PAUSE_S)
     return replace(state, not_before=now + state.pause_s, pause_s=min(2 * state.pause_s, PAUSE_S_MAX))
 
 

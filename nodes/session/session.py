@@ -32,6 +32,10 @@ from leases.rules import LeaseError
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
+from nodes.crud import operations
+from nodes.crud.answers import field_of, plain_json
+from nodes.crud.calls import call_of
+from nodes.crud.errors import RequestError, error_json
 from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import KeptByConnection
@@ -61,7 +65,7 @@ from nodes.sql.statements import Statement, parse
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
 from nodes.trace.record import Trace
-from nodes.wire.messages import Field
+from nodes.wire.messages import Field, decode_text
 from nodes.wire.parameters import values_of
 from nodes.wire.results import Result
 
@@ -71,6 +75,7 @@ TRIES_MAX = 12
 PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
 PLANNED = frozenset({"select", "insert", "update", "delete"})
 WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl"})
+WORDS = {"ddl": "a schema change", "crud": "this operation"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
 UNDECLARED = (0, UNKNOWN.oid)
 RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
@@ -155,8 +160,8 @@ class Session:
         statement = prepared.statement
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
-        if statement.kind in WRITES:
-            word = statement.kind.upper() if statement.kind != "ddl" else "a schema change"
+        if writes(statement):
+            word = WORDS.get(statement.kind, statement.kind.upper())
             self.person.check_may_write(word)
             if self.variables.is_read_only:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
@@ -172,6 +177,8 @@ class Session:
                 await self.client.read_portals()
             if statement.kind in PLANNED:
                 result = await self._planned(statement, prepared, Bound(values, formats, result_formats), alone=alone)
+            elif statement.kind == "crud":
+                result = await self._crud(statement, Bound(values, formats))
             else:
                 result = await self._unplanned(statement)
             is_answered = True
@@ -307,6 +314,11 @@ class Session:
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of the statement's result; None when it has none."""
+        if statement.kind == "crud":
+            for number in range(1, statement.node.parameters + 1):
+                if parameters.type_of(number) is UNKNOWN:
+                    parameters.settle(number, TEXT)
+            return field_of(statement.node.name)
         if statement.kind not in PLANNED:
             return self.utility.fields(statement)
         if self.block.transaction is not None:
@@ -340,6 +352,27 @@ class Session:
             return await in_thread_if_large(statement.text, lambda: make_plan(statement, catalog, parameters, style))
         except SqlError as error:
             raise await self.names.explained(error, catalog) from None
+
+    # -- requests -----------------------------------------------------------------------------------------------
+
+    async def _crud(self, statement: Statement, bound: Bound) -> Result:
+        """A request of `crud`: it has a transaction of its own, and answers with JSON."""
+        if self.block.is_open:
+            message = "a crud operation cannot run inside a transaction block"
+            raise SqlError(ACTIVE_TRANSACTION, message, hint="each is a transaction of its own: use autocommit")
+        caller = operations.Caller(self, self._known, self.variables.style, self.trace)
+        name = statement.node.name
+        try:
+            call = call_of(statement.node, [None if value is None else decode_text(value) for value in bound.values])
+        except RequestError as error:
+            return Result("SELECT", field_of(name), [(plain_json(error_json(error, None, None)).encode(),)])
+        if call.operation.name != "pairs":
+            answer = await operations.answer(self.env, call, caller)
+            return Result("SELECT", field_of(name), [(answer.encode(),)], has_written=call.operation.writes)
+        result, transaction = await operations.stream(self.env, call, caller, name)
+        if transaction is not None and result.more is not None:
+            result.more = self.block.streamed(transaction, result.more)
+        return result
 
     # -- everything else ----------------------------------------------------------------------------------------
 
@@ -399,6 +432,11 @@ class Session:
             raise AssertionError("the second try returns or raises")
         finally:
             await transaction.rollback()
+
+
+def writes(statement: Statement) -> bool:
+    """True for what takes the right to write."""
+    return statement.kind in WRITES or (statement.kind == "crud" and statement.node.operation.writes)
 
 
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:

@@ -16,6 +16,7 @@ from changes.ddl.statements import is_ddl
 from expressions import grammar
 from expressions.errors import SYNTAX_ERROR, SqlError
 from nodes.catalog_views.relations import RELATIONS
+from nodes.crud.calls import call_text, is_call
 
 Node = Any
 CACHED_CHARS_MAX = 8192
@@ -74,6 +75,8 @@ def _statement(raw: Node, source: bytes) -> Statement:
     start = raw.stmt_location + len(words) - len(words.lstrip())
     text = words.decode().strip()
     node = getattr(raw.stmt, name)
+    if name == "select_stmt" and is_call(node):
+        return Statement("crud", call_text(node), text, start)
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
     tables = frozenset(_tables(raw.stmt)) if kind in WITH_TABLES else frozenset()
     return Statement(kind, node, text, start, tables)

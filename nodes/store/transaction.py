@@ -14,7 +14,7 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from psycopg import pq
 
@@ -92,14 +92,33 @@ class Owner(Protocol):
     def label(self) -> tuple[int, str, str, str, bool]: ...
 
 
+class Hashes(NamedTuple):
+    """The hashes of a table that `enter` is given to compare; the version it is always given."""
+
+    schema: bool = True
+    sharding: bool = True
+
+
+BOTH_HASHES = Hashes()
+
+
 class Retry(SqlError):
-    """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions."""
+    """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions.
+
+    `refusal` is the code with which `enter` refused, before anything was written.
+    """
 
     def __init__(
-        self, message: str, *, sqlstate: str = SERIALIZATION_FAILURE, stale: bool = False, hint: str | None = None
+        self,
+        message: str,
+        *,
+        sqlstate: str = SERIALIZATION_FAILURE,
+        stale: bool = False,
+        hint: str | None = None,
+        refusal: str | None = None,
     ) -> None:
         super().__init__(sqlstate, message, hint=hint or "try the transaction again")
-        self.stale = stale
+        self.stale, self.refusal = stale, refusal
 
 
 class CommitUnknown(SqlError):
@@ -124,6 +143,8 @@ class Transaction:
     began: float = field(default_factory=time.monotonic)
     pins: dict[int, PinLike] = field(default_factory=dict)
     connection: StoreConnection | None = None
+    sends: dict[int, Hashes] = field(default_factory=dict)
+    """Which hashes of a table are compared; both, where nothing else is said."""
     savepoints: list[tuple[str, int]] = field(default_factory=list)
     """Name and number of each that can be returned to."""
     savepoints_set: int = 0
@@ -193,10 +214,13 @@ class Transaction:
         new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
         expires_at = self.expires_at
         if new and expires_at is not None:
-            return [enter_command(pin, expires_at, self.storages) for pin in new], expires_at
+            return [self._enter(pin, expires_at) for pin in new], expires_at
         if expires_at is not None and self._armed is not None and expires_at > self._armed:
             return [Command(arm_deadline_sql(), (timestamptz(expires_at),))], expires_at
         return [], self._armed
+
+    def _enter(self, pin: PinLike, expires_at: dt.datetime) -> Command:
+        return enter_command(pin, expires_at, self.storages, self.sends.get(pin.table_id, BOTH_HASHES))
 
     def note_written(self) -> None:
         self.has_written = True
@@ -329,7 +353,7 @@ class Transaction:
         place = self._find(name)
         number = self.savepoints[place][1]
         expires_at = self.expires_at
-        enters = [enter_command(p, expires_at, self.storages) for p in self.pins.values()] if expires_at else []
+        enters = [self._enter(pin, expires_at) for pin in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
         await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters])
         self._entered, self._armed = pins, expires_at
@@ -371,7 +395,7 @@ class Transaction:
 
     def _translated(self, error: StoreError, skipped: int = 0) -> SqlError:
         if error.sqlstate in FENCE_REFUSALS:
-            return Retry(f"the schema moved on: {error.message}", stale=True)
+            return Retry(f"the schema moved on: {error.message}", stale=True, refusal=error.sqlstate)
         if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
             return Retry(error.message, sqlstate=error.sqlstate)
         if error.sqlstate == TRANSACTION_TIMEOUT:
@@ -446,13 +470,13 @@ class Refused(SqlError):
         self.position = position
 
 
-def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int) -> Command:
+def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES) -> Command:
     """The door of one table on all storages (T2)."""
     params = (
         int4(pin.table_id),
         int4(pin.version),
-        pin.schema_hash.encode(),
-        pin.sharding_hash.encode(),
+        pin.schema_hash.encode() if hashes.schema else None,
+        pin.sharding_hash.encode() if hashes.sharding else None,
         timestamptz(expires_at),
     )
     return Command(enter_sql(storages), params)

@@ -1,0 +1,15 @@
+"""The operations of `crud`: `SELECT crud.insert_object('customers', '{"id": 1, ..}', '{"timeout": 2}')` on any node.
+
+catalogue   the operations there are: their arguments and options
+calls       a call in SQL, and the values of its arguments
+values      values of JSON as values of columns; what a row, a key or a condition is
+places      the bucket of a row, as the request gives it
+texts       an operation as a statement, under one version of its table
+answers     results and errors as JSON
+errors      the mistakes that a request can make, and those it can meet
+requests    the path of one request: plan, send, reload, try again
+rows        reading rows in the order of the primary key, over all storages
+batches     operations on many rows, storage by storage
+operations  what each operation does
+about       what a node says of itself: schema, storage_info, stats
+"""

@@ -1,0 +1,107 @@
+"""Answers about the node and its tables: schema, storage_info, stats; and unflatten_rows and truncate."""
+
+import json
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from nodes.context import Environment
+from nodes.crud.answers import metadata, plain_json
+from nodes.crud.calls import Call
+from nodes.crud.errors import unknown_table
+from nodes.crud.requests import Request
+from nodes.crud.values import unflattened
+from nodes.execution.truncate import truncate_some
+from nodes.router.counters import total
+from nodes.sql.planner import TruncatePlan
+from nodes.store.pipeline import Command
+from nodes.store.transaction import Transaction
+from storage.buckets import storage_of
+
+OPERATIONS = frozenset({"schema", "storage_info", "stats", "unflatten_rows"})
+Json = dict[str, Any]
+
+VERSIONS = """
+SELECT json_object_agg(t.name, json_build_object(
+    'newest', t.version, 'accepted_from', pg_sequence_last_value(to_regclass('storage_{number}.fence_' || t.id)),
+    'known', (SELECT json_agg(v.version ORDER BY v.version) FROM storage_{number}.versions v
+              WHERE v.table_id = t.id AND v.version >= t.version - 1)))::text
+FROM (SELECT * FROM catalog_table WHERE state = 'live' ORDER BY name LIMIT 1000) AS t
+"""
+
+
+async def answer(env: Environment, call: Call) -> str:
+    match call.operation.name:
+        case "unflatten_rows":
+            return plain_json(unflattened(call.arguments["rows"], call.arguments["metadata"]))
+        case "stats":
+            return plain_json(_stats(env, call.table))
+        case "storage_info":
+            return plain_json(await _storage_info(env))
+    return plain_json(await _schema(env, call.table))
+
+
+def _stats(env: Environment, table: str | None) -> Json:
+    """The counts of this node's requests: of one table, or of each and all."""
+    tables = env.router.counters.tables
+    if table is not None:
+        return _counts(env, table) if table in tables else {}
+    whole = total(tables.values()).to_json()
+    return {"node": env.node, "total": whole, "tables": {name: _counts(env, name) for name in sorted(tables)}}
+
+
+def _counts(env: Environment, table: str) -> Json:
+    age_s = env.router.age_s(table)
+    return env.router.counters.of(table).to_json() | {"snapshot_age_s": None if age_s is None else round(age_s, 3)}
+
+
+async def _storage_info(env: Environment) -> Json:
+    """The storages: the buckets each owns, and the versions of each table that it accepts."""
+    found = {}
+    for number in range(1, env.storages + 1):
+        result = await env.directory.ask(Command(VERSIONS.format(number=number)))
+        owned = [
+            bucket for bucket in range(1, env.buckets + 1) if storage_of(bucket, env.storages, env.buckets) == number
+        ]
+        tables = json.loads(result.get_value(0, 0) or b"{}")
+        found[f"storage_{number}"] = {"status": "running", "buckets": [owned[0], owned[-1]], "tables": tables}
+    return found
+
+
+async def _schema(env: Environment, table: str | None) -> Json:
+    """The newest versions of all tables, or of one, as the catalog has them now."""
+    tables = {d.name: _described(d) for d in await env.directory.tables()}
+    if table is None:
+        return tables
+    if table not in tables:
+        raise unknown_table(table)
+    return tables[table]
+
+
+def _described(descriptor: Descriptor) -> Json:
+    names = {column.id: column.name for column in descriptor.columns}
+    return {
+        "version": descriptor.version,
+        "format": metadata(descriptor, descriptor.public_columns),
+        "primary_key": [names[c] for c in descriptor.primary_key],
+        "indexes": [
+            {"name": i.name, "unique": i.unique, "parts": [names[c] for c in i.column_ids]}
+            for i in descriptor.public_indexes
+        ],
+        "sharding_key": [names[c] for c in descriptor.sharding_key],
+        "sharding_func": descriptor.placement.function,
+        "coordination": descriptor.coordination.value,
+    }
+
+
+async def truncated(request: Request) -> str:
+    """Empty the table in bounded transactions (R9), each an attempt of its own."""
+
+    async def some(transaction: Transaction, descriptor: Descriptor) -> int:
+        plan = TruncatePlan((descriptor,))
+        await request.use_others(transaction, plan)
+        return await truncate_some(request.env, transaction, plan)
+
+    while await request.attempt(some):
+        pass
+    request.counts.map_reduces += 1
+    return "true"

@@ -1,0 +1,65 @@
+"""Results as JSON: `{"metadata": [{name, type, is_nullable}, ..], "rows": [[..], ..]}`.
+
+Metadata describes the version that the rows were read or written with. Booleans and finite numbers are JSON's own,
+every other value is a text in PostgreSQL's form.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8
+from nodes.crud.calls import JSON_OID
+from nodes.wire.messages import Field
+
+Json = dict[str, Any]
+Row = Sequence[bytes | None]
+NUMBERS = frozenset({INT4.oid, INT8.oid})
+
+
+def metadata(descriptor: Descriptor, shown: Sequence[Column]) -> list[Json]:
+    """What each value of a row is."""
+    key = descriptor.primary_key
+    return [{"name": c.name, "type": c.type.value, "is_nullable": not c.not_null and c.id not in key} for c in shown]
+
+
+def value_json(oid: int, value: bytes | None) -> str:
+    """A value in PostgreSQL's text form, as JSON."""
+    if value is None:
+        return "null"
+    if oid in NUMBERS:
+        return value.decode()
+    if oid == BOOL.oid:
+        return "true" if value == b"t" else "false"
+    if oid == FLOAT8.oid and math.isfinite(float(value)):
+        return value.decode()
+    return json.dumps(value.decode(), ensure_ascii=False)
+
+
+def row_json(oids: Sequence[int], row: Row) -> str:
+    return f"[{', '.join(value_json(oid, value) for oid, value in zip(oids, row, strict=True))}]"
+
+
+def rows_json(fields: Sequence[Field], rows: Iterable[Row]) -> list[str]:
+    oids = [field.oid for field in fields]
+    return [row_json(oids, row) for row in rows]
+
+
+def result_json(found: Sequence[Json], rows: Sequence[str] | None, **more: Any) -> str:
+    """An answer with rows that are JSON already; None: they were not asked for."""
+    head = json.dumps({"metadata": found}, ensure_ascii=False)[:-1]
+    tail = "".join(f", {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in more.items())
+    listed = "null" if rows is None else f"[{', '.join(rows)}]"
+    return f'{head}, "rows": {listed}{tail}}}'
+
+
+def plain_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def field_of(name: str) -> tuple[Field, ...]:
+    """The one column of a call's result."""
+    return (Field(name, JSON_OID, -1),)

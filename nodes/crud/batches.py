@@ -1,0 +1,220 @@
+"""Operations on many rows: split by storage, each part one transaction, every row accounted for.
+
+A part is sent whole first. Only where a row is at fault it is done again row by row, each behind a savepoint, so that
+the answer can say which row it was, and the others are kept unless the request wants them undone. What became of each
+is kept in `nodes.router.batches`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from expressions.errors import SqlError
+from nodes.crud import texts
+from nodes.crud.answers import metadata, result_json, rows_json
+from nodes.crud.catalogue import BATCH_ROWS_MAX
+from nodes.crud.errors import RequestError, bad_request, error_json
+from nodes.crud.places import bucket_of_row
+from nodes.crud.requests import Request
+from nodes.crud.values import Assignment, assignments, flat_row, many_rows
+from nodes.router.attempts import Attempts
+from nodes.router.batches import Batch, Fate, parts_of
+from nodes.store.transaction import Retry, Transaction
+from storage.buckets import storage_of
+
+ROWS_AT_ONCE = 100
+OF_A_ROW = ("21", "22", "23", "42", "54")
+"""Classes of errors that some row of a statement may be to blame for."""
+FlatRow = dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A row of the input under one version, and its own updates, of an upsert."""
+
+    row: FlatRow
+    updates: tuple[Assignment, ...] = ()
+
+
+@dataclass(eq=False)
+class Many:
+    """One batch on its way."""
+
+    request: Request
+    verb: str
+    rows: Sequence[Any]
+    batch: Batch
+    part: list[int] = field(default_factory=list)
+    """The rows of the attempt that is under way."""
+    shown: dict[int, str] = field(default_factory=dict)
+    has_reloaded: bool = False
+    """A row that does not fit the schema had its reload: the next one that does not is the client's mistake."""
+
+    @property
+    def stops(self) -> bool:
+        return bool(self.request.call.options.get("stop_on_error"))
+
+    @property
+    def undoes(self) -> bool:
+        return bool(self.request.call.options.get("rollback_on_error"))
+
+    async def run(self) -> None:
+        """Until every row is accounted for. Raises what keeps the whole batch from being begun."""
+        while self.batch.left:
+            self.part, self.request.attempts, self.request.in_one_batch = [], Attempts(), True
+            try:
+                await self.request.within_time(self.request.attempt(self._whole_part))
+            except SqlError as error:
+                await self._failed(error)
+            if self.stops and self.batch.has_failed:
+                self.batch.account(self.batch.left, Fate.NOT_PERFORMED, self._first_error())
+
+    async def _failed(self, error: SqlError) -> None:
+        """A part failed as a whole: by one of its rows, which is found then, or by what befell all of it."""
+        if not self.part:
+            if isinstance(error, RequestError) and error.kind == "FlattenError" and not self.has_reloaded:
+                self.has_reloaded = True  # now each row by itself
+                return
+            if not self.batch.outcomes:
+                raise error
+            self.batch.account(self.batch.left, Fate.NOT_PERFORMED, error)
+        elif isinstance(error, RequestError | Retry) or not error.sqlstate.startswith(OF_A_ROW):
+            self._lost(error)
+        elif len(self.part) == 1:
+            self.batch.close_part(self.part, {self.part[0]: error}, tried=1, is_rolled_back=False)
+        else:
+            self.request.attempts = Attempts()
+            try:
+                await self.request.within_time(self.request.attempt(self._row_by_row))
+            except SqlError as why:
+                self._lost(why)
+
+    def _lost(self, error: SqlError) -> None:
+        """Nothing of the part was kept, or nobody knows."""
+        self.batch.account(self.part, Fate.FAILED, error)
+
+    def _first_error(self) -> Any:
+        return next((o.error for _, o in sorted(self.batch.outcomes.items()) if o.fate is Fate.FAILED), None)
+
+    def _given(self, descriptor: Descriptor, index: int) -> Given:
+        """Raises `RequestError` for a row that does not fit this version."""
+        row, is_object, updates = self.rows[index], self.request.call.operation.is_object, ()
+        if self.verb == "upsert":
+            if not isinstance(row, list) or len(row) != 2:
+                raise bad_request("a row of an upsert is [row, operations]")
+            return Given(flat_row(descriptor, row[0], is_object=is_object), tuple(assignments(row[1])))
+        return Given(flat_row(descriptor, row, is_object=is_object), updates)
+
+    def _next_part(self, transaction: Transaction, descriptor: Descriptor) -> dict[int, Given]:
+        """The rows that are left, of the first storage that has any; those that fit no version are accounted for."""
+        given: dict[int, Given] = {}
+        places: list[tuple[int, int]] = []
+        for index in self.batch.left:
+            try:
+                given[index] = self._given(descriptor, index)
+                places.append((index, self._storage(transaction, descriptor, given[index].row)))
+            except SqlError as error:
+                if isinstance(error, RequestError) and error.kind == "FlattenError" and not self.has_reloaded:
+                    raise
+                self.batch.account([index], Fate.FAILED, error)
+                given.pop(index, None)
+                if self.stops:
+                    break
+        parts = parts_of(places)
+        self.part = parts[0][1] if parts else []
+        return given
+
+    def _storage(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> int:
+        """Where the row lies; 0 when that is not known before it is made."""
+        env, style = self.request.env, self.request.caller.style
+        bucket = bucket_of_row(descriptor, row, env.buckets, style, transaction.started_at)
+        return 0 if bucket is None else storage_of(bucket, env.storages, env.buckets)
+
+    async def _whole_part(self, transaction: Transaction, descriptor: Descriptor) -> None:
+        self.part = []
+        given = self._next_part(transaction, descriptor)
+        part, shown = self.part, list[str]()
+        if self.stops and self.batch.has_failed:
+            self.part = part = []
+        size = 1 if self.verb == "upsert" else ROWS_AT_ONCE
+        for start in range(0, len(part), size):
+            some = part[start : start + size]
+            shown += await self._write(
+                transaction, descriptor, [given[index] for index in some], commit=start + size >= len(part)
+            )
+        if not transaction.is_over:
+            await transaction.commit()
+        self.batch.close_part(part, {}, tried=len(part), is_rolled_back=False)
+        self.shown |= dict(zip(part, shown, strict=False))
+
+    async def _row_by_row(self, transaction: Transaction, descriptor: Descriptor) -> None:
+        """The same part, or what is left of it under another version: stopped, undone, or gone through to its end."""
+        part, errors, shown, tried = self.part, dict[int, SqlError](), dict[int, str](), 0
+        for index in part:
+            tried += 1
+            await transaction.savepoint("row")
+            try:
+                rows = await self._write(transaction, descriptor, [self._given(descriptor, index)], commit=False)
+                shown |= dict.fromkeys([index], *rows) if rows else {}
+                await transaction.release("row")
+            except SqlError as error:
+                if isinstance(error, Retry) or not error.sqlstate.startswith(OF_A_ROW):
+                    raise
+                await transaction.rollback_to("row")
+                errors[index] = error
+                if self.stops or self.undoes:
+                    break
+        is_undone = bool(errors) and self.undoes
+        if is_undone:
+            await transaction.rollback()
+        else:
+            await transaction.commit()
+            self.shown |= shown
+        self.batch.close_part(part, errors, tried=tried, is_rolled_back=is_undone)
+
+    async def _write(
+        self, transaction: Transaction, descriptor: Descriptor, some: Sequence[Given], *, commit: bool
+    ) -> list[str]:
+        """Write some rows; they as they are then, where the answer shows them."""
+        options = self.request.call.options
+        is_shown = self.verb != "upsert" and not options.get("noreturn")
+        shown = texts.shown_columns(descriptor, options.get("fields"))
+        text = texts.insert(
+            descriptor,
+            [one.row for one in some],
+            shown if is_shown else (),
+            verb=self.verb,
+            updates=some[0].updates,
+        )
+        fields, rows, _ = await self.request.do(transaction, text, commit=commit)
+        return rows_json(fields, rows)
+
+
+async def many(request: Request, rows: Any) -> str:
+    """The answer of an operation on many rows: each index of the input in exactly one of four lists."""
+    listed = many_rows(rows)
+    if len(listed) > BATCH_ROWS_MAX:
+        raise bad_request(f"a batch of {len(listed)} rows; the limit is {BATCH_ROWS_MAX}")
+    batch = Batch(len(listed))
+    work = Many(request, request.call.operation.verb, listed, batch)
+    if not listed:
+        await request.within_time(request.attempt(_nothing, is_read_only=True))
+    await work.run()
+    descriptor = request.descriptor
+    assert descriptor is not None
+    shown = texts.shown_columns(descriptor, request.call.options.get("fields"))
+    return result_json(
+        metadata(descriptor, shown),
+        None if request.call.options.get("noreturn") else [work.shown[i] for i in sorted(work.shown)],
+        done=batch.indices(Fate.DONE),
+        failed=[{"index": i} | error_json(batch.outcomes[i].error, request.table, request.version)
+                for i in batch.indices(Fate.FAILED)],
+        rolled_back=batch.indices(Fate.ROLLED_BACK),
+        not_performed=batch.indices(Fate.NOT_PERFORMED),
+    )  # fmt: skip
+
+
+async def _nothing(transaction: Transaction, descriptor: Descriptor) -> None:
+    """An empty batch is one for a table that there is."""
+    await transaction.commit()

@@ -1,0 +1,176 @@
+"""A call of an operation, as SQL has it: `SELECT crud.get('customers', '7', '{"timeout": 1}')`.
+
+An argument is a text with JSON in it, a number, true, false or NULL, or a parameter. A call stands alone: it is a
+request with a transaction of its own, not an expression. Numbers of JSON keep the digits they were written with.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from postgast import pg_query_pb2 as pb
+
+from expressions.errors import UNDEFINED_FUNCTION, SqlError, unsupported
+from nodes.crud.catalogue import OPERATIONS, Operation, check_options
+from nodes.crud.errors import bad_request
+
+Node = Any
+SCHEMA = "crud"
+JSON_OID, JSONB_OID = 114, 3802
+TEXT_LIKE = frozenset({0, 25, 705, 1042, 1043, JSON_OID})
+"""The types of parameters that carry an argument: a text, whatever the client calls it, or JSON."""
+
+
+class Number(float):
+    """A number with a point or an exponent, and the text it was written as."""
+
+    text: str
+
+    def __new__(cls, text: str) -> "Number":
+        found = super().__new__(cls, text)
+        found.text = text
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A constant, or the number of a parameter."""
+
+    text: str | None = None
+    parameter: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CallText:
+    """A call before its parameters are known. `name` is what its result column is called."""
+
+    operation: Operation
+    arguments: tuple[Argument, ...]
+    name: str
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters it takes: the highest number."""
+        return max((argument.parameter for argument in self.arguments), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request: its operation, the table's name, its other arguments by name, its options."""
+
+    operation: Operation
+    table: str | None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def timeout_s(self) -> float | None:
+        given = self.options.get("timeout")
+        return self.operation.timeout_s if given is None else float(given)
+
+
+def is_call(select: Node) -> bool:
+    """True for SELECT crud.anything(..): the parse tree of a statement."""
+    if len(select.target_list) != 1 or len(select.from_clause):
+        return False
+    value = select.target_list[0].res_target.val
+    if value.WhichOneof("node") != "func_call":
+        return False
+    name = value.func_call.funcname
+    return len(name) == 2 and name[0].string.sval == SCHEMA
+
+
+def call_text(select: Node) -> CallText:
+    """The call of a statement. Raises 42883 for an operation or a number of arguments that there is not."""
+    target = select.target_list[0].res_target
+    function = target.val.func_call
+    name = function.funcname[1].string.sval
+    if any(getattr(select, part) for part in ("group_clause", "sort_clause", "values_lists")) or any(
+        select.HasField(part) for part in ("where_clause", "having_clause", "with_clause", "limit_count")
+    ):
+        raise unsupported(f"crud.{name} within a query", function.location, "SELECT crud.f(..) stands alone")
+    operation = OPERATIONS.get(name)
+    if operation is None:
+        known = ", ".join(OPERATIONS)
+        raise SqlError(UNDEFINED_FUNCTION, f"there is no operation crud.{name}", function.location, hint=known)
+    if not operation.required <= len(function.args) <= len(operation.arguments):
+        shape = ", ".join(operation.arguments)
+        message = f"crud.{name} takes {_numbers(operation)} arguments, not {len(function.args)}"
+        raise SqlError(UNDEFINED_FUNCTION, message, function.location, hint=f"crud.{name}({shape})")
+    return CallText(operation, tuple(_argument(node, name) for node in function.args), target.name or name)
+
+
+def _numbers(operation: Operation) -> str:
+    least, most = operation.required, len(operation.arguments)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _argument(node: Node, of: str) -> Argument:
+    match node.WhichOneof("node"):
+        case "a_const":
+            return Argument(_constant(node.a_const))
+        case "param_ref" if node.param_ref.number > 0:
+            return Argument(parameter=node.param_ref.number)
+        case "type_cast" if node.type_cast.type_name.names[-1].string.sval in ("json", "jsonb", "text"):
+            return _argument(node.type_cast.arg, of)
+        case "a_expr" if pb.A_Expr_Kind.Name(node.a_expr.kind) == "AEXPR_OP" and not node.a_expr.HasField("lexpr"):
+            inner = _argument(node.a_expr.rexpr, of)
+            if node.a_expr.name[0].string.sval == "-" and inner.text is not None:
+                return Argument(f"-{inner.text}")
+    raise bad_request(f"an argument of crud.{of} is a text with JSON in it, a number, or a parameter")
+
+
+def _constant(const: Node) -> str | None:
+    match const.WhichOneof("val"):
+        case "sval":
+            return str(const.sval.sval)
+        case "ival":
+            return str(const.ival.ival)
+        case "fval":
+            return str(const.fval.fval)
+        case "boolval":
+            return "true" if const.boolval.boolval else "false"
+    return None
+
+
+def call_of(text: CallText, values: Sequence[str | None]) -> Call:
+    """The request, with the values of $1, $2, .. Raises `RequestError`."""
+    operation = text.operation
+    given = [values[a.parameter - 1] if a.parameter else a.text for a in text.arguments]
+    named = dict(zip(operation.arguments, given, strict=False))
+    table = named.pop("table", None)
+    if table is None and operation.required and operation.arguments[0] == "table":
+        raise bad_request(f"crud.{operation.name} needs the name of a table")
+    read = {
+        name: value if name == "index" else read_json(value, name) for name, value in named.items() if value is not None
+    }
+    options = read.pop("options", None) or {}
+    if not isinstance(options, dict):
+        raise bad_request("options are an object")
+    check_options(operation, options)
+    for name in operation.arguments[1 : operation.required]:
+        if name not in read:
+            raise bad_request(f"argument {name} of crud.{operation.name} must not be NULL")
+    return Call(operation, table, read, options)
+
+
+def read_json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_object)
+    except RecursionError:
+        raise bad_request(f"argument {what} is nested too deeply") from None
+    except ValueError as error:
+        raise bad_request(f"argument {what} is not JSON: {error}") from None
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a value of JSON; write it as a text")
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        twice = next(name for name, _ in members if sum(name == other for other, _ in members) > 1)
+        raise ValueError(f"the name {twice} comes twice in an object")
+    return found

@@ -1,0 +1,100 @@
+"""The errors of requests, with a class that a program can ask for and PostgreSQL's code.
+
+{"class": "DuplicateKeyError", "message": "..", "table": "customers", "version": 4, "code": "23505", ..}
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from expressions.errors import (
+    CONNECTION_FAILURE,
+    DATATYPE_MISMATCH,
+    DEADLOCK,
+    FEATURE_NOT_SUPPORTED,
+    INVALID_PARAMETER_VALUE,
+    INVALID_TEXT,
+    QUERY_CANCELED,
+    SERIALIZATION_FAILURE,
+    TRANSACTION_UNKNOWN,
+    UNDEFINED_COLUMN,
+    UNDEFINED_TABLE,
+    UNIQUE_VIOLATION,
+    SqlError,
+)
+
+Json = dict[str, Any]
+
+CLASSES = {
+    UNDEFINED_TABLE: "UnknownTableError",
+    UNDEFINED_COLUMN: "UnknownFieldError",
+    UNIQUE_VIOLATION: "DuplicateKeyError",
+    SERIALIZATION_FAILURE: "ConflictError",
+    DEADLOCK: "ConflictError",
+    TRANSACTION_UNKNOWN: "UnknownOutcomeError",
+    FEATURE_NOT_SUPPORTED: "NotSupportedError",
+    CONNECTION_FAILURE: "StorageError",
+    DATATYPE_MISMATCH: "ValueError",
+}
+BY_PREFIX = {"22": "ValueError", "23": "ConstraintError", "42": "RequestError", "54": "LimitError", "53": "LimitError"}
+
+
+@dataclass(eq=False)
+class RequestError(SqlError):
+    """A mistake of the request, or what became of it on its way; `kind` is its class."""
+
+    kind: str = "RequestError"
+
+
+def bad_request(message: str, *, hint: str | None = None) -> RequestError:
+    """A call that means nothing, whatever the schema: its arguments."""
+    return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint)
+
+
+def bad_option(message: str, *, hint: str | None = None) -> RequestError:
+    return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint, kind="OptionsError")
+
+
+def bad_row(message: str) -> RequestError:
+    """A row, key or condition that does not fit the version of the table: another version may have it."""
+    return RequestError(INVALID_TEXT, message, kind="FlattenError")
+
+
+def bad_bucket(message: str, *, hint: str | None = None) -> RequestError:
+    return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint, kind="BucketError")
+
+
+def too_late(timeout_s: float, phase: str) -> RequestError:
+    return RequestError(QUERY_CANCELED, f"the request's {timeout_s:g} s were over while {phase}", kind="TimeoutError")
+
+
+def unknown_table(table: str) -> RequestError:
+    return RequestError(UNDEFINED_TABLE, f'relation "{table}" does not exist', kind="UnknownTableError")
+
+
+def mismatch(version: int, refusal: str, why_no_retry: str) -> RequestError:
+    """The storage refused the version that the request was planned with, and its one retry is spent or impossible."""
+    return RequestError(
+        SERIALIZATION_FAILURE,
+        f"the storage refused version {version}: {why_no_retry}",
+        detail=refusal,
+        hint="nothing was written; send the request again",
+        kind="SchemaMismatchError",
+    )
+
+
+def reload_failed(cause: str) -> RequestError:
+    return RequestError(CONNECTION_FAILURE, f"the schema could not be loaded again: {cause}", kind="ReloadError")
+
+
+def class_of(error: SqlError) -> str:
+    if isinstance(error, RequestError):
+        return error.kind
+    return CLASSES.get(error.sqlstate) or BY_PREFIX.get(error.sqlstate[:2], "StorageError")
+
+
+def error_json(error: SqlError, table: str | None, version: int | None) -> Json:
+    """The error object of an answer; what does not apply is left out."""
+    found: Json = {"class": class_of(error), "message": error.message, "code": error.sqlstate}
+    found |= {"table": error.table or table, "version": version}
+    found |= {"column": error.column, "constraint": error.constraint, "detail": error.detail, "hint": error.hint}
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,279 @@
+"""Each operation, from its call to its answer. An answer is JSON: a result, or an error object.
+
+The statement of an operation is made in `nodes.crud.texts` under the version of the attempt, and done like any other;
+here is what it is made of, which rows are read, and what is checked before anything is written.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column
+from expressions.errors import SqlError
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import parse_value
+from nodes.context import Environment
+from nodes.crud import about, texts
+from nodes.crud.answers import field_of, metadata, plain_json, result_json, row_json, rows_json
+from nodes.crud.batches import many
+from nodes.crud.calls import Call
+from nodes.crud.catalogue import BATCH_ROWS
+from nodes.crud.errors import bad_bucket, error_json
+from nodes.crud.places import bucket_of_row, check_bucket
+from nodes.crud.requests import Caller, Request
+from nodes.crud.rows import OrderedRead, Window, gathered
+from nodes.crud.texts import FlatRow, shown_columns
+from nodes.crud.values import assignments, conditions, flat_row, key_values
+from nodes.execution.held_rows import HeldRows
+from nodes.execution.select import access_of
+from nodes.sql.planner import SelectPlan
+from nodes.store.transaction import Hashes, Transaction
+from nodes.wire.results import Result, Row
+from storage import encoding
+
+__all__ = ["Caller", "answer", "stream"]
+
+
+async def answer(env: Environment, call: Call, caller: Caller) -> str:
+    """The answer of any operation but `pairs`."""
+    request: Request | None = None
+    try:
+        if call.table is None or call.operation.name in about.OPERATIONS:
+            return await about.answer(env, call)
+        request = Request(env, call, caller, call.table)
+        found = await _answered(request)
+    except SqlError as error:
+        env.meter.totals.refuse(error.sqlstate)
+        found = plain_json(error_json(error, call.table, None if request is None else request.version))
+    if request is not None and request.descriptor is not None:
+        request.counts.requests += 1
+    return found
+
+
+async def _answered(request: Request) -> str:
+    operation, arguments = request.call.operation, request.call.arguments
+    if operation.is_many:
+        return await many(request, arguments["objects" if operation.is_object else "tuples"])
+    match operation.verb:
+        case "insert" | "replace" | "upsert":
+            return await request.within_time(request.attempt(Single(request).put))
+        case "get":
+            return await request.within_time(request.attempt(Single(request).get, is_read_only=True))
+        case "update" | "delete":
+            return await request.within_time(request.attempt(Single(request).change))
+        case "min" | "max":
+            return await request.within_time(request.attempt(Single(request).extreme, is_read_only=True))
+        case "select":
+            return await request.within_time(request.attempt(Reading(request).rows, is_read_only=True))
+        case "count" | "len":
+            return await request.within_time(request.attempt(Reading(request).count, is_read_only=True))
+    assert operation.verb == "truncate", operation.name
+    return await request.within_time(about.truncated(request))
+
+
+class Single:
+    """Operations on one row."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.call = request, request.call
+
+    def shown(self, descriptor: Descriptor) -> list[Column]:
+        return shown_columns(descriptor, self.call.options.get("fields"))
+
+    def result(self, descriptor: Descriptor, fields: Any, rows: list[Row]) -> str:
+        listed = None if self.call.options.get("noreturn") else rows_json(fields, rows)
+        return result_json(metadata(descriptor, self.shown(descriptor)), listed)
+
+    def returning(self, descriptor: Descriptor) -> list[Column]:
+        shown = self.shown(descriptor)
+        return [] if self.call.options.get("noreturn") else shown
+
+    def _bucket(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> int | None:
+        env, style = self.request.env, self.request.caller.style
+        return bucket_of_row(descriptor, row, env.buckets, style, transaction.started_at)
+
+    def _check_bucket(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> None:
+        given = self.call.options.get("bucket_id")
+        if given is not None:
+            check_bucket(given, self._bucket(transaction, descriptor, row), self.request.env.buckets)
+
+    async def put(self, transaction: Transaction, descriptor: Descriptor) -> str:
+        """insert, replace, upsert."""
+        operation, arguments = self.call.operation, self.call.arguments
+        given = arguments["object" if operation.is_object else "tuple"]
+        row = flat_row(descriptor, given, is_object=operation.is_object)
+        self._check_bucket(transaction, descriptor, row)
+        is_upsert = operation.verb == "upsert"
+        updates = assignments(arguments["operations"]) if is_upsert else []
+        shown = [] if is_upsert else self.returning(descriptor)
+        text = texts.insert(descriptor, [row], shown, verb=operation.verb, updates=updates)
+        fields, rows, _ = await self.request.do(transaction, text, commit=True)
+        return self.result(descriptor, fields, rows)
+
+    def _key(self, transaction: Transaction, descriptor: Descriptor) -> list[tuple[Column, str | None]]:
+        return key_values(descriptor, self.call.arguments["key"])
+
+    async def get(self, transaction: Transaction, descriptor: Descriptor) -> str:
+        key = self._key(transaction, descriptor)
+        shown = self.shown(descriptor)
+        text, window = texts.get(descriptor, key, shown), Window(self.call.options.get("bucket_id"))
+        row = {column.name: value for column, value in key}
+        bucket = self._bucket(transaction, descriptor, row)
+        if window.bucket is not None and bucket is None:  # found by its key, if that bucket has it
+            read = await Reading(self.request).read(transaction, text, window)
+            with HeldRows(self.request.env.rows) as held:
+                rows = await gathered(read, held)
+            await transaction.commit()
+            return self.result(descriptor, read.plan.columns.fields, rows)
+        self._check_bucket(transaction, descriptor, row)
+        if bucket is None:
+            self.request.counts.map_reduces += 1
+        fields, rows, _ = await self.request.do(transaction, text, commit=True)
+        return self.result(descriptor, fields, rows)
+
+    async def change(self, transaction: Transaction, descriptor: Descriptor) -> str:
+        """update, delete."""
+        key = self._key(transaction, descriptor)
+        self._check_bucket(transaction, descriptor, {column.name: value for column, value in key})
+        shown = self.returning(descriptor)
+        if self.call.operation.verb == "update":
+            text = texts.update(descriptor, key, assignments(self.call.arguments["operations"]), shown)
+        else:
+            text = texts.delete(descriptor, key, shown)
+        fields, rows, _ = await self.request.do(transaction, text, commit=True)
+        return self.result(descriptor, fields, rows)
+
+    async def extreme(self, transaction: Transaction, descriptor: Descriptor) -> str:
+        """min, max: the row that comes first, or last."""
+        self.request.counts.map_reduces += 1
+        transaction.sends[descriptor.table_id] = transaction.sends[descriptor.table_id]._replace(sharding=False)
+        is_last = self.call.operation.verb == "max"
+        index = self.call.arguments.get("index")
+        text = texts.first_by(descriptor, index, self.shown(descriptor), is_last=is_last)
+        fields, rows, _ = await self.request.do(transaction, text, commit=True)
+        return self.result(descriptor, fields, rows)
+
+
+class Reading:
+    """Operations on the rows that meet some conditions."""
+
+    def __init__(self, request: Request) -> None:
+        self.request, self.call = request, request.call
+        self.conditions = conditions(self.call.arguments.get("conditions"))
+
+    def window(self, transaction: Transaction, descriptor: Descriptor) -> Window:
+        options = self.call.options
+        bucket, after = options.get("bucket_id"), options.get("after")
+        if bucket is not None and bucket > self.request.env.buckets:
+            raise bad_bucket(f"there is no bucket {bucket}: there are {self.request.env.buckets}")
+        key = None if after is None else self._after(transaction, descriptor, after)
+        return Window(bucket, key, options.get("first"), bool(options.get("force_map_call")))
+
+    def _after(self, transaction: Transaction, descriptor: Descriptor, row: Any) -> bytes:
+        """K(r) of the row that was the last of the page before: an object, or a list as it was answered."""
+        shown = shown_columns(descriptor, self.call.options.get("fields"))
+        named = row if isinstance(row, dict) else dict(zip((c.name for c in shown), row, strict=False))
+        names = [column.name for column in descriptor.key_columns]
+        key = key_values(descriptor, {name: named.get(name) for name in names if name in named})
+        typed = {c.name: self._parsed(transaction, c, value) for c, value in key}
+        return b"".join(encoding.encode(c.type, typed[c.name]) for c in descriptor.key_columns)
+
+    def _parsed(self, transaction: Transaction, column: Column, text: str | None) -> Any:
+        if text is None:
+            return None
+        return parse_value(OF_SQL_TYPE[column.type], text, -1, self.request.caller.style, transaction.started_at)
+
+    async def read(self, transaction: Transaction, text: texts.Text, window: Window) -> OrderedRead:
+        """A read within the attempt; where it goes decides whether the sharding's hash goes along."""
+        plan, context = await self.request.plan(transaction, text)
+        assert isinstance(plan, SelectPlan)
+        found = OrderedRead(self.request.env, transaction, plan, context, window)
+        self._sent_to(transaction, found.plan, found.storages, is_forced=window.is_forced)
+        return found
+
+    def _sent_to(self, transaction: Transaction, plan: SelectPlan, storages: set[int], *, is_forced: bool) -> None:
+        is_keyed = len(storages) < self.request.env.storages and not is_forced
+        table_id = plan.scans[0].descriptor.table_id
+        transaction.sends[table_id] = Hashes(transaction.sends[table_id].schema, sharding=is_keyed)
+        self.request.counts.map_reduces += not is_keyed
+
+    async def rows(self, transaction: Transaction, descriptor: Descriptor) -> str:
+        """select."""
+        shown = shown_columns(descriptor, self.call.options.get("fields"))
+        text = texts.select(descriptor, self.conditions, shown)
+        read = await self.read(transaction, text, self.window(transaction, descriptor))
+        with HeldRows(self.request.env.rows) as held:
+            rows = await gathered(read, held)
+            await transaction.commit()
+            return result_json(metadata(descriptor, shown), rows_json(read.plan.columns.fields, rows))
+
+    async def count(self, transaction: Transaction, descriptor: Descriptor) -> str:
+        """count, len."""
+        window = self.window(transaction, descriptor)
+        if window != Window():
+            text = texts.select(descriptor, self.conditions, list(descriptor.key_columns))
+            read, found = await self.read(transaction, text, window), 0
+            async for rows in read.answers():
+                found += len(rows)
+            await transaction.commit()
+            return str(found)
+        text = texts.select(descriptor, self.conditions, None)
+        plan, context = await self.request.plan(transaction, text)
+        assert isinstance(plan, SelectPlan)
+        way = access_of(self.request.env, plan.scans[0], context)
+        self._sent_to(transaction, plan, set(way.storages), is_forced=False)
+        _, listed, _ = await self.request.do(transaction, text, commit=True)
+        return (listed[0][0] or b"0").decode()
+
+
+# -- pairs ------------------------------------------------------------------------------------------------------
+
+
+async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tuple[Result, Transaction | None]:
+    """`pairs`: a row of the answer for each row of the table, streamed; and the transaction that goes on until then.
+
+    The first rows are read here, so that an attempt that is refused is repeated before anything is answered.
+    """
+    assert call.table is not None
+    request = Request(env, call, caller, call.table)
+    try:
+        first, rest = await request.within_time(request.attempt(lambda t, d: _begun(request, t, d), is_read_only=True))
+    except SqlError as error:
+        env.meter.totals.refuse(error.sqlstate)
+        found = plain_json(error_json(error, call.table, request.version))
+        return Result("SELECT", field_of(name), [(found.encode(),)]), None
+    finally:
+        if request.descriptor is not None:
+            request.counts.requests += 1
+    return Result("SELECT", field_of(name), first, rest), request.left_open
+
+
+Batches = AsyncIterator[list[Row]]
+
+
+async def _begun(request: Request, transaction: Transaction, descriptor: Descriptor) -> tuple[list[Row], Batches]:
+    reading = Reading(request)
+    shown = shown_columns(descriptor, request.call.options.get("fields"))
+    text = texts.select(descriptor, reading.conditions, shown)
+    read = await reading.read(transaction, text, reading.window(transaction, descriptor))
+    pages = _pages(read, [field.oid for field in read.plan.columns.fields], _size(request.call.options))
+    first = await anext(pages, [])
+    request.left_open = transaction
+    return first, pages
+
+
+def _size(options: Mapping[str, Any]) -> int:
+    return int(options.get("batch_size", BATCH_ROWS))
+
+
+async def _pages(read: OrderedRead, oids: list[int], size: int) -> Batches:
+    """Pages of `size` rows, each as JSON; the transaction ends with the last one."""
+    kept: list[Row] = []
+    async for rows in read.answers():
+        kept += [(row_json(oids, row).encode(),) for row in rows]
+        while len(kept) >= size:
+            yield kept[:size]
+            kept = kept[size:]
+    await read.transaction.commit()
+    if kept:
+        yield kept

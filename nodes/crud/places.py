@@ -1,0 +1,56 @@
+"""The bucket of a row, or of a key, as a request gives it: known before anything is planned, or not at all.
+
+What a row's bucket is decides `storage.pairs.row_bucket` alone; here are its values as the request has them.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId
+from catalog.types import SqlType
+from expressions.dates.zones import TimeStyle
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import parse_value
+from nodes.crud.errors import bad_bucket
+from storage import encoding
+from storage.pairs import StoredRow, row_bucket
+
+
+def bucket_of_row(
+    descriptor: Descriptor, row: Mapping[str, str | None], buckets: int, style: TimeStyle, now: dt.datetime
+) -> int | None:
+    """None: a value of the sharding key is not given (a default, a number of an identity column), or is NULL in a key.
+
+    Raises PostgreSQL's code for a value that its column cannot hold.
+    """
+    encoded: dict[ColumnId, bytes] = {}
+    for column_id in {*descriptor.sharding_key, *descriptor.primary_key}:
+        column = descriptor.column(column_id)
+        if column.name in row:
+            text = row[column.name]
+            value = None if text is None else parse_value(OF_SQL_TYPE[column.type], text, -1, style, now)
+            whole = float(value) if column.type is SqlType.DOUBLE and isinstance(value, int) else value
+            encoded[column_id] = encoding.encode(column.type, whole)
+    if not encoded.keys() >= set(descriptor.sharding_key):
+        return None
+    key_is_asked = not set(descriptor.sharding_key).isdisjoint(descriptor.primary_key)
+    if key_is_asked and not encoded.keys() >= set(descriptor.primary_key):
+        return None
+    key = b"".join(encoded.get(column_id, b"") for column_id in descriptor.primary_key)
+    others = {column_id: data for column_id, data in encoded.items() if column_id not in descriptor.primary_key}
+    return row_bucket(descriptor, descriptor.placement, StoredRow(key, others), buckets)
+
+
+def check_bucket(given: int | None, computed: int | None, buckets: int) -> None:
+    """Raises `BucketError` for a bucket that there is not, or that is not the row's."""
+    if given is None:
+        return
+    if given > buckets:
+        raise bad_bucket(f"there is no bucket {given}: there are {buckets}")
+    if computed is None:
+        message = "the row's bucket cannot be computed: a value of its sharding key is not given"
+        raise bad_bucket(message, hint="leave option bucket_id out")
+    if given != computed:
+        hint = "a table with custom placement names the bucket of a row in a column of its own"
+        raise bad_bucket(f"bucket {given} contradicts the row's own, which is {computed}", hint=hint)

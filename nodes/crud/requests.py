@@ -1,0 +1,272 @@
+"""The path of one request: planned with one version, sent with its hashes, reloaded and tried again (requests.md).
+
+    snapshot   the version this node has of the table, under its lease; one for the whole attempt
+    plan       under that version alone; a failure that an old version could explain is followed by a reload
+    send       `enter` goes first, in the batch of the first statement: version and hashes, before anything is done
+    refused    a reload keyed by the version that was refused, one for all who met it, then one more attempt
+
+Each attempt is one transaction, which commits or keeps nothing. The request's time limit is over all of it.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from catalog.descriptor import Descriptor
+from expressions.building import Parameters
+from expressions.dates.zones import PLAIN, TimeStyle
+from expressions.errors import NOT_NULL_VIOLATION, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
+from expressions.limits import begin_anew
+from expressions.typed import Context, Session
+from leases.rules import LeaseError
+from nodes.context import Environment
+from nodes.crud.calls import Call
+from nodes.crud.errors import RequestError, mismatch, reload_failed, too_late, unknown_table
+from nodes.crud.texts import Text
+from nodes.execution import dml
+from nodes.execution.fairness import in_thread_if_large
+from nodes.execution.select import NotInOneBatch, select_result
+from nodes.execution.writer import Ambiguous
+from nodes.foreign_keys.enforced import pin_others
+from nodes.router.attempts import Attempts, Failure, Next
+from nodes.router.counters import Counts
+from nodes.router.reloads import Known, Outcome
+from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan, make_plan
+from nodes.sql.statements import parse
+from nodes.store.name_resolution import Names
+from nodes.store.transaction import Hashes, Owner, Retry, Transaction
+from nodes.trace.record import Trace
+from nodes.wire.messages import Field
+from nodes.wire.parameters import values_of
+from nodes.wire.results import Result, Row
+from storage.postgres import BELOW_FENCE, HASH_DIFFERS
+
+T = TypeVar("T")
+MISMATCHES = frozenset({BELOW_FENCE, HASH_DIFFERS})
+"""The refusals of `enter` that say: another schema. The others are of time, and end with a new transaction."""
+EXPLAINED_BY_OLD_SCHEMA = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN, NOT_NULL_VIOLATION})
+OLD_SCHEMA_KINDS = frozenset({"FlattenError", "BucketError"})
+Work = Callable[[Transaction, Descriptor], Awaitable[T]]
+
+
+@dataclass(eq=False)
+class Caller:
+    """The session that a request belongs to."""
+
+    owner: Owner
+    values: Session
+    style: TimeStyle = PLAIN
+    trace: Trace | None = None
+
+
+@dataclass(eq=False)
+class Request:
+    """One request on its way. `descriptor` is the version it was planned with last."""
+
+    env: Environment
+    call: Call
+    caller: Caller
+    table: str
+    attempts: Attempts = field(default_factory=Attempts)
+    descriptor: Descriptor | None = None
+    in_one_batch: bool = True
+    uses_sharding: bool = True
+    """Its plan follows from the sharding key: the sharding hash is sent, too."""
+    deadline: float = field(init=False)
+    phase: str = "it waited for the schema"
+    left_open: Transaction | None = None
+    """The transaction of rows that are still to come."""
+    _fresh: bool = False
+
+    def __post_init__(self) -> None:
+        limit_s = self.call.timeout_s
+        self.deadline = time.monotonic() + (limit_s if limit_s is not None else 10**9)
+
+    @property
+    def counts(self) -> Counts:
+        return self.env.router.counters.of(self.table)
+
+    @property
+    def version(self) -> int | None:
+        return None if self.descriptor is None else self.descriptor.version
+
+    async def within_time(self, work: Awaitable[T]) -> T:
+        """`work`, at most until the request's time is over. Raises `TimeoutError` as an error of the request's."""
+        limit_s = self.call.timeout_s
+        try:
+            async with asyncio.timeout(None if limit_s is None else max(self.deadline - time.monotonic(), 0)):
+                return await work
+        except TimeoutError:
+            assert limit_s is not None
+            raise too_late(limit_s, self.phase) from None
+
+    async def attempt(self, work: Work[T], *, is_read_only: bool = False) -> T:
+        """`work` in a transaction that it ends, under one version; tried again as `nodes.router.attempts` says."""
+        while True:
+            transaction = self.env.begin(is_read_only=is_read_only, by=self.caller.owner)
+            transaction.trace = self.caller.trace
+            begin_anew()
+            try:
+                self.phase = "it waited for the schema"
+                descriptor = self.descriptor = await self._snapshot(transaction)
+                transaction.sends[descriptor.table_id] = self._hashes()
+                self._say("request", table=self.table, version=descriptor.version, hashes=self._sent())
+                self.phase = f"it waited for the storages, at version {descriptor.version}"
+                found = await work(transaction, descriptor)
+                self._say("accepted", table=self.table, version=descriptor.version)
+                return found
+            except (Ambiguous, NotInOneBatch):
+                self.in_one_batch = False
+            except LeaseError as error:
+                raise RequestError("57P03", str(error), hint="try another node", kind="StorageError") from error
+            except SqlError as error:
+                await self._after(error, was_sent=transaction.connection is not None or transaction.has_written)
+            finally:
+                if not transaction.is_over and transaction is not self.left_open:
+                    await transaction.rollback()
+
+    # -- the version --------------------------------------------------------------------------------------------
+
+    async def _snapshot(self, transaction: Transaction) -> Descriptor:
+        """The version that this attempt uses, to its end. Raises `UnknownTableError`."""
+        directory, router = self.env.directory, self.env.router
+        if directory.known(self.table) is None:
+            wake = await router.newer(self.table, None, deadline=self.deadline, is_patient=False)
+            if wake.outcome is Outcome.FAILED:
+                raise reload_failed(wake.cause)
+            if wake.outcome is not Outcome.NEWER:
+                raise unknown_table(self.table)
+        fresh, self._fresh = self._fresh, False
+        found = await Names(self.env).versions(transaction, [self.table], {}, fresh=fresh)
+        descriptor = found.get(self.table)
+        if descriptor is None:
+            raise unknown_table(self.table)
+        router.seen(self.table, Known(descriptor.table_id, descriptor.version))
+        return descriptor
+
+    def _hashes(self) -> Hashes:
+        """Object operations always send the schema's hash, others when asked; the sharding's goes where it was used."""
+        is_asked = bool(self.call.options.get("add_space_schema_hash"))
+        return Hashes(schema=self.call.operation.is_object or is_asked, sharding=self.uses_sharding)
+
+    def _sent(self) -> list[str]:
+        hashes = self._hashes()
+        return [name for name, is_sent in zip(("schema", "sharding"), hashes, strict=True) if is_sent]
+
+    # -- failed attempts ----------------------------------------------------------------------------------------
+
+    def failure_of(self, error: SqlError, *, was_sent: bool) -> Failure:
+        """What kind of failure this is."""
+        if isinstance(error, Retry):
+            return Failure.MISMATCH if error.refusal in MISMATCHES else Failure.CONFLICT
+        kind = error.kind if isinstance(error, RequestError) else None
+        is_explained = error.sqlstate in EXPLAINED_BY_OLD_SCHEMA or kind in OLD_SCHEMA_KINDS
+        if is_explained and not was_sent and self.descriptor is not None:
+            return Failure.OLD_SCHEMA
+        return Failure.FINAL
+
+    async def _after(self, error: SqlError, *, was_sent: bool) -> None:
+        """Return when another attempt is to be made; raise what the request ends with."""
+        failure = self.failure_of(error, was_sent=was_sent)
+        if failure is Failure.MISMATCH:
+            self.counts.mismatches += 1
+            self._say("refused", table=self.table, version=self.version, message=error.message)
+        self.attempts, after = self.attempts.after(failure)
+        if after is Next.AGAIN:
+            assert isinstance(error, Retry)
+            self.counts.conflicts += 1
+            self._fresh = error.stale
+            self._again("retry", sqlstate=error.sqlstate, message=error.message)
+            await asyncio.sleep(self.attempts.pause_s)
+        elif after is Next.RELOAD:
+            await self._reload(error, failure)
+        else:
+            raise self._final(error, failure)
+
+    async def _reload(self, error: SqlError, failure: Failure) -> None:
+        descriptor = self.descriptor
+        assert descriptor is not None
+        than, is_patient = Known(descriptor.table_id, descriptor.version), failure is Failure.MISMATCH
+        self.phase = f"it waited for a version newer than {descriptor.version}: {error.message}"
+        began, loads = time.perf_counter(), self.env.router.is_loading(self.table)
+        wake = await self.env.router.newer(self.table, than, deadline=self.deadline, is_patient=is_patient)
+        took_ms = round((time.perf_counter() - began) * 1000, 2)
+        self._again("join" if loads else "reload", sqlstate=error.sqlstate, message=error.message, took_ms=took_ms)
+        match wake.outcome:
+            case Outcome.NEWER:
+                self.counts.retries += 1
+            case Outcome.FAILED if is_patient:
+                raise mismatch(descriptor.version, error.message, f"and {reload_failed(wake.cause).message}")
+            case Outcome.LATE:
+                raise too_late(self.call.timeout_s or 0, self.phase)
+            case Outcome.UNKNOWN:
+                raise unknown_table(self.table)
+            case _:
+                raise error
+
+    def _final(self, error: SqlError, failure: Failure) -> SqlError:
+        if failure is Failure.MISMATCH:
+            return mismatch(self.version or 0, error.message, "it had been reloaded and tried again once")
+        return error
+
+    def _say(self, do: str, **more: Any) -> None:
+        if self.caller.trace is not None:
+            self.caller.trace.step(do, **more)
+
+    def _again(self, do: str, **more: Any) -> None:
+        if self.caller.trace is not None:
+            self.caller.trace.again(do, **more)
+
+    # -- statements ---------------------------------------------------------------------------------------------
+
+    async def plan(self, transaction: Transaction, text: Text) -> tuple[Plan, Context]:
+        """The plan of a statement under the version of this attempt, and the values of its parameters."""
+        descriptor = self.descriptor
+        assert descriptor is not None
+        catalog, parameters = {descriptor.name: descriptor}, Parameters([], count_max=len(text.values))
+
+        def made() -> Plan:
+            (statement,) = parse(text.sql)
+            return make_plan(statement, catalog, parameters, self.caller.style)
+
+        try:
+            plan = await in_thread_if_large(text.sql, made)
+        except SqlError as error:
+            error.offset = -1  # of a text that the client has not written
+            raise await Names(self.env).explained(error, catalog) from None
+        await self.use_others(transaction, plan)
+        now, oids = transaction.started_at, [of.oid for of in parameters.types]
+        values = [None if value is None else value.encode() for value in text.values]
+        found = values_of(oids, values, (), self.caller.style, now)
+        return plan, Context(found, now, self.caller.values, self.caller.style)
+
+    async def use_others(self, transaction: Transaction, plan: Plan) -> None:
+        """Have the transaction use the tables that its foreign keys stand to."""
+        await pin_others(self.env, transaction, plan, fresh=False)
+
+    async def do(self, transaction: Transaction, text: Text, *, commit: bool) -> tuple[Sequence[Field], list[Row], int]:
+        """Do a statement; the columns and rows of its answer, and how many rows it was about."""
+        plan, context = await self.plan(transaction, text)
+        result = await self._run(transaction, plan, context, commit=commit and self.in_one_batch)
+        rows = list(result.rows)
+        if result.more is not None:
+            async for batch in result.more:
+                rows += batch
+        if commit and not transaction.is_over:
+            await transaction.commit()
+        words = result.tag.split()
+        return result.fields or (), rows, int(words[-1]) if words[-1].isdigit() else len(rows)
+
+    async def _run(self, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
+        match plan:
+            case SelectPlan():
+                return await select_result(self.env, transaction, plan, context, commit=commit)
+            case InsertPlan():
+                return await dml.insert(self.env, transaction, plan, context, commit=commit)
+            case UpdatePlan():
+                return await dml.update(self.env, transaction, plan, context, commit=commit)
+            case DeletePlan():
+                return await dml.delete(self.env, transaction, plan, context, commit=commit)
+        raise AssertionError(f"no operation is a {type(plan).__name__}")

@@ -1,0 +1,151 @@
+"""An operation as a statement under one version of its table: SQL text, and the values of its parameters.
+
+What a write does to which pair, what it refuses and how its rows are found is the business of that statement, which is
+planned and done like any other (`nodes.sql.planner`, `nodes.execution.dml`): an operation has no way of its own to a
+pair. Equal shapes give equal texts, so that the parse is kept with the text and the plan with the version.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column
+from nodes.crud.errors import bad_row
+from nodes.crud.values import Assignment, Condition
+
+FlatRow = dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """SQL with $1, $2, .., and their values as texts."""
+
+    sql: str
+    values: tuple[str | None, ...] = ()
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+class _Values:
+    """Parameters, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.values: list[str | None] = []
+
+    def add(self, value: str | None) -> str:
+        self.values.append(value)
+        return f"${len(self.values)}"
+
+
+def shown_columns(descriptor: Descriptor, fields: Sequence[str] | None) -> list[Column]:
+    """The columns of an answer: those that are asked for, or all. Raises `FlattenError` for an unknown one."""
+    if fields is None:
+        return list(descriptor.public_columns)
+    known = {column.name: column for column in descriptor.public_columns}
+    missing = [name for name in fields if name not in known]
+    if missing:
+        raise bad_row(f'column "{missing[0]}" of option fields does not exist in {descriptor}')
+    return [known[name] for name in fields]
+
+
+def insert(
+    descriptor: Descriptor,
+    rows: Sequence[FlatRow],
+    shown: Sequence[Column],
+    *,
+    verb: str,
+    updates: Sequence[Assignment] = (),
+) -> Text:
+    """INSERT, with ON CONFLICT on the primary key for replace (all columns anew) and upsert (`updates`).
+
+    `updates` are those of all rows. A column that only some rows name takes its default in the others.
+    """
+    values, names = _Values(), list(dict.fromkeys(name for row in rows for name in row))
+    listed = [f"({', '.join(values.add(row[n]) if n in row else 'DEFAULT' for n in names)})" for row in rows]
+    what = f"({', '.join(map(quoted, names))}) VALUES {', '.join(listed)}" if names else "DEFAULT VALUES"
+    conflict = ""
+    if verb != "insert":
+        key = ", ".join(quoted(column.name) for column in descriptor.key_columns)
+        changes = _replaced(descriptor) if verb == "replace" else _set(descriptor, updates, values)
+        conflict = f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
+    return Text(f"INSERT INTO {quoted(descriptor.name)} {what}{conflict}{_returning(shown)}", tuple(values.values))
+
+
+def _replaced(descriptor: Descriptor) -> str:
+    """Every column as it is proposed; of a table that is nothing but its key, the key, so that the row is returned."""
+    others = [c for c in descriptor.public_columns if c.id not in descriptor.primary_key]
+    return ", ".join(f"{quoted(c.name)} = excluded.{quoted(c.name)}" for c in others or descriptor.key_columns)
+
+
+def _set(descriptor: Descriptor, updates: Sequence[Assignment], values: _Values) -> str:
+    found = []
+    for one in updates:
+        column, value = quoted(one.column), values.add(one.value)
+        old = f"{quoted(descriptor.name)}.{column} {one.op} " if one.op != "=" else ""
+        found.append(f"{column} = {old}{value}")
+    return ", ".join(found)
+
+
+def _returning(shown: Sequence[Column]) -> str:
+    return f" RETURNING {_list(shown)}" if shown else ""
+
+
+def _list(shown: Sequence[Column]) -> str:
+    return ", ".join(quoted(column.name) for column in shown)
+
+
+def _key(key: Sequence[tuple[Column, str | None]], values: _Values) -> str:
+    return " AND ".join(f"{quoted(column.name)} = {values.add(value)}" for column, value in key)
+
+
+def get(descriptor: Descriptor, key: Sequence[tuple[Column, str | None]], shown: Sequence[Column]) -> Text:
+    values = _Values()
+    where = _key(key, values)
+    return Text(f"SELECT {_list(shown)} FROM {quoted(descriptor.name)} WHERE {where}", tuple(values.values))
+
+
+def update(
+    descriptor: Descriptor,
+    key: Sequence[tuple[Column, str | None]],
+    updates: Sequence[Assignment],
+    shown: Sequence[Column],
+) -> Text:
+    values = _Values()
+    changes = _set(descriptor, updates, values)
+    sql = f"UPDATE {quoted(descriptor.name)} SET {changes} WHERE {_key(key, values)}{_returning(shown)}"
+    return Text(sql, tuple(values.values))
+
+
+def delete(descriptor: Descriptor, key: Sequence[tuple[Column, str | None]], shown: Sequence[Column]) -> Text:
+    values = _Values()
+    sql = f"DELETE FROM {quoted(descriptor.name)} WHERE {_key(key, values)}{_returning(shown)}"
+    return Text(sql, tuple(values.values))
+
+
+def select(descriptor: Descriptor, given: Sequence[Condition], shown: Sequence[Column] | None) -> Text:
+    """The rows that meet all conditions, in no order; without `shown` their number."""
+    values = _Values()
+    what = "count(*)" if shown is None else _list(shown)
+    met = [_condition(one, values) for one in given]
+    where = f" WHERE {' AND '.join(met)}" if met else ""
+    return Text(f"SELECT {what} FROM {quoted(descriptor.name)}{where}", tuple(values.values))
+
+
+def _condition(one: Condition, values: _Values) -> str:
+    if one.value is None and one.op == "=":
+        return f"{quoted(one.column)} IS NULL"
+    return f"{quoted(one.column)} {one.op} {values.add(one.value)}"
+
+
+def first_by(descriptor: Descriptor, index: str | None, shown: Sequence[Column], *, is_last: bool) -> Text:
+    """The row that comes first, or last, by an index, or by the primary key. Raises `FlattenError`."""
+    ordered = [(column, False) for column in descriptor.key_columns]
+    if index is not None:
+        found = next((one for one in descriptor.public_indexes if one.name == index and one.where is None), None)
+        if found is None:
+            raise bad_row(f'there is no index "{index}" over all rows of {descriptor}')
+        ordered = [(descriptor.column(part.column), part.descending) for part in found.columns] + ordered
+    terms = [f"{quoted(column.name)}{' DESC' if is_down is not is_last else ''}" for column, is_down in ordered]
+    return Text(f"SELECT {_list(shown)} FROM {quoted(descriptor.name)} ORDER BY {', '.join(terms)} LIMIT 1")

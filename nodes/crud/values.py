@@ -1,0 +1,132 @@
+"""Values of JSON as values of columns, and what a request means by a row, a key, an update or a condition.
+
+A value becomes the text that PostgreSQL would read for the column, as `json_populate_record` does: 7, "7" and 7.5 are
+all read by the column's own type. Lists and objects are values of no column.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column
+from nodes.crud.calls import Number
+from nodes.crud.errors import bad_request, bad_row
+
+UPDATES = ("=", "+", "-")
+COMPARISONS = {"=": "=", "==": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A column gets a value, or the value is added to it or taken from it (`op`)."""
+
+    op: str
+    column: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A column compared with a value; equal to NULL means that there is none."""
+
+    op: str
+    column: str
+    value: str | None
+
+
+def text_of(value: Any, what: str) -> str | None:
+    """The text of a value, as PostgreSQL would read it. Raises for what no column can hold."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case Number():
+            return value.text
+        case str() | int():
+            return str(value)
+    raise bad_row(f"{what}: a list or an object is the value of no column")
+
+
+def flat_row(descriptor: Descriptor, row: Any, *, is_object: bool) -> dict[str, str | None]:
+    """A row by the names of its columns: an object as it is, a list in the order of the public columns."""
+    if is_object:
+        if not isinstance(row, dict):
+            raise bad_request("a row of an object operation is an object")
+        return {name: text_of(value, name) for name, value in row.items()}
+    if not isinstance(row, list):
+        raise bad_request("a row is a list of values, in the order of the columns")
+    columns = descriptor.public_columns
+    if len(row) > len(columns):
+        raise bad_row(f"a row of {len(row)} values: {descriptor} has {len(columns)} columns")
+    return {column.name: text_of(value, column.name) for column, value in zip(columns, row, strict=False)}
+
+
+def key_values(descriptor: Descriptor, key: Any) -> list[tuple[Column, str | None]]:
+    """A primary key, as a value, a list in the order of its columns, or an object."""
+    columns = descriptor.key_columns
+    if isinstance(key, dict):
+        names = {column.name for column in columns}
+        if set(key) != names:
+            raise bad_row(f"the primary key of {descriptor} is {', '.join(c.name for c in columns)}")
+        given: Sequence[Any] = [key[column.name] for column in columns]
+    else:
+        given = key if isinstance(key, list) else [key]
+    if len(given) != len(columns):
+        raise bad_row(f"a key of {len(given)} values: the primary key of {descriptor} has {len(columns)} columns")
+    return [(column, text_of(value, column.name)) for column, value in zip(columns, given, strict=True)]
+
+
+def assignments(operations: Any) -> list[Assignment]:
+    """[["=", column, value], ["+", column, number], ..]. Raises `RequestError`."""
+    if not isinstance(operations, list) or not operations:
+        raise bad_request('operations are a list of [operator, column, value], like [["=", "name", "Emma"]]')
+    found = []
+    for one in operations:
+        if not isinstance(one, list) or len(one) != 3 or not isinstance(one[1], str):
+            raise bad_request("an operation is [operator, column, value]")
+        op, column, value = one
+        if op not in UPDATES:
+            raise bad_request(f"there is no update operator {op!r}; there are: {', '.join(UPDATES)}")
+        found.append(Assignment(op, column, text_of(value, column)))
+    if len({one.column for one in found}) < len(found):
+        raise bad_request("one column is assigned twice")
+    return found
+
+
+def conditions(given: Any) -> list[Condition]:
+    """[[">=", column, value], ..], all of which must hold; None and [] are every row. Raises `RequestError`."""
+    if given is None:
+        return []
+    if not isinstance(given, list):
+        raise bad_request('conditions are a list of [operator, column, value], like [[">=", "id", 10]]')
+    found = []
+    for one in given:
+        if not isinstance(one, list) or len(one) != 3 or not isinstance(one[1], str):
+            raise bad_request("a condition is [operator, column, value]")
+        if one[0] not in COMPARISONS:
+            raise bad_request(f"there is no comparison {one[0]!r}; there are: {', '.join(COMPARISONS)}")
+        found.append(Condition(COMPARISONS[one[0]], one[1], text_of(one[2], one[1])))
+    return found
+
+
+def many_rows(given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise bad_request("a batch is a list of rows")
+    return given
+
+
+def unflattened(rows: Any, metadata: Any) -> list[dict[str, Any]]:
+    """Rows as objects, by the metadata they came with. Raises `RequestError`."""
+    if not isinstance(metadata, list) or not all(
+        isinstance(m, dict) and isinstance(m.get("name"), str) for m in metadata
+    ):
+        raise bad_request("metadata is a list of objects with a name")
+    names = [m["name"] for m in metadata]
+    found = []
+    for row in many_rows(rows):
+        if not isinstance(row, list) or len(row) != len(names):
+            raise bad_request(f"a row does not have the {len(names)} values that the metadata names")
+        found.append(dict(zip(names, row, strict=True)))
+    return found

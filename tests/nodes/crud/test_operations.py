@@ -1,0 +1,232 @@
+"""The operations of `crud` on real nodes: what each answers, and what it leaves in the table."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.nodes.conftest import Cluster, Runner
+
+Json = Any
+Crud = Callable[..., Json]
+ROWS = [[1, "Ada", 36], [2, "Bob", 20], [3, "Eve", None], [4, "Dan", 20], [5, "Zoe", 7]]
+
+
+@pytest.fixture
+def crud(n1: "psycopg.Connection[Any]") -> Crud:
+    """An operation through SQL on n1: the values of JSON as they are, the answer as it comes."""
+
+    def call(operation: str, *arguments: Json) -> Json:
+        is_plain = operation in ("min", "max")
+        given = [a if i == 0 or a is None or (i == 1 and is_plain) else json.dumps(a) for i, a in enumerate(arguments)]
+        marks = ", ".join(["%s"] * len(given))
+        return n1.execute(f"SELECT crud.{operation}({marks})", given).fetchone()[0]
+
+    return call
+
+
+@pytest.fixture
+def people(cluster: Cluster, crud: Crud) -> str:
+    table = cluster.table("id int PRIMARY KEY, name text NOT NULL, age int")
+    assert crud("insert_many", table, ROWS)["done"] == [0, 1, 2, 3, 4]
+    return table
+
+
+def rows(answer: Json) -> Json:
+    assert "rows" in answer, answer
+    return answer["rows"]
+
+
+def test_a_row_is_written_read_changed_and_deleted(crud: Crud, cluster: Cluster):
+    table = cluster.table("id int PRIMARY KEY, name text NOT NULL, visits int DEFAULT 1, score double precision")
+    answer = crud("insert_object", table, {"id": 7, "name": "Emma"})
+    assert answer == {
+        "metadata": [
+            {"name": "id", "type": "integer", "is_nullable": False},
+            {"name": "name", "type": "text", "is_nullable": False},
+            {"name": "visits", "type": "integer", "is_nullable": True},
+            {"name": "score", "type": "double precision", "is_nullable": True},
+        ],
+        "rows": [[7, "Emma", 1, None]],
+    }
+    assert rows(crud("insert", table, [8, "Tom", 3, 1.5])) == [[8, "Tom", 3, 1.5]]
+    assert crud("insert", table, [8, "Tom"])["class"] == "DuplicateKeyError"
+    assert rows(crud("replace_object", table, {"id": 8, "name": "Tim"})) == [[8, "Tim", 1, None]]
+    assert rows(crud("upsert", table, [8, "Tim", 9], [["+", "visits", 4], ["=", "score", "NaN"]])) == []
+    assert rows(crud("get", table, 8)) == [[8, "Tim", 5, "NaN"]]
+    assert rows(crud("upsert_object", table, {"id": 9, "name": "new"}, [["+", "visits", 4]])) == []
+    assert rows(crud("get", table, [9], {"fields": ["visits"]})) == [[1]]
+    assert rows(crud("update", table, {"id": 8}, [["-", "visits", 2]], {"fields": ["visits"]})) == [[3]]
+    assert rows(crud("delete", table, 9)) == [[9, "new", 1, None]]
+    assert rows(crud("delete", table, 9)) == rows(crud("get", table, 9)) == []
+    assert crud("insert", table, [10, "x"], {"noreturn": True})["rows"] is None
+    assert cluster.violations(table) == []
+
+
+def test_rows_come_in_the_order_of_the_key_over_all_storages_and_in_pages(crud: Crud, people: str):
+    assert rows(crud("select", people, None)) == ROWS
+    assert rows(crud("select", people, [["=", "age", 20], [">", "id", 2]])) == [ROWS[3]]
+    assert rows(crud("select", people, [["=", "age", None]])) == [ROWS[2]]
+    first = crud("select", people, [[">=", "id", 2]], {"first": 2})
+    assert rows(first) == ROWS[1:3]
+    assert rows(crud("select", people, [[">=", "id", 2]], {"first": 9, "after": first["rows"][-1]})) == ROWS[3:]
+    assert rows(crud("select", people, [], {"after": {"id": 4}, "fields": ["name"]})) == [["Zoe"]]
+    assert rows(crud("select", people, [["=", "id", 4]], {"force_map_call": True})) == [ROWS[3]]
+    assert crud("count", people, [["<", "age", 30]]) == 3
+    assert crud("count", people, [["<", "age", 30]], {"force_map_call": True}) == 3
+    assert crud("len", people) == 5
+    assert rows(crud("min", people)) == [ROWS[0]]
+    assert rows(crud("max", people, None, {"fields": ["name"]})) == [["Zoe"]]
+
+
+def test_a_select_through_an_index_has_the_same_order_and_pages(crud: Crud, cluster: Cluster):
+    table = cluster.table("id int PRIMARY KEY, name text, age int, UNIQUE (age, name)")
+    crud("insert_many", table, ROWS)
+    assert rows(crud("select", table, [["=", "age", 20]])) == [ROWS[1], ROWS[3]]
+    assert rows(crud("select", table, [["=", "age", 20]], {"after": [2, "Bob", 20]})) == [ROWS[3]]
+    index = f"{table}_age_name_key"
+    assert rows(crud("max", table, index)) == [ROWS[2]]  # PostgreSQL's order: NULL is last
+    assert rows(crud("min", table, index)) == [ROWS[4]]
+
+
+def test_pairs_stream_row_by_row(cluster: Cluster, crud: Crud, n1: "psycopg.Connection[Any]"):
+    table = cluster.table("id int PRIMARY KEY, name text")
+    count = 2500
+    answer = crud("insert_many", table, [[i, f"row {i}"] for i in range(count)], {"noreturn": True})
+    assert answer["done"] == list(range(count))
+    found = n1.execute(f"SELECT crud.pairs('{table}', NULL, '{{\"batch_size\": 100}}')").fetchall()
+    assert found == [([i, f"row {i}"],) for i in range(count)]
+    assert cluster.violations(table) == []
+
+
+@pytest.mark.parametrize("of", [
+    "boolean", "integer", "bigint", "double precision", "text", "date", "timestamp", "timestamptz", "uuid",
+])  # fmt: skip
+def test_conditions_on_a_column_of_any_type(cluster: Cluster, crud: Crud, of: str):
+    values = {
+        "boolean": (False, True), "integer": (-5, 7), "bigint": (-(2**60), 2**60), "double precision": (-1.5, 2.5e300),
+        "text": ("a\n'\"", "ü"), "date": ("0044-03-15", "2026-02-28"),
+        "timestamp": ("2026-01-01 00:00:00", "2026-01-01 00:00:00.5"),
+        "timestamptz": ("2026-01-01 00:00:00+00", "2026-01-01 00:00:01+00"),
+        "uuid": ("00000000-0000-0000-0000-000000000001", "f0000000-0000-0000-0000-000000000001"),
+    }[of]  # fmt: skip
+    table = cluster.table(f"id int PRIMARY KEY, v {of}")
+    crud("insert_many", table, [[1, values[0]], [2, values[1]], [3, None]])
+    assert [row[1] for row in rows(crud("select", table, []))] == [*values, None]
+    for op, expected in (("=", [1]), ("<=", [1]), ("<", []), (">", [2]), (">=", [1, 2])):
+        found = rows(crud("select", table, [[op, "v", values[0]]], {"fields": ["id"]}))
+        assert found == [[i] for i in expected], op
+
+
+@pytest.mark.parametrize(("call", "error", "message"), [
+    pytest.param(("get", "nosuch", 1), "UnknownTableError", 'relation "nosuch" does not exist', id="unknown table"),
+    pytest.param(("insert_object", "", {"id": 9, "nam": 1}), "UnknownFieldError", 'column "nam"', id="unknown field"),
+    pytest.param(("insert", "", [9, "x", 1, 2]), "FlattenError", "a row of 4 values", id="a row that is too long"),
+    pytest.param(("insert", "", [9]), "ConstraintError", "null value in column", id="a value that is missing"),
+    pytest.param(("insert", "", ["x", "y"]), "ValueError", "invalid input syntax for type integer", id="no number"),
+    pytest.param(("insert", "", [9, ["y"]]), "FlattenError", "a list or an object", id="a list as a value"),
+    pytest.param(("insert", "", 9), "RequestError", "a row is a list", id="no row"),
+    pytest.param(("insert", "", [9, "x"], {"bogus": 1}), "OptionsError", "has no option bogus", id="unknown option"),
+    pytest.param(("insert", "", [9, "x"], {"first": 1}), "OptionsError", "has no option first", id="another's option"),
+    pytest.param(("insert", "", [9, "x"], {"timeout": "2"}), "OptionsError", "must be seconds", id="a bad timeout"),
+    pytest.param(("insert", "", [9, "x"], {"fields": ["no"]}), "FlattenError", 'column "no"', id="a bad field"),
+    pytest.param(("insert", "", [9, "x"], {"bucket_id": 1}), "BucketError", "contradicts", id="another row's bucket"),
+    pytest.param(("insert", "", [9, "x"], {"bucket_id": 3001}), "BucketError", "there are 3000", id="no bucket"),
+    pytest.param(("select", "", [["~", "id", 1]]), "RequestError", "no comparison '~'", id="no comparison"),
+    pytest.param(("select", "", [["=", "no", 1]]), "UnknownFieldError", 'column "no"', id="condition on no column"),
+    pytest.param(("update", "", 1, [["*", "age", 1]]), "RequestError", "no update operator", id="no operator"),
+    pytest.param(("update", "", [1, 2], [["=", "age", 1]]), "FlattenError", "a key of 2 values", id="a key too long"),
+    pytest.param(("insert_many", "", {"id": 1}), "RequestError", "a batch is a list", id="no batch"),
+    pytest.param(("max", "", "nosuch"), "FlattenError", 'no index', id="no index"),
+])  # fmt: skip
+def test_a_mistake_is_an_error_object_and_nothing_is_written(
+    crud: Crud, cluster: Cluster, people: str, call: tuple[Any, ...], error: str, message: str
+):
+    operation, table, *arguments = call
+    answer = crud(operation, table or people, *arguments)
+    assert answer.get("class") == error, answer
+    assert message in answer["message"]
+    assert crud("len", people) == len(ROWS)
+
+
+def test_a_bucket_reads_its_own_rows_and_no_others(crud: Crud, cluster: Cluster, people: str):
+    bucket = 477  # of 1, as in crud
+    assert rows(crud("select", people, [], {"bucket_id": bucket})) == [ROWS[0]]
+    assert crud("count", people, [], {"bucket_id": bucket}) == 1
+    assert rows(crud("get", people, 1, {"bucket_id": bucket})) == [ROWS[0]]
+    assert crud("insert", people, [9, "x"], {"bucket_id": bucket})["class"] == "BucketError"
+
+
+def test_every_row_of_a_batch_is_accounted_for(crud: Crud, cluster: Cluster):
+    table = cluster.table("id int PRIMARY KEY, name text NOT NULL")
+    batch = [[10, "a"], [11, "b"], [10, "again"], [12, None], [13, "d", "too long"], [14, "e"]]
+    answer = crud("insert_many", table, batch)
+    assert answer["done"] == [0, 1, 5]
+    assert {one["index"]: one["class"] for one in answer["failed"]} == {
+        2: "DuplicateKeyError", 3: "ConstraintError", 4: "FlattenError",
+    }  # fmt: skip
+    assert rows(answer) == [[10, "a"], [11, "b"], [14, "e"]]
+    assert rows(crud("select", table, [])) == [[10, "a"], [11, "b"], [14, "e"]]
+    assert cluster.violations(table) == []
+
+
+@pytest.mark.parametrize(("option", "kept"), [("rollback_on_error", []), ("stop_on_error", [1])])
+def test_a_part_that_fails_is_undone_or_stopped(crud: Crud, cluster: Cluster, option: str, kept: list[int]):
+    table = cluster.table("id int PRIMARY KEY, name text NOT NULL")
+    answer = crud("insert_many", table, [[1, "a"], [1, "again"], [1, "and again"]], {option: True})
+    indices = [
+        *answer["done"],
+        *answer["rolled_back"],
+        *answer["not_performed"],
+        *(f["index"] for f in answer["failed"]),
+    ]
+    assert sorted(indices) == [0, 1, 2]
+    assert [f["index"] for f in answer["failed"]] == [1]
+    assert [row[0] for row in rows(crud("select", table, []))] == kept
+    assert [row[0] for row in answer["rows"]] == kept
+
+
+def test_batches_of_objects_upserts_and_replaces(crud: Crud, cluster: Cluster):
+    table = cluster.table("id int PRIMARY KEY, name text, n int DEFAULT 0")
+    assert crud("insert_object_many", table, [{"id": 1, "name": "a"}, {"id": 2, "n": 5}])["done"] == [0, 1]
+    upserts = [[[1, "x"], [["+", "n", 1]]], [[3, "new"], [["+", "n", 1]]], [[1, "x"], [["+", "n", 1]]]]
+    assert crud("upsert_many", table, upserts)["done"] == [0, 1, 2]
+    assert crud("replace_many", table, [[2, "r"], [2, "twice"]])["done"] == [0, 1]
+    assert rows(crud("select", table, [])) == [[1, "a", 2], [2, "twice", 0], [3, "new", 0]]
+    assert crud("truncate", table) is True
+    assert crud("len", table) == 0
+    assert crud("insert_many", table, [])["done"] == []
+
+
+def test_what_a_node_says_of_its_tables_and_storages(crud: Crud, people: str):
+    schema = crud("schema", people)
+    assert schema["primary_key"] == schema["sharding_key"] == ["id"]
+    assert (schema["sharding_func"], schema["coordination"]) == ("strcrc32", "lease")
+    assert schema == crud("schema")[people]
+    storages = crud("storage_info")
+    assert [one["buckets"] for one in storages.values()] == [[1, 1500], [1501, 3000]]
+    assert people in storages["storage_2"]["tables"]
+    before = crud("stats", people)
+    crud("get", people, 1)
+    crud("select", people, [])
+    after = crud("stats", people)
+    assert after["requests"] - before["requests"] == 2
+    assert after["map_reduces"] - before["map_reduces"] == 1
+
+
+def test_unflattened_rows_are_objects(n1: "psycopg.Connection[Any]"):
+    sql = """SELECT crud.unflatten_rows('[[1, null]]', '[{"name": "id"}, {"name": "name"}]')"""
+    assert n1.execute(sql).fetchone()[0] == [{"id": 1, "name": None}]
+
+
+def test_psql_calls_it_and_a_block_refuses_it(program: Runner, people: str, n1: "psycopg.Connection[Any]"):
+    done = program("psql", "schemalab", "-tAc", f"SELECT crud.get('{people}', '1', '{{\"fields\": [\"name\"]}}')")
+    assert json.loads(done.stdout)["rows"] == [["Ada"]]
+    with n1.transaction(), pytest.raises(psycopg.errors.ActiveSqlTransaction, match="transaction block"):
+        n1.execute(f"SELECT crud.len('{people}')")
+    with pytest.raises(psycopg.errors.UndefinedFunction, match=r"there is no operation crud\.nosuch"):
+        n1.execute("SELECT crud.nosuch('t')")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="stands alone|within a query"):
+        n1.execute("SELECT crud.len('t') WHERE true")
