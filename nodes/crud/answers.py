@@ -21,7 +21,7 @@ NUMBERS = frozenset({INT4.oid, INT8.oid})
 
 
 def metadata(descriptor: Descriptor, shown: Sequence[Column]) -> list[Json]:
-    """What each value of a row is."""
+    """Name, type and nullability of each value of a row."""
     key = descriptor.primary_key
     return [{"name": c.name, "type": c.type.value, "is_nullable": not c.not_null and c.id not in key} for c in shown]
 

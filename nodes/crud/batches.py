@@ -19,7 +19,7 @@ from nodes.crud.places import bucket_of_row
 from nodes.crud.requests import Request
 from nodes.crud.values import Assignment, assignments, flat_row, many_rows
 from nodes.router.attempts import Attempts
-from nodes.router.batches import Batch, Fate, parts_of
+from nodes.router.batches import Batch, Ending, parts_of
 from nodes.store.transaction import Retry, Transaction
 from storage.buckets import storage_of
 
@@ -68,7 +68,7 @@ class Many:
             except SqlError as error:
                 await self._failed(error)
             if self.stops and self.batch.has_failed:
-                self.batch.account(self.batch.left, Fate.NOT_PERFORMED, self._first_error())
+                self.batch.account(self.batch.left, Ending.NOT_PERFORMED, self._first_error())
 
     async def _failed(self, error: SqlError) -> None:
         """A part failed as a whole: by one of its rows, which is found then, or by what befell all of it."""
@@ -78,7 +78,7 @@ class Many:
                 return
             if not self.batch.outcomes:
                 raise error
-            self.batch.account(self.batch.left, Fate.NOT_PERFORMED, error)
+            self.batch.account(self.batch.left, Ending.NOT_PERFORMED, error)
         elif isinstance(error, RequestError | Retry) or not error.sqlstate.startswith(OF_A_ROW):
             self._lost(error)
         elif len(self.part) == 1:
@@ -92,10 +92,10 @@ class Many:
 
     def _lost(self, error: SqlError) -> None:
         """Nothing of the part was kept, or nobody knows."""
-        self.batch.account(self.part, Fate.FAILED, error)
+        self.batch.account(self.part, Ending.FAILED, error)
 
     def _first_error(self) -> Any:
-        return next((o.error for _, o in sorted(self.batch.outcomes.items()) if o.fate is Fate.FAILED), None)
+        return next((o.error for _, o in sorted(self.batch.outcomes.items()) if o.ending is Ending.FAILED), None)
 
     def _given(self, descriptor: Descriptor, index: int) -> Given:
         """Raises `RequestError` for a row that does not fit this version."""
@@ -117,7 +117,7 @@ class Many:
             except SqlError as error:
                 if isinstance(error, RequestError) and error.kind == "FlattenError" and not self.has_reloaded:
                     raise
-                self.batch.account([index], Fate.FAILED, error)
+                self.batch.account([index], Ending.FAILED, error)
                 given.pop(index, None)
                 if self.stops:
                     break
@@ -207,11 +207,11 @@ async def many(request: Request, rows: Any) -> str:
     return result_json(
         metadata(descriptor, shown),
         None if request.call.options.get("noreturn") else [work.shown[i] for i in sorted(work.shown)],
-        done=batch.indices(Fate.DONE),
+        done=batch.indices(Ending.DONE),
         failed=[{"index": i} | error_json(batch.outcomes[i].error, request.table, request.version)
-                for i in batch.indices(Fate.FAILED)],
-        rolled_back=batch.indices(Fate.ROLLED_BACK),
-        not_performed=batch.indices(Fate.NOT_PERFORMED),
+                for i in batch.indices(Ending.FAILED)],
+        rolled_back=batch.indices(Ending.ROLLED_BACK),
+        not_performed=batch.indices(Ending.NOT_PERFORMED),
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ class CallText:
 
     @property
     def parameters(self) -> int:
-        """How many parameters it takes: the highest number."""
+        """The number of parameters it takes: the highest one named."""
         return max((argument.parameter for argument in self.arguments), default=0)
 
 

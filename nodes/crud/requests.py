@@ -158,7 +158,7 @@ class Request:
     # -- failed attempts ----------------------------------------------------------------------------------------
 
     def failure_of(self, error: SqlError, *, was_sent: bool) -> Failure:
-        """What kind of failure this is."""
+        """The kind of a failure, which decides about another attempt."""
         if isinstance(error, Retry):
             return Failure.MISMATCH if error.refusal in MISMATCHES else Failure.CONFLICT
         kind = error.kind if isinstance(error, RequestError) else None

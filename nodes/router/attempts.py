@@ -1,4 +1,4 @@
-"""What becomes of an attempt that failed (requests.md, "Request path").
+"""Decides about an attempt that failed (requests.md, "Request path").
 
     refused by a storage, before any write     reload, then one more attempt; what is refused again is refused
     planned with a schema that may be old      reload before anything is sent, then one more plan
@@ -28,7 +28,7 @@ class Failure(Enum):
 
 
 class Next(Enum):
-    """What comes after a failed attempt."""
+    """The step after a failed attempt."""
 
     RELOAD = "reload, then try again"
     AGAIN = "try again"
@@ -59,5 +59,5 @@ class Attempts:
 
     @property
     def pause_s(self) -> float:
-        """How long to wait before the next attempt after a conflict: at random, so that two do not meet again."""
+        """Seconds before the next attempt after a conflict: at random, so that two do not meet again."""
         return random.uniform(0, min(PAUSE_S * 2**self.conflicts, PAUSE_S_MAX))

@@ -1,4 +1,4 @@
-"""What became of each row of a batch: every index of the input is accounted for exactly once.
+"""The account of a batch: every index of its input stands in it exactly once.
 
     done             it is committed
     failed           by its own mistake, or because its attempt could not be repeated; with the error
@@ -15,8 +15,8 @@ from enum import Enum
 from typing import Any
 
 
-class Fate(Enum):
-    """What became of a row."""
+class Ending(Enum):
+    """The end of a row's way."""
 
     DONE = "done"
     FAILED = "failed"
@@ -28,7 +28,7 @@ class Fate(Enum):
 class RowOutcome:
     """`error` is the row's own, or the one that kept it from being done; None for a row that is done."""
 
-    fate: Fate
+    ending: Ending
     error: Any = None
 
 
@@ -46,16 +46,16 @@ class Batch:
 
     @property
     def has_failed(self) -> bool:
-        return any(outcome.fate is not Fate.DONE for outcome in self.outcomes.values())
+        return any(outcome.ending is not Ending.DONE for outcome in self.outcomes.values())
 
-    def account(self, indices: Iterable[int], fate: Fate, error: Any = None) -> None:
+    def account(self, indices: Iterable[int], ending: Ending, error: Any = None) -> None:
         for index in indices:
             assert 0 <= index < self.size, f"the batch has no row {index}"
             assert index not in self.outcomes, f"row {index} is accounted for twice"
-            self.outcomes[index] = RowOutcome(fate, error)
+            self.outcomes[index] = RowOutcome(ending, error)
 
-    def indices(self, fate: Fate) -> list[int]:
-        return sorted(index for index, outcome in self.outcomes.items() if outcome.fate is fate)
+    def indices(self, ending: Ending) -> list[int]:
+        return sorted(index for index, outcome in self.outcomes.items() if outcome.ending is ending)
 
     def close_part(self, part: Sequence[int], errors: dict[int, Any], *, tried: int, is_rolled_back: bool) -> None:
         """Account for a part of which the first `tried` rows were tried, and `errors` are those that failed.
@@ -65,13 +65,13 @@ class Batch:
         cause = next(iter(errors.values()), None)
         for place, index in enumerate(part):
             if index in errors:
-                self.account([index], Fate.FAILED, errors[index])
+                self.account([index], Ending.FAILED, errors[index])
             elif place >= tried:
-                self.account([index], Fate.NOT_PERFORMED, cause)
+                self.account([index], Ending.NOT_PERFORMED, cause)
             elif is_rolled_back:
-                self.account([index], Fate.ROLLED_BACK, cause)
+                self.account([index], Ending.ROLLED_BACK, cause)
             else:
-                self.account([index], Fate.DONE)
+                self.account([index], Ending.DONE)
 
 
 def parts_of(places: Iterable[tuple[int, int]]) -> list[tuple[int, list[int]]]:

@@ -41,7 +41,7 @@ def is_newer(found: Known, than: Known | None) -> bool:
 
 
 class Outcome(Enum):
-    """How a wait ends."""
+    """The end of a wait."""
 
     NEWER = "a newer version is known"
     NOTHING_NEWER = "the newest version is the one that was used"
@@ -127,7 +127,7 @@ class Wake:
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
-    """Send a `Tick` then; it replaces an earlier wish. None: no tick is needed."""
+    """Send a `Tick` then; it replaces an earlier one. None: no tick is needed."""
 
     at: float | None
 
@@ -147,7 +147,7 @@ class Waiter:
 
 @dataclass(frozen=True, slots=True)
 class Reloads:
-    """What is known of the table that bears a name, and who waits to know more."""
+    """The version that is known of the table that bears a name, and who waits to know more."""
 
     newest: Known | None = None
     confirmed_at: float | None = None
@@ -209,7 +209,7 @@ def _after_reload(state: Reloads, now: float, effects: list[Effect]) -> Reloads:
 
 
 def _settled(state: Reloads, now: float, effects: list[Effect]) -> Reloads:
-    """Whoever has what it needs goes on, whoever is late is told, and a reload begins when somebody still waits."""
+    """Whoever has what it needs goes on, whoever is late hears so, and a reload begins when somebody still waits."""
     state = _served(state, effects)
     state = _ended(state, [w for w in state.waiters if w.ask.deadline <= now], Outcome.LATE, effects)
     if state.waiters and not state.is_loading and state.not_before <= now:

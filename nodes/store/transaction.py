@@ -144,7 +144,7 @@ class Transaction:
     pins: dict[int, PinLike] = field(default_factory=dict)
     connection: StoreConnection | None = None
     sends: dict[int, Hashes] = field(default_factory=dict)
-    """Which hashes of a table are compared; both, where nothing else is said."""
+    """The hashes of a table that are compared; by default both."""
     savepoints: list[tuple[str, int]] = field(default_factory=list)
     """Name and number of each that can be returned to."""
     savepoints_set: int = 0

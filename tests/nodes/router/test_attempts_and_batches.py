@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.router.attempts import CONFLICTS_MAX, Attempts, Failure, Next
-from nodes.router.batches import Batch, Fate, parts_of
+from nodes.router.batches import Batch, Ending, parts_of
 from nodes.router.counters import OTHERS, TABLES_MAX, Counters, total
 from tests.rounds import drawn
 
@@ -40,12 +40,12 @@ def test_a_part_is_accounted_for_as_it_was_asked():
     batch = Batch(6)
     batch.close_part([0, 2, 4], {2: "taken"}, tried=2, is_rolled_back=False)
     batch.close_part([1, 3, 5], {5: "null"}, tried=3, is_rolled_back=True)
-    assert {fate: batch.indices(fate) for fate in Fate} == {
-        Fate.DONE: [0], Fate.FAILED: [2, 5], Fate.ROLLED_BACK: [1, 3], Fate.NOT_PERFORMED: [4],
+    assert {ending: batch.indices(ending) for ending in Ending} == {
+        Ending.DONE: [0], Ending.FAILED: [2, 5], Ending.ROLLED_BACK: [1, 3], Ending.NOT_PERFORMED: [4],
     }  # fmt: skip
     assert batch.outcomes[4].error == "taken"
     with pytest.raises(AssertionError, match="row 0 is accounted for twice"):
-        batch.account([0], Fate.DONE)
+        batch.account([0], Ending.DONE)
 
 
 @drawn(100, 5000)
@@ -72,7 +72,7 @@ def test_every_row_is_accounted_for_once_whichever_parts_are_refused(storages, r
             if not (rollback and errors):
                 committed += [index for index in part[:tried] if index not in errors]
     assert sorted(batch.outcomes) == list(range(len(storages)))
-    assert batch.indices(Fate.DONE) == sorted(committed)
+    assert batch.indices(Ending.DONE) == sorted(committed)
     assert len(committed) == len(set(committed)), "a row was applied twice"
     assert not batch.left
 
