@@ -11,6 +11,7 @@ trace/         what was done for a statement, for a client that asked
 catalog_views/ the catalog, as clients read it
 foreign_keys/  what a statement asks of other tables
 store/         transactions at PostgreSQL
+client/        the Python client of those operations, installable by itself
 crud/          operations on rows, called by name
 router/        the path of a request: reload, and one more attempt
 console/       the SQL console of the page

@@ -1,0 +1,182 @@
+"""`Crud`: the operations as methods that wait for their answer. A connection serves one thread at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+import psycopg
+
+from nodes.client.answers import BatchResult, Result, Row, checked
+from nodes.client.calls import (
+    Assignments,
+    Call,
+    Conditions,
+    CountOptions,
+    FewOptions,
+    GetOptions,
+    Key,
+    ManyOptions,
+    Object,
+    RowOptions,
+    SelectOptions,
+    Value,
+    batch_call,
+    extreme_call,
+    number_call,
+    plain_call,
+    rows_call,
+)
+
+T = TypeVar("T")
+
+
+class Crud:
+    """The operations of one node, over one connection in autocommit: each call is a transaction of its own.
+
+    `address` is what psycopg connects to, or a connection that is there already. Every method raises `CrudError` for
+    an operation that was refused, and psycopg's errors when the node cannot be reached.
+    """
+
+    def __init__(self, address: str | psycopg.Connection[Any], **connecting: Any) -> None:
+        self._is_given = isinstance(address, psycopg.Connection)
+        self.connection: psycopg.Connection[Any]
+        if isinstance(address, psycopg.Connection):
+            self.connection = address
+        else:
+            self.connection = psycopg.connect(address, autocommit=True, **connecting)
+        if not self.connection.autocommit:
+            raise ValueError("each operation is a transaction of its own: the connection must be in autocommit")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection, unless it was given."""
+        if not self._is_given:
+            self.connection.close()
+
+    def _do(self, call: Call[T]) -> T:
+        row = self.connection.execute(call.sql, call.params).fetchone()
+        assert row is not None
+        return call.result(row[0])
+
+    def insert(self, table: str, row: Sequence[Value], **options: Unpack[RowOptions]) -> Result:
+        """Put a new row, given in the order of the columns."""
+        return self._do(rows_call("insert", table, row, options=options))
+
+    def insert_object(self, table: str, row: Object, **options: Unpack[RowOptions]) -> Result:
+        """Put a new row, given by the names of its columns."""
+        return self._do(rows_call("insert_object", table, row, options=options))
+
+    def insert_many(self, table: str, rows: Iterable[Sequence[Value]], **options: Unpack[ManyOptions]) -> BatchResult:
+        """Put many new rows."""
+        return self._do(batch_call("insert_many", table, rows, options))
+
+    def insert_object_many(self, table: str, rows: Iterable[Object], **options: Unpack[ManyOptions]) -> BatchResult:
+        """Put many new rows, given by the names of their columns."""
+        return self._do(batch_call("insert_object_many", table, rows, options))
+
+    def replace(self, table: str, row: Sequence[Value], **options: Unpack[RowOptions]) -> Result:
+        """Put a row, in place of the one with its key if there is one."""
+        return self._do(rows_call("replace", table, row, options=options))
+
+    def replace_object(self, table: str, row: Object, **options: Unpack[RowOptions]) -> Result:
+        """The same, given by the names of its columns."""
+        return self._do(rows_call("replace_object", table, row, options=options))
+
+    def replace_many(self, table: str, rows: Iterable[Sequence[Value]], **options: Unpack[ManyOptions]) -> BatchResult:
+        """Put many rows, in place of those with their keys."""
+        return self._do(batch_call("replace_many", table, rows, options))
+
+    def replace_object_many(self, table: str, rows: Iterable[Object], **options: Unpack[ManyOptions]) -> BatchResult:
+        """The same, given by the names of their columns."""
+        return self._do(batch_call("replace_object_many", table, rows, options))
+
+    def upsert(
+        self, table: str, row: Sequence[Value], operations: Assignments, **options: Unpack[RowOptions]
+    ) -> Result:
+        """Put a new row, or change the one with its key as `operations` say. The answer has no rows."""
+        return self._do(rows_call("upsert", table, row, operations, options=options))
+
+    def upsert_object(self, table: str, row: Object, operations: Assignments, **options: Unpack[RowOptions]) -> Result:
+        """The same, given by the names of its columns."""
+        return self._do(rows_call("upsert_object", table, row, operations, options=options))
+
+    def upsert_many(
+        self, table: str, rows: Iterable[tuple[Sequence[Value], Assignments]], **options: Unpack[ManyOptions]
+    ) -> BatchResult:
+        """Many of them, each with its own operations."""
+        return self._do(batch_call("upsert_many", table, rows, options))
+
+    def upsert_object_many(
+        self, table: str, rows: Iterable[tuple[Object, Assignments]], **options: Unpack[ManyOptions]
+    ) -> BatchResult:
+        """The same, given by the names of their columns."""
+        return self._do(batch_call("upsert_object_many", table, rows, options))
+
+    def get(self, table: str, key: Key, **options: Unpack[GetOptions]) -> Result:
+        """The row with this primary key, or none."""
+        return self._do(rows_call("get", table, key, options=options))
+
+    def update(self, table: str, key: Key, operations: Assignments, **options: Unpack[RowOptions]) -> Result:
+        """Change the row with this primary key; it as it is then, or none."""
+        return self._do(rows_call("update", table, key, operations, options=options))
+
+    def delete(self, table: str, key: Key, **options: Unpack[RowOptions]) -> Result:
+        """Delete the row with this primary key; it as it was, or none."""
+        return self._do(rows_call("delete", table, key, options=options))
+
+    def select(self, table: str, conditions: Conditions | None = None, **options: Unpack[SelectOptions]) -> Result:
+        """The rows that meet all conditions, in the order of the primary key."""
+        return self._do(rows_call("select", table, conditions, options=options))
+
+    def count(self, table: str, conditions: Conditions | None = None, **options: Unpack[CountOptions]) -> int:
+        """The number of rows that meet all conditions."""
+        return self._do(number_call("count", table, conditions, options=options))
+
+    def min(self, table: str, index: str | None = None, **options: Unpack[FewOptions]) -> Result:
+        """The row that comes first by the primary key, or by an index."""
+        return self._do(extreme_call("min", table, index, options))
+
+    def max(self, table: str, index: str | None = None, **options: Unpack[FewOptions]) -> Result:
+        """The row that comes last."""
+        return self._do(extreme_call("max", table, index, options))
+
+    def len(self, table: str, *, timeout: float = 2.0) -> int:
+        """The number of all rows."""
+        return self._do(number_call("len", table, options={"timeout": timeout}))
+
+    def truncate(self, table: str) -> None:
+        """Delete all rows, in bounded transactions."""
+        self._do(plain_call("truncate", table))
+
+    def schema(self, table: str | None = None) -> dict[str, Any]:
+        """The newest version of a table, or of all."""
+        found: dict[str, Any] = self._do(plain_call("schema", *([] if table is None else [table])))
+        return found
+
+    def storage_info(self) -> dict[str, Any]:
+        """The storages: their buckets, and the versions that each accepts."""
+        found: dict[str, Any] = self._do(plain_call("storage_info"))
+        return found
+
+    def stats(self, table: str | None = None) -> dict[str, Any]:
+        """The counts of the node's requests: of one table, or of each and all."""
+        found: dict[str, Any] = self._do(plain_call("stats", *([] if table is None else [table])))
+        return found
+
+    def pairs(
+        self, table: str, conditions: Conditions | None = None, **options: Unpack[SelectOptions]
+    ) -> Iterator[Row]:
+        """The rows of `select`, one after the other as they come; the connection is busy until the last one."""
+        call = rows_call("pairs", table, conditions, options=options)
+        with self.connection.cursor() as cursor:
+            for (row,) in cursor.stream(call.sql, call.params):
+                yield checked(row)

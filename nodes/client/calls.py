@@ -1,0 +1,151 @@
+"""Each operation as a call: the name of its function, its arguments as JSON, and how its answer is read."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Generic, TypedDict, TypeVar
+
+from nodes.client.answers import BatchResult, Result, batch_of, checked, result_of
+
+T = TypeVar("T")
+Value = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | Decimal | None
+Object = Mapping[str, Value]
+Key = Value | Sequence[Value] | Object
+Assignments = Sequence[tuple[str, str, Value]]
+"""("=", column, value), ("+", column, number) or ("-", column, number)."""
+Conditions = Sequence[tuple[str, str, Value]]
+"""(comparison, column, value); all must hold."""
+
+
+class RowOptions(TypedDict, total=False):
+    """Options of operations on one row."""
+
+    timeout: float
+    bucket_id: int
+    fields: Sequence[str]
+    add_space_schema_hash: bool
+    noreturn: bool
+    fetch_latest_metadata: bool
+
+
+class ManyOptions(TypedDict, total=False):
+    """Options of operations on many rows."""
+
+    timeout: float
+    fields: Sequence[str]
+    add_space_schema_hash: bool
+    noreturn: bool
+    fetch_latest_metadata: bool
+    stop_on_error: bool
+    rollback_on_error: bool
+
+
+class GetOptions(TypedDict, total=False):
+    """Options of `get`."""
+
+    timeout: float
+    bucket_id: int
+    fields: Sequence[str]
+    add_space_schema_hash: bool
+    fetch_latest_metadata: bool
+
+
+class SelectOptions(GetOptions, total=False):
+    """Options of `select` and `pairs`."""
+
+    first: int
+    after: Sequence[Value] | Object
+    batch_size: int
+    force_map_call: bool
+
+
+class CountOptions(TypedDict, total=False):
+    """Options of `count`."""
+
+    timeout: float
+    bucket_id: int
+    add_space_schema_hash: bool
+    force_map_call: bool
+
+
+class FewOptions(TypedDict, total=False):
+    """Options of `min` and `max`."""
+
+    timeout: float
+    fields: Sequence[str]
+    add_space_schema_hash: bool
+    fetch_latest_metadata: bool
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A statement, its parameters, and what its answer means."""
+
+    sql: str
+    params: list[str | None]
+    read: Callable[[Any], T]
+
+    def result(self, answer: Any) -> T:
+        """Raises `CrudError`."""
+        return self.read(checked(answer))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; what JSON has not goes as PostgreSQL's text."""
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case dt.datetime() | dt.date():
+            return value.isoformat()
+        case uuid.UUID() | Decimal():
+            return str(value)
+        case Mapping():
+            return {str(name): plain(one) for name, one in value.items()}
+        case str() | None | bool() | int() | float():
+            return value
+        case Iterable():
+            return [plain(one) for one in value]
+    raise TypeError(f"{type(value).__name__} is no value of a column")
+
+
+def call(operation: str, *arguments: Any, options: Mapping[str, Any] | None, read: Callable[[Any], T]) -> Call[T]:
+    """A call with the name of a table, or nothing, first, and every other argument as JSON."""
+    given: list[str | None] = [
+        None if a is None else a if i == 0 else json.dumps(plain(a)) for i, a in enumerate(arguments)
+    ]
+    if options is not None:
+        given.append(json.dumps(plain(options)))
+    marks = ", ".join(["%s"] * len(given))
+    return Call(f"SELECT crud.{operation}({marks})", given, read)
+
+
+def rows_call(operation: str, *arguments: Any, options: Mapping[str, Any]) -> Call[Result]:
+    return call(operation, *arguments, options=options, read=result_of)
+
+
+def batch_call(operation: str, table: str, rows: Iterable[Any], options: Mapping[str, Any]) -> Call[BatchResult]:
+    return call(operation, table, list(rows), options=options, read=batch_of)
+
+
+def extreme_call(operation: str, table: str, index: str | None, options: Mapping[str, Any]) -> Call[Result]:
+    """min and max: the index is a name, not JSON."""
+    sql = f"SELECT crud.{operation}(%s, %s, %s)"
+    return Call(sql, [table, index, json.dumps(plain(options))], result_of)
+
+
+def number_call(operation: str, *arguments: Any, options: Mapping[str, Any]) -> Call[int]:
+    return call(operation, *arguments, options=options, read=int)
+
+
+def plain_call(operation: str, *arguments: Any, options: Mapping[str, Any] | None = None) -> Call[Any]:
+    return call(operation, *arguments, options=options, read=_same)
+
+
+def _same(answer: Any) -> Any:
+    return answer
