@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Crud:
     """The operations of one node, over one connection in autocommit: each call is a transaction of its own.
 
-    `address` is what psycopg connects to, or a connection that is there already. Every method raises `CrudError` for
+    `address` is what psycopg connects to, or an existing connection. Every method raises `CrudError` for
     an operation that was refused, and psycopg's errors when the node cannot be reached.
     """
 
