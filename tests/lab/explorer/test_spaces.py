@@ -22,7 +22,9 @@ SMALL = [
         model("unique index", nodes=1, ranges=1, values=1, operations=2, crashes=0), id="unique index, verified"
     ),
     pytest.param(
-        model("optional column", "absent,delete-only,public", rows=1, ranges=1, values=1, operations=2), id="column"
+        model("optional column", "absent,delete-only,public", rows=1, ranges=1, values=1, operations=2),
+        id="column",
+        marks=SOAK,
     ),
     pytest.param(
         model("required column", nodes=1, values=1, operations=1, moves=True),

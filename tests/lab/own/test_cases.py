@@ -22,6 +22,7 @@ from lab.sessions.session import BadSession, Session, decode, encode
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import to_json as shown_json
 from tests.lab.own.kinds import KINDS, TABLES, cases
+from tests.rounds import some_of
 
 PATIENTLY = Budget(states=200_000, seconds=120.0)
 OF_THE_MODEL = re.compile(r"\b(by_a|by_a_too|child|child_a_fkey|t_a_fkey|a_not_null|a_is_11|column a|t@\d)\b|\ba [=(]")
@@ -80,7 +81,7 @@ def test_a_case_takes_the_steps_that_the_planner_plans(kind: str) -> None:
         assert [stage[:own] for stage in model.stages] == moved
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some_of(KINDS, 2))
 def test_without_its_first_state_a_change_is_told_in_the_names_of_the_schema(kind: str) -> None:
     case = cases(kind).cases[0]
     assert OF_THE_MODEL.findall("\n".join(str(one.what) for one in case.omissions if one.is_step)) == []

@@ -76,8 +76,8 @@ def test_large_values_reach_the_client_whole(cluster: Cluster, table: str, where
 
 @pytest.mark.parametrize("sql", [
     pytest.param("UPDATE {t} SET n = 1 WHERE n = 0 AND kind = 1", id="an update of all"),
-    pytest.param(f"UPDATE {{t}} SET n = 2 WHERE id IN ({IDS})", id="an update by keys"),
-    pytest.param("DELETE FROM {t} WHERE kind = 2", id="a deletion that finds none"),
+    pytest.param(f"UPDATE {{t}} SET n = 2 WHERE id IN ({IDS})", id="an update by keys", marks=pytest.mark.soak),
+    pytest.param("DELETE FROM {t} WHERE kind = 2", id="a deletion that finds none", marks=pytest.mark.soak),
     pytest.param("INSERT INTO {t} SELECT id, 'new', 1, 3, '' FROM {t} ON CONFLICT (id) DO NOTHING", id="no upsert"),
     pytest.param(
         "INSERT INTO {t} SELECT id, 'new', 1, 3, '' FROM {t} ON CONFLICT (id) DO UPDATE SET n = 4", id="an upsert"

@@ -36,11 +36,11 @@ def refusal(connection: "psycopg.Connection[Any]", sql: str) -> tuple[str | None
 
 
 @pytest.mark.parametrize(("here", "there"), [
-    pytest.param(ABSENT, ABSENT, id="neither has it"),
+    pytest.param(ABSENT, ABSENT, id="neither has it", marks=pytest.mark.soak),
     pytest.param(WRITE_ONLY, ABSENT, id="the one that refers is ahead, adding"),
     pytest.param(ABSENT, WRITE_ONLY, id="the one referred to is ahead, adding"),
-    pytest.param(WRITE_ONLY, WRITE_ONLY, id="both write-only"),
-    pytest.param(PUBLIC, WRITE_ONLY, id="the one that refers is public"),
+    pytest.param(WRITE_ONLY, WRITE_ONLY, id="both write-only", marks=pytest.mark.soak),
+    pytest.param(PUBLIC, WRITE_ONLY, id="the one that refers is public", marks=pytest.mark.soak),
     pytest.param(WRITE_ONLY, PUBLIC, id="the one referred to is public"),
     pytest.param(PUBLIC, PUBLIC, id="both public"),
 ])  # fmt: skip

@@ -214,6 +214,7 @@ def test_a_client_that_leaves_takes_its_transaction_with_it(cluster: Cluster, n2
     assert n2.execute(f"SELECT amount FROM {table} WHERE id = 1").fetchone() == (7,)
 
 
+@pytest.mark.soak
 def test_a_node_told_to_stop_goes_in_good_order(cluster: Cluster) -> None:
     cluster.start("leaving")
     connection = cluster.connect("leaving")

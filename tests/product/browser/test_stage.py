@@ -90,6 +90,7 @@ def test_the_orphan_by_keyboard_alone(stage: Callable[..., Page]) -> None:
     position(page, "4 / 4")  # the keys are switched off
 
 
+@pytest.mark.soak
 def test_going_back_keeps_the_future_and_another_step_is_a_branch(stage: Callable[..., Page]) -> None:
     page = stage()
     take(page, INSERT)
