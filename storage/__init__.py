@@ -3,7 +3,7 @@
 encoding         values as bytes whose order is the values'
 pairs            a table as pairs
 buckets          on which storage a row lies
-mutations        what a statement does to the pairs of a row, and what a fill puts (R2)
+mutations        what a statement does to the pairs of a row, and what a fill puts (R2; for many rows: arrow/)
 reads            the columns that an element reads
 derived          columns that follow from another
 commit_outcomes  what the store's answer proves about a COMMIT whose session was lost (T7)

@@ -7,7 +7,7 @@ places      the bucket of a row, as the request gives it
 texts       an operation as a statement, under one version of its table
 answers     results and errors as JSON
 errors      the mistakes that a request can make, and those it can meet
-requests    the path of one request: plan, send, reload, try again
+requests    one request carried out: plan, send, reload, try again, as `nodes.router` decides
 rows        reading rows in the order of the primary key, over all storages
 batches     operations on many rows, storage by storage
 operations  what each operation does

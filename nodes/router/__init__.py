@@ -1,4 +1,5 @@
-"""The path of a request: planned with a version this node knows, checked by the storages, loaded anew, tried once more.
+"""What a request may do next: sent with a version this node knows, refused as stale, loaded anew, tried once more. The
+operations that go this way are `nodes.crud`.
 
 attempts   what becomes of an attempt that failed
 reloads    one reload for all who met the same stale version: a machine for each table's name

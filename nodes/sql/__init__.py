@@ -1,9 +1,9 @@
 """From text to a plan, under one version of each table: pure.
 
 statements    text into statements
-planner       what a statement is to do
+planner       the plan of any statement: `SelectPlan`, `InsertPlan` ..
 query         a SELECT for the query engine, of:
-selects         SELECT
+selects         a SELECT's parse tree as such a query
 from_clause     FROM
 grouping        GROUP BY
 column_names    names of result columns
