@@ -1,7 +1,7 @@
 """Entries of an index against the rows, in one snapshot: are all there that should be, and none that should not?
 
     E   the entries that the rows of a range should have       computed
-    M   those of E that are found, by key and content          looked up
+    M   those of E that are found, by key and content          looked up, or read beside E (`entry_merge`)
     F   all entries there are                                  counted
 
 Every row has its entry when M = E (C4). No entry is stale or dangling when as many are found as there are at all,
@@ -18,6 +18,8 @@ import pyarrow as pa
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
+from spark_tasks.checks import entry_merge
+from spark_tasks.checks.entry_merge import SPARSE
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.ranges import KeyRange
@@ -29,7 +31,7 @@ from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import entry_bucket, source_columns, unique_bucket
 from storage.pairs import COLUMN, PREFIX, StoredRow, after, column_key, entry_now, name_of, prefix
-from storage.postgres import get_sql, kv
+from storage.postgres import get_sql, kv, next_low
 from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
@@ -52,27 +54,47 @@ class EntryJudge:
     def label(self) -> str:
         return f"index {self.index.name}"
 
+    def screen(self, connection: Connection, storage: int, rows: StoredRows, found: Finding, *, of: int) -> None:
+        """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage."""
+        mask = accepted(self.descriptor, self.index, rows, now=True)
+        entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
+        matched = 0
+        for home, part in by_home(self.index, entries, storage, storages=self.storages, buckets=self.buckets):
+            ordered = part.sorted()
+            is_sparse = len(ordered) * SPARSE < of
+            matched += (self._count if is_sparse else self._merge)(connection, home, ordered)
+        found.note("C4", self.label, len(entries) - matched if self.is_complete else 0, ())
+        count(found.expected, self.index.id, len(entries))
+        count(found.matched, self.index.id, matched)
+
+    def _merge(self, connection: Connection, storage: int, ordered: Pairs) -> int:
+        """M: how many of the entries are there, with their content; all between them are read."""
+        if not len(ordered):
+            return 0
+        low, high = ordered.keys[0].as_py(), next_low(ordered.keys[-1].as_py())
+        stored = snapshot_reads.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0))
+        return entry_merge.matched(ordered, stored)
+
     def rows(self, connection: Connection, homes: pa.Array, rows: StoredRows, found: Finding) -> None:
         """Look the rows' entries up; `homes` says where each row belongs."""
         mask = accepted(self.descriptor, self.index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         homes, matched = homes if mask is None else homes.filter(mask), 0
         for home, part in by_home(self.index, entries, homes, storages=self.storages, buckets=self.buckets):
-            there = self._count(connection, home, part)
+            there = self._count(connection, home, part.sorted())
             matched += there
             if there < len(part) and self.is_complete:
                 self._missing(connection, home, part, found)
         count(found.expected, self.index.id, len(entries))
         count(found.matched, self.index.id, matched)
 
-    def _count(self, connection: Connection, storage: int, entries: Pairs) -> int:
-        """M: how many of the entries are there, with their content."""
+    def _count(self, connection: Connection, storage: int, ordered: Pairs) -> int:
+        """M: how many of the entries are there, with their content; each is looked up."""
         table, is_keys_only = kv(storage, self.descriptor.table_id), not self.index.unique
         if is_keys_only:
             sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
         else:
             sql = f"SELECT count(value), string_agg(value, '' ORDER BY key) FROM {table} WHERE key = ANY(%b::bytea[])"
-        ordered = entries.sorted()
         keys, values = ordered.keys.to_pylist(), ordered.values.to_pylist()
         row = connection.cursor(binary=True).execute(sql, (keys,)).fetchone()
         assert row is not None

@@ -22,6 +22,7 @@ from spark_tasks.checks.orphan_checks import stranger, strangers, tombstone_word
 from spark_tasks.checks.row_checks import ValueJudge
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.chunk import RunToken
+from spark_tasks.chunks.scan import rows_in_parts
 from spark_tasks.chunks.verify_progress import marking
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import Finding
@@ -36,6 +37,8 @@ from storage.postgres import session_options
 from storage.reads import reads
 
 Connection = psycopg.Connection[Any]
+ROWS_AT_ONCE = 50_000
+"""Rows whose values are judged at once: an expression makes objects of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Judge:
 
     `references` are the foreign keys that are demanded, with what they refer to. `only`: the elements that a
     verification looks at, for the run of `run_token`. An audit looks at everything; `unfinished` are elements whose
-    tombstones are not purged yet.
+    tombstones are not purged yet. `rows_per_storage`, about: entries of a batch that are few of so many are looked up.
     """
 
     dsn: str
@@ -57,6 +60,7 @@ class Judge:
     only: Elements | None = None
     run_token: RunToken | None = None
     unfinished: frozenset[str] = frozenset()
+    rows_per_storage: int = 0
 
     # --- what is looked at
 
@@ -109,6 +113,30 @@ class Judge:
                 yield asdict(found)
 
     def range(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:
+        """All violations of a range; a verification first asks whether there are any."""
+        if self.only is not None:
+            found = self.screened(connection, key_range)
+            if found.is_clean:
+                return found
+        return self.named(connection, key_range, lengths)
+
+    def screened(self, connection: Connection, key_range: KeyRange) -> Finding:
+        """Whether a range is clean, and its numbers: rows are read at once, in no order, and entries beside them.
+
+        So what is not clean is not named as it should be: `named` does that.
+        """
+        found = Finding()
+        values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
+        for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
+            values.orphans(rows.orphans, found)
+            for first in range(0, len(rows), ROWS_AT_ONCE):
+                self._values(connection, values, rows.slice(first, ROWS_AT_ONCE), found)
+            for index in self.indexes:
+                self.entry_judge(index).screen(connection, key_range.storage, rows, found, of=self.rows_per_storage)
+        return found
+
+    def named(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:
+        """The violations of a range, the first of each kind by name: its rows are read in key order, page by page."""
         found, every, unknown = Finding(), self.only is None, 0
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
         for rows, pairs in snapshot_reads.rows_and_pairs(
@@ -123,12 +151,15 @@ class Judge:
             self._leftovers(connection, key_range, found, has_strangers=unknown > 0)
         return found
 
-    def _rows(self, connection: Connection, values: ValueJudge, rows: StoredRows, found: Finding) -> None:
+    def _values(self, connection: Connection, values: ValueJudge, rows: StoredRows, found: Finding) -> None:
         found.rows += len(rows)
         found.pairs += len(rows) + sum(len(c) - c.null_count for c in rows.columns.values())
         values.rows(rows, found)
         for reference in self.references:
             values.dangling(reference, connection, rows, found)
+
+    def _rows(self, connection: Connection, values: ValueJudge, rows: StoredRows, found: Finding) -> None:
+        self._values(connection, values, rows, found)
         homes = pa.repeat(pa.scalar(values.storage, pa.int32()), len(rows))
         if self.only is None:
             homes = row_storages(self.descriptor, rows, storages=self.storages, buckets=self.buckets)

@@ -14,12 +14,10 @@ from django.conf import settings
 from django.db import connection
 
 from catalog.database import database_dsn
-from catalog.descriptor import Descriptor
 from catalog.selectors import descriptor_at
 from spark_tasks.chunks.chunk import RunToken
-from spark_tasks.chunks.snapshot_reads import Size
 from spark_tasks.jobs.claim import Claim, RunFailed
-from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, reading, spread
+from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, reading, size_at_once, spread
 from spark_tasks.models import Kind, ReorgRun
 from spark_tasks.reorganise.backfill import Fill
 from spark_tasks.reorganise.delete import DeleteKeys, DeleteRows
@@ -32,9 +30,8 @@ from spark_tasks.reorganise.tombstones import (
     tombstones_of,
 )
 from spark_tasks.reorganise.verify import verify
-from spark_tasks.runs.ranges import rows_per_fill_range
 from spark_tasks.runs.report import first_of_each_kind, gather
-from spark_tasks.runs.run_elements import Elements, elements_of
+from spark_tasks.runs.run_elements import elements_of
 from spark_tasks.spark import session
 
 log = logging.getLogger(__name__)
@@ -69,7 +66,7 @@ def prepare_fill(run: ReorgRun) -> None:
     descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
     with reading("schemalab clear") as reader:
         old = tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT)
-    found = ranges_over(run.table_id, [key_space(descriptor)], _fill_size(descriptor, elements))
+    found = ranges_over(run.table_id, [key_space(descriptor)], size_at_once(descriptor, elements))
 
     def clear() -> None:
         with connection.cursor() as cursor:
@@ -77,16 +74,6 @@ def prepare_fill(run: ReorgRun) -> None:
         log.info("%s: %s tombstones cleared", run, removed)
 
     prepare(run, lambda: found, clear)
-
-
-def _fill_size(descriptor: Descriptor, elements: Elements) -> Size:
-    """By the bytes of the rows as they are, and of the values that a fill adds to each."""
-    workers = max(1, session.workers_expected() // settings.STORAGE_COUNT)
-    count = len(elements.columns) + len(elements.indexes)
-    added = sum(len(column.fill_value or b"") for column in elements.columns_of(descriptor))
-    return lambda rows, size: rows_per_fill_range(
-        rows=rows, bytes_stored=size + added * rows, elements=count, workers=workers
-    )
 
 
 def delete(claim: Claim) -> None:

@@ -12,13 +12,15 @@ from django.conf import settings
 from django.db import connection
 
 from catalog.database import database_dsn
+from catalog.descriptor import Descriptor
 from catalog.services import control_transaction
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.snapshot_reads import KeySpace, Size, ranges_of, snapshot
 from spark_tasks.jobs.claim import CATCH_UP, Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed, WasPaused
 from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
-from spark_tasks.runs.ranges import KeyRange, is_among_rows
+from spark_tasks.runs.ranges import KeyRange, is_among_rows, rows_per_fill_range
+from spark_tasks.runs.run_elements import Elements
 from spark_tasks.spark import session
 from storage.postgres import session_options
 
@@ -45,6 +47,16 @@ def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = N
             for space in spaces
             for key_range in ranges_of(reader, table_id, space, settings.STORAGE_COUNT, size)
         ]
+
+
+def size_at_once(descriptor: Descriptor, elements: Elements) -> Size:
+    """Large ranges, read at once: by the bytes of the rows as they are, and of the values that a fill adds to each."""
+    workers = max(1, session.workers_expected() // settings.STORAGE_COUNT)
+    count = len(elements.columns) + len(elements.indexes)
+    added = sum(len(column.fill_value or b"") for column in elements.columns_of(descriptor))
+    return lambda rows, size: rows_per_fill_range(
+        rows=rows, bytes_stored=size + added * rows, elements=count, workers=workers
+    )
 
 
 def prepare(run: ReorgRun, find: Callable[[], list[KeyRange]], meanwhile: Callable[[], object] | None = None) -> None:

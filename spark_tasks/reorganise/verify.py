@@ -20,7 +20,7 @@ from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
 from spark_tasks.jobs.claim import Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
-from spark_tasks.jobs.run_ranges import prepare, ranges_left, ranges_over, require_all_done
+from spark_tasks.jobs.run_ranges import prepare, ranges_left, ranges_over, require_all_done, size_at_once
 from spark_tasks.load.loader_node import NotLeasable, PseudoNode
 from spark_tasks.models import ReorgRange
 from spark_tasks.reorganise.repair import Repair
@@ -67,6 +67,7 @@ def compare(claim: Claim, run_token: RunToken) -> Finding:
             references=references_of(descriptor, demands.foreign_keys, referenced, **counts),
             only=elements,
             run_token=run_token,
+            rows_per_storage=sum(key_range.rows for key_range in key_ranges) // settings.STORAGE_COUNT,
         )
         found = gather(spread(judge, key_ranges, pool=claim.pool))
         require_all_done(claim, key_ranges)
@@ -81,7 +82,9 @@ def begin_anew(claim: Claim) -> list[KeyRange]:
     with control_transaction():
         require_open(claim)
         ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
-    prepare(claim.run, lambda: ranges_over(claim.run.table_id, [key_space(claim.descriptor())]))
+    descriptor = claim.descriptor()
+    size = size_at_once(descriptor, claim.elements)
+    prepare(claim.run, lambda: ranges_over(claim.run.table_id, [key_space(descriptor)], size))
     return ranges_left(claim)
 
 

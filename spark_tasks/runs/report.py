@@ -35,6 +35,10 @@ class Finding:
     violations: list[dict[str, Any]] = field(default_factory=list)
     is_least: bool = False
 
+    @property
+    def is_clean(self) -> bool:
+        return not self.counts
+
     def note(self, clause: str, element: str, total: int, named: Iterable[Violation]) -> None:
         """`total` more violations of a clause by an element; no more of `named` is looked at than has room."""
         if total:

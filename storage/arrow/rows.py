@@ -43,6 +43,11 @@ class StoredRows:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def slice(self, start: int, length: int) -> "StoredRows":
+        """Some of the rows; orphans are of none of them."""
+        columns = {column_id: values.slice(start, length) for column_id, values in self.columns.items()}
+        return StoredRows(self.keys.slice(start, length), columns, self.orphans.slice(0, 0))
+
 
 def stored_rows(page: Pairs, columns: Iterable[ColumnId]) -> StoredRows:
     """The rows of `page`, which holds whole rows in key order; of other columns' pairs nothing is kept."""

@@ -124,7 +124,7 @@ def test_the_newest_version_of_the_other_table_counts(tables: TwoTables) -> None
 
 def test_spark_verifies_what_this_process_does(tables: TwoTables, monkeypatch: pytest.MonkeyPatch, spark: None) -> None:
     monkeypatch.setattr(session, "ROWS_IN_PROCESS_MAX", 0)
-    monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 20)
+    monkeypatch.setattr("spark_tasks.runs.ranges.FILL_ROWS", 20)
     tables.fill(["LAX"], [*["LAX"] * 100, "XXX"])
     tables.link(State.WRITE_ONLY)
     assert verified(tables).error.startswith("row id = 100 with (code) = ('XXX') breaks constraint trips_code_fkey")
@@ -138,7 +138,7 @@ def test_spark_verifies_what_this_process_does(tables: TwoTables, monkeypatch: p
 @pytest.fixture
 def ranged(tables: TwoTables, monkeypatch: pytest.MonkeyPatch) -> int:
     """A verification of forty trips in several ranges, each with an airport of its own; not begun."""
-    monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 5)
+    monkeypatch.setattr("spark_tasks.runs.ranges.FILL_ROWS", 5)
     codes = [f"A{number:02}" for number in range(40)]
     tables.fill(codes, codes)
     tables.link(State.WRITE_ONLY)

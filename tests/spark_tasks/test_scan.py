@@ -1,24 +1,29 @@
 """Rows read at once are the rows that are there, whichever columns have pairs and however wide keys are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import psycopg
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from catalog.elements import ColumnId
+from catalog.elements import EXISTS, ColumnId
 from spark_tasks.chunks import scan, snapshot_reads
 from spark_tasks.reorganise.tombstones import key_space
 from spark_tasks.runs.ranges import KeyRange
-from storage.arrow.rows import StoredRows
+from storage.arrow.encoding import Pairs
+from storage.arrow.rows import StoredRows, stored_rows
 from storage.encoding import NULL
-from storage.pairs import column_key, prefix
+from storage.pairs import COLUMN, PREFIX, column_key, prefix
 from tests.storage.stage import AGE, NAME, Stage, user
 
 
 def read(stage: Stage, storage: int, columns: Sequence[ColumnId]) -> list[StoredRows]:
     space = key_space(stage.now)
     with psycopg.connect(stage.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
-        return list(scan.rows_in_parts(opened, stage.now, KeyRange(storage, space.low, space.high, 0), columns))
+        return list(scan.rows_in_parts(opened, stage.now, KeyRange(storage, space.low, space.high, 15), columns))
 
 
 def as_dict(found: list[StoredRows], columns: Sequence[ColumnId]) -> dict[bytes, tuple[bytes | None, ...]]:
@@ -61,23 +66,55 @@ def test_a_missing_pair_is_no_null(people: Stage) -> None:
     assert found[user(people.now, 1).key][1] == NULL
 
 
-@pytest.mark.parametrize(("longest", "at_once"), [(400, False), (2000, True)])
+@pytest.mark.parametrize(
+    ("at_once", "name", "expected"),
+    [
+        pytest.param(40, "short", ["short", "fit", "pages"], id="too many"),
+        pytest.param(2000, "short", ["short"], id="few and short"),
+        pytest.param(2000, "long " * 60, ["short", "fit"], id="few, one of them long"),
+    ],
+)
 def test_rows_too_wide_for_one_answer_come_in_pages(
-    people: Stage, monkeypatch: pytest.MonkeyPatch, longest: int, at_once: bool
+    people: Stage, monkeypatch: pytest.MonkeyPatch, at_once: int, name: str, expected: list[str]
 ) -> None:
-    """The ten rows or so of a storage have some 1,000 bytes of names, with their keys."""
+    """The fifteen rows or so of a storage have some 700 bytes of names, with their keys."""
+    people.insert([user(people.now, 100, name)])
     whole = [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)]
-    asked: list[int] = []
+    asked: list[str] = []
+    for what, module, function in (
+        ("short", scan, "_short_rows"),
+        ("fit", scan, "_fit"),
+        ("pages", snapshot_reads, "rows"),
+    ):
+        monkeypatch.setattr(module, function, spied(asked, what, getattr(module, function)))
+    monkeypatch.setattr(scan, "AT_ONCE_BYTES", at_once)
+    parts = [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)]
+    assert parts == whole
+    assert [one for n, one in enumerate(asked) if one not in asked[:n]] == expected
 
-    def rows(*_: object) -> StoredRows:
-        asked.append(1)
-        return real(*_)
 
-    real = scan._rows
-    monkeypatch.setattr(scan, "_rows", rows)
-    monkeypatch.setattr(scan, "AT_ONCE_BYTES", longest)
-    assert [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)] == whole
-    assert bool(asked) is at_once
+def spied(asked: list[str], what: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which says that it was asked."""
+
+    def asking(*args: Any, **named: Any) -> Any:
+        asked.append(what)
+        return real(*args, **named)
+
+    return asking
+
+
+KEYS = st.sampled_from([b"\x00\x00\x00\x07" * 3 + bytes([row]) for row in range(4)])
+
+
+@given(st.dictionaries(st.tuples(KEYS, st.sampled_from([EXISTS, NAME, AGE, ColumnId(AGE + 256)])), st.binary()))
+def test_pairs_in_any_order_are_the_rows_that_pages_make_of_them(there: dict[tuple[bytes, ColumnId], bytes]) -> None:
+    """A value without its row is no row's, and one of a column that only ends alike is nobody's."""
+    pairs = {b"p" * PREFIX.size + key + COLUMN.pack(column): value for (key, column), value in there.items()}
+    anyhow = Pairs(pa.array(pairs, pa.binary()), pa.array(pairs.values(), pa.binary()))
+    seen, expected = scan.rows_of_pairs(anyhow, (NAME, AGE)), stored_rows(anyhow.sorted(), (NAME, AGE))
+    assert as_dict([seen], (NAME, AGE)) == as_dict([expected], (NAME, AGE))
+    of_columns = [key for key in expected.orphans.keys.to_pylist() if COLUMN.unpack(key[-COLUMN.size :])[0] <= AGE]
+    assert sorted(seen.orphans.keys.to_pylist()) == sorted(of_columns)
 
 
 def test_pages_of_values_that_are_too_large_come_in_parts(people: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def filled(stage: Stage, runs: Runs, change: Change) -> None:
 @pytest.fixture
 def ranged(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> int:
     """A verification of forty rows in several ranges, not begun."""
-    monkeypatch.setattr("spark_tasks.chunks.snapshot_reads.ROWS_PER_RANGE", 5)
+    monkeypatch.setattr("spark_tasks.runs.ranges.FILL_ROWS", 5)
     stage.insert(user(stage.now, n, f"name {n}") for n in range(40))
     to_filling(stage)
     assert runs.do("fill").state == "done"

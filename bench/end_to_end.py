@@ -1,0 +1,139 @@
+"""A change of an index as its submitter feels it, from submit to public and away again, and where the time goes.
+
+    submit    wait  fill  wait  verify            public     the rest: versions, drains, messages
+    |..........|====|......|=====|...................|
+
+`python -m bench.end_to_end` prints the lines as they come: the first change of a cluster that has just come up, then
+warm ones. Seconds of processors are those of all processes of the cluster: what the work costs, whoever else is there.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psutil
+import psycopg
+
+from bench.fill import wait_until_warm
+from bench.report import Figure
+from bench.rows import make_table
+from schemalab.testing.cluster import RunningCluster, running_cluster
+
+ROWS = 1_000_000
+ROUNDS = 3
+TABLE = "bench_whole"
+INDEXES = (
+    ("one column", "CREATE INDEX bench_index ON bench_whole (name)"),
+    ("two columns", "CREATE INDEX bench_index ON bench_whole (name, age DESC)"),
+    ("three columns", "CREATE INDEX bench_index ON bench_whole (born, age, name)"),
+    ("unique", "CREATE UNIQUE INDEX bench_index ON bench_whole (note)"),
+)
+DROP = "DROP INDEX bench_index"
+
+RUNS = """SELECT kind, extract(epoch FROM started_at - created_at)::float8,
+    extract(epoch FROM ended_at - started_at)::float8
+FROM spark_tasks_reorgrun WHERE change_id = (SELECT max(id) FROM changes_change) ORDER BY id"""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A run of a change: how long it waited for its worker, and how long it took."""
+
+    kind: str
+    waited_s: float
+    took_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One statement: seconds until it returned, seconds of processors, and its runs."""
+
+    seconds: float
+    processor_s: float
+    phases: tuple[Phase, ...]
+
+    @property
+    def rest_s(self) -> float:
+        return self.seconds - sum(one.waited_s + one.took_s for one in self.phases)
+
+    def __str__(self) -> str:
+        runs = ", ".join(f"{one.kind} {one.took_s:.2f} after {one.waited_s:.2f}" for one in self.phases)
+        return f"{self.seconds:.2f} s ({runs}, rest {self.rest_s:.2f}; processors {self.processor_s:.1f})"
+
+
+def measure(cluster: RunningCluster) -> list[Figure]:
+    """Every kind of index, warm."""
+    wait_until_warm(cluster)
+    make_table(cluster, TABLE, ROWS)
+    return [figure(what, [round_of(cluster, create) for _ in range(ROUNDS)]) for what, create in INDEXES]
+
+
+def figure(what: str, rounds: list[tuple[Seen, Seen]]) -> Figure:
+    created = "; ".join(str(there) for there, _ in rounds)
+    dropped = ", ".join(f"{back.seconds:.2f} s" for _, back in rounds)
+    return Figure(
+        f"index of {what} on {ROWS:,} rows, submit to public",
+        "at most 4.5 s for one column, every entry verified",
+        f"{created}; dropped in {dropped}",
+        f"{ROUNDS} rounds through a node, six columns, warm session, nobody else uses the table. In brackets each run"
+        " with what it waited for its worker, the rest (versions and drains), and seconds of processors of all"
+        " processes.",
+    )
+
+
+def round_of(cluster: RunningCluster, create: str) -> tuple[Seen, Seen]:
+    """The index there and back."""
+    with psycopg.connect(cluster.database_url, autocommit=True) as database:
+        database.execute("CHECKPOINT")
+    return run(cluster, create), run(cluster, DROP)
+
+
+def run(cluster: RunningCluster, statement: str) -> Seen:
+    """Run a statement at a node, which returns when the change is done."""
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        processors, began = processor_s(cluster), time.perf_counter()
+        node.execute(statement)
+        seconds = time.perf_counter() - began
+    with psycopg.connect(cluster.database_url, autocommit=True) as database:
+        phases = tuple(Phase(*row) for row in database.execute(RUNS).fetchall())
+    return Seen(seconds, processor_s(cluster) - processors, phases)
+
+
+def processor_s(cluster: RunningCluster) -> float:
+    """Seconds of processors that all processes of the cluster have used, those that ended among them."""
+    return sum(sum(times[:4]) for times in map(_times, _processes(cluster)))
+
+
+def _processes(cluster: RunningCluster) -> Iterator[psutil.Process]:
+    """Those under `up`, and the server of the database, which outlives it."""
+    home = str(cluster.locations.home)
+    top = psutil.Process(cluster.up.pid)
+    mine = {top.pid: top, **{one.pid: one for one in top.children(recursive=True)}}
+    for one in psutil.process_iter(["cmdline"]):
+        if one.pid not in mine and any(home in word for word in one.info["cmdline"] or ()):
+            mine |= {one.pid: one, **{child.pid: child for child in one.children(recursive=True)}}
+    yield from mine.values()
+
+
+def _times(process: psutil.Process) -> tuple[float, ...]:
+    try:
+        return tuple(process.cpu_times())
+    except psutil.NoSuchProcess:
+        return ()
+
+
+def main() -> None:
+    with running_cluster(LEASE_S="30") as cluster:
+        make_table(cluster, TABLE, ROWS)
+        _, create = INDEXES[0]
+        there, back = round_of(cluster, create)
+        print(f"first of all: {there}\n  dropped: {back}", flush=True)
+        wait_until_warm(cluster)
+        for what, create in INDEXES:
+            for _ in range(ROUNDS):
+                there, back = round_of(cluster, create)
+                print(f"{what}: {there}\n  dropped: {back}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
