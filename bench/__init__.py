@@ -3,6 +3,7 @@
 proofs      the proof of a plan
 steps       the steps of a change alone
 watchers    from a commit to two hundred browsers
+end_to_end  an index as its submitter feels it
 fill        fills beside writers, and alone
 kinds       changes of every kind
 statements  statements through a node

@@ -430,6 +430,7 @@ def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(
     assert 0 < paused.rows_done < 40
     assert claim_run(run_id) is None
     pause(wanted=Wanted.RUN, rows_per_s_max=None)
+    monkeypatch.setattr("spark_tasks.chunks.chunk.time.sleep", lambda _: None)  # a chunk may give way
     assert runs.start("fill") == run_id
     RUNS.run(run_id)
     assert (run_status(run_id).state, run_status(run_id).rows_done, len(entries(stage))) == ("done", 40, 40)
