@@ -121,7 +121,7 @@ class Judge:
         return self.named(connection, key_range, lengths)
 
     def screened(self, connection: Connection, key_range: KeyRange) -> Finding:
-        """Whether a range is clean, and its numbers: rows are read at once, in no order, and entries beside them.
+        """Count what a range has and lacks: rows are read at once, in no order, and entries beside them.
 
         So what is not clean is not named as it should be: `named` does that.
         """
