@@ -4,6 +4,7 @@ audit               the seven clauses over a whole table
 range_check         one range: rows, columns, constraints, entries, by
 row_checks            values and rules
 entry_checks          entries of an index, both ways
+entry_merge           entries beside each other in key order
 foreign_key_checks    what rows refer to
 orphan_checks         pairs that no element accounts for
 """
