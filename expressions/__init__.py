@@ -10,6 +10,8 @@ functions   every function, operator and cast there is
 arithmetic  what they compute
 patterns    LIKE, in linear time
 texts       functions of text
+arrays      arrays as values
+object_names  names of catalog objects, and functions that describe them
 sqltypes    PostgreSQL's types, as far as a node has them
 dates/      dates and times as PostgreSQL reads and writes them
 rows        predicates and derived columns over stored rows

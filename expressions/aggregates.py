@@ -62,7 +62,10 @@ class Aggregates:
                 raise SqlError("42809", f"{name}(*) must have arguments", node.location)
             return ["count(*)"], INT8
         table = functions.WINDOW_ONLY if name in functions.WINDOW_ONLY else functions.AGGREGATES
-        if name in ("count", "min", "max", "first_value", "last_value", "nth_value", "lag", "lead") and args:
+        if (
+            name in ("count", "min", "max", "first_value", "last_value", "nth_value", "lag", "lead", "array_agg")
+            and args
+        ):
             args = [self.analysis.known(args[0]), *args[1:]]
         overload, types = self.analysis.chosen(name, table[name], args, node.location)
         coerced = [self.analysis.coerce(a, t) for a, t in zip(args, types, strict=True)]

@@ -5,7 +5,7 @@ by name and with its place in the statement, and so does every mistake of the us
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
@@ -13,6 +13,7 @@ from postgast import pg_query_pb2 as pb
 from catalog.descriptor import Descriptor
 from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, refuse_aggregates
+from expressions.arrays import tested, verdict_of, words_of
 from expressions.building import Builder, Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -24,9 +25,25 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Scan, Scope
-from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, Type, type_named
+from expressions.sqltypes import (
+    ARRAY_OF,
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    JSON,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    Type,
+    array_type_named,
+    type_named,
+)
 from expressions.typed import (
     Call,
+    ColumnRef,
     Context,
     Expr,
     Fragment,
@@ -35,6 +52,7 @@ from expressions.typed import (
     is_constant,
     lazy_call,
     parse_value,
+    render,
     size_of,
 )
 
@@ -50,7 +68,7 @@ SESSION_VALUES = {
     "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
     "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
 }  # fmt: skip
-OF_CONSTANTS = ("current_setting", "set_config")
+OF_CONSTANTS = ("current_setting", "set_config", "like_escape")
 
 
 @dataclass(eq=False)
@@ -66,6 +84,9 @@ class Analyzer(Builder):
     relations: set[str] = field(default_factory=set)
     """Those of pg_catalog that the statement reads."""
     _depth: int = 0
+
+    def note_relations(self, names: frozenset[str]) -> None:
+        self.relations |= names
 
     # -- expressions --------------------------------------------------------------------------------------------
 
@@ -253,20 +274,45 @@ class Analyzer(Builder):
         items = self._array_items(node.rexpr, scope)
         refuse_long_list(len(items or ()), node.location)
         if items is None:
-            raise unsupported(f"{word} over an array that is not written out", node.location, hint="use IN (..)")
+            return self._array_verdict(name, left, self.expr(node.rexpr, scope), word, node.location)
         tests = [self.operator(name, (left, item), node.location) for item in items]
         if not tests:
             return Literal(word == "ALL", BOOL, node.location)
         return self.any_of(tests, node.location) if word == "ANY" else self.all_of(tests, node.location)
 
+    def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
+        """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""
+        if array.type is UNKNOWN:
+            of = self.known(left).type
+            if of not in ARRAY_OF:
+                raise unsupported(f"{word} over an array of {of}", offset)
+            array = self.coerce(array, ARRAY_OF[of])
+        if array.type.element is None:
+            raise SqlError("42809", f"op {word}/ALL (array) requires array on right side", offset)
+        element = ColumnRef("{1}", array.type.element, "element")
+        test = self.operator(name, (left, element), offset)
+        assert isinstance(test, Call)
+        left, other = test.args
+        comparison = test.template.replace("{1}", render(other, Context()))
+        compute = None
+        if test.compute is not None and other == element:
+            compute = verdict_of(test.compute, word)
+        shown = f"{name} {word}"
+        return Call(shown, tested(comparison, word), (left, array), BOOL, compute, strict=False, offset=offset)
+
     def _array_items(self, node: Node, scope: Scope) -> list[Expr] | None:
         kind = node.WhichOneof("node")
         if kind == "a_array_expr":
             return [self.expr(item, scope) for item in node.a_array_expr.elements]
-        if kind == "type_cast":
-            return self._array_items(node.type_cast.arg, scope)
+        if kind == "type_cast" and len(node.type_cast.type_name.array_bounds):
+            items = self._array_items(node.type_cast.arg, scope)
+            if items is None:
+                return None
+            of = type_of_name(node.type_cast.type_name).element
+            assert of is not None
+            return [self.cast(item, of, node.type_cast.location) for item in items]
         if kind == "a_const" and node.a_const.WhichOneof("val") == "sval":
-            return [Literal(item, UNKNOWN, node.a_const.location) for item in array_words(node.a_const.sval.sval)]
+            return [Literal(item, UNKNOWN, node.a_const.location) for item in words_of(node.a_const.sval.sval)]
         return None
 
     def _x_between(self, node: Node, scope: Scope) -> Expr:
@@ -281,12 +327,41 @@ class Analyzer(Builder):
     # -- functions and casts ------------------------------------------------------------------------------------
 
     def _type_cast(self, node: Node, scope: Scope) -> Expr:
+        if node.arg.WhichOneof("node") == "a_array_expr" and not len(node.arg.a_array_expr.elements):
+            nothing: Any = ()
+            return Literal(nothing, type_of_name(node.type_name), node.location)
         arg = self.expr(node.arg, scope)
-        if node.type_name.names[-1].string.sval == "regtype" and arg.type in (INT4, INT8):
-            minus = Literal(-1, INT4, arg.offset)
-            return self.function("format_type", functions.FUNCTIONS["format_type"], (arg, minus), node.location)
-        target = type_of_name(node.type_name)
-        return self.cast(arg, target, node.location if node.location >= 0 else arg.offset)
+        place = node.location if node.location >= 0 else arg.offset
+        if node.type_name.names[-1].string.sval == "int2" and not len(node.type_name.array_bounds):
+            small = self.cast(arg, INT4, place)
+            return Call(
+                "int2", "CAST(CAST({0} AS SMALLINT) AS INTEGER)", (small,), INT4, arithmetic.small, offset=place
+            )
+        return self.cast(arg, type_of_name(node.type_name), place)
+
+    def _a_array_expr(self, node: Node, scope: Scope) -> Expr:
+        refuse_long_list(len(node.elements), node.location)
+        if not len(node.elements):
+            raise SqlError(
+                "42P18", "cannot determine type of empty array", node.location, hint="cast it, as in ARRAY[]::integer[]"
+            )
+        args, of = self.common([self.expr(item, scope) for item in node.elements], "ARRAY")
+        if of not in ARRAY_OF:
+            raise unsupported(f"an array of {of}", node.location)
+        return Call("array", "[{all}]", tuple(args), ARRAY_OF[of], offset=node.location)
+
+    def _a_indirection(self, node: Node, scope: Scope) -> Expr:
+        """An element of an array, by its number."""
+        expr = self.expr(node.arg, scope)
+        for item in node.indirection:
+            if item.WhichOneof("node") != "a_indices" or item.a_indices.is_slice or expr.type.element is None:
+                raise unsupported("a slice of an array, or a field of a value", expr.offset)
+            number = self.coerce(self.expr(item.a_indices.uidx, scope), INT4)
+            first = expr.type.first
+            place = "{1}" if first == 1 else f"{{1}} + {1 - first}"
+            template = f"CASE WHEN {{1}} >= {first} THEN {{0}}[{place}] END"
+            expr = Call("element", template, (expr, number), expr.type.element, offset=expr.offset)
+        return expr
 
     def _collate_clause(self, node: Node, scope: Scope) -> Expr:
         name = node.collname[-1].string.sval
@@ -342,10 +417,47 @@ class Analyzer(Builder):
             return Literal(False, BOOL, node.location)
         if name in ("concat", "concat_ws", "quote_literal"):
             args = [self.output_text(a) for a in args]
+        if name == "format" and args:
+            return self._format(args, node.location)
+        if name == "json_build_object":
+            return self._json_object(args, node.location)
+        if name in functions.SETS:
+            rows = self.set_of(name, args, node.location)
+            return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
         call = self.function(name, functions.FUNCTIONS.get(name, ()), args, node.location)
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call
+
+    def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
+        """A function that gives rows, as the engine's list of them. Its type is that of a row."""
+        return self.function(name, functions.SETS[name], args, offset)
+
+    def _format(self, args: Sequence[Expr], offset: int) -> Expr:
+        """format(..) with a constant first argument that asks for texts (%s) only."""
+        form = args[0]
+        if not isinstance(form, Literal) or not isinstance(form.value, str):
+            raise unsupported("format with a form that is not a constant", offset, hint="use || or concat")
+        words, rest = form.value.replace("%%", "\0").split("%s"), list(args[1:])
+        if any("%" in word for word in words) or len(words) - 1 > len(rest):
+            raise unsupported("format with anything but as many %s as there are values", offset, hint="use concat")
+        parts: list[Expr] = []
+        for place, word in enumerate(words):
+            parts += [self.output_text(self.known(rest[place - 1]))] if place else []
+            parts.append(Literal(word.replace("\0", "%"), TEXT, offset))
+        return self.function("concat", functions.FUNCTIONS["concat"], parts, offset)
+
+    def _json_object(self, args: Sequence[Expr], offset: int) -> Expr:
+        if len(args) % 2:
+            message = "argument list must have even number of elements"
+            raise SqlError("22023", message, offset, hint="json_build_object takes keys and values in turn")
+        parts: list[str | Expr] = ["concat('{', "]
+        for place, arg in enumerate(self.known(arg) for arg in args):
+            before = "', '" if place and not place % 2 else "' : '" if place else "''"
+            if arg.type not in (BOOL, INT4, INT8, FLOAT8, TEXT):
+                raise unsupported(f"json_build_object of {arg.type}", arg.offset)
+            parts += [before, ", coalesce(CAST(to_json(", arg, ") AS VARCHAR), 'null'), "]
+        return Fragment((*parts, "'}')"), JSON, offset=offset)
 
     # -- subqueries ---------------------------------------------------------------------------------------------
 
@@ -355,17 +467,22 @@ class Analyzer(Builder):
         parts, types = self.subquery(node.subselect.select_stmt, scope)
         if kind == "EXISTS":
             return Fragment(("EXISTS (", *parts, ")"), BOOL, is_query=True, offset=node.location)
-        if kind not in ("EXPR", "ANY", "ALL"):
+        if kind not in ("EXPR", "ANY", "ALL", "ARRAY"):
             raise unsupported(f"{kind} of a subquery", node.location)
         if len(types) != 1:
             raise SqlError("42601", "subquery must return only one column", node.location)
+        if kind == "ARRAY":
+            if types[0] not in ARRAY_OF:
+                raise unsupported(f"an array of {types[0]}", node.location)
+            return Fragment(("ARRAY(", *parts, ")"), ARRAY_OF[types[0]], is_query=True, offset=node.location)
         value = Fragment(("(", *parts, ")"), types[0], is_query=True, offset=node.location)
         if kind == "EXPR":
             return value
         name = operator_name(node.oper_name) if len(node.oper_name) else "="
         test = self.operator(name, (self.expr(node.testexpr, scope), value), node.location)
         assert isinstance(test, Call)
-        if test.args[1] is not value or name not in arithmetic.COMPARISONS:
+        of = test.args[1].type
+        if (of.duck != types[0].duck or test.args[1] != replace(value, type=of)) or name not in arithmetic.COMPARISONS:
             raise unsupported(f"{kind} of a subquery with another type", node.location, hint="cast inside the subquery")
         return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)
 
@@ -416,34 +533,11 @@ def function_name(node: Node) -> str:
 def type_of_name(node: Node) -> Type:
     name = node.names[-1].string.sval
     if len(node.array_bounds):
-        raise unsupported(f"an array type ({name}[])", node.location)
+        return array_type_named(name, node.location)
     length = None
     if len(node.typmods) and name != "interval":
         length = node.typmods[0].a_const.ival.ival
     return type_named(name, node.location, length=length)
-
-
-def array_words(text: str) -> list[str | None]:
-    """The elements of an array literal such as {1,2,NULL}."""
-    inner = text.strip()
-    if not (inner.startswith("{") and inner.endswith("}")):
-        raise SqlError("22P02", f'malformed array literal: "{text}"')
-    words: list[str | None] = []
-    current, is_quoted, was_quoted, escape = "", False, False, False
-    for char in inner[1:-1] + ",":
-        if escape:
-            current, escape = current + char, False
-        elif char == "\\":
-            escape = True
-        elif char == '"':
-            is_quoted, was_quoted = not is_quoted, True
-        elif char == "," and not is_quoted:
-            word = current if was_quoted else current.strip()
-            words.append(None if word.upper() == "NULL" and not was_quoted else word)
-            current, was_quoted = "", False
-        else:
-            current += char
-    return [] if words == [""] else words
 
 
 def _location(node: Node, kind: str | None) -> int:

@@ -43,6 +43,13 @@ def ranged(of: Type, value: int) -> int:
     return value
 
 
+def small(value: int) -> int:
+    """A number that a smallint can hold, as an integer. Raises 22003."""
+    if not -(2**15) <= value < 2**15:
+        raise SqlError(NUMBER_OUT_OF_RANGE, "smallint out of range")
+    return value
+
+
 def whole(of: Type, compute: Callable[..., int]) -> Compute:
     """Integer arithmetic that refuses what does not fit."""
 

@@ -6,7 +6,7 @@ A quoted literal or an undeclared parameter takes the type of what stands beside
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from expressions import arithmetic, functions
@@ -14,7 +14,8 @@ from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, UNKNOWN, Type
+from expressions.object_names import OBJECTS
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, NAMED, TEXT, UNKNOWN, Type
 from expressions.typed import (
     Call,
     Context,
@@ -57,6 +58,9 @@ class Builder:
     parameters: Parameters
     style: TimeStyle = PLAIN
 
+    def note_relations(self, names: frozenset[str]) -> None:
+        """Note relations of the catalog that an expression reads."""
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def boolean(self, expr: Expr, clause: str) -> Expr:
@@ -92,6 +96,10 @@ class Builder:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
         if isinstance(expr, Literal) and expr.is_exact and target in (INT4, INT8):
             return rounded(expr, target, offset)
+        if expr.type in NAMED or target in NAMED:
+            self.note_relations(frozenset({OBJECTS}))
+            if isinstance(expr, Fragment) and template == "{0}":  # it may have to stay a subquery
+                return replace(expr, type=target)
         name, compute = "cast", functions.cast_compute(expr.type, target)
         if not self.style.is_utc and (expr.type, target) in arithmetic.ZONED:  # another name: it is another cast
             name = f"cast in {self.style.zone.name}"
@@ -102,6 +110,8 @@ class Builder:
         return call
 
     def _settle(self, expr: Expr, target: Type) -> Expr:
+        if target in NAMED:
+            self.note_relations(frozenset({OBJECTS}))
         if isinstance(expr, Parameter):
             self.parameters.settle(expr.number, target)
             return Parameter(expr.number, target, expr.offset)
@@ -151,7 +161,7 @@ class Builder:
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
         """text || anything is text."""
-        if any(a.type in (TEXT, UNKNOWN) for a in args):
+        if any(a.type in (TEXT, UNKNOWN) for a in args) and not any(a.type.element for a in args):
             return [self.cast(a, TEXT, a.offset) for a in args]
         return list(args)
 
@@ -186,6 +196,8 @@ class Builder:
 
     def _call(self, name: str, overload: Overload, types: tuple[Type, ...], args: Sequence[Expr], offset: int) -> Call:
         coerced = tuple(self.coerce(a, t) for a, t in zip(args, types, strict=True))
+        if overload.relations:
+            self.note_relations(overload.relations)
         return Call(name, overload.template, coerced, overload.result, overload.compute, overload.strict, offset)
 
     def output_text(self, arg: Expr) -> Expr:

@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from expressions import arithmetic, texts
+from expressions import arithmetic, arrays, object_names, texts
 from expressions.arithmetic import Compute
 from expressions.limits import grown, guarded
 from expressions.sqltypes import (
+    ARRAY_OF,
     BOOL,
     DATE,
     FLOAT8,
     INT4,
     INT8,
     INTERVAL,
+    NAMED,
     NINE,
     TEXT,
     TIMESTAMP,
@@ -27,13 +29,17 @@ from expressions.sqltypes import (
     TYPE_WORDS,
     UNKNOWN,
     UUID,
+    VECTORS,
     Type,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One way to call a function or operator. `variadic`: the last type may be repeated."""
+    """One way to call a function or operator. `variadic`: the last type may be repeated.
+
+    `relations`: those of the catalog that the template reads.
+    """
 
     args: tuple[Type, ...]
     result: Type
@@ -42,6 +48,7 @@ class Overload:
     strict: bool = True
     variadic: bool = False
     aggregate: bool = False
+    relations: frozenset[str] = frozenset()
 
     def types_for(self, count: int) -> tuple[Type, ...] | None:
         """The argument types of a call with `count` arguments; None when it takes another number."""
@@ -54,6 +61,10 @@ class Overload:
 
 IMPLICIT = frozenset(
     {(INT4, INT8), (INT4, FLOAT8), (INT8, FLOAT8), (DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ)}
+    | {(of, INT8) for of in NAMED}
+    | {(INT8, of) for of in NAMED}
+    | {(INT4, of) for of in NAMED}
+    | set(VECTORS.items())
 )
 ASSIGNMENT = IMPLICIT | {
     (INT8, INT4), (FLOAT8, INT4), (FLOAT8, INT8), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE), (TIMESTAMPTZ, TIMESTAMP),
@@ -110,6 +121,17 @@ CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
 
 _PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, TEXT) for t in NINE if t is not FLOAT8}
 CAST_TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN if pair not in CAST_TEMPLATES}
+
+
+WIDENED = (INT4, INT8, FLOAT8)
+CAST_TEMPLATES |= dict.fromkeys(VECTORS.items(), "{0}")
+CAST_TEMPLATES |= {(a, b): template for a, b, template in object_names.casts()}
+CAST_TEMPLATES |= {
+    (a, b): f"CAST({{0}} AS {b.duck})"
+    for a in ARRAY_OF.values()
+    for b in ARRAY_OF.values()
+    if a is not b and a.element in WIDENED and b.element in WIDENED
+}
 
 
 @cache
@@ -230,7 +252,12 @@ def _table(*groups: Iterator[tuple[str, Overload]]) -> dict[str, tuple[Overload,
     return table
 
 
-OPERATORS = _table(_arithmetic(), _comparisons(), _dates(), _texts())
+def _arrays(lines: Iterator[arrays.Line]) -> Iterator[tuple[str, Overload]]:
+    for name, args, result, template in lines:
+        yield name, Overload(args, result, template)
+
+
+OPERATORS = _table(_arithmetic(), _comparisons(), _dates(), _texts(), _arrays(arrays.operators()))
 
 
 def _scalar() -> Iterator[tuple[str, Overload]]:
@@ -298,6 +325,7 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     for name, engine, strip in trims:
         yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')", strip)
         yield name, Overload((TEXT, TEXT), TEXT, f"{engine}({{0}}, {{1}})", strip)
+    yield "like_escape", Overload((TEXT, TEXT), TEXT, "", texts.escaped_by)
     yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, "split_part({0}, {1}, {2})")
     yield "starts_with", Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)
     yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")
@@ -406,19 +434,21 @@ def _settings() -> Iterator[tuple[str, Overload]]:
     yield "pg_advisory_unlock_all", Overload((), TEXT, "''", lambda: "")
 
 
+def _array_aggregates() -> Iterator[tuple[str, Overload]]:
+    for of, array in ARRAY_OF.items():
+        yield "array_agg", Overload((of,), array, "array_agg", aggregate=True)
+
+
 def _catalog() -> Iterator[tuple[str, Overload]]:
-    """Functions that clients use when they read pg_catalog: everything is in public, and there is one owner."""
-    names = " ".join(f"WHEN {of.oid} THEN '{of.name}'" for of in (*NINE, INTERVAL))
-    oids = " ".join(f"WHEN '{word}' THEN {of.oid}" for word, of in sorted(TYPE_WORDS.items()))
-    yield "pg_table_is_visible", Overload((INT8,), BOOL, "({0} IS NOT NULL OR NULL)")
-    yield "pg_get_userbyid", Overload((INT8,), TEXT, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END")
-    shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {names} WHEN 0 THEN '-' ELSE '???' END END"
-    yield "format_type", Overload((INT8, INT4), TEXT, shown)
-    yield "to_regtype", Overload((TEXT,), INT8, f"CAST(CASE lower({{0}}) {oids} END AS BIGINT)")
+    """Functions that clients use when they read pg_catalog."""
+    for name, args, result, template, reads in object_names.functions():
+        yield name, Overload(args, result, template, relations=reads)
 
 
-FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings(), _catalog())
-AGGREGATES = _table(_aggregates())
+FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings(), _catalog(), _arrays(arrays.functions()))
+SETS = _table(_arrays(arrays.sets()))
+"""Functions that give rows, each as a list of them."""
+AGGREGATES = _table(_aggregates(), _array_aggregates())
 WINDOW_ONLY = _table(_windows())
 
 

@@ -15,10 +15,12 @@ A test holds the count against the parser's own trees.
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import postgast
 from google.protobuf.message import DecodeError
+from postgast import pg_query_pb2 as pb
 
 from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SqlError
 
@@ -196,3 +198,13 @@ def _after_comment(sql: str, place: int) -> int:
         depth += 1 if edge[0] == "/*" else -1
         place = edge.end()
     return len(sql) if depth else place
+
+
+@lru_cache(maxsize=1024)
+def is_reserved(name: str) -> bool:
+    """True for a word of the grammar that is no name unless it stands in quotes."""
+    tokens = postgast.scan(name).tokens
+    return any(token.keyword_kind not in _NAMES for token in tokens)
+
+
+_NAMES = (pb.NO_KEYWORD, pb.UNRESERVED_KEYWORD)

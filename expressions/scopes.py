@@ -50,7 +50,7 @@ class Scan:
 class Relation:
     """Something in FROM, by the name the query gives it. A table's columns come into being when they are named.
 
-    `is_nullable`: an outer join may put NULLs in place of a row.
+    `is_nullable`: an outer join may put NULLs in place of a row. `system`: columns that * does not stand for.
     """
 
     number: int
@@ -59,6 +59,7 @@ class Relation:
     scan: Scan | None = None
     is_nullable: bool = False
     duplicates: frozenset[str] = frozenset()
+    system: dict[str, Expr] = field(default_factory=dict)
 
     def names(self) -> list[str]:
         if self.scan is not None:
@@ -66,13 +67,15 @@ class Relation:
         return list(self.columns)
 
     def has(self, name: str) -> bool:
-        return name in (self.columns if self.scan is None else self._public)
+        return name in (self.columns if self.scan is None else self._public) or name in self.system
 
     @functools.cached_property
     def _public(self) -> frozenset[str]:
         return frozenset(self.names())
 
     def column(self, name: str) -> Expr:
+        if name in self.system:
+            return self.system[name]
         if name in self.duplicates:
             raise SqlError(AMBIGUOUS_COLUMN, f'column reference "{name}" is ambiguous')
         if self.scan is not None and name not in self.columns:

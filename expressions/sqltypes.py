@@ -1,11 +1,12 @@
-"""The types of expressions: the nine a column may have, and two that only expressions have.
+"""The types of expressions: the nine a column may have, and those that only expressions have.
 
 `unknown` is a quoted literal or a parameter before its context gives it a type, `interval` is what
-dates are moved by. There is no numeric: a literal with a point, an average, a sum of bigints past
-64 bits are double precision or an error, and docs say so.
+dates are moved by, an array is a list of values of one of the nine, `json` is what json_build_object makes. The
+names of catalog objects (regclass and the like) are their oids, shown as names. There is no numeric: a literal with a
+point, an average, a sum of bigints past 64 bits are double precision or an error, and docs say so.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.types import SqlType
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_OBJECT, SqlError
@@ -13,7 +14,10 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_OBJECT, SqlError
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type of an expression. `duck` is its name in the query engine."""
+    """A type of an expression. `duck` is its name in the query engine; `element` of what it is an array.
+
+    `first` is the subscript of an array's first element: 0 of the two kinds that only pg_catalog has.
+    """
 
     name: str
     oid: int
@@ -22,6 +26,8 @@ class Type:
     category: str
     is_preferred: bool = False
     sql_type: SqlType | None = None
+    element: "Type | None" = field(default=None, compare=False)
+    first: int = field(default=1, compare=False)
 
     def __str__(self) -> str:
         return self.name
@@ -43,29 +49,61 @@ UUID = _of(SqlType.UUID, "UUID", "U")
 INTERVAL = Type("interval", 1186, 16, "INTERVAL", "T", is_preferred=True)
 UNKNOWN = Type("unknown", 705, -2, "VARCHAR", "X")
 
+JSON = Type("json", 114, -1, "VARCHAR", "U")
+
 NINE = (BOOL, INT4, INT8, FLOAT8, TEXT, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
 OF_SQL_TYPE = {t.sql_type: t for t in NINE}
+
+_ARRAY_OIDS = {
+    BOOL: 1000, INT4: 1007, INT8: 1016, FLOAT8: 1022, TEXT: 1009, DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185,
+    UUID: 2951,
+}  # fmt: skip
+ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
+INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
+OIDVECTOR = Type("oidvector", 30, -1, "BIGINT[]", "A", element=INT8, first=0)
+VECTORS = {INT2VECTOR: ARRAY_OF[INT4], OIDVECTOR: ARRAY_OF[INT8]}
+"""Lists of numbers of pg_catalog, and the arrays they may be used as."""
+ARRAYS = (*ARRAY_OF.values(), *VECTORS)
+
+REGCLASS = Type("regclass", 2205, 4, "BIGINT", "N")
+REGTYPE = Type("regtype", 2206, 4, "BIGINT", "N")
+REGNAMESPACE = Type("regnamespace", 4089, 4, "BIGINT", "N")
+REGROLE = Type("regrole", 4096, 4, "BIGINT", "N")
+REGPROC = Type("regproc", 24, 4, "BIGINT", "N")
+NAMED = (REGCLASS, REGTYPE, REGNAMESPACE, REGROLE, REGPROC)
+"""Oids that are shown as the names of what they stand for."""
+SHOWN = {of: Type(of.name, of.oid, of.typlen, "VARCHAR", "S") for of in NAMED}
+"""The same in a result: the names themselves."""
 
 _NAMES = {
     "bool": BOOL, "boolean": BOOL, "int4": INT4, "int": INT4, "integer": INT4, "int8": INT8, "bigint": INT8,
     "float8": FLOAT8, "text": TEXT, "varchar": TEXT, "name": TEXT, "date": DATE, "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL,
+    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": INT8, "char": TEXT,
+    "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
+    "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
 
-TYPE_WORDS = {word: of for word, of in _NAMES.items() if word not in ("varchar", "name")} | {
+TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*NINE, INTERVAL)} | {
     of.name: of for of in (*NINE, INTERVAL)
 }
-"""The names of types that are really there: varchar is only taken for text."""
+for _word in ("varchar", "name", "oid", "char"):
+    del TYPE_WORDS[_word]
+"""The names of types that are really there: varchar and oid are only taken for text and bigint."""
 
 _REFUSED = {
     "int2": "smallint: use integer", "float4": "real: use double precision", "numeric": "numeric: use double precision",
     "bpchar": "character(n): use text", "json": "json: use text", "jsonb": "jsonb: use text", "bytea": "bytea",
-    "time": "time", "timetz": "time with time zone", "regclass": "regclass", "oid": "oid: use bigint", "bit": "bit",
-    "inet": "inet", "xml": "xml", "money": "money", "char": '"char"',
+    "time": "time", "timetz": "time with time zone", "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
 }  # fmt: skip
+_ELEMENTS = {"int2": INT4, "float4": FLOAT8, "numeric": FLOAT8, "bpchar": TEXT}
+"""Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
 PARAMETER_OIDS = {t.oid: t for t in NINE} | {
-    21: INT4, 26: INT8, 700: FLOAT8, 1700: FLOAT8, 1043: TEXT, 1042: TEXT, 19: TEXT, 1186: INTERVAL,
+    21: INT4, 26: INT8, 700: FLOAT8, 1700: FLOAT8, 1043: TEXT, 1042: TEXT, 19: TEXT, 18: TEXT, 1186: INTERVAL,
+    2205: REGCLASS, 2206: REGTYPE,
+} | {t.oid: t for t in ARRAY_OF.values()} | {
+    1005: ARRAY_OF[INT4], 1028: ARRAY_OF[INT8], 1021: ARRAY_OF[FLOAT8], 1231: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],
+    1014: ARRAY_OF[TEXT], 1003: ARRAY_OF[TEXT], 1002: ARRAY_OF[TEXT],
 }  # fmt: skip
 """What a client may declare a parameter to be: smaller and fixed kinds widen to one of ours."""
 
@@ -80,6 +118,14 @@ def type_named(name: str, offset: int, *, length: int | None = None) -> Type:
         return _NAMES[name]
     except KeyError:
         raise SqlError(UNDEFINED_OBJECT, f'type "{name}" does not exist', offset) from None
+
+
+def array_type_named(name: str, offset: int) -> Type:
+    """The array type of elements that a cast names. Raises 0A000 for elements that a node has no arrays of."""
+    element = _ELEMENTS.get(name) or type_named(name, offset)
+    if element not in ARRAY_OF:
+        raise SqlError(FEATURE_NOT_SUPPORTED, f"there are no arrays of type {element}", offset)
+    return ARRAY_OF[element]
 
 
 def parameter_type(oid: int, number: int) -> Type:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import takewhile
 
+from expressions.errors import SqlError
 from expressions.limits import look_at, pass_over, refuse_length
 from expressions.patterns import pattern_of
 
@@ -23,6 +24,25 @@ def upper(text: str) -> str:
 
 def lower(text: str) -> str:
     return _mapped(text, str.lower, _lower)
+
+
+def escaped_by(pattern: str, escape: str) -> str:
+    """The pattern of LIKE .. ESCAPE in the words of one without: its own escape character is the backslash."""
+    if len(escape) > 1:
+        raise SqlError("22025", "invalid escape string", hint="an escape string is empty or one character")
+    pass_over(pattern)
+    if escape == "\\":
+        return pattern
+    written: list[str] = []
+    is_escaped = False
+    for char in pattern:
+        if char == escape and not is_escaped:
+            written.append("\\")
+            is_escaped = True
+            continue
+        written.append("\\\\" if char == "\\" and not is_escaped else char)
+        is_escaped = False
+    return "".join(written)
 
 
 def _mapped(text: str, ascii_only: Callable[[str], str], of: Callable[[str], str]) -> str:

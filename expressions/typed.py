@@ -16,12 +16,28 @@ from typing import Any, Protocol
 
 from catalog import clock
 from catalog.types import BadValue, parse_text, to_text
+from expressions import arrays
 from expressions.dates.reading import read
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
-from expressions.sqltypes import DATE, FLOAT8, INT4, INT8, INTERVAL, TEXT, TIMESTAMP, TIMESTAMPTZ, UNKNOWN, Type
+from expressions.object_names import oid_of
+from expressions.sqltypes import (
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    INTERVAL,
+    NAMED,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    VECTORS,
+    Type,
+)
 
 PyValue = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | None
+"""A value as Python has it. An array is a tuple of them, which no column holds: its type says so, not this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +206,7 @@ def is_simple(expr: Expr) -> bool:
     """True if `evaluate` can compute it."""
     if isinstance(expr, Call):
         return expr.compute is not None and all(is_simple(arg) for arg in expr.args)
-    return not isinstance(expr, Fragment)
+    return not (isinstance(expr, Fragment) or expr.type in NAMED)
 
 
 def is_answered_here(expr: Expr) -> bool:
@@ -292,6 +308,11 @@ def render_value(value: PyValue, of: Type) -> str:
     """A constant as DuckDB's SQL, with its type."""
     if value is None:
         return f"CAST(NULL AS {of.duck})"
+    if isinstance(value, tuple):
+        assert of.element is not None
+        return f"CAST([{', '.join(render_value(item, of.element) for item in value)}] AS {of.duck})"
+    if of in NAMED:
+        return f"{value}::BIGINT" if isinstance(value, int) else oid_of(quoted(str(value)), of)
     if isinstance(value, bool):
         return "true" if value else "false"
     if of in (INT4, INT8):
@@ -311,10 +332,19 @@ def parse_value(
 ) -> PyValue:
     """The value of a literal or of a parameter's text. Raises PostgreSQL's code, with its place.
 
+    The name of a catalog object stays one: the query engine looks it up.
+
     A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
     """
     if of in (TEXT, UNKNOWN, INTERVAL):
         return text
+    if of.element is not None:
+        words = arrays.vector_words(text) if of in VECTORS else arrays.words_of(text)
+        element = of.element
+        array: Any = tuple(None if w is None else parse_value(element, w, offset, style, now) for w in words)
+        return array  # type: ignore[no-any-return]
+    if of in NAMED:
+        return int(text) if text.isdecimal() and len(text) <= OID_DIGITS else text
     assert of.sql_type is not None
     try:
         if of in DATED:
@@ -324,6 +354,7 @@ def parse_value(
         raise SqlError(bad.sqlstate, str(bad), offset) from None
 
 
+OID_DIGITS = 10
 DATED = (DATE, TIMESTAMP, TIMESTAMPTZ)
 
 

@@ -1,5 +1,12 @@
-"""PostgreSQL's catalog, as clients read it: relations of our own, made from descriptors for the query engine: pure.
+"""The catalog as clients read it: relations of our own, made from descriptors for the query engine: pure.
 
 relations  the relations there are: names and types of their columns
 rows       their rows, for the tables of a moment
+tables     rows about tables: columns, indexes, constraints
+fixed      rows that are the same whatever tables there are: schemas, types, the role and the database
+standard   rows of information_schema
+names      names of objects, and how they are written out: what functions read
+keys       the primary key and the indexes of a table as one list
+texts      indexes, constraints and defaults as SQL
+values     values of rows, and numbers of PostgreSQL's own
 """

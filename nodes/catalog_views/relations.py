@@ -1,59 +1,79 @@
-"""The relations of pg_catalog that a node has, with the columns that PostgreSQL 18 gives them, in its order.
+"""The relations of the catalog that a node has, with the columns that PostgreSQL 18 gives them, in its order.
 
-A kind that a node has not stands as the nearest it has: oid and xid as bigint, name, "char" and regproc as text,
-smallint as integer. What is a list or a tree there is text, and NULL here.
+`relations.tsv` has a line for each: name, oid, columns. Those that are not made from descriptors (`rows`) have no row:
+a node has no triggers, policies or publications. A kind that a node has not stands as the nearest it has: oid and xid
+as bigint, name and "char" as text, smallint as integer. A tree of PostgreSQL's is the text it stands for.
+Beside them stand what only functions read: the names of objects, and how objects are written out.
 """
 
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, Type
+from pathlib import Path
+
+from expressions.object_names import DEFINITIONS, OBJECTS
+from expressions.sqltypes import (
+    ARRAY_OF,
+    BOOL,
+    FLOAT8,
+    INT2VECTOR,
+    INT4,
+    INT8,
+    OIDVECTOR,
+    REGPROC,
+    REGTYPE,
+    TEXT,
+    TIMESTAMPTZ,
+    Type,
+)
 from nodes.sql.query import Output
 
-SCHEMA = "pg_catalog"
+SCHEMA, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
 _KINDS = {
-    "oid": INT8, "xid": INT8, "int2": INT4, "int4": INT4, "bool": BOOL, "float4": FLOAT8, "name": TEXT, "char": TEXT,
-    "regproc": TEXT, "text": TEXT, "list": TEXT,
+    "oid": INT8, "xid": INT8, "int2": INT4, "int4": INT4, "int8": INT8, "bool": BOOL, "float4": FLOAT8,
+    "timestamptz": TIMESTAMPTZ, "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, "int2[]": ARRAY_OF[INT4],
+    "oid[]": ARRAY_OF[INT8], "text[]": ARRAY_OF[TEXT], "name[]": ARRAY_OF[TEXT], "char[]": ARRAY_OF[TEXT],
+    "aclitem[]": ARRAY_OF[TEXT], "regproc": REGPROC, "regtype": REGTYPE,
 }  # fmt: skip
-_COLUMNS = {
-    "pg_namespace": "oid:oid nspname:name nspowner:oid nspacl:list",
-    "pg_am": "oid:oid amname:name amhandler:regproc amtype:char",
-    "pg_class": (
-        "oid:oid relname:name relnamespace:oid reltype:oid reloftype:oid relowner:oid relam:oid relfilenode:oid "
-        "reltablespace:oid relpages:int4 reltuples:float4 relallvisible:int4 relallfrozen:int4 reltoastrelid:oid "
-        "relhasindex:bool relisshared:bool relpersistence:char relkind:char relnatts:int2 relchecks:int2 "
-        "relhasrules:bool relhastriggers:bool relhassubclass:bool relrowsecurity:bool relforcerowsecurity:bool "
-        "relispopulated:bool relreplident:char relispartition:bool relrewrite:oid relfrozenxid:xid relminmxid:xid "
-        "relacl:list reloptions:list relpartbound:list"
-    ),
-    "pg_attribute": (
-        "attrelid:oid attname:name atttypid:oid attlen:int2 attnum:int2 atttypmod:int4 attndims:int2 attbyval:bool "
-        "attalign:char attstorage:char attcompression:char attnotnull:bool atthasdef:bool atthasmissing:bool "
-        "attidentity:char attgenerated:char attisdropped:bool attislocal:bool attinhcount:int2 attcollation:oid "
-        "attstattarget:int2 attacl:list attoptions:list attfdwoptions:list attmissingval:list"
-    ),
-    "pg_type": (
-        "oid:oid typname:name typnamespace:oid typowner:oid typlen:int2 typbyval:bool typtype:char typcategory:char "
-        "typispreferred:bool typisdefined:bool typdelim:char typrelid:oid typsubscript:regproc typelem:oid "
-        "typarray:oid typinput:regproc typoutput:regproc typreceive:regproc typsend:regproc typmodin:regproc "
-        "typmodout:regproc typanalyze:regproc typalign:char typstorage:char typnotnull:bool typbasetype:oid "
-        "typtypmod:int4 typndims:int4 typcollation:oid typdefaultbin:list typdefault:text typacl:list"
-    ),
+"""All others are text."""
+
+
+def _outputs(words: str) -> tuple[Output, ...]:
+    return tuple(Output(name, _KINDS.get(kind, TEXT)) for name, kind in (word.split(":") for word in words.split()))
+
+
+def _read() -> tuple[dict[str, tuple[Output, ...]], dict[str, int]]:
+    """Columns and oids by key: the name, with its schema unless that is pg_catalog."""
+    columns, oids = {}, {}
+    for line in Path(__file__).with_name("relations.tsv").read_text().splitlines():
+        name, oid, words = line.split("\t")
+        key = name.removeprefix(f"{SCHEMA}.")
+        columns[key], oids[key] = _outputs(words), int(oid)
+    return columns, oids
+
+
+RELATIONS, OIDS = _read()
+UNNAMED = {
+    OBJECTS: _outputs("kind:text oid:oid shown:text spelled:text"),
+    DEFINITIONS: _outputs("kind:text oid:oid part:int4 is_pretty:bool definition:text"),
 }
-
-RELATIONS: dict[str, tuple[Output, ...]] = {
-    name: tuple(Output(column, _KINDS[kind]) for column, kind in (word.split(":") for word in words.split()))
-    for name, words in _COLUMNS.items()
-}
+"""What functions read; no query can name it."""
+FUNCTIONS = {"pg_available_extensions": _outputs("name:name default_version:text comment:text")}
+"""Functions in FROM that give no row."""
 
 
-def named(schema: str, name: str) -> tuple[Output, ...] | None:
-    """The columns of the relation that a query names; pg_catalog is searched first, as in PostgreSQL."""
-    return RELATIONS.get(name) if schema in ("", SCHEMA) else None
+def key_of(schema: str, name: str) -> str | None:
+    """The key of the relation that a query names; pg_catalog is searched first, as in PostgreSQL."""
+    key = name if schema in ("", SCHEMA) else f"{schema}.{name}"
+    return key if key in RELATIONS else None
 
 
-def feed_name(name: str) -> str:
+def columns_of(key: str) -> tuple[Output, ...]:
+    return RELATIONS.get(key) or UNNAMED[key]
+
+
+def feed_name(key: str) -> str:
     """The relation's name in the query engine."""
-    return f"k_{name}"
+    return f"k_{key.replace('.', '__')}"
 
 
-def empty_of(of: Type) -> int | float | str | bool | None:
-    """The value of a column of which a node has nothing to tell."""
-    return {BOOL: False, INT4: 0, INT8: 0, FLOAT8: -1.0}.get(of)
+def empty_of(of: Type) -> int | float | bool | None:
+    """The value of a column of pg_catalog of which a node has nothing to tell."""
+    return {BOOL: False, INT4: 0, INT8: 0, REGPROC: 0, REGTYPE: 0, FLOAT8: -1.0}.get(of)

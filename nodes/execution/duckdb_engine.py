@@ -212,11 +212,18 @@ def parts_of(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
 
 
 def refuse_long(column: pa.Array) -> None:
-    """Raises 54000 for a text that is longer than a value may be."""
+    """Raises 54000 for a text or an array that is longer than a value may be."""
     if pa.types.is_string(column.type) and column.nbytes > VALUE_BYTES_MAX:
         longest = pc.max(pc.binary_length(column)).as_py()
         if longest is not None and longest > VALUE_BYTES_MAX:
             raise too_long()
+    elif pa.types.is_list(column.type) and column.nbytes > VALUE_BYTES_MAX:
+        refuse_long_list(column)
+
+
+def refuse_long_list(column: pa.Array) -> None:
+    if any(row.is_valid and row.values.nbytes > VALUE_BYTES_MAX for row in column):
+        raise too_long()
 
 
 def refuse_beyond(days: pa.Array) -> None:
@@ -317,6 +324,8 @@ def translated(error: duckdb.Error) -> errors.SqlError:
 
 
 def _range_type(text: str) -> str:
+    if "INT16" in text:
+        return "smallint"
     if "INT32" in text:
         return "integer"
     return "bigint" if "INT64" in text or "INT128" in text else "value"

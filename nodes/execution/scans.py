@@ -14,8 +14,8 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
 from catalog.types import SqlType
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT
-from nodes.catalog_views.relations import RELATIONS
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, REGPROC, REGTYPE, TEXT, TIMESTAMPTZ
+from nodes.catalog_views.relations import columns_of
 from nodes.catalog_views.rows import rows_of as catalog_rows
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
@@ -133,15 +133,22 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
     return pa.schema(fields or [pa.field("c0", pa.bool_())])
 
 
-def catalog_batch(name: str, tables: Sequence[Descriptor]) -> Any:
-    """All rows of a relation of pg_catalog, with columns o0, o1, .."""
+def catalog_batch(key: str, tables: Sequence[Descriptor]) -> Any:
+    """All rows of a relation of the catalog, with columns o0, o1, .."""
     import pyarrow as pa
 
     from nodes.execution.duckdb_engine import SHORT
 
-    kinds = {BOOL: pa.bool_(), INT4: pa.int32(), INT8: pa.int64(), FLOAT8: pa.float64(), TEXT: pa.string()}
-    columns, rows = RELATIONS[name], catalog_rows(name, tables)
-    fields = [pa.field(f"o{i}", kinds[column.type], metadata=SHORT) for i, column in enumerate(columns)]
+    kinds = {
+        BOOL: pa.bool_(), INT4: pa.int32(), INT8: pa.int64(), FLOAT8: pa.float64(), TEXT: pa.string(),
+        TIMESTAMPTZ: pa.timestamp("us", tz="UTC"), REGPROC: pa.int64(), REGTYPE: pa.int64(),
+    }  # fmt: skip
+    columns, rows = columns_of(key), catalog_rows(key, tables)
+    fields = []
+    for place, column in enumerate(columns):
+        element = column.type.element
+        fields.append(pa.field(f"o{place}", kinds[column.type] if element is None else pa.list_(kinds[element])))
+        fields[-1] = fields[-1].with_metadata(SHORT)
     arrays = [
         pa.array([row[column.name] for row in rows], field.type) for column, field in zip(columns, fields, strict=True)
     ]

@@ -48,6 +48,10 @@ def named(node: Node) -> tuple[str, int]:
     if kind == "case_expr":
         inner = named(node.case_expr.defresult) if node.case_expr.HasField("defresult") else NO_NAME
         return inner if inner[1] else ("case", 1)
+    if kind == "a_array_expr":
+        return "array", 2
+    if kind == "a_indirection":
+        return named(node.a_indirection.arg)
     if kind == "sub_link":
         return _named_subquery(node.sub_link)
     return NO_NAME
@@ -57,6 +61,8 @@ def _named_subquery(link: Node) -> tuple[str, int]:
     kind = pb.SubLinkType.Name(link.sub_link_type)
     if kind == "EXISTS_SUBLINK":
         return "exists", 2
+    if kind == "ARRAY_SUBLINK":
+        return "array", 2
     targets = link.subselect.select_stmt.target_list
     if kind != "EXPR_SUBLINK" or not len(targets):
         return NO_NAME

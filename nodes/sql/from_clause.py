@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
+from expressions import functions
 from expressions.analysis import Analyzer, function_name
 from expressions.errors import (
     DUPLICATE_ALIAS,
@@ -17,7 +18,7 @@ from expressions.errors import (
 )
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, joined, walk
+from expressions.typed import Call, ColumnRef, Expr, Literal, joined, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
 from nodes.sql.predicates import conjuncts, refuses_nulls
@@ -29,7 +30,9 @@ Star = tuple[str, Expr | None, Relation | None]
 Stars = list[Star]
 SCHEMAS = ("public", "")
 RELATIONS_MAX = 200
-CATALOGS = ("pg_catalog", "information_schema")
+CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
+NOT_HERE = frozenset({"pg_settings", "pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "pg_cursors"})
+"""Relations of pg_catalog that a node has not, also when they are named without their schema."""
 
 
 class Queries(Protocol):
@@ -84,11 +87,13 @@ class FromClause:
         cte = self.selects.find_cte(node.relname) if not node.schemaname else None
         if cte is not None:
             return self._derived(scope, alias, renamed(cte[1], renames, alias, node.location), (cte[0],), node.location)
-        shown = relations.named(node.schemaname, node.relname)
-        if shown is not None and not node.catalogname:
-            self.analyzer.relations.add(node.relname)
-            source = (relations.feed_name(node.relname),)
-            return self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
+        known = relations.key_of(node.schemaname, node.relname)
+        if known is not None and not node.catalogname:
+            self.analyzer.relations.add(known)
+            shown, source = relations.RELATIONS[known], (relations.feed_name(known),)
+            derived = self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
+            scope.relations[-1].system["tableoid"] = Literal(relations.OIDS[known], INT8)
+            return derived
         descriptor = table_of(self.analyzer, node)
         if renames:
             raise unsupported("new names for a table's columns", node.location)
@@ -122,17 +127,45 @@ class FromClause:
         return (*source, f" AS {name}"), [(o.name, ref, relation) for o, ref in zip(outputs, refs, strict=True)]
 
     def _from_function(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
-        call = node.functions[0].list.items[0].func_call
-        name = function_name(call)
-        if name != "generate_series" or node.ordinality or len(node.functions) > 1:
-            raise unsupported(f"function {name} in FROM", call.location, hint="generate_series may stand there")
+        calls = [item.list.items[0].func_call for item in node.functions]
+        name = function_name(calls[0])
+        if name == "generate_series" and not node.ordinality and len(calls) == 1:
+            return self._series(node, calls[0], scope)
+        names = [function_name(call) for call in calls]
+        empty = relations.FUNCTIONS.get(name)
+        if empty is not None and len(calls) == 1 and not node.ordinality and not len(calls[0].args):
+            nothing = ", ".join(f"CAST(NULL AS {o.type.duck}) AS o{place}" for place, o in enumerate(empty))
+            alias = node.alias.aliasname if node.HasField("alias") else name
+            known = renamed(empty, [a.string.sval for a in node.alias.colnames], alias, calls[0].location)
+            return self._derived(scope, alias, known, (f"(SELECT {nothing} WHERE false)",), calls[0].location)
+        unknown = next((n for n in names if n not in functions.SETS), None)
+        if unknown is not None or len(calls) > 1:
+            shown = unknown or "several functions"
+            hint = "generate_series, unnest and generate_subscripts may stand there"
+            raise unsupported(f"function {shown} in FROM", calls[0].location, hint=hint)
+        given = [self.analyzer.expr(arg, scope) for arg in calls[0].args]
+        several = name == "unnest" and len(given) > 1
+        each = [[arg] for arg in given] if several else [given]
+        lists = [self.analyzer.set_of(name, args, calls[0].location) for args in each]
+        alias = node.alias.aliasname if node.HasField("alias") else name
+        outputs = [Output(name if several else alias, rows.type) for rows in lists]
+        columns: list[Parts] = [("unnest(", rows, f") AS o{place}") for place, rows in enumerate(lists)]
+        if node.ordinality:
+            longest = ("greatest(", *joined(("len(", rows, ")") for rows in lists), ")")
+            columns.append(("unnest(range(1, 1 + ", *longest, f")) AS o{len(lists)}"))
+            outputs.append(Output("ordinality", INT8))
+        names = [a.string.sval for a in node.alias.colnames]
+        source: Parts = ("LATERAL (SELECT ", *joined(columns), ")")
+        return self._derived(scope, alias, renamed(outputs, names, alias, calls[0].location), source, calls[0].location)
+
+    def _series(self, node: Node, call: Node, scope: Scope) -> tuple[Parts, Stars]:
         args = [self.analyzer.expr(arg, scope) for arg in call.args]
         if len(args) not in (2, 3) or any(a.type not in (INT4, INT8, UNKNOWN) for a in args):
             raise unsupported("generate_series over anything but integers", call.location)
         of = INT8 if any(a.type is INT8 for a in args) else INT4
         whole = joined((self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8),) for arg in args)
         parts = (f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series(", *whole, ") AS t(g))")
-        alias = node.alias.aliasname if node.HasField("alias") else name
+        alias = node.alias.aliasname if node.HasField("alias") else "generate_series"
         column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
         return self._derived(scope, alias, (Output(column, of),), parts, call.location)
 
@@ -210,10 +243,9 @@ def by_name(stars: Stars) -> dict[str, Stars]:
 def table_of(analyzer: Analyzer, node: Node) -> Descriptor:
     """The table a statement names, if it may be used."""
     name = node.relname
-    if node.schemaname in CATALOGS:
-        raise unsupported(
-            f"reading {node.schemaname}.{name}", node.location, hint="SHOW TABLES lists the tables of a node"
-        )
+    if node.schemaname in CATALOGS or (not node.schemaname and name in NOT_HERE):
+        hint = "SHOW ALL lists settings" if name == "pg_settings" else "SHOW TABLES lists the tables of a node"
+        raise unsupported(f"reading {node.schemaname or 'pg_catalog'}.{name}", node.location, hint=hint)
     if node.schemaname not in SCHEMAS or node.catalogname:
         raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)
     descriptor = analyzer.catalog.get(name)

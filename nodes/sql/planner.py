@@ -144,7 +144,7 @@ class Planner:
         raise unsupported(kind)
 
     def select(self, node: Node) -> SelectPlan:
-        query = self.selects.query(node)
+        query = self.selects.shown(self.selects.query(node))
         is_local = query.simple is not None and query.simple.is_local
         columns = Columns(query.outputs, self.style)
         scans, relations = tuple(self.analyzer.scans), frozenset(self.analyzer.relations)

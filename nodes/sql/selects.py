@@ -25,7 +25,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scope
-from expressions.sqltypes import INT4, INT8, UNKNOWN, Type
+from expressions.sqltypes import INT4, INT8, SHOWN, TEXT, UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import FromClause, Star, note_conditions, renamed
@@ -75,6 +75,21 @@ class Selects:
     def _subquery(self, node: Node, scope: Scope) -> tuple[Parts, list[Type]]:
         query = self.query(node, scope)
         return query.parts, [o.type for o in query.outputs]
+
+    def shown(self, query: Query) -> Query:
+        """The query as its client gets it: oids with names are shown by these."""
+        if not any(o.type in SHOWN for o in query.outputs):
+            return query
+        name = f"s{self.number()}"
+        columns: list[Parts] = []
+        outputs = []
+        for place, output in enumerate(query.outputs):
+            ref: Expr = ColumnRef(f"{name}.o{place}", output.type, output.name, origin=output.origin)
+            if output.type in SHOWN:
+                ref, output = self.analyzer.cast(ref, TEXT, -1), Output(output.name, SHOWN[output.type])
+            columns.append((ref, f" AS o{place}"))
+            outputs.append(output)
+        return Query(("SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name}"), tuple(outputs))
 
     def note_columns(self, count: int, offset: int) -> None:
         """Count columns of relations in FROM. Raises 54011: a short text may name many, again and again."""

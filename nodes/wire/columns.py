@@ -10,19 +10,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from catalog.types import to_text
+from expressions.arrays import array_text
 from expressions.dates.zones import PLAIN, TimeStyle, moment_text
-from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlError
+from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlError, unsupported
 from expressions.sqltypes import (
+    ARRAY_OF,
     BOOL,
     DATE,
     FLOAT8,
     INT4,
     INT8,
     INTERVAL,
+    JSON,
+    SHOWN,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
     UUID,
+    VECTORS,
     Type,
 )
 from nodes.sql.query import Output
@@ -66,8 +71,11 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         assert sql_type is not None
         return lambda value: to_text(sql_type, value).encode()
 
+    def of_array(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+        return lambda items: array_text(items, lambda item: write(item).decode()).encode()
+
     zoned: Callable[[Any], bytes] = lambda value: moment_text(value, style.zone).encode()  # noqa: E731
-    return {
+    written: dict[Type, Callable[[Any], bytes]] = {
         BOOL: lambda value: b"t" if value else b"f",
         INT4: whole,
         INT8: whole,
@@ -78,7 +86,11 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
         UUID: lambda value: str(value).encode(),
         INTERVAL: lambda value: interval_text(value.months, value.days, value.nanoseconds // 1000).encode(),
+        JSON: str.encode,
+        **dict.fromkeys(SHOWN.values(), str.encode),
+        **dict.fromkeys(VECTORS, lambda items: b" ".join(map(whole, items))),
     }
+    return written | {array: of_array(written[of]) for of, array in ARRAY_OF.items()}
 
 
 BINARY: dict[Type, Callable[[Any], bytes]] = {
@@ -92,7 +104,45 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     TIMESTAMPTZ: lambda value: _int8((value - EPOCH_UTC) // MICROSECOND),
     UUID: lambda value: bytes(value.bytes),
     INTERVAL: lambda value: _interval(value.nanoseconds // 1000, value.days, value.months),
+    JSON: str.encode,
 }
+
+_INT2_OID, _OID_OID = 21, 26
+_short, _array, _dimension = struct.Struct("!h").pack, struct.Struct("!iii").pack, struct.Struct("!ii").pack
+
+
+def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes], first: int = 1) -> bytes:
+    """One dimension, whether there are NULLs, the elements' type; length and first number; then the elements."""
+    if not items and first:
+        return _array(0, 0, oid)
+    parts = [_array(1, None in items, oid), _dimension(len(items), first)]
+    for item in items:
+        value = None if item is None else write(item)
+        parts += [_int4(-1)] if value is None else [_int4(len(value)), value]
+    return b"".join(parts)
+
+
+def _array_writer(of: Type) -> Callable[[Any], bytes]:
+    if of in VECTORS:
+        is_short = VECTORS[of].element is INT4
+        oid, write = (_INT2_OID, _short) if is_short else (_OID_OID, struct.Struct("!I").pack)
+        return lambda items: _binary_array(items, oid, write, first=0)
+    element = of.element
+    assert element is not None
+    return lambda items: _binary_array(items, element.oid, BINARY[element])
+
+
+BINARY |= {of: _array_writer(of) for of in (*ARRAY_OF.values(), *VECTORS)}
+
+
+def _no_binary(of: Type) -> Callable[[Any], bytes]:
+    def refuse(value: Any) -> bytes:
+        raise unsupported(f"the binary format of {of}", hint=f"cast it to text, or to oid; it is {value}")
+
+    return refuse
+
+
+BINARY |= {of: _no_binary(of) for of in SHOWN.values()}
 
 
 def _nullable(write: Callable[[Any], bytes]) -> Writer:

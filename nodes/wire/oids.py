@@ -1,11 +1,13 @@
 """Object ids of tables and what belongs to them: the same on every node and in every version.
 
 PostgreSQL gives ids as things are made; here they follow from the ids that descriptors hold, which are never used
-twice. Each table has a range of its own, above those that PostgreSQL keeps for itself.
+twice. Each table has a range of its own, above those that PostgreSQL keeps for itself. An id names one thing in its
+relation: a sequence and a default of the same column share one.
 """
 
 FIRST = 16384
 SPAN = 8192
+HALF = SPAN // 2
 TABLES_MAX = (2**32 - FIRST) // SPAN
 
 
@@ -16,4 +18,19 @@ def table_oid(table_id: int) -> int:
 
 def index_oid(table_id: int, index_id: int) -> int:
     """The oid of an index of a table; the primary key's is that of index 0."""
-    return table_oid(table_id) + 1 + index_id % (SPAN // 2)
+    return table_oid(table_id) + 1 + index_id % HALF
+
+
+def column_oid(table_id: int, column_id: int) -> int:
+    """The oid of what belongs to a column: its default, its NOT NULL, the sequence of its numbers."""
+    return table_oid(table_id) + 1 + HALF + column_id % (HALF - 1)
+
+
+def constraint_oid(table_id: int, constraint_id: int) -> int:
+    """The oid of a CHECK or a foreign key in pg_constraint."""
+    return table_oid(table_id) + 1 + HALF // 2 + constraint_id % (HALF // 2)
+
+
+def key_oid(table_id: int, index_id: int) -> int:
+    """The oid of the constraint that an index keeps."""
+    return table_oid(table_id) + 1 + index_id % (HALF // 2)

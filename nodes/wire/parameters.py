@@ -10,6 +10,7 @@ import struct
 import uuid
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any
 
 from expressions import sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
@@ -22,9 +23,10 @@ EPOCH_DAY = dt.date(2000, 1, 1)
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
 
 INT2, OID, FLOAT4, NUMERIC = 21, 26, 700, 1700
-BPCHAR, VARCHAR, NAME = 1042, 1043, 19
+BPCHAR, VARCHAR, NAME, CHAR = 1042, 1043, 19, 18
 
 INTERVAL_PARTS = struct.Struct("!qii")
+ARRAY_HEAD, ARRAY_DIMENSION = struct.Struct("!iii"), struct.Struct("!ii")
 NUMERIC_HEAD = struct.Struct("!HhHH")
 NUMERIC_SIGNS = {0x0000: 0, 0x4000: 1}
 NUMERIC_WORDS = {0xC000: "NaN", 0xD000: "Infinity", 0xF000: "-Infinity"}
@@ -106,7 +108,36 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
     sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
     sqltypes.INTERVAL.oid: _interval,
-} | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, BPCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
+} | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, BPCHAR, NAME, CHAR, sqltypes.UNKNOWN.oid, 0), decode_text)
+
+
+def _array(data: bytes) -> Any:
+    """One dimension of elements, or none."""
+    dimensions, _, oid = ARRAY_HEAD.unpack_from(data)
+    if not dimensions and len(data) == ARRAY_HEAD.size:
+        return ()
+    if dimensions < 1:
+        raise ValueError(data)
+    if dimensions > 1:
+        raise unsupported("an array of arrays")
+    count, _ = ARRAY_DIMENSION.unpack_from(data, ARRAY_HEAD.size)
+    place, read = ARRAY_HEAD.size + ARRAY_DIMENSION.size, BINARY[oid]
+    items: list[PyValue] = []
+    for _ in range(count):
+        size = _int4(data[place : place + 4])
+        place += 4
+        if size > len(data) - place:
+            raise ValueError(data)
+        items.append(None if size < 0 else read(data[place : place + size]))
+        place += max(size, 0)
+    if place != len(data):
+        raise ValueError(data)
+    return tuple(items)
+
+
+BINARY |= {
+    oid: _array for oid, of in sqltypes.PARAMETER_OIDS.items() if of in sqltypes.ARRAY_OF.values()
+} | dict.fromkeys((sqltypes.REGCLASS.oid, sqltypes.REGTYPE.oid), _packed("!I"))  # fmt: skip
 
 
 def _from_binary(oid: int, data: bytes, number: int) -> PyValue:

@@ -9,6 +9,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.types.array import ListBinaryDumper, ListDumper
 from psycopg.types.numeric import DecimalBinaryDumper
 
 from expressions.errors import SqlError
@@ -47,12 +49,34 @@ def test_binary_forms(oid: int, data: bytes, value: Any) -> None:
     assert one(oid, data) == value
 
 
-@pytest.mark.parametrize("oid", [o for o in PARAMETER_OIDS if o not in (25, 1043, 1042, 19)])
+LENGTHS = {16: 1, 21: 2, 23: 4, 20: 8, 26: 4, 700: 4, 701: 8, 1082: 4, 1114: 8, 1184: 8, 2950: 16, NUMERIC: 8,
+           1186: 16, 2205: 4, 2206: 4}  # fmt: skip
+TEXTS = (18, 19, 25, 1042, 1043)
+ARRAYS = [oid for oid, of in PARAMETER_OIDS.items() if of.element is not None]
+
+
+def test_every_type_has_a_binary_form() -> None:
+    assert {*LENGTHS, *TEXTS, *ARRAYS} == PARAMETER_OIDS.keys()
+
+
+@pytest.mark.parametrize("oid", ARRAYS)
+def test_an_array_of_another_length_is_refused(oid: int) -> None:
+    assert one(oid, bytes(12)) == ()
+    for length in (0, 3, 11, 13, 20):
+        assert refusal(oid, bytes(length)) == "22P03"
+
+
+@pytest.mark.parametrize("items", [[1, None, -7], [2**40], ["a", "", None, '{"x"}'], [True, None], [1.5, float("inf")]])
+def test_arrays_are_read_as_drivers_write_them(items: list[Any]) -> None:
+    for form, dumper in ((0, ListDumper), (1, ListBinaryDumper)):
+        typed = dumper(list, Transformer()).upgrade(items, PyFormat.BINARY if form else PyFormat.TEXT)
+        assert one(typed.oid or 1009, bytes(typed.dump(items) or b""), form) == tuple(items)
+
+
+@pytest.mark.parametrize("oid", LENGTHS)
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 4, 5, 8, 9, 15, 16, 17])
 def test_another_length_is_refused(oid: int, length: int) -> None:
-    right = {16: 1, 21: 2, 23: 4, 20: 8, 26: 4, 700: 4, 701: 8, 1082: 4, 1114: 8, 1184: 8, 2950: 16, NUMERIC: 8,
-             1186: 16}  # fmt: skip
-    if length != right[oid]:
+    if length != LENGTHS[oid]:
         assert refusal(oid, bytes(length)) == "22P03"
 
 

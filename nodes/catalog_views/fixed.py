@@ -1,0 +1,158 @@
+"""Rows of the catalog that are the same whatever tables there are: schemas, types, the one role and database."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from catalog.descriptor import Descriptor
+from expressions.sqltypes import (
+    ARRAY_OF,
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    INTERVAL,
+    NINE,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+)
+from nodes.catalog_views.values import (
+    BTREE,
+    DATABASE,
+    DATABASE_NAME,
+    DEFAULT_COLLATION,
+    HEAP,
+    INFORMATION,
+    OWNER,
+    OWNER_NAME,
+    PG_CATALOG,
+    PUBLIC,
+    TABLESPACE,
+    UTF8,
+    Row,
+)
+
+BY_VALUE = frozenset({1, 4, 8})
+"""Lengths of types that PostgreSQL passes by value."""
+ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
+TYPE_NAMES = {16: "bool", 20: "int8", 23: "int4", 25: "text", 701: "float8", 1082: "date", 1114: "timestamp",
+    1184: "timestamptz", 1186: "interval", 2950: "uuid"}  # fmt: skip
+"""As pg_type has them; `format_type` gives the names of SQL."""
+_INPUT_OUTPUT = (("input", "in"), ("output", "out"), ("receive", "recv"), ("send", "send"))
+FUNCTIONS = {
+    "array_in": 750, "array_out": 751, "array_recv": 2400, "array_send": 2401, "array_subscript_handler": 6179,
+    "array_typanalyze": 3816, "boolin": 1242, "boolout": 1243, "boolrecv": 2436, "boolsend": 2437, "bthandler": 330,
+    "date_in": 1084, "date_out": 1085, "date_recv": 2468, "date_send": 2469, "float8in": 214, "float8out": 215,
+    "float8recv": 2426, "float8send": 2427, "heap_tableam_handler": 3, "int4in": 42, "int4out": 43, "int4recv": 2406,
+    "int4send": 2407, "int8in": 460, "int8out": 461, "int8recv": 2408, "int8send": 2409, "interval_in": 1160,
+    "interval_out": 1161, "interval_recv": 2478, "interval_send": 2479, "textin": 46, "textout": 47, "textrecv": 2414,
+    "textsend": 2415, "timestamp_in": 1312, "timestamp_out": 1313, "timestamp_recv": 2474, "timestamp_send": 2475,
+    "timestamptz_in": 1150, "timestamptz_out": 1151, "timestamptz_recv": 2476, "timestamptz_send": 2477,
+    "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
+    "timestamptypmodin": 2905, "timestamptypmodout": 2906, "timestamptztypmodin": 2907, "timestamptztypmodout": 2908,
+    "intervaltypmodin": 2903, "intervaltypmodout": 2904,
+}  # fmt: skip
+"""Oids of the functions that types and access methods name; there is no pg_proc to look them up in."""
+_BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date": "date_", "interval": "interval_",
+    "uuid": "uuid_"}  # fmt: skip
+"""Beginnings of the names of functions that read and write a type, where they are not the type's name."""
+OPERATOR_CLASSES = {
+    BOOL: ("bool_ops", 10003, 424), DATE: ("date_ops", 3122, 434), FLOAT8: ("float8_ops", 3123, 1970),
+    INT4: ("int4_ops", 1978, 1976), INT8: ("int8_ops", 3124, 1976), TEXT: ("text_ops", 3126, 1994),
+    TIMESTAMPTZ: ("timestamptz_ops", 3127, 434), TIMESTAMP: ("timestamp_ops", 3128, 434),
+    UUID: ("uuid_ops", 10065, 2968),
+}  # fmt: skip
+"""The name, oid and family of each type's order in an index."""
+SCHEMAS = {PG_CATALOG: "pg_catalog", PUBLIC: "public", INFORMATION: "information_schema"}
+COLLATIONS = {DEFAULT_COLLATION: ("default", "d", None), 950: ("C", "c", "C"), 951: ("POSIX", "c", "POSIX")}
+
+
+def _namespaces(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for oid, name in SCHEMAS.items():
+        yield {"oid": oid, "nspname": name, "nspowner": OWNER}
+
+
+def _access_methods(_: Sequence[Descriptor]) -> Iterator[Row]:
+    yield {"oid": HEAP, "amname": "heap", "amhandler": FUNCTIONS["heap_tableam_handler"], "amtype": "t"}
+    yield {"oid": BTREE, "amname": "btree", "amhandler": FUNCTIONS["bthandler"], "amtype": "i"}
+
+
+def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for of in (*NINE, INTERVAL):
+        name, array = TYPE_NAMES[of.oid], ARRAY_OF.get(of)
+        begins = _BEGINNINGS.get(name, name)
+        modifiers: Row = {
+            f"typmod{word}": FUNCTIONS[f"{name}typmod{word}"]
+            for word in ("in", "out")
+            if f"{name}typmod{word}" in FUNCTIONS
+        }
+        usual: Row = {
+            "typnamespace": PG_CATALOG, "typowner": OWNER, "typtype": "b", "typisdefined": True, "typdelim": ",",
+            "typtypmod": -1, "typcollation": DEFAULT_COLLATION if of is TEXT else 0,
+        }  # fmt: skip
+        yield {
+            **usual, "oid": of.oid, "typname": name, "typlen": of.typlen, "typbyval": of.typlen in BY_VALUE,
+            "typcategory": of.category, "typispreferred": of.is_preferred, "typarray": array.oid if array else 0,
+            **{f"typ{word}": FUNCTIONS[f"{begins}{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
+            "typalign": "d" if of is INTERVAL else "c" if of is UUID else ALIGNMENTS[of.typlen],
+            "typstorage": "x" if of is TEXT else "p",
+        }  # fmt: skip
+        if array is not None:
+            yield {
+                **usual, "oid": array.oid, "typname": f"_{name}", "typlen": -1, "typcategory": "A", "typelem": of.oid,
+                **{f"typ{word}": FUNCTIONS[f"array_{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
+                "typsubscript": FUNCTIONS["array_subscript_handler"], "typanalyze": FUNCTIONS["array_typanalyze"],
+                "typalign": "d" if of.typlen in (8, 16) and of is not UUID else "i", "typstorage": "x",
+            }  # fmt: skip
+
+
+def _operator_classes(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for of, (name, oid, family) in OPERATOR_CLASSES.items():
+        yield {
+            "oid": oid, "opcmethod": BTREE, "opcname": name, "opcnamespace": PG_CATALOG, "opcowner": OWNER,
+            "opcfamily": family, "opcintype": of.oid, "opcdefault": True,
+        }  # fmt: skip
+
+
+def _collations(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for oid, (name, provider, locale) in COLLATIONS.items():
+        yield {
+            "oid": oid, "collname": name, "collnamespace": PG_CATALOG, "collowner": OWNER, "collprovider": provider,
+            "collisdeterministic": True, "collencoding": -1, "collcollate": locale, "collctype": locale,
+        }  # fmt: skip
+
+
+def _roles(_: Sequence[Descriptor]) -> Iterator[Row]:
+    yield {
+        "oid": OWNER, "rolname": OWNER_NAME, "rolinherit": True, "rolcanlogin": True, "rolconnlimit": -1,
+        "rolpassword": "********",
+    }  # fmt: skip
+
+
+def _users(_: Sequence[Descriptor]) -> Iterator[Row]:
+    yield {"usename": OWNER_NAME, "usesysid": OWNER, "passwd": "********"}
+
+
+def _databases(_: Sequence[Descriptor]) -> Iterator[Row]:
+    yield {
+        "oid": DATABASE, "datname": DATABASE_NAME, "datdba": OWNER, "encoding": UTF8, "datlocprovider": "c",
+        "datallowconn": True, "datconnlimit": -1, "dattablespace": TABLESPACE, "datcollate": "C", "datctype": "C",
+    }  # fmt: skip
+
+
+def _tablespaces(_: Sequence[Descriptor]) -> Iterator[Row]:
+    yield {"oid": TABLESPACE, "spcname": "pg_default", "spcowner": OWNER}
+
+
+MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
+    "pg_namespace": _namespaces,
+    "pg_am": _access_methods,
+    "pg_type": _types,
+    "pg_opclass": _operator_classes,
+    "pg_collation": _collations,
+    "pg_roles": _roles,
+    "pg_user": _users,
+    "pg_database": _databases,
+    "pg_tablespace": _tablespaces,
+}

@@ -1,0 +1,48 @@
+"""The primary key and the public indexes of a table as one list, and what PostgreSQL would call what they keep."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import PRIMARY, Column, ColumnId, IndexColumn
+
+_ENDS, _BEGINS = ("_key", "_uniq", "_unique"), ("uq_", "unq_", "unique_")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An index as clients see it."""
+
+    id: int
+    name: str
+    columns: tuple[IndexColumn, ...]
+    unique: bool
+    where: str | None = None
+
+
+def keys_of(table: Descriptor) -> Iterator[Key]:
+    """The primary key first."""
+    yield Key(PRIMARY, f"{table.name}_pkey", tuple(map(IndexColumn, table.primary_key)), unique=True)
+    for index in table.public_indexes:
+        yield Key(index.id, index.name, index.columns, index.unique, index.where)
+
+
+def is_constraint(key: Key) -> bool:
+    """True if it is shown as a constraint. A descriptor keeps UNIQUE and CREATE UNIQUE INDEX alike: the name decides.
+
+    `trips_code_key` is what PostgreSQL and we call a UNIQUE without a name; frameworks begin or end it so.
+    """
+    if key.id == PRIMARY:
+        return True
+    is_plain = key.unique and key.where is None and not any(part.descending for part in key.columns)
+    return is_plain and (key.name.endswith(_ENDS) or key.name.startswith(_BEGINS))
+
+
+def required_columns(table: Descriptor) -> frozenset[ColumnId]:
+    """The public columns without NULLs, those of the key among them."""
+    return frozenset(c.id for c in table.public_columns if c.not_null or c.id in table.primary_key)
+
+
+def sequence_name(table: Descriptor, column: Column) -> str:
+    """The name of the sequence behind an identity column."""
+    return f"{table.name}_{column.name}_seq"

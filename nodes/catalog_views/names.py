@@ -1,0 +1,60 @@
+"""Rows that functions of the catalog read: the names of objects, and how objects are written out."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from catalog.descriptor import Descriptor
+from expressions.object_names import DEFINITIONS, OBJECTS, SEQUENCE
+from expressions.sqltypes import ARRAY_OF, INTERVAL, NINE, TYPE_WORDS
+from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
+from nodes.catalog_views.keys import keys_of, sequence_name
+from nodes.catalog_views.relations import INFORMATION, OIDS
+from nodes.catalog_views.tables import definitions
+from nodes.catalog_views.texts import quoted
+from nodes.catalog_views.values import OWNER, OWNER_NAME, Row
+from nodes.wire.oids import column_oid, index_oid, table_oid
+
+
+def _objects(tables: Sequence[Descriptor]) -> Iterator[Row]:
+    for kind, oid, shown, spelled in _names(tables):
+        yield {"kind": kind, "oid": oid, "shown": shown, "spelled": spelled}
+
+
+def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
+    """Kind, oid, the name that is shown, and one that it is found by: each way to spell it is a row."""
+    for table in tables:
+        relations = [(table_oid(table.table_id), table.name)]
+        relations += [(index_oid(table.table_id, key.id), key.name) for key in keys_of(table)]
+        for column in table.public_columns:
+            if column.identity:
+                name = sequence_name(table, column)
+                relations.append((column_oid(table.table_id, column.id), name))
+                for spelled in (table.name, f"public.{table.name}"):
+                    yield SEQUENCE, 0, f"public.{quoted(name)}", f"{spelled.lower()}/{column.name}"
+        for oid, name in relations:
+            for spelled in (name, f"public.{name}"):
+                yield "c", oid, quoted(name), spelled
+    for key, oid in OIDS.items():
+        yield "c", oid, key, key
+        if not key.startswith(INFORMATION):
+            yield "c", oid, key, f"pg_catalog.{key}"
+    for word, of in TYPE_WORDS.items():
+        yield "t", of.oid, of.name, word
+    for of in (*NINE, INTERVAL):
+        yield "t", of.oid, of.name, f"pg_catalog.{TYPE_NAMES[of.oid]}"
+    for of, array in ARRAY_OF.items():
+        for spelled in (array.name, f"_{TYPE_NAMES[of.oid]}", f"{TYPE_NAMES[of.oid]}[]"):
+            yield "t", array.oid, array.name, spelled
+    for oid, name in SCHEMAS.items():
+        yield "n", oid, name, name
+    for name, oid in FUNCTIONS.items():
+        for spelled in (name, f"pg_catalog.{name}"):
+            yield "p", oid, name, spelled
+    yield "r", OWNER, OWNER_NAME, OWNER_NAME
+
+
+def _definitions(tables: Sequence[Descriptor]) -> Iterator[Row]:
+    for kind, oid, part, is_pretty, text in definitions(tables):
+        yield {"kind": kind, "oid": oid, "part": part, "is_pretty": is_pretty, "definition": text}
+
+
+MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {OBJECTS: _objects, DEFINITIONS: _definitions}

@@ -1,0 +1,15 @@
+"""Values of rows of the catalog, and numbers of PostgreSQL's own that stand in several of them."""
+
+from collections.abc import Mapping
+
+Value = int | float | str | bool | tuple[int, ...] | tuple[str, ...] | None
+Row = Mapping[str, Value]
+
+PG_CATALOG, PUBLIC, INFORMATION = 11, 2200, 13
+"""Oids of schemas; PostgreSQL gives information_schema's when a database is made."""
+OWNER, OWNER_NAME = 10, "schemalab"
+DATABASE, DATABASE_NAME = 5, "schemalab"
+HEAP, BTREE = 2, 403
+DEFAULT_COLLATION = 100
+TABLESPACE = 1663
+UTF8 = 6
