@@ -28,6 +28,7 @@ from storage.buckets import bucket_of
 
 PREFIX = struct.Struct(">IHH")
 COLUMN = struct.Struct(">H")
+INDEX = struct.Struct(">H")
 EMPTY = b""
 
 Pair = tuple[bytes, bytes | None]
@@ -68,6 +69,11 @@ class CannotDerive(ValueError):
 def prefix(descriptor: Descriptor, placement: PlacementId, index: IndexId = PRIMARY) -> bytes:
     """The first 8 bytes of every key of one index (0: of the rows) of one placement."""
     return PREFIX.pack(descriptor.table_id, placement, index)
+
+
+def placement_prefix(descriptor: Descriptor, placement: PlacementId) -> bytes:
+    """The first 6 bytes of every key of one placement: of its rows and all their entries."""
+    return prefix(descriptor, placement)[: -INDEX.size]
 
 
 def after(key_prefix: bytes) -> bytes:

@@ -233,8 +233,27 @@ class DropConstraint:
     forgiving: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SetSharding:
+    """SET (sharding_key = .., sharding_func = ..); None: as it is. `guard` names the index that it may need."""
+
+    key: tuple[Name, ...] | None = None
+    function: Name | None = None
+    guard: Name = UNNAMED
+    position: Position = field(default=None, compare=False)
+
+
 Alteration = (
-    AddColumn | DropColumn | SetNotNull | SetDefault | SetType | NewCheck | NewUnique | NewForeignKey | DropConstraint
+    AddColumn
+    | DropColumn
+    | SetNotNull
+    | SetDefault
+    | SetType
+    | SetSharding
+    | NewCheck
+    | NewUnique
+    | NewForeignKey
+    | DropConstraint
 )
 
 

@@ -13,6 +13,7 @@ from changes.ddl import actions
 from changes.ddl.columns import read_column, read_type
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import NOT_SUPPORTED, DdlError, unsupported
+from changes.ddl.sharding import read_options
 from changes.ddl.source import Source, relation
 
 Node = Any
@@ -91,6 +92,14 @@ def _drop_constraint(command: Node, source: Source, after: int) -> actions.Alter
     return actions.DropConstraint(_name(command, source, after), forgiving=command.missing_ok)
 
 
+def _set_options(command: Node, source: Source, after: int) -> actions.Alteration:
+    options = read_options(getattr(command, "def").list.items, source)
+    if options.coordination is not None:
+        hint = "It is chosen when the table is created."
+        raise unsupported("another coordination of a table", position=options.coordination.position, hint=hint)
+    return actions.SetSharding(options.key, options.function, position=source.where(after))
+
+
 def impossible(what: str, position: int | None, hint: str) -> DdlError:
     """Refused for good, with what to do instead."""
     return DdlError(NOT_SUPPORTED, f"{what} is not possible", position=position, hint=hint)
@@ -105,13 +114,10 @@ READERS: dict[str, Callable[[Node, Source, int], actions.Alteration]] = {
     "AlterColumnType": _set_type,
     "AddConstraint": _add_constraint,
     "DropConstraint": _drop_constraint,
+    "SetRelOptions": _set_options,
 }
 
 REFUSED = {
-    "SetRelOptions": (
-        "ALTER TABLE .. SET (..), and with it another number of buckets or another sharding key,",
-        NEW_TABLE,
-    ),
     "ResetRelOptions": ("ALTER TABLE .. RESET (..)", None),
     "AddIdentity": ("ADD GENERATED .. AS IDENTITY", "Create another table with an identity column, copy the rows."),
     "DropIdentity": ("DROP IDENTITY", None),

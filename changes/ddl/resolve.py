@@ -135,6 +135,8 @@ def uniques_of(action: actions.CreateTable | actions.AlterTable) -> Iterator[act
             yield alteration
         if isinstance(alteration, actions.AddColumn):
             yield from alteration.uniques
+        if isinstance(alteration, actions.SetSharding):
+            yield actions.NewUnique(alteration.guard, (), guards_key=True)
 
 
 def with_names(
@@ -151,6 +153,8 @@ def with_names(
         elif isinstance(alteration, actions.AddColumn):
             named = tuple(replace(one, name=next(left)) for one in alteration.uniques)
             alteration = replace(alteration, uniques=named)
+        elif isinstance(alteration, actions.SetSharding):
+            alteration = replace(alteration, guard=next(left))
         found.append(alteration)
     return replace(action, alterations=tuple(found))
 

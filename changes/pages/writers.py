@@ -98,6 +98,8 @@ def _enforced(plan: Plan, element: Element) -> Iterator[Json]:
         return
     found = definition_of(element, versions)
     version = next((one for one in versions if found is not None and definition_of(element, [one])), versions[0])
+    if isinstance(found, Index) and set(found.column_ids) >= set(version.primary_key):
+        return  # the primary key's values are unique, and others with them
     if isinstance(found, Index) and found.unique and not _is_null_everywhere(plan, version, found.column_ids):
         where = shown(version, found.where) if found.where else ""
         names = [_name(version, column) for column in found.column_ids]

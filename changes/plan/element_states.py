@@ -21,13 +21,15 @@ from catalog.elements import (
     IndexId,
     Kind,
     Placement,
+    PlacementId,
     State,
 )
 from changes.plan.model import Element, Step, StepKind, Transition
 from storage.reads import reads
 
 NewElement = Column | Index | Constraint
-T = TypeVar("T", bound=NewElement | Placement)
+AnyElement = NewElement | Placement
+T = TypeVar("T", bound=AnyElement)
 
 
 def state_of(descriptor: Descriptor, element: Element) -> State:
@@ -73,8 +75,11 @@ def with_state(descriptor: Descriptor, element: Element, state: State, *, fillin
     return replace(descriptor, constraints=constraints)
 
 
-def with_new(descriptor: Descriptor, new: NewElement) -> Descriptor:
+def with_new(descriptor: Descriptor, new: AnyElement) -> Descriptor:
     """The same version, with one more element; its id is used up from now on."""
+    if isinstance(new, Placement):
+        used_placement = PlacementId(max(descriptor.next_placement_id, new.id + 1))
+        return replace(descriptor, placements=(*descriptor.placements, new), next_placement_id=used_placement)
     if isinstance(new, Column):
         used = ColumnId(max(descriptor.next_column_id, new.id + 1))
         return replace(descriptor, columns=(*descriptor.columns, new), next_column_id=used)
@@ -144,7 +149,7 @@ def drain(after: Descriptor, partners: tuple[Descriptor, ...] = ()) -> Step:
     return Step(StepKind.DRAIN, after.version, partners=partners)
 
 
-def _places(descriptor: Descriptor, element: Element) -> Sequence[NewElement | Placement]:
+def _places(descriptor: Descriptor, element: Element) -> Sequence[AnyElement]:
     if element.kind.is_column:
         return descriptor.columns
     if element.kind.is_index:

@@ -195,8 +195,8 @@ class Plan:
 
 
 def _is_old_side(move: Move) -> bool:
-    """The column that a change of type leaves: it is the same thing for its user."""
-    return move.kind is MoveKind.DROP and move.element.kind is Kind.DERIVED_COLUMN
+    """A swap leaves a column's old type, or the old placement: it is the same thing for its user."""
+    return move.kind is MoveKind.DROP and move.element.kind.is_swapped
 
 
 def plan_from_json(body: Mapping[str, Any]) -> Plan:
@@ -268,6 +268,8 @@ def name_in(table: Descriptor, element: Element) -> str:
     """The name of an element in a version that has it."""
     if element.kind is Kind.TABLE:
         return table.name
+    if element.kind is Kind.PLACEMENT:
+        return element.name
     named: Sequence[Column | Index | Constraint] = table.columns
     if not element.kind.is_column:
         named = table.indexes if element.kind.is_index else table.constraints
@@ -313,7 +315,7 @@ def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
 
 def pairs_of(elements: tuple[Element, ...]) -> str:
     """The pairs of the elements in words."""
-    words = {Family.TABLE: "rows", Family.COLUMN: "values"}
+    words = {Family.TABLE: "rows", Family.COLUMN: "values", Family.PLACEMENT: "pairs"}
     return " and ".join(f"{words.get(element.kind.family, 'entries')} of {element.name}" for element in elements)
 
 

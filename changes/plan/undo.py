@@ -6,7 +6,7 @@ Names, defaults and types are as they were; what one ALTER TABLE can't say stand
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
@@ -129,6 +129,10 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
         element = move.element
         if element.kind is Kind.DERIVED_COLUMN:
             yield from _type_back(plan, base, move)
+        elif element.kind is Kind.PLACEMENT:
+            yield from _spread_back(base, move)
+        elif any(one.element.kind is Kind.PLACEMENT for one in plan.moves):
+            continue  # what guards the primary key may stay
         elif move.kind is MoveKind.ALTER:
             yield _default_back(base.column(ColumnId(element.id)))
         elif element.column is not None:
@@ -149,6 +153,13 @@ def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
     if move.kind is MoveKind.DROP:
         old = base.column(ColumnId(move.element.id))
         yield f"ALTER COLUMN {quoted(old.name)} TYPE {old.type.value}"
+
+
+def _spread_back(base: Descriptor, move: Move) -> Iterator[str]:
+    if move.kind is MoveKind.DROP:
+        key = ", ".join(quoted(base.column(column).name) for column in base.sharding_key)
+        listed = {"sharding_key": key, "sharding_func": base.placement.function}
+        yield f"SET ({_options(listed.items())})"
 
 
 def _default_back(column: Column) -> str:
@@ -211,8 +222,11 @@ def _spread(table: Descriptor) -> str:
         options.append(("sharding_func", placement.function))
     if table.coordination is not Coordination.LEASE:
         options.append(("coordination", table.coordination.value))
-    listed = ", ".join(f"{name} = '{value.replace(chr(39), 2 * chr(39))}'" for name, value in options)
-    return f" WITH ({listed})" if listed else ""
+    return f" WITH ({_options(options)})" if options else ""
+
+
+def _options(options: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} = '{value.replace(chr(39), 2 * chr(39))}'" for name, value in options)
 
 
 def column_text(column: Column, table: Descriptor, *, in_table: bool = False) -> str:

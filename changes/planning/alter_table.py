@@ -4,6 +4,7 @@
     DROP COLUMN    its NOT NULL, the constraints that read it and the indexes that cover it go with it
     TYPE           a twin of the new type, which takes the column's place in one version
     SET NOT NULL   a constraint until it is public; then the column bears it
+    SET (..)       another placement, which takes the place of the one that is read; and what guards the primary key
 
 What a change may not do at once is refused here by name: use what it drops, or touch one column twice.
 """
@@ -23,6 +24,7 @@ from changes.ddl.actions import (
     NewUnique,
     SetDefault,
     SetNotNull,
+    SetSharding,
     SetType,
 )
 from changes.ddl.errors import NOT_SUPPORTED, DdlError
@@ -32,6 +34,7 @@ from changes.planning.alter_constraints import add_check, add_unique, drop_const
 from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.alter_types import set_type
 from changes.planning.draft import Sketch
+from changes.planning.sharding import set_sharding
 from changes.planning.stages import Draft
 from changes.planning.tables import Tables
 from expressions.typed import Context
@@ -65,7 +68,11 @@ def _order_of(alteration: Alteration) -> int:
 
 
 def _refuse_twice(action: AlterTable) -> None:
-    """One column, one thing: more could only be done one after the other."""
+    """One column, one thing, and sharding alone: more could only be done one after the other."""
+    spread = next((one for one in action.alterations if isinstance(one, SetSharding)), None)
+    if spread is not None and len(action.alterations) > 1:
+        message = "how rows are spread is changed together with something else in one statement"
+        raise DdlError(NOT_SUPPORTED, message, position=spread.position, hint="Send two statements.")
     seen: dict[str, str] = {}
     for alteration in action.alterations:
         if isinstance(alteration, AddColumn):
@@ -94,6 +101,8 @@ def _apply(alteration: Alteration, sketch: Sketch) -> None:
             set_default(sketch, alteration)
         case SetType():
             set_type(sketch, alteration)
+        case SetSharding():
+            set_sharding(sketch, alteration)
         case NewCheck():
             add_check(sketch, alteration)
         case NewUnique():

@@ -20,6 +20,7 @@ from catalog.elements import (
     IndexColumn,
     IndexId,
     Kind,
+    Placement,
     State,
 )
 from catalog.types import SqlType
@@ -65,6 +66,8 @@ class Sketch:
     notices: list[str] = field(default_factory=list)
     there: dict[Element, Constraint] = field(default_factory=dict)
     """What an added foreign key is in the table that it references."""
+    placement: tuple[Element, Placement] | None = None
+    """The placement that is added."""
     fresh: dict[ColumnId, PyValue] = field(default_factory=dict)
     """What the rows that are there have in the columns that are added."""
 
@@ -92,6 +95,12 @@ class Sketch:
         element = Element(index.kind, number, index.name)
         self._add(element, index)
         return element, index
+
+    def add_placement(self, placement: Placement) -> Element:
+        element = Element(placement.kind, placement.id, placement_name(self.base, placement))
+        self.moves.append(Move(element, MoveKind.ADD))
+        self.placement = element, placement
+        return element
 
     def add_check(self, check: NewCheck) -> Constraint:
         kept = self.expression(check.expression, SqlType.BOOLEAN, "check constraint", check.position)
@@ -204,7 +213,7 @@ class Sketch:
             self.base.name,
             self.base,
             tuple(self.moves),
-            self.new,
+            {**self.new, **dict(filter(None, [self.placement]))},
             covered=self._covered(),
             late=self._late(),
             swaps=tuple(self.swaps),
@@ -246,6 +255,12 @@ class Sketch:
 
 
 # --- names and states
+
+
+def placement_name(table: Descriptor, placement: Placement) -> str:
+    """The words for a placement, which has no name: "strcrc32(origin, day)"."""
+    key = placement.sharding_key or table.primary_key
+    return f"{placement.function}({', '.join(table.column(column).name for column in key)})"
 
 
 def constraint_names(table: Descriptor) -> frozenset[str]:

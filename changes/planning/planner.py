@@ -133,7 +133,8 @@ def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
     columns = tuple(_new_column(column, ids[column.name.text], key) for column in action.columns)
     sharding_key: tuple[ColumnId, ...] = ()
     if action.sharding_key:
-        sharding_key = check_key(action.sharding_key, action.sharding_function, columns)
+        named = check_key(action.sharding_key, action.sharding_function, columns)
+        sharding_key = () if named == key else named
     else:
         _check_default_key(action, [column for column in columns if column.id in key])
     return Descriptor(

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Index, State
-from changes.ddl.actions import Name, Position
+from catalog.elements import Column, ColumnId, Index, Kind, Placement, State
+from changes.ddl.actions import IndexPart, Name, Position, SetSharding
 from changes.ddl.errors import (
     DATATYPE_MISMATCH,
     DEPENDENT_OBJECTS,
@@ -22,7 +22,47 @@ from changes.ddl.errors import (
     UNDEFINED_OBJECT,
     DdlError,
 )
+from changes.plan.model import Element
+from changes.planning.draft import Sketch, placement_name
 from storage.buckets import FUNCTIONS, ShardingFunction
+
+
+def set_sharding(sketch: Sketch, action: SetSharding) -> None:
+    """SET (sharding_key = .., sharding_func = ..): rows are copied to their new place, which is then the one read."""
+    table, old = sketch.base, sketch.base.placement
+    function = Name(old.function, action.position) if action.function is None else action.function
+    if action.key is None:
+        key = old.sharding_key
+        check_types([table.column(column) for column in table.sharding_key], function, function.position)
+    else:
+        key = check_key(action.key, function, table.columns)
+        key = () if key == table.primary_key else key
+    if (key, function.text) == (old.sharding_key, old.function):
+        sketch.notices.append(f"rows of {table.name} are spread by {placement_name(table, old)} already, skipping")
+        return
+    new = Placement(table.next_placement_id, key, function.text, state=State.DELETE_ONLY)
+    element = sketch.add_placement(new)
+    sketch.dangers.append(
+        f"Every row of {table.name} is copied to where {element.name} places it: until the change ends it is stored"
+        " twice, and each write of it writes both."
+    )
+    _guard(sketch, action, new)
+    sketch.drop(Element(Kind.PLACEMENT, old.id, placement_name(table, old)))
+
+
+def _guard(sketch: Sketch, action: SetSharding, new: Placement) -> None:
+    """The index that guards the primary key comes with the first placement that needs it, and stays afterwards."""
+    table, guard = sketch.base, sketch.base.key_guard
+    needs_guard = not set(new.sharding_key) <= set(table.primary_key)
+    if needs_guard and guard is None:
+        parts = [IndexPart(Name(column.name)) for column in table.key_columns]
+        sketch.add_index(action.guard, parts, unique=True)
+        sketch.dangers.append(
+            f"Index {action.guard} over the primary key is added, which keeps it unique on all storages: once it is"
+            " public, the change can't be cancelled."
+        )
+    elif guard is not None and not needs_guard and not table.is_home_in_key:
+        sketch.dangers.append(f"Index {guard.name} is not needed any more afterwards: it can be dropped then.")
 
 
 def check_function(function: Name) -> ShardingFunction:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, Derivation, Kind, State, TableId
-from changes.plan.element_states import NewElement, drain, partner_of, referring_to, with_new, with_state
+from changes.plan.element_states import AnyElement, drain, partner_of, referring_to, with_new, with_state
 from changes.plan.model import (
     Element,
     Move,
@@ -72,7 +72,7 @@ class Draft:
     table: str
     base: Descriptor | None
     moves: tuple[Move, ...]
-    new: Mapping[Element, NewElement | Descriptor] = field(default_factory=dict)
+    new: Mapping[Element, AnyElement | Descriptor] = field(default_factory=dict)
     covered: frozenset[Element] = frozenset()
     late: frozenset[Element] = frozenset()
     swaps: tuple[Swap, ...] = ()

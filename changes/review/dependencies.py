@@ -257,6 +257,7 @@ def _elements(version: Descriptor) -> dict[tuple[str, int], Element]:
     found = {("table", int(version.table_id)): Element(Kind.TABLE, version.table_id, version.name)}
     found |= {("column", int(c.id)): Element(c.kind, c.id, c.name) for c in version.columns}
     found |= {("index", int(i.id)): Element(i.kind, i.id, i.name) for i in version.indexes}
+    found |= {("placement", int(p.id)): Element(p.kind, p.id, str(p.id)) for p in version.placements}
     for constraint in version.constraints:
         if constraint.rule == REFERENCED and constraint.references == version.table_id:
             continue  # the other side of the table's own foreign key: `changes.review.foreign_keys`

@@ -292,6 +292,7 @@ def note_filling(world: World, descriptor: Descriptor) -> None:
     """From here on tombstones of what is being filled are no mess, until it is purged."""
     world.untidy.update(element_label(index) for index in descriptor.indexes if index.filling)
     world.untidy.update(element_label(column) for column in descriptor.columns if column.filling)
+    world.untidy.update(element_label(placement) for placement in descriptor.placements if placement.filling)
 
 
 def drive(world: World, change: int, plan: Plan) -> Driver:

@@ -326,8 +326,9 @@ def select(world: World, actor: str, table: TableId, by: str | None = None) -> t
 
 def _all_rows(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
     start = prefix(descriptor, descriptor.placement.id)
-    pairs = [pair for storage in _storages(one) for pair in one.store.scan(storage, start, after(start))]
-    return rows_of(descriptor, descriptor.placement, sorted(pairs))
+    scans = (one.store.scan(storage, start, after(start)) for storage in _storages(one))
+    found = (row for pairs in scans for row in rows_of(descriptor, descriptor.placement, pairs))
+    return sorted(found, key=lambda row: row.key)
 
 
 def _rows_by_index(one: Transaction, descriptor: Descriptor, by: str) -> list[StoredRow]:

@@ -14,16 +14,16 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, Index, Kind, State, TableId
+from catalog.elements import PRIMARY, Column, Index, Kind, Placement, State, TableId
 from changes.plan.element_states import state_of, with_state
 from changes.plan.model import Element
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from lab.scripts.text import key_text
-from storage.encoding import NULL
+from storage.encoding import NULL, inverted
 from storage.integrity.clauses import Violation, label
 from storage.mutations import Op, delete_row, fill_row
-from storage.pairs import PairName, StoredRow, StrayKey, name_of, rows_of
+from storage.pairs import COLUMN, PREFIX, PairName, StoredRow, StrayKey, name_of, rows_of
 
 Elements = tuple[Element, ...]
 
@@ -76,7 +76,13 @@ def belongs(elements: Elements) -> Callable[[PairName], bool]:
     """True if a pair is one of the elements'."""
     indexes = {element.id for element in elements if element.kind.is_index}
     columns = {element.id for element in elements if element.kind.is_column}
-    return lambda name: name.index in indexes if name.index != PRIMARY else name.column in columns
+    placements = {element.id for element in elements if element.kind is Kind.PLACEMENT}
+
+    def is_one(name: PairName) -> bool:
+        among = name.index in indexes if name.index != PRIMARY else name.column in columns
+        return among or name.placement in placements
+
+    return is_one
 
 
 def pairs_of(world: World, table: TableId, elements: Elements) -> Iterator[tuple[int, bytes, bytes | None]]:
@@ -99,12 +105,12 @@ def knowing(world: World, table: TableId, elements: Elements) -> Descriptor:
 
 
 def _knows(descriptor: Descriptor, elements: Elements) -> bool:
-    known = {label(one.kind, one.id) for one in descriptor.indexes} | {label(c.kind, c.id) for c in descriptor.columns}
-    return labels(elements) <= known
+    known: list[Index | Column | Placement] = [*descriptor.indexes, *descriptor.columns, *descriptor.placements]
+    return labels(elements) <= {label(one.kind, one.id) for one in known}
 
 
 def _stored(elements: Elements) -> Elements:
-    return tuple(element for element in elements if element.kind.is_index or element.kind.is_column)
+    return tuple(element for element in elements if element.kind not in (Kind.TABLE, Kind.CONSTRAINT))
 
 
 def labels(elements: Elements) -> set[str]:
@@ -156,8 +162,9 @@ def read_range(world: World, run: Run, keys: frozenset[bytes]) -> Chunk:
 
 def _rows(world: World, table: TableId) -> list[StoredRow]:
     descriptor = world.control.newest(table)
-    pairs = sorted(pair for pairs in world.pairs(table) for pair in pairs)
-    return rows_of(descriptor, descriptor.placement, pairs)
+    storages = (sorted(pairs, key=lambda pair: pair[0]) for pairs in world.pairs(table))
+    found = (row for pairs in storages for row in rows_of(descriptor, descriptor.placement, pairs))
+    return sorted(found, key=lambda row: row.key)
 
 
 def put_chunk(world: World, run: Run, chunk: Chunk) -> int:
@@ -223,8 +230,13 @@ def verify(world: World, table: TableId, elements: Elements) -> list[str]:
     for element in elements:
         if state_of(newest, element) is not State.ABSENT:
             public = with_state(public, element, State.PUBLIC)
+        if element.kind is Kind.PLACEMENT:
+            public = _read_there(public, element)
     world.untidy |= labels(elements)
     has_rules = any(element.kind is Kind.CONSTRAINT for element in elements)
+    if public.placement != newest.placement:  # then the copy left behind says what the new one lacks
+        known = {(one.key, one.why) for one in world.violations(table, newest)}
+        return [str(one) for one in world.violations(table, public) if (one.key, one.why) not in known]
     before = {one.why for one in world.violations(table, newest)} if has_rules else set()
     is_one = _is_about(public, elements)
     found = world.violations(table, public.next_version())
@@ -232,6 +244,15 @@ def verify(world: World, table: TableId, elements: Elements) -> list[str]:
     return [
         str(one) for one in judged if is_one(one.key) or (has_rules and one.clause == "C6" and one.why not in before)
     ]
+
+
+def _read_there(descriptor: Descriptor, element: Element) -> Descriptor:
+    """The version in which this placement is the one that is read, and the other one a copy."""
+    placements = (
+        replace(one, state=State.WRITE_ONLY) if one.state is State.PUBLIC and one.id != element.id else one
+        for one in descriptor.placements
+    )
+    return replace(descriptor, placements=tuple(placements))
 
 
 def _as_rule(one: Violation) -> Violation:
@@ -262,11 +283,19 @@ def delete(world: World, table: TableId, elements: Elements) -> int:
     if Without.DELETION in world.control.without:
         return 0
     by_element = [[(key, home) for home, key, _ in pairs_of(world, table, (element,))] for element in elements]
-    gone = [(home, key) for found in by_element for key, home in sorted(found)]
+    ordered = (place for found in by_element for place in sorted(found, key=_entries_first))
+    gone = [(home, key) for key, home in dict.fromkeys(ordered)]  # an entry may be of an index and a placement
     if not world.by_hand:
         world.untidy -= labels(elements)
         return _remove(world, gone)
     return _remove(world, [place for place in gone if place[1] == gone[0][1]])
+
+
+def _entries_first(place: tuple[bytes, int]) -> tuple[bool, bytes, int]:
+    """Entries before rows, and of a row its existence last."""
+    key, home = place
+    is_row = PREFIX.unpack_from(key)[2] == PRIMARY
+    return is_row, key[: -COLUMN.size] + inverted(key[-COLUMN.size :]) if is_row else key, home
 
 
 def _delete_rows(world: World, table: TableId) -> int:

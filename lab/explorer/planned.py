@@ -31,7 +31,7 @@ from itertools import groupby
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Constraint, Index, Kind, State
+from catalog.elements import Column, Constraint, Index, Kind, PlacementId, State
 from changes.plan.element_states import columns_read, definition_of, is_filling, partner_of, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind
 from changes.plan.rollback import moving, partners_after, rollback_steps
@@ -136,6 +136,7 @@ def parts_of(plan: Plan, *, nodes: int) -> Parts:
 def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
     """Each index or constraint with the moving columns that it is made of; the columns that nothing is made of."""
     yield from _twins(plan)
+    yield from _placements(plan)
     elements = [element for element in moving(plan) if element.partner is None]
     columns = [element for element in elements if element.kind.is_user_column]
     used: set[int] = set()
@@ -163,6 +164,17 @@ def _twins(plan: Plan) -> Iterator[tuple[Element, ...]]:
             yield old[definition.derived.source], twin
 
 
+def _placements(plan: Plan) -> Iterator[tuple[Element, ...]]:
+    """The placement that is left and the one that takes its place."""
+    found = {
+        kind: next((one for one in plan.moving(kind) if one.kind is Kind.PLACEMENT), None)
+        for kind in (MoveKind.DROP, MoveKind.ADD)
+    }
+    old, new = found[MoveKind.DROP], found[MoveKind.ADD]
+    if old is not None and new is not None:
+        yield old, new
+
+
 def _made_of(plan: Plan, element: Element) -> frozenset[int]:
     """The columns that an index or a constraint reads; of a foreign key in the other table only, as that one says."""
     if element.partner is None or definition_of(element, _versions(plan)) is not None:
@@ -186,9 +198,22 @@ def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
     if elements[-1].partner is not None:
         return _linked_part(plan, elements, nodes=nodes)
     kind, *also = (element.kind for element in elements)
+    if kind is Kind.PLACEMENT:
+        return _placed_part(plan, elements, nodes=nodes)
     check, partial = _has_check(plan, elements), any(_is_partial(plan, one) for one in elements)
     stages = _stages(plan, elements)
     model = Model(kind, stages, also=tuple(also), nodes=nodes, cancels=True, check=check, partial=partial)
+    return Part(elements, model, _program(model, plan, elements))
+
+
+def _placed_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
+    """Two placements: rows move with a value, or with their key, as they do under either of the plan's."""
+    placements = {one.id: one for version in _versions(plan) for one in version.placements}
+    key = set(plan.result.primary_key)
+    by_value = any(not key.issuperset(placements[PlacementId(one.id)].sharding_key) for one in elements)
+    model = Model(
+        Kind.PLACEMENT, _stages(plan, elements), nodes=nodes, cancels=True, by_value=by_value, moves=not by_value
+    )
     return Part(elements, model, _program(model, plan, elements))
 
 

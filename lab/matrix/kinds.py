@@ -17,6 +17,8 @@ PARTIAL = "create index i on users (town) where note is not null"
 UNIQUE = "create unique index u on users (name)"
 REQUIRED = "alter table users add column c int not null default 2"
 CHECK = "alter table users add constraint k check (age <> 99)"
+RESHARD = "alter table users set (sharding_func = 'mpcrc32')"
+BY_TOWN = "alter table users set (sharding_key = 'town, id')"
 REFER = "alter table pets add constraint f foreign key (owner) references users (id)"
 REFER_ITSELF = "alter table users add constraint f foreign key (boss) references users (id)"
 
@@ -59,6 +61,10 @@ KINDS = (
     ChangeKind("drop a table that refers", "drop table pets", (REFER,)),
     ChangeKind("change a type to text", "alter table users alter column town type text"),
     ChangeKind("change a type to a number", "alter table users alter column name type int"),
+    ChangeKind("change the sharding function", RESHARD),
+    ChangeKind("change the sharding key", BY_TOWN),
+    ChangeKind("change the sharding key back", "alter table users set (sharding_key = 'id')", (BY_TOWN,)),
+    ChangeKind("add an index to a table that is spread by a column", INDEX, (BY_TOWN,)),
     ChangeKind("rename a table", "alter table users rename to people"),
     ChangeKind("rename a column", "alter table users rename column town to city"),
     ChangeKind("rename an index", "alter index i rename to j", (INDEX,)),

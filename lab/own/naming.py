@@ -84,6 +84,9 @@ def _read(plan: Plan, part: Part, versions: Sequence[Descriptor]) -> _Read:
     if part.model.kind is Kind.TABLE:
         other = (one.id for one in plan.result.columns if one.id not in plan.result.primary_key)
         return _Read(tuple(other)[:1])
+    if part.model.has_placements:
+        keys = (placement.sharding_key for version in versions for placement in version.placements)
+        return _Read(tuple(column for key in keys for column in key if column not in plan.result.primary_key)[:1])
     element = rest[-1]
     definition = definition_of(element, versions)
     first = definition.column_ids if isinstance(definition, Index) else ()

@@ -137,13 +137,17 @@ def pair_text(descriptor: Descriptor, pair: Pair) -> str:
 
 
 def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> str:
-    """The owner of a pair by its key, in words. Of a unique entry, `value` says whose it is."""
+    """The owner of a pair by its key, in words. Of a unique entry, `value` says whose it is.
+
+    A placement is named where it is not the one that is read.
+    """
     try:
         name = name_of(descriptor, key)
     except StrayKey:
         return f"key {key.hex()} of an element that {descriptor} does not contain"
+    there = "" if name.placement == descriptor.placement.id else f"placement {name.placement}: "
     if name.index == PRIMARY:
-        return f"{descriptor.name} {key_text(descriptor, name.row_key or b'')}{_column(descriptor, name)}"
+        return f"{there}{descriptor.name} {key_text(descriptor, name.row_key or b'')}{_column(descriptor, name)}"
     owner = name.row_key if name.row_key is not None else value
     index = descriptor.index(name.index)
     values, offset = [], 0
@@ -153,7 +157,7 @@ def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> s
         values.append(_decoded(sql_type, piece, descending=part.descending))
         offset += encoding.length_at(sql_type, piece, 0, descending=part.descending)
     points_at = f" -> {key_text(descriptor, owner)}" if owner else ""
-    return f"{index.name} ({', '.join(values)}){points_at}"
+    return f"{there}{index.name} ({', '.join(values)}){points_at}"
 
 
 def _column(descriptor: Descriptor, name: PairName) -> str:

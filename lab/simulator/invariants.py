@@ -15,7 +15,7 @@ version are judged once, also over many runs (`Memory`).
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from catalog.descriptor import FIRST_COLUMN, FIRST_CONSTRAINT, FIRST_INDEX, Descriptor
+from catalog.descriptor import FIRST_COLUMN, FIRST_CONSTRAINT, FIRST_INDEX, FIRST_PLACEMENT, Descriptor
 from catalog.elements import Kind, State, TableId
 from changes.executor.events import Outcome
 from changes.executor.state import Direction
@@ -180,8 +180,8 @@ class Judge:
             referenced=referenced,
         )
         broken = (found[0].clause, found[0].why) if found else None
-        pairs = sorted(pair for one in storages for pair in one.items())
-        rows = rows_of(descriptor, descriptor.placement, pairs)
+        sorted_pairs = (sorted(one.items()) for one in storages)
+        rows = [row for pairs in sorted_pairs for row in rows_of(descriptor, descriptor.placement, pairs)]
         return Opinion(broken, tuple(sorted(row_text(descriptor, row) for row in rows)))
 
     def _difference(self, there: tuple[str, ...], acknowledged: list[str]) -> str:
@@ -262,4 +262,5 @@ def is_same_schema(one: Descriptor, other: Descriptor | None) -> bool:
 
 def _bare(descriptor: Descriptor) -> Descriptor:
     ids = {"next_index_id": FIRST_INDEX, "next_column_id": FIRST_COLUMN, "next_constraint_id": FIRST_CONSTRAINT}
+    ids |= {"next_placement_id": FIRST_PLACEMENT}
     return replace(descriptor, version=0, **ids)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, gather
 from spark_tasks.runs.requirements import relied_on
 from spark_tasks.spark.session import spread
 from storage.integrity.clauses import Violation, label
-from storage.pairs import PREFIX
+from storage.pairs import PREFIX, after, placement_prefix
 from storage.postgres import kv, session_options
 
 Connection = psycopg.Connection[Any]
@@ -126,6 +126,8 @@ def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
         if not judge.may_have_tombstones(index):
             for violation in _tombstones_of(connection, judge, index):
                 found.note("C7", f"index {index.name}", 1, [violation])
+    for placement in judge.placements if judge.descriptor.state is not State.ABSENT else ():
+        judge.placement_judge(placement).beside(connection, found)
     for key_range in unaccounted(judge):
         total, keys = _first_keys(connection, judge.descriptor.table_id, key_range)
         strangers = [stranger(judge.descriptor, key_range.storage, key) for key in keys]
@@ -157,7 +159,9 @@ def unaccounted(judge: Judge) -> Iterator[KeyRange]:
     descriptor = judge.descriptor
     spaces = [] if descriptor.state is State.ABSENT else [key_space(descriptor, IndexId(0))]
     spaces += [key_space(descriptor, index.id) for index in judge.indexes if spaces]
-    bounds = [(space.low, space.high) for space in sorted(spaces, key=lambda s: s.low)]
+    bounds = [(space.low, space.high) for space in spaces]
+    copies = [placement_prefix(descriptor, placement.id) for placement in judge.placements if spaces]
+    bounds = sorted([*bounds, *((low, after(low)) for low in copies)])
     for storage in range(1, judge.storages + 1):
         low = b""
         for begin, end in bounds:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
-from spark_tasks.checks import entry_merge
+from spark_tasks.checks import entry_merge, lookups
 from spark_tasks.checks.entry_merge import SPARSE
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
@@ -30,8 +30,8 @@ from storage.buckets import storage_of
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import entry_bucket, source_columns, unique_bucket
-from storage.pairs import COLUMN, PREFIX, StoredRow, after, column_key, entry_now, name_of, prefix
-from storage.postgres import get_sql, kv, next_low
+from storage.pairs import COLUMN, PREFIX, StoredRow, after, entry_now, name_of, prefix
+from storage.postgres import kv, next_low
 from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
@@ -90,22 +90,11 @@ class EntryJudge:
 
     def _count(self, connection: Connection, storage: int, ordered: Pairs) -> int:
         """M: how many of the entries are there, with their content; each is looked up."""
-        table, is_keys_only = kv(storage, self.descriptor.table_id), not self.index.unique
-        if is_keys_only:
-            sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
-        else:
-            sql = f"SELECT count(value), string_agg(value, '' ORDER BY key) FROM {table} WHERE key = ANY(%b::bytea[])"
-        keys, values = ordered.keys.to_pylist(), ordered.values.to_pylist()
-        row = connection.cursor(binary=True).execute(sql, (keys,)).fetchone()
-        assert row is not None
-        if is_keys_only or (row[0] == len(keys) and (row[1] or b"") == b"".join(values)):
-            return int(row[0])  # values tell where they end: K(r), or nothing
-        there = self._there(connection, storage, keys)
-        return sum(there.get(key) == value for key, value in zip(keys, values, strict=True))
+        is_keys_only = not self.index.unique
+        return lookups.count_there(connection, self.descriptor.table_id, storage, ordered, keys_only=is_keys_only)
 
     def _there(self, connection: Connection, storage: int, keys: list[bytes]) -> dict[bytes, bytes]:
-        sql = get_sql(storage, self.descriptor.table_id)
-        return dict(connection.cursor(binary=True).execute(sql, (keys,)).fetchall())
+        return lookups.there(connection, self.descriptor.table_id, storage, keys)
 
     def _missing(self, connection: Connection, home: int, entries: Pairs, found: Finding) -> None:
         """C4, and C6 where a row's unique entry is another row's; a verification names the pair of rows only."""
@@ -239,18 +228,9 @@ class EntryJudge:
 
     def rows_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, tuple[int, StoredRow]]:
         """The existing rows among `row_keys`: where each lies, and what the index and the sharding need of it."""
-        start = prefix(self.descriptor, self.descriptor.placement.id)
         needed = {*source_columns(self.descriptor, self.index), *self.descriptor.sharding_key}
         columns = sorted(needed - {EXISTS, *self.descriptor.primary_key})
-        wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
-        rows: dict[bytes, tuple[int, StoredRow]] = {}
-        for storage in range(1, self.storages + 1):
-            there = self._there(connection, storage, wanted)
-            for row_key in row_keys:
-                if column_key(start, row_key) in there:
-                    found = {c: there.get(column_key(start, row_key, c)) for c in columns}
-                    rows[row_key] = storage, StoredRow(row_key, {c: v for c, v in found.items() if v is not None})
-        return rows
+        return lookups.rows_by_key(connection, self.descriptor, row_keys, columns, storages=self.storages)
 
     def _bounds(self) -> tuple[bytes, bytes]:
         start = prefix(self.descriptor, self.descriptor.placement.id, self.index.id)

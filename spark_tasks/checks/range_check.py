@@ -3,6 +3,8 @@
     C1   values without a row, or of no column      C4   rows without their entry        C6   rows that break a rule
     C2   rows without a required value              C5   derived values that don't follow C7   rows in the wrong place
 
+In a placement beside the one that is read, rows that are not there are C4, and pairs of no row as it is now C5.
+
 This is the vectorised twin of `storage.integrity.clauses`; tests compare what the two say. A verification looks only at
 the elements of its run, and marks each range as it goes.
 """
@@ -15,10 +17,11 @@ import psycopg
 import pyarrow as pa
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Index, State
+from catalog.elements import Column, ColumnId, Index, Placement, State
 from spark_tasks.checks.entry_checks import EntryJudge
 from spark_tasks.checks.foreign_key_checks import Reference
 from spark_tasks.checks.orphan_checks import stranger, strangers, tombstone_words, tombstones
+from spark_tasks.checks.placement_checks import PlacementJudge
 from spark_tasks.checks.row_checks import ValueJudge
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.chunk import RunToken
@@ -79,12 +82,29 @@ class Judge:
         is_complete, is_verified = index.id in self.demands.indexes, self.only is not None
         return EntryJudge(self.descriptor, index, self.storages, self.buckets, is_complete, is_verified)
 
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """Those beside the one that is read."""
+        if self.only is not None:
+            return self.only.placements_of(self.descriptor)
+        return tuple(p for p in self.descriptor.placements if p.state not in (State.ABSENT, State.PUBLIC))
+
+    def placement_judge(self, placement: Placement) -> PlacementJudge:
+        is_complete = placement.id in self.demands.placements
+        return PlacementJudge(self.descriptor, placement, self.storages, self.buckets, is_complete)
+
     def may_have_tombstones(self, element: Column | Index) -> bool:
-        return element.state is not State.PUBLIC or element_label(element) in self.unfinished
+        is_public = element.state is State.PUBLIC
+        return not is_public or self.is_unfinished or element_label(element) in self.unfinished
+
+    @property
+    def is_unfinished(self) -> bool:
+        """True when the placement that is read has been filled, and not been purged yet."""
+        return element_label(self.descriptor.placement) in self.unfinished
 
     def _columns_read(self) -> list[ColumnId]:
         stored = {c.id for c in self.descriptor.stored_columns}
-        if self.only is None:
+        if self.only is None or self.placements:
             return sorted(stored)
         read: set[ColumnId] = {column.id for column in self.columns}
         for column in self.columns:
@@ -130,7 +150,10 @@ class Judge:
         for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
             values.orphans(rows.orphans, found)
             for first in range(0, len(rows), ROWS_AT_ONCE):
-                self._values(connection, values, rows.slice(first, ROWS_AT_ONCE), found)
+                some = rows.slice(first, ROWS_AT_ONCE)
+                self._values(connection, values, some, found)
+                for placement in self.placements:
+                    self.placement_judge(placement).rows(connection, some, found)
             for index in self.indexes:
                 self.entry_judge(index).screen(connection, key_range.storage, rows, found, of=self.rows_per_storage)
         return found
@@ -166,13 +189,15 @@ class Judge:
             values.places(rows, homes, found)
         for index in self.indexes:
             self.entry_judge(index).rows(connection, homes, rows, found)
+        for placement in self.placements:
+            self.placement_judge(placement).rows(connection, rows, found)
 
     def _leftovers(self, connection: Connection, key_range: KeyRange, found: Finding, *, has_strangers: bool) -> None:
         """C1: pairs of no column; C7: tombstones of columns whose change has ended."""
         known = {column.id for column in self.columns}
         keys = strangers(connection, self.descriptor, key_range) if has_strangers else []
         allowed = [column for column in self.columns if self.may_have_tombstones(column)]
-        for key in tombstones(connection, self.descriptor, key_range, allowed):
+        for key in [] if self.is_unfinished else tombstones(connection, self.descriptor, key_range, allowed):
             name = name_of(self.descriptor, key)
             if name.column and name.column not in known:
                 keys.append(key)

@@ -86,7 +86,8 @@ def delete(claim: Claim) -> None:
         )
     else:
         prepare(claim.run, lambda: ranges_over(table_id, key_spaces(descriptor, elements)))
-        spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns))
+        placements = elements.placements
+        spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns, placements=placements))
         _delete_what_moved(claim)
 
 
@@ -113,7 +114,8 @@ def purge(claim: Claim) -> None:
         raise RunFailed(f"{claim.run} must wait: {fills[0]} is not closed, it may still need the tombstones")
     table_id, elements = claim.run.table_id, claim.elements
     prepare(claim.run, lambda: ranges_over(table_id, key_spaces(claim.descriptor(), elements)))
-    spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns, tombstones_only=True))
+    of: dict[str, Any] = {"tombstones_only": True, "placements": elements.placements}
+    spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns, **of))
 
 
 WORK: dict[Kind, Callable[[Claim], None]] = {

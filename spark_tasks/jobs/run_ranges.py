@@ -53,6 +53,7 @@ def size_at_once(descriptor: Descriptor, elements: Elements) -> Size:
     """Large ranges, read at once: by the bytes of the rows as they are, and of the values that a fill adds to each."""
     workers = max(1, session.workers_expected() // settings.STORAGE_COUNT)
     count = len(elements.columns) + len(elements.indexes)
+    count += len(elements.placements) * (2 + len(descriptor.indexes))  # about so much as a whole row has
     added = sum(len(column.fill_value or b"") for column in elements.columns_of(descriptor))
     return lambda rows, size: rows_per_fill_range(
         rows=rows, bytes_stored=size + added * rows, elements=count, workers=workers

@@ -6,7 +6,8 @@
     yes, deleted or changed since       a tombstone (R5)           leaves it: the pair would be stale (R2)
 
 So a writer always wins, and reading may be as old as its range. One scan serves all elements: values of columns
-first, then entries of indexes, which read a missing value as what the fill puts. A range is large, so that its
+first, then entries of indexes, which read a missing value as what the fill puts. A placement is filled with all that
+a row has, its entries too, where it places them. A range is large, so that its
 pairs, sorted, go into neighbouring pages; it is written in chunks that are copied under a savepoint. Where a key is
 taken the chunk is inserted again with ON CONFLICT DO NOTHING.
 
@@ -28,7 +29,8 @@ import pyarrow.compute as pc
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, Column, ColumnId, Index
+from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, PlacementId, State
+from catalog.states import Write, rule
 from spark_tasks.chunks import chunk, snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.chunks.scan import rows_in_parts
@@ -37,7 +39,7 @@ from spark_tasks.runs.ranges import KeyRange, Reached
 from spark_tasks.runs.run_elements import Elements
 from storage.arrow.columns import fill_pairs
 from storage.arrow.encoding import Pairs, concat, copy_payload
-from storage.arrow.rows import StoredRows, index_entries
+from storage.arrow.rows import StoredRows, chosen, index_entries, row_pairs, row_storages
 from storage.mutations import source_columns
 from storage.postgres import kv
 from storage.reads import reads
@@ -75,14 +77,14 @@ class Found:
 
 @dataclass(slots=True)
 class Lacking:
-    """Values of columns, and entries by storage, as they are found."""
+    """Pairs of rows, and entries, by storage, as they are found."""
 
-    values: list[Pairs] = field(default_factory=list)
+    rows: dict[int, list[Pairs]] = field(default_factory=dict)
     entries: dict[int, list[Pairs]] = field(default_factory=dict)
 
-    def batches(self, storage: int) -> Iterator[Batch]:
-        """Values first; each sorted. `storage` is that of the rows."""
-        for home, listed in ((storage, self.values), *sorted(self.entries.items())):
+    def batches(self) -> Iterator[Batch]:
+        """Pairs of rows first; each batch sorted (`Reached.batch`)."""
+        for home, listed in (*sorted(self.rows.items()), *sorted(self.entries.items())):
             pairs = concat(listed)
             if len(pairs):
                 yield Batch(home, pairs.sorted())
@@ -115,6 +117,10 @@ class Fill:
     def indexes(self) -> tuple[Index, ...]:
         return self.elements.indexes_of(self.descriptor)
 
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        return self.elements.placements_of(self.descriptor)
+
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
         with self.run_token.connect() as connection:
@@ -139,7 +145,7 @@ class Fill:
             for part in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
                 rows += len(part)
                 self._look(part, key_range.storage, lacking)
-        return Found(rows, tuple(lacking.batches(key_range.storage)))
+        return Found(rows, tuple(lacking.batches()))
 
     def _columns_read(self) -> list[ColumnId]:
         read: set[ColumnId] = set(self.elements.columns)
@@ -147,15 +153,34 @@ class Fill:
             read |= reads(column)
         for index in self.indexes:
             read |= source_columns(self.descriptor, index)
+        if self.placements:
+            read |= {column.id for column in self.descriptor.stored_columns if column.state is not State.ABSENT}
         return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
     def _look(self, rows: StoredRows, storage: int, lacking: Lacking) -> None:
         placement = self.descriptor.placement.id
-        lacking.values += [fill_pairs(self.descriptor, placement, column, rows) for column in self.columns]
-        for index in self.indexes:
+        values = [fill_pairs(self.descriptor, placement, column, rows) for column in self.columns]
+        lacking.rows.setdefault(storage, []).extend(values)
+        self._look_for_entries(placement, self.indexes, rows, storage, lacking)
+        for copy in self.placements:
+            self._look_for_copies(copy, rows, lacking)
+
+    def _look_for_entries(
+        self, placement: PlacementId, indexes: Iterable[Index], rows: StoredRows, storage: int, lacking: Lacking
+    ) -> None:
+        for index in indexes:
             pairs = index_entries(self.descriptor, placement, index, rows)
             for home, here in by_home(index, pairs, storage, storages=self.storages, buckets=self.buckets):
                 lacking.entries.setdefault(home, []).append(here)
+
+    def _look_for_copies(self, copy: Placement, rows: StoredRows, lacking: Lacking) -> None:
+        """All that the rows have, where another placement places it."""
+        indexes = [i for i in self.descriptor.indexes if rule(i.kind, i.state).insert is Write.PUT]
+        homes = row_storages(self.descriptor, rows, storages=self.storages, buckets=self.buckets, placement=copy)
+        for home in pc.unique(homes).to_pylist():
+            here = chosen(rows, pc.equal(homes, home))
+            lacking.rows.setdefault(home, []).append(row_pairs(self.descriptor, copy.id, here))
+            self._look_for_entries(copy.id, indexes, here, home, lacking)
 
     def put(self, worker: FillWorker, key_range: KeyRange, found: Found) -> None:
         """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""

@@ -1,8 +1,8 @@
 """Removing what nobody uses any more: entries of indexes, values of columns, or the rows of a table, in delete-only.
 
-An index or a column is emptied by keys: pairs and tombstones, whatever is there (R8). A table is emptied row by row,
-each with all its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
-removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
+An index, a column or a placement is emptied by keys: pairs and tombstones, whatever is there (R8). A table is emptied
+row by row, each with all its entries in one transaction (R9), so that at every moment what is left is consistent.
+Whoever still removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
 """
 
 import time
@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, ColumnId, Index, State
+from catalog.elements import EXISTS, ColumnId, Index, PlacementId, State
 from spark_tasks.chunks import chunk
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.pacing import Pace
-from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows
+from spark_tasks.runs.ranges import KeyRange, Reached, is_among_rows, placement_of
 from storage.arrow.encoding import unpack
 from storage.arrow.rows import accepted, chosen, entries_of, stored_rows
 from storage.mutations import source_columns
@@ -45,7 +45,7 @@ DELETE_PAGE = """WITH page AS MATERIALIZED (
 
 @dataclass(frozen=True, slots=True)
 class DeleteKeys:
-    """Remove every entry of the ranges, and among rows the pairs of `columns`.
+    """Remove every entry of the ranges, and among rows the pairs of `columns`; of `placements` all pairs.
 
     With `tombstones_only` just tombstones (the purge of R8).
     """
@@ -54,6 +54,7 @@ class DeleteKeys:
     table_id: int
     columns: tuple[ColumnId, ...] = ()
     tombstones_only: bool = False
+    placements: tuple[PlacementId, ...] = ()
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Empty the ranges one after the other; yields how many pairs were removed. Raises `RunClosed`."""
@@ -63,7 +64,7 @@ class DeleteKeys:
         only = ["is_tombstone"] if self.tombstones_only else []
         only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
         params: dict[str, Any] = {"low": key_range.low, "high": key_range.high, "size": size, "scanned": SCANNED_MAX}
-        if is_among_rows(key_range):
+        if is_among_rows(key_range) and placement_of(key_range.low) not in self.placements:
             only.append(f"{COLUMN_SUFFIX} = ANY(%(suffixes)b::bytea[])")
             params |= {"suffixes": column_suffixes(self.columns)}
         sql = DELETE_PAGE.format(

@@ -12,8 +12,9 @@ from typing import Any
 import psycopg
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, IndexId
+from catalog.elements import PRIMARY, IndexId, PlacementId
 from spark_tasks.chunks.snapshot_reads import KeySpace
+from spark_tasks.runs.ranges import placement_of
 from spark_tasks.runs.run_elements import Elements
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, column_suffixes, kv
@@ -22,16 +23,22 @@ from storage.statements import COLUMN_SUFFIX
 Connection = psycopg.Connection[Any]
 
 
-def key_space(descriptor: Descriptor, index: IndexId = PRIMARY) -> KeySpace:
-    """Where the entries of an index lie (0: the rows), under the placement that is read."""
-    low = prefix(descriptor, descriptor.placement.id, index)
+def key_space(descriptor: Descriptor, index: IndexId = PRIMARY, placement: PlacementId | None = None) -> KeySpace:
+    """Where the entries of an index lie (0: the rows) under a placement (None: the one that is read)."""
+    low = prefix(descriptor, descriptor.placement.id if placement is None else placement, index)
     return KeySpace(low, after(low), index)
 
 
 def key_spaces(descriptor: Descriptor, elements: Elements) -> list[KeySpace]:
-    """Where the pairs of the elements lie: entries first, then what lies among the rows."""
-    spaces = [key_space(descriptor, index_id) for index_id in elements.indexes]
-    return [*spaces, key_space(descriptor)] if elements.have_values else spaces
+    """Where the pairs of the elements lie: entries first, then what lies among the rows, in each placement."""
+    entries, rows = [], []
+    for placement in descriptor.placements:
+        is_whole = placement.id in elements.placements
+        indexes = [index.id for index in descriptor.indexes] if is_whole else elements.indexes
+        entries += [key_space(descriptor, index_id, placement.id) for index_id in indexes]
+        if is_whole or elements.have_values:
+            rows.append(key_space(descriptor, PRIMARY, placement.id))
+    return [*entries, *rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,7 @@ def tombstones_of(
         for space in key_spaces(descriptor, elements):
             sql = f"SELECT key FROM {kv(storage, descriptor.table_id)} WHERE key >= %b AND key < %b AND value IS NULL"
             params: tuple[Any, ...] = (space.low, space.high)
-            if space.index == PRIMARY:
+            if space.index == PRIMARY and placement_of(space.low) not in elements.placements:
                 sql += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
                 params = (*params, column_suffixes(elements.columns))
             keys = [key for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall()]

@@ -73,6 +73,8 @@ def compare(claim: Claim, run_token: RunToken) -> Finding:
         require_all_done(claim, key_ranges)
         for index in judge.indexes:
             judge.entry_judge(index).beside(connection, found)
+        for placement in judge.placements:
+            judge.placement_judge(placement).beside(connection, found)
     found.violations = first_of_each_kind(found.violations)
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from catalog.elements import PRIMARY
+from catalog.elements import PRIMARY, PlacementId
 from storage.pairs import PREFIX
 
 ROWS_PER_RANGE = 20_000
@@ -47,6 +47,11 @@ class Reached:
 def is_of_row(key: bytes) -> bool:
     """True when a pair is a row's own; an entry of an index otherwise."""
     return bool(PREFIX.unpack_from(key)[2] == PRIMARY)
+
+
+def placement_of(key: bytes) -> PlacementId:
+    """The placement that a key is of."""
+    return PlacementId(PREFIX.unpack_from(key)[1])
 
 
 def is_among_rows(key_range: KeyRange) -> bool:

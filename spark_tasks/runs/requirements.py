@@ -6,11 +6,11 @@ a verification    of the elements of its run, as if they were public
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from catalog.descriptor import Descriptor
-from catalog.elements import FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, State, TableId
+from catalog.elements import FOREIGN_KEY, Column, ColumnId, Constraint, IndexId, PlacementId, State, TableId
 from spark_tasks.runs.run_elements import Elements
 from storage.arrow.columns import ROW_RULES
 from storage.reads import reads
@@ -22,8 +22,8 @@ E = TypeVar("E", Column, Constraint)
 class Demands:
     """All that every row has, and keeps to.
 
-    It has a pair of `values` (C2) and its entries (C4), no NULL in `not_null`, breaks none of `constraints` by itself,
-    and what its `foreign_keys` refer to is there (C6).
+    It has a pair of `values` (C2), its entries and its place in `placements` (C4), no NULL in `not_null`, breaks none
+    of `constraints` by itself, and what its `foreign_keys` refer to is there (C6).
     """
 
     values: tuple[Column, ...] = ()
@@ -31,6 +31,7 @@ class Demands:
     constraints: tuple[Constraint, ...] = ()
     foreign_keys: tuple[Constraint, ...] = ()
     indexes: frozenset[IndexId] = frozenset()
+    placements: frozenset[PlacementId] = frozenset()
 
     @property
     def columns_read(self) -> frozenset[ColumnId]:
@@ -50,12 +51,15 @@ def relied_on(versions: Iterable[Descriptor]) -> Demands:
     columns = [c for version in found for c in version.stored_columns if c.state is State.PUBLIC]
     constraints = [c for version in found for c in version.constraints if c.state is State.PUBLIC]
     indexes = frozenset(index.id for version in found for index in version.public_indexes)
-    return _demands(columns, constraints, indexes)
+    placements = frozenset(version.placement.id for version in found if version.state is not State.ABSENT)
+    return replace(_demands(columns, constraints, indexes), placements=placements)
 
 
 def as_if_public(descriptor: Descriptor, elements: Elements) -> Demands:
     """Demands by the elements of a run, which will have to keep to them."""
-    return _demands(elements.columns_of(descriptor), elements.constraints_of(descriptor), frozenset(elements.indexes))
+    columns, constraints = elements.columns_of(descriptor), elements.constraints_of(descriptor)
+    found = _demands(columns, constraints, frozenset(elements.indexes))
+    return replace(found, placements=frozenset(elements.placements))
 
 
 def _demands(columns: Iterable[Column], constraints: Iterable[Constraint], indexes: frozenset[IndexId]) -> Demands:

@@ -3,6 +3,7 @@
 index     its entries             T·P·I ..           a key space of its own
 column    its values              T·P·0·K(r)·C       among the rows: keys that end with its id
 table     its rows, with all      T·P·0 ..
+placement its rows and entries    T·P ..            key spaces of its own
 constraint                        none: rows are looked at
 """
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind
+from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind, Placement, PlacementId
 from catalog.kinds import Family
 
 
@@ -27,6 +28,7 @@ class Elements:
     indexes: tuple[IndexId, ...] = ()
     constraints: tuple[ConstraintId, ...] = ()
     has_table: bool = False
+    placements: tuple[PlacementId, ...] = ()
 
     @property
     def have_values(self) -> bool:
@@ -38,6 +40,9 @@ class Elements:
 
     def columns_of(self, descriptor: Descriptor) -> tuple[Column, ...]:
         return tuple(descriptor.column(column_id) for column_id in self.columns)
+
+    def placements_of(self, descriptor: Descriptor) -> tuple[Placement, ...]:
+        return tuple(p for p in descriptor.placements if p.id in self.placements)
 
     def constraints_of(self, descriptor: Descriptor) -> tuple[Constraint, ...]:
         return tuple(c for c in descriptor.constraints if c.id in self.constraints)
@@ -53,15 +58,13 @@ def elements_of(given: Iterable[Mapping[str, Any]]) -> Elements:
         tuple(map(IndexId, ids[Family.INDEX])),
         tuple(map(ConstraintId, ids[Family.CONSTRAINT])),
         bool(ids[Family.TABLE]),
+        tuple(map(PlacementId, ids[Family.PLACEMENT])),
     )
 
 
 def _family(element: Mapping[str, Any]) -> Family:
     try:
-        kind = Kind(element["kind"])
+        return Kind(element["kind"]).family
     except ValueError:
         kinds = ", ".join(known.value for known in Kind)
         raise NotReorganised(f"there is no kind of element {element['kind']!r}; there are: {kinds}") from None
-    if kind is Kind.PLACEMENT:
-        raise NotReorganised(f"placement {element['name']}: rows are not moved between placements yet")
-    return kind.family

@@ -91,6 +91,8 @@ KINDS = {
     "drop a default": ("ALTER TABLE people ALTER visits DROP DEFAULT", 1),
     "change a type": ("ALTER TABLE people ALTER born TYPE text", 5),
     "change a type with its cast": ("ALTER TABLE people ALTER town TYPE integer USING town::integer", 5),
+    "change the sharding key": ("ALTER TABLE people SET (sharding_key = 'town, born')", 5),
+    "change the sharding function": ("ALTER TABLE people SET (sharding_func = 'mpcrc32')", 5),
     "rename a table": ("ALTER TABLE people RENAME TO folk", 1),
     "rename a column": ("ALTER TABLE people RENAME name TO nick", 1),
     "rename an index": ("ALTER INDEX by_age RENAME TO by_years", 1),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from catalog.elements import ColumnId, ConstraintId, IndexId
+from catalog.elements import ColumnId, ConstraintId, IndexId, PlacementId
 from spark_tasks.runs.run_elements import Elements, NotReorganised, elements_of
 
 
@@ -18,13 +18,13 @@ def test_elements_are_sorted_by_where_their_pairs_lie() -> None:
         columns=(ColumnId(4), ColumnId(5)), indexes=(IndexId(2), IndexId(1)), constraints=(ConstraintId(1),)
     )
     assert elements_of([said("table", 7)]) == Elements(has_table=True)
+    assert elements_of([said("placement", 2)]) == Elements(placements=(PlacementId(2),))
 
 
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
         pytest.param("view", "there is no kind of element 'view'; there are: table, optional column", id="unknown"),
-        pytest.param("placement", "placement placement 1: rows are not moved between placements yet", id="placement"),
     ],
 )
 def test_what_no_run_can_work_on_is_refused_by_name(kind: str, words: str) -> None:

@@ -86,7 +86,8 @@ def _leases(lab: Lab, match: Match) -> None:
 def _pairs(lab: Lab, match: Match) -> None:
     table = lab.world.control.find(match[1])
     newest = lab.world.control.newest(table)
-    for pair in sorted(pair for pairs in lab.world.pairs(table) for pair in pairs):
+    found = (pair for pairs in lab.world.pairs(table) for pair in pairs)
+    for pair in sorted(found, key=lambda pair: (pair[0], pair[1] is not None)):
         lab.world.say(pair_text(newest, pair))
 
 

@@ -338,6 +338,9 @@ def test_whatever_happens_it_ends_done_or_as_before(name: str, moves: list[str])
     _check_end(one, plan)
 
 
+USED_UP = ("next_column_id", "next_index_id", "next_constraint_id", "next_placement_id")
+
+
 def _disturb(one: Shell, move: str) -> None:
     match move:
         case "do":
@@ -367,7 +370,7 @@ def _check_end(one: Shell, plan: Plan) -> None:
     if one.ended.outcome is Outcome.DONE:
         assert one.newest == plan.result.version
     elif plan.base is not None and last is not None:
-        used = {name: getattr(last, name) for name in ("next_column_id", "next_index_id", "next_constraint_id")}
+        used = {name: getattr(last, name) for name in USED_UP}
         assert last == replace(plan.base, version=last.version, **used), "the table is as it was (X4)"
         assert one.newest == last.version
     elif last is not None:

@@ -63,6 +63,7 @@ def _as_before(base: Descriptor, last: Descriptor) -> Descriptor:
         next_column_id=last.next_column_id,
         next_index_id=last.next_index_id,
         next_constraint_id=last.next_constraint_id,
+        next_placement_id=last.next_placement_id,
     )
 
 

@@ -1,0 +1,56 @@
+"""Pairs and rows looked up by key, in the caller's snapshot."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, ColumnId
+from storage.arrow.encoding import Pairs
+from storage.pairs import StoredRow, column_key, prefix
+from storage.postgres import get_sql, kv
+
+Connection = psycopg.Connection[Any]
+
+
+def there(connection: Connection, table_id: int, storage: int, keys: list[bytes]) -> dict[bytes, bytes]:
+    """The live pairs among these keys."""
+    return dict(connection.cursor(binary=True).execute(get_sql(storage, table_id), (keys,)).fetchall())
+
+
+def count_there(connection: Connection, table_id: int, storage: int, ordered: Pairs, *, keys_only: bool) -> int:
+    """The number of the pairs (sorted) that are there, with their content; `keys_only`: all values are empty."""
+    table = kv(storage, table_id)
+    if keys_only:
+        sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
+    else:
+        sql = f"SELECT count(value), string_agg(value, '' ORDER BY key) FROM {table} WHERE key = ANY(%b::bytea[])"
+    keys, values = ordered.keys.to_pylist(), ordered.values.to_pylist()
+    row = connection.cursor(binary=True).execute(sql, (keys,)).fetchone()
+    assert row is not None
+    if keys_only or (row[0] == len(keys) and (row[1] or b"") == b"".join(values)):
+        return int(row[0])  # values tell where they end: K(r), an encoding, or nothing
+    found = there(connection, table_id, storage, keys)
+    return sum(found.get(key) == value for key, value in zip(keys, values, strict=True))
+
+
+def rows_by_key(
+    connection: Connection,
+    descriptor: Descriptor,
+    row_keys: Collection[bytes],
+    columns: Sequence[ColumnId],
+    *,
+    storages: int,
+) -> dict[bytes, tuple[int, StoredRow]]:
+    """The existing rows among `row_keys`, with the columns named: on which storage each is read."""
+    start = prefix(descriptor, descriptor.placement.id)
+    wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
+    rows: dict[bytes, tuple[int, StoredRow]] = {}
+    for storage in range(1, storages + 1):
+        found = there(connection, descriptor.table_id, storage, wanted)
+        for row_key in row_keys:
+            if column_key(start, row_key) in found:
+                values = {c: found.get(column_key(start, row_key, c)) for c in columns}
+                rows[row_key] = storage, StoredRow(row_key, {c: v for c, v in values.items() if v is not None})
+    return rows
