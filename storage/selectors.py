@@ -12,11 +12,14 @@ from django.db import ProgrammingError, connection, transaction
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
-from storage.browser.lines import READ_BYTES_MAX, PairLine, describe
+from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
 from storage.browser.row import Layout, Shown, Stored, entry_keys, ranges, read_row, row_shown
+from storage.derived import derived_columns
+from storage.mutations import source_columns
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY
-from storage.statements import get_every_sql, kv, next_low, scan_sql
+from storage.reads import reads
+from storage.statements import COLUMN_SUFFIX, column_suffixes, get_every_sql, kv, next_low, scan_sql
 
 PAIRS_SHOWN = 50
 UNDEFINED_TABLE = "42P01"
@@ -66,13 +69,34 @@ def _reading() -> Iterator[Any]:
 
 
 def _own_pairs(cursor: Any, descriptor: Descriptor, key: bytes) -> dict[bytes, list[tuple[int, bytes | None]]]:
+    """The row's own pairs. A long text is read whole only when an entry or another column follows from it."""
     found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
+    whole = column_suffixes(_columns_needed(descriptor))
+    start = (
+        f"CASE WHEN {COLUMN_SUFFIX} = ANY(%s::bytea[]) THEN value ELSE substring(value, 1, {READ_BYTES_MAX + 1}) END"
+    )
     for storage in range(1, settings.STORAGE_COUNT + 1):
         for low, high in ranges(descriptor, key):
-            sql = f"SELECT key, value FROM {kv(storage, descriptor.table_id)} WHERE key >= %s AND key < %s ORDER BY key"
-            cursor.execute(sql, [low, high])
-            _collect(found, storage, cursor.fetchall())
+            pairs = f"FROM {kv(storage, descriptor.table_id)} WHERE key >= %s AND key < %s ORDER BY key"
+            cursor.execute(f"SELECT key, {start} {pairs}", [whole, low, high])
+            rows = [(bytes(key), value) for key, value in cursor.fetchall()]
+            _collect(found, storage, [(key, value if key[-2:] in whole else _start_of(value)) for key, value in rows])
     return dict(found)
+
+
+def _columns_needed(descriptor: Descriptor) -> list[int]:
+    needed: set[int] = set()
+    for placement in descriptor.placements:
+        needed.update(placement.sharding_key)
+    for index in descriptor.indexes:
+        needed.update(source_columns(descriptor, index))
+    for column in derived_columns(descriptor):
+        needed.update(reads(column))
+    return sorted(needed)
+
+
+def _start_of(value: Any) -> bytes | None:
+    return None if value is None else short(bytes(value))
 
 
 def _entries(cursor: Any, descriptor: Descriptor, keys: Sequence[bytes]) -> dict[bytes, list[tuple[int, bytes | None]]]:

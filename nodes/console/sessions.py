@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any
 
 import psycopg
@@ -88,8 +87,8 @@ class Answer:
     sql: str
     grids: list[Grid] = field(default_factory=list)
     notices: list[Trouble] = field(default_factory=list)
-    traces: list[Json] = field(default_factory=list)
-    """What the node did for each statement (`nodes.trace.record`), the one that failed included."""
+    traces: dict[int, Json] = field(default_factory=dict)
+    """What the node did for a statement (`nodes.trace.record`), by the place of its result, which comes after it."""
     error: Trouble | None = None
     ms: float = 0.0
     transaction: str = "idle"
@@ -101,14 +100,16 @@ class Answer:
     @property
     def statements(self) -> list[tuple[Grid | None, Json | None]]:
         """Each statement's result and trace; one that failed has no result, one whose trace was left out no trace."""
-        traces = self.traces[: len(self.grids)] if self.grids_left_out else self.traces
-        return list(zip_longest(self.grids, traces))
+        shown = len(self.grids)
+        found = [(grid, self.traces.get(place)) for place, grid in enumerate(self.grids)]
+        failed = self.traces.get(shown) if not self.grids_left_out else None
+        return [*found, (None, failed)] if failed is not None else found
 
     def trace(self, text: str) -> None:
         """Keep the trace of the next statement, as long as there is room."""
         if len(self.traces) <= GRIDS_MAX and self.chars < ANSWER_CHARS_MAX:
             self.chars += len(text)
-            self.traces.append(json.loads(text))
+            self.traces[len(self.grids) + self.grids_left_out] = json.loads(text)
 
     def add(self, grid: Grid) -> None:
         if len(self.grids) < GRIDS_MAX:

@@ -38,6 +38,7 @@ export class Stage {
     this.problem = "";
     this.compared = null; // number of the branch beside the current one
     this.calls = 0;
+    this.isTaking = false;
     this.accept(answer);
   }
 
@@ -110,10 +111,17 @@ export class Stage {
   get isFirst() { return this.stop === 0; }
   get isLast() { return this.stop === this.stops.length - 1; }
 
+  /* One step in flight at a time: a second click was meant for what the first one has changed by then. */
   async take(offer) {
+    if (this.isTaking) return;
+    this.isTaking = true;
     this.pause();
     this.notice = "";
-    await this.follow([...this.steps.slice(0, this.at), ...offer.takes]);
+    try {
+      await this.follow([...this.steps.slice(0, this.at), ...offer.takes]);
+    } finally {
+      this.isTaking = false;
+    }
   }
 
   async follow(steps, answer = null) {

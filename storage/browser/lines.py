@@ -42,8 +42,7 @@ class PairLine:
 def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | None) -> PairLine:
     """A stored pair in words under one version of its table."""
     raw = None if value is None else _hex(value)
-    if value is not None and len(value) > READ_BYTES_MAX:  # as one that ends there: no other value is as long as that
-        value = value[:READ_BYTES_MAX].decode(errors="ignore").encode() + bytes([encoding.TEXT_END])
+    value = None if value is None else short(value)
     try:
         name = name_of(descriptor, key)
         element, row, says = _words(descriptor, name, value)
@@ -51,6 +50,13 @@ def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | No
         return PairLine(storage, _hex(key), raw, "", "", str(why), value is None, is_unknown=True)
     row_key = name.row_key if name.row_key is not None else value or b""
     return PairLine(storage, _hex(key), raw, element, row, says, value is None, row_key=row_key.hex())
+
+
+def short(value: bytes) -> bytes:
+    """A long value as one that ends after so many bytes: it is a text, since no other value is as long as that."""
+    if len(value) <= READ_BYTES_MAX:
+        return value
+    return value[:READ_BYTES_MAX].decode(errors="ignore").encode() + bytes([encoding.TEXT_END])
 
 
 def _words(descriptor: Descriptor, name: PairName, value: bytes | None) -> tuple[str, str, str]:

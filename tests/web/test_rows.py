@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 
 from catalog.models import Table
+from storage import selectors
+from storage.browser.lines import READ_BYTES_MAX, short
 from tests.web.test_pages import put_row
 from tests.web.test_versions import words
 
@@ -68,3 +70,12 @@ def test_what_is_no_key_is_refused(client_of: ClientOf, flights: Table, query: s
 def test_a_table_that_is_not_there(client_of: ClientOf, flights: Table) -> None:
     assert client_of("lea").get("/tables/999/row/?value=1").status_code == 404
     assert Client().get(f"/tables/{flights.pk}/row/").status_code == 302
+
+
+def test_of_a_long_text_the_start_is_read(client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selectors, "_columns_needed", lambda _descriptor: [])
+    put_row(flights, 1, "é" * 5000)
+    said = words(client_of("lea").get(f"/tables/{flights.pk}/row/?value=1"))
+    assert f"{'é' * 60}… visible" in said
+    assert "é" * 61 not in said
+    assert len(short("é".encode() * 5000)) == READ_BYTES_MAX + 1
