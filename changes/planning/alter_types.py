@@ -44,9 +44,10 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     hidden = f"{column.name} (was {column.type.value})"
     sketch.swaps.append(Swap(element, old, hidden, back, default))
     was, becomes = column.type.value, action.type.value
+    one = f"{'an' if becomes == 'integer' else 'a'} {becomes}"
     misfit = f"A value of {column.name} that is no {becomes} makes the change roll back, and names the row."
     sketch.dangers += [
-        f"Every row of {sketch.base.name} is rewritten: a {becomes} stands beside the {was}, then takes its place.",
+        f"Every row of {sketch.base.name} is rewritten: {one} stands beside the {was}, then takes its place.",
         *([] if holds_every(action.type, column.type) else [misfit]),
     ]
 
