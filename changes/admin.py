@@ -58,7 +58,7 @@ class DestinationForm(forms.ModelForm):
     """A destination whose address is one of its kind."""
 
     occasions = forms.MultipleChoiceField(
-        choices=Destination.Occasion.choices, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("occasions")
+        choices=Destination.Occasion.choices, widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Occasions")
     )
 
     def clean(self) -> dict[str, Any]:

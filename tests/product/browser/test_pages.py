@@ -170,22 +170,6 @@ def test_a_table_of_ones_own_is_asked_about_in_place(new_page: NewPage, cluster:
     assert page.get_by_text("by_kind has an entry for row 1").first.is_visible()
 
 
-def test_an_open_transaction_of_the_console_ends_by_its_buttons(
-    new_page: NewPage, cluster: RunningCluster, a_table: None
-) -> None:
-    page = new_page(width=NARROW)  # without the editor: the field is what one writes in
-    sign_in(page, cluster)
-    page.goto(f"{cluster.address}/console/")
-    for number, button in ((7, "ROLLBACK"), (8, "COMMIT")):
-        page.fill("#sql-1", f"BEGIN; INSERT INTO axe_table VALUES ({number}, 'new')")
-        page.get_by_role("button", name="Run").click()
-        expect(page.get_by_text("A transaction is open")).to_be_visible()
-        page.get_by_role("button", name=button).click()
-        expect(page.get_by_text("A transaction is open")).to_have_count(0)
-    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as connection:
-        assert connection.execute("DELETE FROM axe_table WHERE b = 'new' RETURNING a").fetchall() == [(8,)]
-
-
 @pytest.mark.soak
 def test_a_foreign_key_leads_from_one_table_to_the_other(
     new_page: NewPage, cluster: RunningCluster, a_table: None
