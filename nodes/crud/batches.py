@@ -187,7 +187,8 @@ class Many:
             verb=self.verb,
             updates=some[0].updates,
         )
-        fields, rows, _ = await self.request.do(transaction, text, commit=commit)
+        fields, rows, count = await self.request.do(transaction, text, commit=commit)
+        assert count == len(some), f"{count} rows were written, of {len(some)}"
         return rows_json(fields, rows)
 
 

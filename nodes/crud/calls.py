@@ -5,21 +5,43 @@ request with a transaction of its own, not an expression. Numbers of JSON keep t
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
-from expressions.errors import UNDEFINED_FUNCTION, SqlError, unsupported
+from expressions.errors import (
+    BAD_CHARACTER,
+    INVALID_BINARY,
+    PROGRAM_LIMIT,
+    UNDEFINED_FUNCTION,
+    SqlError,
+    unsupported,
+)
+from expressions.limits import VALUE_BYTES_MAX
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, UNKNOWN
 from nodes.crud.catalogue import OPERATIONS, Operation, check_options
-from nodes.crud.errors import bad_request
+from nodes.crud.errors import RequestError, bad_request
+from nodes.wire.messages import decode_text
+from nodes.wire.parameters import BPCHAR, FLOAT4, INT2, NAME, OID, VARCHAR, values_of
 
 Node = Any
 SCHEMA = "crud"
 JSON_OID, JSONB_OID = 114, 3802
-TEXT_LIKE = frozenset({0, 25, 705, 1042, 1043, JSON_OID})
-"""The types of parameters that carry an argument: a text, whatever the client calls it, or JSON."""
+JSON_TYPES = frozenset({JSON_OID, JSONB_OID})
+TEXTS = frozenset({0, UNKNOWN.oid, TEXT.oid, VARCHAR, BPCHAR, NAME, JSON_OID})
+"""The types of parameters whose binary form is the text itself."""
+NUMBERS = frozenset({INT2, INT4.oid, INT8.oid, OID, FLOAT4, FLOAT8.oid, BOOL.oid})
+"""Those whose binary form is read as what JSON has, too: a number, true or false."""
+NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
+JSONB_FORM = b"\x01"
+BATCH_BYTES_MAX = 4 * 2**20
+ROWS = frozenset({"tuples", "objects", "rows"})
+LIMIT = "LimitError"
+PARTS_MAX = 500_000
+"""Commas in the JSON of one argument: the reading of so many parts takes half a second."""
 
 
 class Number(float):
@@ -142,9 +164,10 @@ def call_of(text: CallText, values: Sequence[str | None]) -> Call:
     table = named.pop("table", None)
     if table is None and operation.required and operation.arguments[0] == "table":
         raise bad_request(f"crud.{operation.name} needs the name of a table")
-    read = {
-        name: value if name == "index" else read_json(value, name) for name, value in named.items() if value is not None
-    }
+    texts = {name: value for name, value in named.items() if value is not None}
+    for name, value in texts.items():
+        _check_size(value, name)
+    read = {name: value if name == "index" else read_json(value, name) for name, value in texts.items()}
     options = read.pop("options", None) or {}
     if not isinstance(options, dict):
         raise bad_request("options are an object")
@@ -155,13 +178,67 @@ def call_of(text: CallText, values: Sequence[str | None]) -> Call:
     return Call(operation, table, read, options)
 
 
+def declared(oids: Sequence[int]) -> list[int]:
+    """The types of parameters as a plan knows them: JSON goes as a text."""
+    return [TEXT.oid if oid in JSON_TYPES else oid for oid in oids]
+
+
+def argument_texts(oids: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int]) -> list[str | None]:
+    """The texts of $1, $2, .., by the oids of their types. Raises PostgreSQL's code for what is no such value."""
+    found: list[str | None] = []
+    for number, (oid, value) in enumerate(zip(oids, values, strict=True), start=1):
+        is_binary = bool(formats) and formats[number - 1] != 0
+        if value is None:
+            found.append(None)
+        elif oid == BOOL.oid or (is_binary and oid in NUMBERS):
+            found.append(json.dumps(values_of([oid], [value], formats[number - 1 : number])[0]))
+        elif not is_binary or oid in TEXTS:
+            found.append(decode_text(value))
+        elif oid == JSONB_OID:
+            if not value.startswith(JSONB_FORM):
+                raise SqlError(INVALID_BINARY, f"incorrect binary data format in bind parameter {number}")
+            found.append(decode_text(value[len(JSONB_FORM) :]))
+        else:
+            raise unsupported(f"the binary format of parameter ${number} of a crud operation", hint="send it as text")
+    return found
+
+
 def read_json(text: str, what: str) -> Any:
     try:
-        return json.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_object)
+        found = json.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_object)
     except RecursionError:
         raise bad_request(f"argument {what} is nested too deeply") from None
     except ValueError as error:
         raise bad_request(f"argument {what} is not JSON: {error}") from None
+    if "\\u" in text:  # the only way to write what is no character
+        _check_characters(found, what)
+    return found
+
+
+def _check_characters(value: Any, what: str) -> None:
+    """Refuse the texts of JSON that no text of PostgreSQL can be: a NUL, and half of a surrogate pair."""
+    left = [value]
+    while left:
+        match left.pop():
+            case str() as text:
+                found = NO_CHARACTER.search(text)
+                if found:
+                    message = f"argument {what} has an escape that is no character: \\u{ord(found[0]):04x}"
+                    raise RequestError(BAD_CHARACTER, message, kind="ValueError")
+            case list() as parts:
+                left += parts
+            case dict() as members:
+                left += [*members, *members.values()]
+
+
+def _check_size(text: str, name: str) -> None:
+    """Raises 54000 for an argument that takes too long to read; those with many rows may be longer."""
+    limit = BATCH_BYTES_MAX if name in ROWS else VALUE_BYTES_MAX
+    if len(text) > limit:
+        message = f"argument {name} has {len(text)} characters; the limit is {limit}"
+        raise RequestError(PROGRAM_LIMIT, message, kind=LIMIT)
+    if text.count(",") > PARTS_MAX:
+        raise RequestError(PROGRAM_LIMIT, f"argument {name} has more than {PARTS_MAX} parts", kind=LIMIT)
 
 
 def _refuse_constant(word: str) -> Any:
@@ -169,8 +246,9 @@ def _refuse_constant(word: str) -> Any:
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
-        twice = next(name for name, _ in members if sum(name == other for other, _ in members) > 1)
-        raise ValueError(f"the name {twice} comes twice in an object")
+    found: dict[str, Any] = {}
+    for name, value in members:
+        if name in found:
+            raise ValueError(f"the name {name} comes twice in an object")
+        found[name] = value
     return found

@@ -18,7 +18,7 @@ from nodes.crud.answers import field_of, metadata, plain_json, result_json, row_
 from nodes.crud.batches import many
 from nodes.crud.calls import Call
 from nodes.crud.catalogue import BATCH_ROWS
-from nodes.crud.errors import bad_bucket, error_json
+from nodes.crud.errors import error_json
 from nodes.crud.places import bucket_of_row, check_bucket
 from nodes.crud.requests import Caller, Request
 from nodes.crud.rows import OrderedRead, Window, gathered
@@ -95,7 +95,7 @@ class Single:
     def _check_bucket(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> None:
         given = self.call.options.get("bucket_id")
         if given is not None:
-            check_bucket(given, self._bucket(transaction, descriptor, row), self.request.env.buckets)
+            check_bucket(given, self._bucket(transaction, descriptor, row))
 
     async def put(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """insert, replace, upsert."""
@@ -164,8 +164,6 @@ class Reading:
     def window(self, transaction: Transaction, descriptor: Descriptor) -> Window:
         options = self.call.options
         bucket, after = options.get("bucket_id"), options.get("after")
-        if bucket is not None and bucket > self.request.env.buckets:
-            raise bad_bucket(f"there is no bucket {bucket}: there are {self.request.env.buckets}")
         key = None if after is None else self._after(transaction, descriptor, after)
         return Window(bucket, key, options.get("first"), bool(options.get("force_map_call")))
 
@@ -235,17 +233,18 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     The first rows are read here, so that an attempt that is refused is repeated before anything is answered.
     """
     assert call.table is not None
-    request = Request(env, call, caller, call.table)
+    request: Request | None = None
     try:
-        first, rest = await request.within_time(request.attempt(lambda t, d: _begun(request, t, d), is_read_only=True))
+        request = asked = Request(env, call, caller, call.table)
+        first, rest = await asked.within_time(asked.attempt(lambda t, d: _begun(asked, t, d), is_read_only=True))
+        return Result("SELECT", field_of(name), first, rest), asked.left_open
     except SqlError as error:
         env.meter.totals.refuse(error.sqlstate)
-        found = plain_json(error_json(error, call.table, request.version))
+        found = plain_json(error_json(error, call.table, None if request is None else request.version))
         return Result("SELECT", field_of(name), [(found.encode(),)]), None
     finally:
-        if request.descriptor is not None:
+        if request is not None and request.descriptor is not None:
             request.counts.requests += 1
-    return Result("SELECT", field_of(name), first, rest), request.left_open
 
 
 Batches = AsyncIterator[list[Row]]

@@ -42,12 +42,10 @@ def bucket_of_row(
     return row_bucket(descriptor, descriptor.placement, StoredRow(key, others), buckets)
 
 
-def check_bucket(given: int | None, computed: int | None, buckets: int) -> None:
-    """Raises `BucketError` for a bucket that there is not, or that is not the row's."""
+def check_bucket(given: int | None, computed: int | None) -> None:
+    """Raises `BucketError` for a bucket that is not the row's."""
     if given is None:
         return
-    if given > buckets:
-        raise bad_bucket(f"there is no bucket {given}: there are {buckets}")
     if computed is None:
         message = "the row's bucket cannot be computed: a value of its sharding key is not given"
         raise bad_bucket(message, hint="leave option bucket_id out")

@@ -23,7 +23,7 @@ from expressions.typed import Context, Session
 from leases.rules import LeaseError
 from nodes.context import Environment
 from nodes.crud.calls import Call
-from nodes.crud.errors import RequestError, mismatch, reload_failed, too_late, unknown_table
+from nodes.crud.errors import RequestError, bad_bucket, mismatch, reload_failed, too_late, unknown_table
 from nodes.crud.texts import Text
 from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
@@ -83,6 +83,9 @@ class Request:
     def __post_init__(self) -> None:
         limit_s = self.call.timeout_s
         self.deadline = time.monotonic() + (limit_s if limit_s is not None else 10**9)
+        bucket = self.call.options.get("bucket_id")
+        if bucket is not None and bucket > self.env.buckets:
+            raise bad_bucket(f"there is no bucket {bucket}: there are {self.env.buckets}")
 
     @property
     def counts(self) -> Counts:

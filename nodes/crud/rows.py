@@ -88,7 +88,9 @@ class OrderedRead:
     def _way(self) -> Access:
         """The way to the rows, within the window."""
         way, window, every = access_of(self.env, self.simple.scan, self.context), self.window, self.env.storages
-        if window.bucket is not None:
+        if way.index is not None and way.index.unique:
+            pass  # its entries lie by their own values, whatever bucket the rows are in
+        elif window.bucket is not None:
             way = replace(way, storages=(storage_of(window.bucket, every, self.env.buckets),))
         elif window.is_forced:
             way = replace(way, storages=tuple(range(1, every + 1)))

@@ -63,6 +63,8 @@ def insert(
     `updates` are those of all rows. A column that only some rows name takes its default in the others.
     """
     values, names = _Values(), list(dict.fromkeys(name for row in rows for name in row))
+    if not names and len(rows) > 1:
+        names = [descriptor.public_columns[0].name]  # DEFAULT VALUES is one row
     listed = [f"({', '.join(values.add(row[n]) if n in row else 'DEFAULT' for n in names)})" for row in rows]
     what = f"({', '.join(map(quoted, names))}) VALUES {', '.join(listed)}" if names else "DEFAULT VALUES"
     conflict = ""

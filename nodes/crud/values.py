@@ -10,9 +10,12 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
+from expressions.errors import PROGRAM_LIMIT
 from nodes.crud.calls import Number
-from nodes.crud.errors import bad_request, bad_row
+from nodes.crud.errors import RequestError, bad_request, bad_row
 
+UNFLATTENED_CHARS_MAX = 4 * 2**20
+"""Characters of names in an answer that repeats them in each row."""
 UPDATES = ("=", "+", "-")
 COMPARISONS = {"=": "=", "==": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
@@ -124,8 +127,14 @@ def unflattened(rows: Any, metadata: Any) -> list[dict[str, Any]]:
     ):
         raise bad_request("metadata is a list of objects with a name")
     names = [m["name"] for m in metadata]
+    if len(set(names)) < len(names):
+        raise bad_request("metadata names a column twice")
+    listed = many_rows(rows)
+    if len(listed) * (sum(map(len, names)) + 1) > UNFLATTENED_CHARS_MAX:
+        message = f"{len(listed)} rows with their names are more than {UNFLATTENED_CHARS_MAX} characters"
+        raise RequestError(PROGRAM_LIMIT, message, kind="LimitError")
     found = []
-    for row in many_rows(rows):
+    for row in listed:
         if not isinstance(row, list) or len(row) != len(names):
             raise bad_request(f"a row does not have the {len(names)} values that the metadata names")
         found.append(dict(zip(names, row, strict=True)))

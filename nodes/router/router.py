@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ from nodes.store.name_cache import Directory
 
 if TYPE_CHECKING:
     from leases.asyncio.keeper import LeaseKeeper
+
+log = logging.getLogger(__name__)
 
 NAMES_MAX = 1000
 LOAD_S_MAX = 5.0
@@ -123,6 +126,9 @@ class Router:
             event = reloads.Failed(str(error))
         except TimeoutError:
             event = reloads.Failed(f"the catalog did not answer in {LOAD_S_MAX:g} s")
+        except Exception as error:
+            log.exception("the reload of %s failed", name)
+            event = reloads.Failed(f"{type(error).__name__}: {error}")  # whoever waits must hear of it
         if isinstance(event, reloads.Loaded):
             counts = self.counters.of(name)
             counts.reloads += 1

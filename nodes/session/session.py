@@ -34,7 +34,7 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.crud import operations
 from nodes.crud.answers import field_of, plain_json
-from nodes.crud.calls import call_of
+from nodes.crud.calls import argument_texts, call_of, declared
 from nodes.crud.errors import RequestError, error_json
 from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
@@ -65,7 +65,7 @@ from nodes.sql.statements import Statement, parse
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
 from nodes.trace.record import Trace
-from nodes.wire.messages import Field, decode_text
+from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
 from nodes.wire.results import Result
 
@@ -141,7 +141,8 @@ class Session:
         """Find the types of parameters and result."""
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
-        parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(oids, start=1)])
+        types = declared(oids) if statement.kind == "crud" else oids
+        parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(types, start=1)])
         try:
             fields = await self._fields(statement, parameters)
         except LeaseError as error:
@@ -178,7 +179,7 @@ class Session:
             if statement.kind in PLANNED:
                 result = await self._planned(statement, prepared, Bound(values, formats, result_formats), alone=alone)
             elif statement.kind == "crud":
-                result = await self._crud(statement, Bound(values, formats))
+                result = await self._crud(statement, prepared, Bound(values, formats))
             else:
                 result = await self._unplanned(statement)
             is_answered = True
@@ -355,15 +356,17 @@ class Session:
 
     # -- requests -----------------------------------------------------------------------------------------------
 
-    async def _crud(self, statement: Statement, bound: Bound) -> Result:
+    async def _crud(self, statement: Statement, prepared: Prepared, bound: Bound) -> Result:
         """A request of `crud`: it has a transaction of its own, and answers with JSON."""
         if self.block.is_open:
             message = "a crud operation cannot run inside a transaction block"
             raise SqlError(ACTIVE_TRANSACTION, message, hint="each is a transaction of its own: use autocommit")
         caller = operations.Caller(self, self._known, self.variables.style, self.trace)
         name = statement.node.name
+        texts = argument_texts(prepared.oids, bound.values, bound.formats)
+        longest = max((text for text in (statement.text, *texts) if text is not None), key=len)
         try:
-            call = call_of(statement.node, [None if value is None else decode_text(value) for value in bound.values])
+            call = await in_thread_if_large(longest, lambda: call_of(statement.node, texts))
         except RequestError as error:
             return Result("SELECT", field_of(name), [(plain_json(error_json(error, None, None)).encode(),)])
         if call.operation.name != "pairs":

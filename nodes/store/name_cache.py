@@ -13,7 +13,7 @@ from psycopg import pq
 
 from catalog.descriptor import Descriptor, from_json
 from expressions.errors import CONNECTION_FAILURE, SqlError
-from nodes.store.pipeline import Command, StoreConnectionLost, StorePool, int4
+from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4
 
 log = logging.getLogger(__name__)
 
@@ -104,10 +104,14 @@ class Directory:
             return await self._ask_once(command)
         except StoreConnectionLost as lost:
             log.info("a look-up lost its session at the store (%s) and is made again", lost.message)
+        except StoreError as error:
+            raise SqlError(error.sqlstate, error.message) from error
         try:
             return await self._ask_once(command)
         except StoreConnectionLost as lost:
             raise SqlError(CONNECTION_FAILURE, f"the store does not answer: {lost.message}") from lost
+        except StoreError as error:
+            raise SqlError(error.sqlstate, error.message) from error
 
     async def _ask_once(self, command: Command) -> "pq.abc.PGresult":
         async with self.pool.session() as session:
