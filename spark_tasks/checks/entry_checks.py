@@ -35,6 +35,10 @@ from storage.postgres import kv, next_low
 from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
+ROWS_AT_ONCE = 50_000
+"""Rows whose values are judged at once: an expression makes objects of them."""
+LOOKED_UP_AT_ONCE = 20_000
+"""Entries that one statement looks up: their keys are parameters."""
 HELD_AT_ONCE = 500
 """Entries whose owners and holders are read together."""
 
@@ -56,13 +60,20 @@ class EntryJudge:
 
     def screen(self, connection: Connection, storage: int, rows: StoredRows, found: Finding, *, of: int) -> None:
         """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage."""
-        mask = accepted(self.descriptor, self.index, rows, now=True)
+        parts = (rows.slice(first, ROWS_AT_ONCE) for first in range(0, len(rows), ROWS_AT_ONCE))
+        masks = [accepted(self.descriptor, self.index, part, now=True) for part in parts]
+        mask = None if self.index.where is None or not masks else pa.concat_arrays(masks)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         matched = 0
         for home, part in by_home(self.index, entries, storage, storages=self.storages, buckets=self.buckets):
             ordered = part.sorted()
-            is_sparse = len(ordered) * SPARSE < of
-            matched += (self._count if is_sparse else self._merge)(connection, home, ordered)
+            if len(ordered) * SPARSE < of:
+                slices = (
+                    ordered.slice(first, LOOKED_UP_AT_ONCE) for first in range(0, len(ordered), LOOKED_UP_AT_ONCE)
+                )
+                matched += sum(self._count(connection, home, some) for some in slices)
+            else:
+                matched += self._merge(connection, home, ordered)
         found.note("C4", self.label, len(entries) - matched if self.is_complete else 0, ())
         count(found.expected, self.index.id, len(entries))
         count(found.matched, self.index.id, matched)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, Placement, State
-from spark_tasks.checks.entry_checks import EntryJudge
+from spark_tasks.checks.entry_checks import ROWS_AT_ONCE, EntryJudge
 from spark_tasks.checks.foreign_key_checks import Reference
 from spark_tasks.checks.orphan_checks import stranger, strangers, tombstone_words, tombstones
 from spark_tasks.checks.placement_checks import PlacementJudge
@@ -26,7 +26,7 @@ from spark_tasks.checks.row_checks import ValueJudge
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.chunks.scan import rows_in_parts
-from spark_tasks.chunks.verify_progress import marking
+from spark_tasks.chunks.verify_progress import Marks, marking
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import Finding
 from spark_tasks.runs.requirements import Demands
@@ -40,8 +40,6 @@ from storage.postgres import session_options
 from storage.reads import reads
 
 Connection = psycopg.Connection[Any]
-ROWS_AT_ONCE = 50_000
-"""Rows whose values are judged at once: an expression makes objects of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class Judge:
         return psycopg.connect(self.dsn, autocommit=True, **session_options("schemalab judge"))
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[dict[str, Any]]:
-        """A `Finding` as JSON for each range. Raises `RunClosed` between two."""
+        """A `Finding` as JSON for each range. Raises `RunClosed`."""
         with (
             self.connect() as connection,
             snapshot_reads.snapshot(connection, self.snapshot),
@@ -127,20 +125,20 @@ class Judge:
         ):
             lengths = Lengths()
             for key_range in key_ranges:
-                marks.go_on()
-                found = self.range(connection, key_range, lengths)
+                marks.at(key_range, 0)
+                found = self.range(connection, key_range, lengths, marks)
                 marks.done(key_range, found.rows)
                 yield asdict(found)
 
-    def range(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:
+    def range(self, connection: Connection, key_range: KeyRange, lengths: Lengths, marks: Marks) -> Finding:
         """All violations of a range; a verification first asks whether there are any."""
         if self.only is not None:
-            found = self.screened(connection, key_range)
+            found = self.screened(connection, key_range, marks)
             if found.is_clean:
                 return found
         return self.named(connection, key_range, lengths)
 
-    def screened(self, connection: Connection, key_range: KeyRange) -> Finding:
+    def screened(self, connection: Connection, key_range: KeyRange, marks: Marks) -> Finding:
         """Count what a range has and lacks: rows are read at once, in no order, and entries beside them.
 
         So what is not clean is not named as it should be: `named` does that.
@@ -154,7 +152,9 @@ class Judge:
                 self._values(connection, values, some, found)
                 for placement in self.placements:
                     self.placement_judge(placement).rows(connection, some, found)
+                marks.at(key_range, found.rows)
             for index in self.indexes:
+                marks.at(key_range, found.rows)
                 self.entry_judge(index).screen(connection, key_range.storage, rows, found, of=self.rows_per_storage)
         return found
 

@@ -7,9 +7,10 @@ PostgreSQL reads its table straight through and looks at one byte of each key; w
 row, Arrow decides. Rows are those whose existence is stored; a value without a row is an orphan and set aside.
 
 In a range of some hundred thousand rows this costs a third of paging through all pairs by key. A first try leaves out
-values that would be too long if all were like that, and says how long the longest is: most tables have none. Where one
-has, all are added up first, and rows whose pairs have too many bytes come in pages: PostgreSQL knows how long a value
-is without reading it. Not for use in a serializable transaction: it would remember every pair it read (T6).
+values that would be too long if all were like that, and says how long the longest is: most tables have none. How many
+rows a range has is an estimate, so this try is bounded, too. Where it does not do, all are added up first, and rows
+whose pairs have too many bytes come in pages: PostgreSQL knows how long a value is without reading it. Not for use in a
+serializable transaction: it would remember every pair it read (T6).
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,11 +38,13 @@ Connection = psycopg.Connection[Any]
 AT_ONCE_BYTES = 128 << 20
 """Keys and values of the pairs that one statement sends: PostgreSQL, the session and Arrow hold them each."""
 
+PAIRS_MIN = 10_000
+"""So many are tried at once however few rows a range was thought to have."""
+
 _PAIRS = """SELECT count(*), string_agg(key, ''), string_agg(value, ''), {key_sizes},
  string_agg(int4send(octet_length(value)), ''), coalesce(max(length), 0)::bigint FROM (
     SELECT key, CASE WHEN octet_length(value) <= {longest} THEN value END AS value, octet_length(value) AS length
-    FROM {kv} WHERE key >= %b AND key < %b AND value IS NOT NULL
-    AND get_byte(key, octet_length(key) - 1) IN ({ends})
+    FROM {kv} WHERE key >= %b AND key < %b AND value IS NOT NULL AND {ends} LIMIT {most}
 ) AS pairs"""
 
 
@@ -56,7 +59,7 @@ def rows_in_parts(
     connection.execute("SET LOCAL enable_seqscan = on")
     rows = _short_rows(connection, descriptor, key_range, columns)
     if rows is None and _fit(connection, descriptor, key_range, columns):
-        rows = _read(connection, descriptor, key_range, columns, ANY_LENGTH)
+        rows = _read(connection, descriptor, key_range, columns)
     connection.execute("SET LOCAL enable_seqscan = off")
     if rows is not None:
         yield rows
@@ -67,15 +70,16 @@ def rows_in_parts(
 def _short_rows(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
 ) -> StoredRows | None:
-    """All rows, where no value is too long for so many; keys of any length are added up first."""
-    if _key_size(descriptor) is None:
+    """All rows, where they are about as many as expected and no value is too long for so many; else None.
+
+    Keys whose length varies are added up first.
+    """
+    size = _key_size(descriptor)
+    if size is None:
         return None
-    return _read(connection, descriptor, key_range, columns, 2 * AT_ONCE_BYTES // _values(key_range, columns))
-
-
-def _values(key_range: KeyRange, columns: Sequence[ColumnId]) -> int:
-    """About how many values the range has in the columns."""
-    return max(1, key_range.rows) * max(1, len(columns))
+    pairs = max(1, key_range.rows) * (1 + len(columns))
+    longest, most = AT_ONCE_BYTES // pairs, min(max(2 * pairs, PAIRS_MIN), AT_ONCE_BYTES // size)
+    return _read(connection, descriptor, key_range, columns, size=size, longest=longest, most=most)
 
 
 def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]) -> bool:
@@ -92,23 +96,42 @@ def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, co
 
 
 def _read(
-    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId], longest: int
+    connection: Connection,
+    descriptor: Descriptor,
+    key_range: KeyRange,
+    columns: Sequence[ColumnId],
+    *,
+    size: int | None = None,
+    longest: int = ANY_LENGTH,
+    most: int | None = None,
 ) -> StoredRows | None:
-    """The rows; None when a value is longer than `longest`."""
-    size = _key_size(descriptor)
+    """The rows; None when a value is longer than `longest`, a key is not of `size`, or there are `most` pairs."""
     sql = _PAIRS.format(
         kv=kv(key_range.storage, descriptor.table_id),
         longest=longest,
-        ends=", ".join(str(end) for end in sorted({column % 256 for column in (EXISTS, *columns)})),
-        key_sizes="NULL::bytea" if size is not None else "string_agg(int4send(octet_length(key)), '')",
+        ends=_ends(descriptor, columns),
+        most="ALL" if most is None else most,
+        key_sizes="string_agg(int4send(octet_length(key)), '')"
+        if size is None
+        else f"CASE WHEN bool_and(octet_length(key) = {size}) THEN ''::bytea END",
     )
-    row = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high)).fetchone()
+    cursor = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high), prepare=False)
+    row = cursor.fetchone()
     assert row is not None
     count, keys, values, key_sizes, value_sizes, length = row
-    if length > longest:
+    if length > longest or (count and key_sizes is None) or (most is not None and count >= most):
         return None
     key_sizes = key_sizes if size is None else size.to_bytes(4) * count
     return rows_of_pairs(unpack(count, keys, values, key_sizes, value_sizes), columns)
+
+
+def _ends(descriptor: Descriptor, columns: Sequence[ColumnId]) -> str:
+    """The condition on a key's end: the last byte says which column it is of, as long as no two have the same."""
+    wanted = sorted({EXISTS, *columns})
+    if descriptor.next_column_id <= 256:
+        return f"get_byte(key, octet_length(key) - 1) IN ({', '.join(map(str, wanted))})"
+    suffixes = ", ".join(rf"'\x{suffix.hex()}'::bytea" for suffix in map(COLUMN.pack, wanted))
+    return f"{COLUMN_SUFFIX} IN ({suffixes})"
 
 
 def rows_of_pairs(pairs: Pairs, columns: Sequence[ColumnId]) -> StoredRows:

@@ -1,4 +1,4 @@
-"""Progress of a verification: it marks each range that it has judged, for those who watch.
+"""Progress of a verification: it marks how far it is in each range, for those who watch.
 
 Unlike a fill's marks these allow nobody to skip a range: what was judged in another snapshot counts no more. So
 each pass begins anew, and only the number that is shown never goes back (R11).
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from spark_tasks.chunks.chunk import Connection, RunClosed, RunToken
 from spark_tasks.runs.ranges import KeyRange
 
-MARK = """UPDATE spark_tasks_reorgrange range SET rows_done = %(rows)s, rows_total = %(rows)s, is_done = true
+MARK = """UPDATE spark_tasks_reorgrange range SET rows_done = %(rows)s, is_done = %(is_done)s,
+ rows_total = CASE WHEN %(is_done)s THEN %(rows)s ELSE greatest(range.rows_total, %(rows)s) END
 FROM spark_tasks_reorgrun run JOIN spark_tasks_reorgpulse pulse ON pulse.run_id = run.id
 WHERE range.id = %(range)s AND run.id = range.run_id AND run.token = %(token)s RETURNING pulse.wanted"""
 
@@ -24,19 +25,23 @@ class Marks:
     connection: Connection | None = None
     wanted: str = "run"
 
-    def done(self, key_range: KeyRange, rows: int) -> None:
-        """A range was judged."""
-        if self.run_token is None or self.connection is None:
-            return
-        params = {"rows": rows, "range": key_range.id, "token": self.run_token.token}
-        row = self.connection.execute(MARK, params).fetchone()
-        self.wanted = "close" if row is None else row[0]
-
-    def go_on(self) -> None:
-        """Before the next range. Raises `RunClosed` when the run is closed, paused, or taken over."""
+    def at(self, key_range: KeyRange, rows: int) -> None:
+        """So many rows of a range are judged. Raises `RunClosed` when the run is closed, paused, or taken over."""
+        self._mark(key_range, rows, is_done=False)
         if self.wanted != "run":
             assert self.run_token is not None
-            raise RunClosed(f"run {self.run_token.run_id} is wanted to {self.wanted}: no further range is judged")
+            raise RunClosed(f"run {self.run_token.run_id} is wanted to {self.wanted}: no further rows are judged")
+
+    def done(self, key_range: KeyRange, rows: int) -> None:
+        """A range was judged."""
+        self._mark(key_range, rows, is_done=True)
+
+    def _mark(self, key_range: KeyRange, rows: int, *, is_done: bool) -> None:
+        if self.run_token is None or self.connection is None:
+            return
+        params = {"rows": rows, "is_done": is_done, "range": key_range.id, "token": self.run_token.token}
+        row = self.connection.execute(MARK, params).fetchone()
+        self.wanted = "close" if row is None else row[0]
 
 
 @contextmanager

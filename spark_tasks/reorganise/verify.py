@@ -43,7 +43,7 @@ def verify(claim: Claim) -> None:
             break
         refused = repair(claim, run_token, found)
         found = refused if refused.violations else compare(claim, run_token)
-    if found.violations:
+    if not found.is_clean:
         raise RunFailed(why_failed(found), violations=found.named())
 
 
@@ -123,7 +123,10 @@ def why_failed(found: Finding) -> str:
     duplicated = {element for clause, element in kinds if clause == "C6"}
     reported = [kind for kind in kinds if kind[0] != "C4" or kind[1] not in duplicated]  # it lacks what another row has
     least = "at least " if found.is_least else ""
-    return "; ".join(_kind_words(found.count_of(*kind), least, kind[1], kinds[kind]) for kind in reported)
+    words = [_kind_words(found.count_of(*kind), least, kind[1], kinds[kind]) for kind in reported]
+    unnamed = sorted(found.counts.keys() - {f"{clause} {element}" for clause, element in kinds})
+    words += [f"{found.counts[kind]} violations of {kind} were counted, and none was found by name" for kind in unnamed]
+    return "; ".join(words)
 
 
 def _kind_words(total: int, least: str, element: str, whys: list[str]) -> str:

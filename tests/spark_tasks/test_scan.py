@@ -1,6 +1,7 @@
 """Rows read at once are the rows that are there, whichever columns have pairs and however wide keys are."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -91,6 +92,42 @@ def test_rows_too_wide_for_one_answer_come_in_pages(
     parts = [as_dict(read(people, storage, (NAME,)), (NAME,)) for storage in (1, 2)]
     assert parts == whole
     assert [one for n, one in enumerate(asked) if one not in asked[:n]] == expected
+
+
+def test_a_range_of_more_rows_than_it_was_thought_to_have_is_not_read_at_once(
+    people: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranges are cut once: rows that came later lie in them, too. Here about one was expected, and 15 are there."""
+    whole = as_dict(read(people, 1, (NAME,)), (NAME,))
+    fits: list[str] = []
+    monkeypatch.setattr(scan, "_fit", spied(fits, "fit", scan._fit))
+    monkeypatch.setattr(scan, "PAIRS_MIN", 4)
+    space = key_space(people.now)
+    with psycopg.connect(people.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
+        found = list(scan.rows_in_parts(opened, people.now, KeyRange(1, space.low, space.high, 1), (NAME,)))
+    assert (as_dict(found, (NAME,)), fits) == (whole, ["fit"])
+
+
+def test_a_damaged_key_hides_no_row(people: Stage) -> None:
+    """One byte more than all others: where a key ends is not told from where it should."""
+    whole = as_dict(read(people, 1, (NAME,)), (NAME,))
+    first = column_key(prefix(people.now, people.now.placement.id), min(whole), NAME)
+    people.sql(f"INSERT INTO storage_1.kv_{people.table_id} VALUES (%s, 'x')", [first[:-2] + b"\x00" + first[-2:]])
+    found = read(people, 1, (NAME,))
+    assert as_dict(found, (NAME,)) == whole
+    assert sum(len(part.orphans) for part in found) == 1
+
+
+@pytest.mark.parametrize("next_column_id", [200, 1000])
+def test_a_column_that_only_ends_alike_is_not_read(people: Stage, next_column_id: int) -> None:
+    columns, suffixes = (NAME,), {}
+    ends = scan._ends(replace(people.now, next_column_id=ColumnId(next_column_id)), columns)
+    with psycopg.connect(people.dsn) as opened:
+        for column in (EXISTS, NAME, AGE, ColumnId(NAME + 256)):
+            key = b"key" + COLUMN.pack(column)
+            row = opened.execute(f"SELECT {ends} FROM (SELECT %b::bytea AS key) AS one", [key]).fetchone()
+            suffixes[column] = row is not None and row[0]
+    assert suffixes == {EXISTS: True, NAME: True, AGE: False, ColumnId(NAME + 256): next_column_id == 200}
 
 
 def spied(asked: list[str], what: str, real: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from catalog.database import database_dsn
 from catalog.elements import State
 from catalog.types import SqlType
 from spark_tasks.checks import range_check
+from spark_tasks.checks.entry_checks import EntryJudge
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
@@ -98,6 +99,34 @@ def test_a_paused_verification_stops_between_two_ranges_and_begins_anew(
     after_each_range(monkeypatch, lambda found: rows.append(found.rows))
     RUNS.run(ranged)
     assert (run_status(ranged).state, sum(rows[1:])) == ("done", 40), "another snapshot: all rows again"
+
+
+def test_a_pause_is_heard_within_a_range(ranged: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges may have hundreds of thousands of rows."""
+    monkeypatch.setattr(range_check, "ROWS_AT_ONCE", 2)
+    judge_values, judged = range_check.Judge._values, []
+
+    def pausing(*arguments: Any) -> None:
+        judge_values(*arguments)
+        judged.append(len(arguments[3]))
+        ReorgPulse.objects.filter(run_id=ranged).update(wanted=Wanted.PAUSE)
+
+    monkeypatch.setattr(range_check.Judge, "_values", pausing)
+    RUNS.run(ranged)
+    assert (run_status(ranged).state, judged) == ("waiting", [2])
+
+
+def test_what_is_counted_and_not_found_by_name_is_no_success(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.insert(user(stage.now, n, f"name {n}") for n in range(10))
+    to_filling(stage)
+    assert runs.do("fill").state == "done"
+    counts = EntryJudge._counts
+    monkeypatch.setattr(EntryJudge, "_counts", lambda self, connection: [*counts(self, connection), 3])
+    status = runs.do("verify")
+    assert (status.state, status.violations) == ("failed", [])
+    assert status.error == "3 violations of C5 index by_name were counted, and none was found by name"
 
 
 def test_a_closed_verification_judges_no_further_range(ranged: int, monkeypatch: pytest.MonkeyPatch) -> None:
