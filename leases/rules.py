@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 
-from catalog.elements import NodeId, State, TableId
+from catalog.elements import Coordination, NodeId, State, TableId
 
 RENEW_AFTER_SHARE = 0.5
 """A lease is renewed when this share of it is over: well before expiry (L5)."""
@@ -145,6 +145,16 @@ def is_drained(
 ) -> bool:
     """True if nobody can still use a version older than `version` (L9)."""
     return drain_hindrance(leases, table=table, version=version, now=now, locked=locked) is None
+
+
+def accepted_from(newest: int, coordination: Coordination) -> int:
+    """The oldest version that the storages accept once `newest` is published: where the fence stands then.
+
+    `lease`: the two live versions, for a lease bounds the time of the older one. `hash` and `both`: exactly the newest;
+    a request that was planned with an older one is refused before it writes, reloads, and is tried again, and those
+    in flight finish (requests.md).
+    """
+    return max(newest - 1, 1) if coordination is Coordination.LEASE else newest
 
 
 def why_not_enter(

@@ -31,7 +31,8 @@ from storage.statements import (
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong",
     "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
-    "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copy", "kv",
+    "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copies",
+    "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
     "statements_for", "take_spare_table", "try_exclusive",
 ]  # fmt: skip
@@ -93,8 +94,22 @@ def arm_deadline_sql() -> str:
 def insert_version_copy(
     cur: psycopg.Cursor[Any], storages: int, table_id: int, version: int, *, schema_hash: str, sharding_hash: str
 ) -> None:
-    """A version of a table as every storage knows it. Inserted once, never updated (T2)."""
-    for number in range(1, storages + 1):
+    """A version of a table as every storage knows it."""
+    numbers = range(1, storages + 1)
+    insert_version_copies(cur, numbers, table_id, version, schema_hash=schema_hash, sharding_hash=sharding_hash)
+
+
+def insert_version_copies(
+    cur: psycopg.Cursor[Any],
+    numbers: Iterable[int],
+    table_id: int,
+    version: int,
+    *,
+    schema_hash: str,
+    sharding_hash: str,
+) -> None:
+    """A version of a table as some storages know it. Inserted once, never updated (T2)."""
+    for number in numbers:
         cur.execute(
             f"INSERT INTO storage_{number}.versions (table_id, version, schema_hash, sharding_hash)"
             " VALUES (%s, %s, %s, %s)",

@@ -4,6 +4,9 @@
     publish v+1    none     any     -        exclusive lock on v-1 obtained, fence set to v
     drained at v+1 none     none    any      exclusive lock on v obtained, fence set to v+1
 
+A table that is coordinated by hashes, too, has its fence at v+1 as soon as v+1 is published (`accepted_from`): new
+transactions of v are refused then, those in flight finish. So there the fence alone proves nothing about v.
+
 A lease that ended proves nothing about a transaction that its node began: it may still commit. The lock proves it: each
 transaction holds it shared from its `enter` to its end, and the fence, moved before the lock is given back, shuts the
 door behind it (T2). So the order inside each function here is the rule itself (L7, L9), not a matter of taste.
@@ -78,11 +81,22 @@ def node_of(session: str) -> str:
 # --- L7
 
 
-def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Blocked | None:
+def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int, is_rolled_out: bool = False) -> Blocked | None:
     """Make each of `versions` its table's newest, all or none. None: done, or it had been done before (re-entry, X2).
 
-    Raises `UnexpectedVersion`.
+    `is_rolled_out`: the storages know them already (`changes.driver.rolling`). Raises `UnexpectedVersion`.
     """
+    news = in_lock_order(versions)
+    blocked = may_publish(cur, news)
+    if blocked is None:
+        for new in news:
+            if not _is_published(cur, new):
+                _write_version(cur, new, 0 if is_rolled_out else storages)
+    return blocked
+
+
+def may_publish(cur: Any, versions: Iterable[Descriptor]) -> Blocked | None:
+    """Lock the tables' rows and, if nothing is in the way, the versions that are to end (L7). None: nothing is."""
     news = in_lock_order(versions)
     at = [_lock_table(cur, new.table_id) for new in news]
     if None in at:
@@ -92,17 +106,24 @@ def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Block
     for version, new in zip(at, news, strict=True):
         if version != new.version - 1:
             raise UnexpectedVersion(f"cannot publish {new}: the table is at version {version}")
-    blocked = _blocked(cur, {new.table_id: _publish_hindrance(cur, new) for new in news})
-    if blocked is None:
-        for new in news:
-            _write_version(cur, new, storages)
-    return blocked
+    return _blocked(cur, {new.table_id: _publish_hindrance(cur, new) for new in news})
 
 
 def close_last_but_one(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> None:
     """The end of L7, after the events and still under the locks: no version before the predecessors enters."""
     for new in in_lock_order(versions):
         store.set_fence(cur, storages, new.table_id, max(new.version - 1, 1))
+
+
+def accept_only_newest(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> None:
+    """After a publish has committed, where the storages accept the newest version alone: shut out the one before it.
+
+    Later than the publish, so that a publish that is lost leaves a version to use; the drain catches up on a worker
+    that ends in between. The caller holds the change's row, under which no other publish or drain of the table runs: a
+    fence never goes back.
+    """
+    for new in in_lock_order(versions):
+        store.set_fence(cur, storages, new.table_id, rules.accepted_from(new.version, new.coordination))
 
 
 def in_lock_order(versions: Iterable[Descriptor]) -> Sequence[Descriptor]:
@@ -168,7 +189,8 @@ def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> H
     hindrance = rules.drain_hindrance(leases, table=table, version=version, now=now)
     if hindrance is not None:
         return hindrance
-    for older in range(max(store.fence(cur, storages, table), 1), version):
+    proved_before = min(store.fence(cur, storages, table), version - 1)  # the fence may be ahead of what was proved
+    for older in range(max(proved_before, 1), version):
         if not store.try_exclusive(cur, table, older):
             return rules.drain_hindrance(leases, table=table, version=version, now=now, locked=(older,))
     return None

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.conf import settings
 from django.db import connection
 
+from catalog.descriptor import Descriptor
+from catalog.elements import Coordination
+from catalog.services import control_transaction
 from changes.driver import publish
 from changes.driver.listener import Listener
-from changes.driver.transitions import Progress, Transition
+from changes.driver.transitions import Progress, Transition, lock_driven
 from changes.executor import events
 from changes.executor.grace import Grace
 from changes.executor.machine import step
@@ -62,6 +65,15 @@ class Versions:
             for version in versions:
                 publish_news(version.table_id, version.version)
             self.hook("committed TryPublish")
+            self._accept_only_newest(versions)
+
+    def _accept_only_newest(self, versions: Sequence[Descriptor]) -> None:
+        """Of tables that are coordinated by hashes the predecessor is accepted no longer."""
+        strict = [one for one in versions if one.coordination is not Coordination.LEASE]
+        if strict:
+            with control_transaction() as cur:
+                lock_driven(cur, self.progress.change_id, self.progress.lease)
+                publish.accept_only_newest(cur, strict, storages=settings.STORAGE_COUNT)
 
     def drain(self, effect: events.TryDrain) -> None:
         """L9. The fences are set under the locks, which are kept to the end."""

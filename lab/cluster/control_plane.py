@@ -162,7 +162,7 @@ class Control:
                 versions = self.published.setdefault(one.table_id, [])
                 assert not versions or one.version == versions[-1].version + 1, "versions follow each other"
                 versions.append(one)
-                self.raise_fence(one.table_id, one.version - 1)
+                self.raise_fence(one.table_id, rules.accepted_from(one.version, one.coordination))
         return found
 
     def _publish_hindrances(self, descriptors: Sequence[Descriptor], now: float, locked: Locked) -> Hindrances:

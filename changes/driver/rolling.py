@@ -1,0 +1,42 @@
+"""A publish that takes its time: the storages learn of the next version one after the other, then the catalog.
+
+    begin      L7's condition is met; every fence is set to v under the locks: that ends v-1 for good
+    add copy   v+1 is known to storage 1, then to storage 2, .. and asked of none of them yet
+    publish    v+1 is the newest: nodes take leases on it, and every storage knows it
+
+So storages that disagree for a while never refuse anybody: who plans with v finds it everywhere, and nobody plans with
+v+1 before all know it. It is for tests and the lab, where it shows that; a change publishes in one transaction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.hashing import schema_hash, sharding_hash
+from changes.driver import publish
+from changes.driver.publish import Blocked
+from storage import postgres as store
+
+
+def begin(cur: Any, new: Descriptor, *, storages: int) -> Blocked | None:
+    """Meet the condition of publishing `new`, and shut out what is older than its predecessor. None: done."""
+    blocked = publish.may_publish(cur, [new])
+    if blocked is None:
+        publish.close_last_but_one(cur, [new], storages=storages)
+    return blocked
+
+
+def add_copy(cur: Any, storage: int, new: Descriptor) -> None:
+    """Tell one storage of `new`."""
+    store.insert_version_copies(
+        cur, [storage], new.table_id, new.version, schema_hash=schema_hash(new), sharding_hash=sharding_hash(new)
+    )
+
+
+def finish(cur: Any, new: Descriptor, *, storages: int) -> Blocked | None:
+    """Publish `new`, which every storage knows. None: done."""
+    blocked = publish.publish(cur, [new], storages=storages, is_rolled_out=True)
+    if blocked is None:
+        publish.close_last_but_one(cur, [new], storages=storages)
+    return blocked
