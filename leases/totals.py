@@ -16,7 +16,10 @@ SQLSTATES_MAX = 100
 
 @dataclass(slots=True)
 class Totals:
-    """`latencies` has a count for each bucket, of its own alone; `refused` is by SQLSTATE."""
+    """`latencies` has a count for each bucket, of its own alone; `refused` is by SQLSTATE.
+
+    `requests` are the counts of `nodes.router.counters`, by table, with the age of what the node knows of it.
+    """
 
     incarnation: int = 0
     statements: int = 0
@@ -24,6 +27,7 @@ class Totals:
     seconds: float = 0.0
     refused: dict[str, int] = field(default_factory=dict)
     latencies: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_S) + 1))
+    requests: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
     def refuse(self, sqlstate: str) -> None:
         """Count an answer that was an error."""

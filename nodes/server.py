@@ -215,6 +215,7 @@ class Server:
                     long_waits=self.env.long_waits(self.settings.lease_s),
                 )
                 held = holders.to_text(self.incarnation, self.env.holders())
+                self.env.meter.totals.requests = self.env.router.report()
                 totals = self.env.meter.totals.to_text(self.incarnation)
                 await samples.publish(client, self.settings.name, sample, held, self.settings.lease_s, totals)
 

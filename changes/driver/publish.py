@@ -72,6 +72,9 @@ class Blocked:
         return tuple(one for one in self.held if one.table_id == table_id)
 
 
+DONE = Blocked()
+
+
 def node_of(session: str) -> str:
     """The node in a database session's name, "schemalab node n1 7"; other sessions are named as they are."""
     words = session.split()
@@ -87,22 +90,26 @@ def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int, is_rolle
     `is_rolled_out`: the storages know them already (`changes.driver.rolling`). Raises `UnexpectedVersion`.
     """
     news = in_lock_order(versions)
-    blocked = may_publish(cur, news)
-    if blocked is None:
+    found = _hindrance_to(cur, news)
+    if found is None:
         for new in news:
-            if not _is_published(cur, new):
-                _write_version(cur, new, 0 if is_rolled_out else storages)
-    return blocked
+            _write_version(cur, new, 0 if is_rolled_out else storages)
+    return None if found is DONE else found
 
 
 def may_publish(cur: Any, versions: Iterable[Descriptor]) -> Blocked | None:
     """Lock the tables' rows and, if nothing is in the way, the versions that are to end (L7). None: nothing is."""
-    news = in_lock_order(versions)
+    found = _hindrance_to(cur, in_lock_order(versions))
+    return None if found is DONE else found
+
+
+def _hindrance_to(cur: Any, news: Sequence[Descriptor]) -> Blocked | None:
+    """`DONE` when they are published already."""
     at = [_lock_table(cur, new.table_id) for new in news]
     if None in at:
         return Blocked(is_row_locked=True)
     if all(version == new.version and _is_published(cur, new) for version, new in zip(at, news, strict=True)):
-        return None
+        return DONE
     for version, new in zip(at, news, strict=True):
         if version != new.version - 1:
             raise UnexpectedVersion(f"cannot publish {new}: the table is at version {version}")

@@ -44,14 +44,9 @@ def _stats(env: Environment, table: str | None) -> Json:
     """The counts of this node's requests: of one table, or of each and all."""
     tables = env.router.counters.tables
     if table is not None:
-        return _counts(env, table) if table in tables else {}
+        return env.router.report_of(table) if table in tables else {}
     whole = total(tables.values()).to_json()
-    return {"node": env.node, "total": whole, "tables": {name: _counts(env, name) for name in sorted(tables)}}
-
-
-def _counts(env: Environment, table: str) -> Json:
-    age_s = env.router.age_s(table)
-    return env.router.counters.of(table).to_json() | {"snapshot_age_s": None if age_s is None else round(age_s, 3)}
+    return {"node": env.node, "total": whole, "tables": env.router.report()}
 
 
 async def _storage_info(env: Environment) -> Json:

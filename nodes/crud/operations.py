@@ -30,6 +30,7 @@ from nodes.sql.planner import SelectPlan
 from nodes.store.transaction import Hashes, Transaction
 from nodes.wire.results import Result, Row
 from storage import encoding
+from storage.buckets import CUSTOM
 
 __all__ = ["Caller", "answer", "stream"]
 
@@ -101,7 +102,7 @@ class Single:
         """insert, replace, upsert."""
         operation, arguments = self.call.operation, self.call.arguments
         given = arguments["object" if operation.is_object else "tuple"]
-        row = flat_row(descriptor, given, is_object=operation.is_object)
+        row = self._placed(descriptor, flat_row(descriptor, given, is_object=operation.is_object))
         self._check_bucket(transaction, descriptor, row)
         is_upsert = operation.verb == "upsert"
         updates = assignments(arguments["operations"]) if is_upsert else []
@@ -109,6 +110,15 @@ class Single:
         text = texts.insert(descriptor, [row], shown, verb=operation.verb, updates=updates)
         fields, rows, _ = await self.request.do(transaction, text, commit=True)
         return self.result(descriptor, fields, rows)
+
+    def _placed(self, descriptor: Descriptor, row: FlatRow) -> FlatRow:
+        """The row with its bucket, where placement is custom and the request names it beside the row."""
+        bucket = self.call.options.get("bucket_id")
+        if bucket is None or descriptor.placement.function != CUSTOM:
+            return row
+        (column_id,) = descriptor.sharding_key
+        name = descriptor.column(column_id).name
+        return row if name in row else row | {name: str(bucket)}
 
     def _key(self, transaction: Transaction, descriptor: Descriptor) -> list[tuple[Column, str | None]]:
         return key_values(descriptor, self.call.arguments["key"])

@@ -56,6 +56,14 @@ class Router:
         confirmed_at = self._states.get(name, IDLE).confirmed_at
         return None if confirmed_at is None else time.monotonic() - confirmed_at
 
+    def report(self) -> dict[str, dict[str, float | None]]:
+        """The counts of each table, with the age of what is known of it (`snapshot_age_s`)."""
+        return {name: self.report_of(name) for name in sorted(self.counters.tables)}
+
+    def report_of(self, name: str) -> dict[str, float | None]:
+        age_s = self.age_s(name)
+        return {**self.counters.of(name).to_json(), "snapshot_age_s": None if age_s is None else round(age_s, 3)}
+
     def is_loading(self, name: str) -> bool:
         return self._states.get(name, IDLE).is_loading
 

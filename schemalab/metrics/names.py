@@ -38,6 +38,40 @@ METRICS = (
     ),
     Metric("schemalab_statement_errors_total", "counter", ("node", "sqlstate"), "Answers that were an error."),
     Metric("schemalab_statement_duration_seconds", "histogram", ("node",), "How long statements took on the node."),
+    Metric("schemalab_requests_total", "counter", ("node", "table"), "Requests of crud that were answered, by table."),
+    Metric(
+        "schemalab_request_mismatches_total",
+        "counter",
+        ("node", "table"),
+        "Requests that a storage refused for the version they were planned with.",
+    ),
+    Metric("schemalab_request_reloads_total", "counter", ("node", "table"), "Reloads of a table's schema."),
+    Metric(
+        "schemalab_request_joined_reloads_total",
+        "counter",
+        ("node", "table"),
+        "Waits for a reload that another request had caused.",
+    ),
+    Metric(
+        "schemalab_request_retries_total",
+        "counter",
+        ("node", "table"),
+        "Requests that were tried again after a reload.",
+    ),
+    Metric(
+        "schemalab_request_conflicts_total",
+        "counter",
+        ("node", "table"),
+        "Requests that were tried again after a conflict.",
+    ),
+    Metric("schemalab_request_map_reduces_total", "counter", ("node", "table"), "Requests that went to all storages."),
+    Metric("schemalab_request_reload_seconds_total", "counter", ("node", "table"), "Seconds that reloads took."),
+    Metric(
+        "schemalab_request_snapshot_age_seconds",
+        "gauge",
+        ("node", "table"),
+        "The time since the node last learned which version is the newest.",
+    ),
     Metric("schemalab_table_version", "gauge", ("table",), "The newest version of a table."),
     Metric(
         "schemalab_versions_in_use", "gauge", ("table",), "Versions of a table under a live lease: never more than 2."

@@ -30,6 +30,18 @@ from spark_tasks.models import ReorgRun, RunState
 
 Family = GaugeMetricFamily | CounterMetricFamily | HistogramMetricFamily
 TABLES_MAX = 1000
+OF_REQUESTS = {
+    "schemalab_requests_total": "requests",
+    "schemalab_request_mismatches_total": "mismatches",
+    "schemalab_request_reloads_total": "reloads",
+    "schemalab_request_joined_reloads_total": "joined",
+    "schemalab_request_retries_total": "retries",
+    "schemalab_request_conflicts_total": "conflicts",
+    "schemalab_request_map_reduces_total": "map_reduces",
+    "schemalab_request_reload_seconds_total": "reload_s",
+    "schemalab_request_snapshot_age_seconds": "snapshot_age_s",
+}
+"""Metrics of requests, and what nodes call them (`nodes.router.counters`)."""
 
 
 class Cluster(Collector):
@@ -38,7 +50,9 @@ class Cluster(Collector):
     def collect(self) -> Iterator[Family]:
         nodes = dict(Node.objects.order_by("name").values_list("name", "state"))
         yield from _of_nodes(nodes)
-        yield from _of_statements(read_totals(nodes))
+        totals = read_totals(nodes)
+        yield from _of_statements(totals)
+        yield from _of_requests(totals)
         with one_snapshot():
             yield from _of_tables()
             yield from _of_changes()
@@ -82,6 +96,17 @@ def _of_statements(totals: dict[str, Totals]) -> Iterator[Family]:
         bounds = [*(f"{bound:g}" for bound in BOUNDS_S), "+Inf"]
         durations.add_metric((node,), list(zip(bounds, accumulate(one.latencies), strict=True)), one.seconds)
     yield durations
+
+
+def _of_requests(totals: dict[str, Totals]) -> Iterator[Family]:
+    for metric, called in OF_REQUESTS.items():
+        values = [
+            ((node, table), counts[called])
+            for node, one in totals.items()
+            for table, counts in one.requests.items()
+            if counts.get(called) is not None
+        ]
+        yield _family(metric, values)
 
 
 def _of_tables() -> Iterator[Family]:

@@ -64,7 +64,8 @@ def busy(flights: Table, redis_url: str) -> Any:
     ReorgPulse.objects.create(run=run, rows_done=50, rows_total=200, rows_per_s=12.5)
     with transaction.atomic():
         append_event("node joined", "n1", {"node": "n1", "incarnation": 3}, ["cluster"])
-    totals = Totals(refused={"23505": 4}, retries=2)
+    requests = {"flights": {"requests": 7, "mismatches": 2, "snapshot_age_s": 1.5}, "quiet": {"snapshot_age_s": None}}
+    totals = Totals(refused={"23505": 4}, retries=2, requests=requests)
     totals.count({900.0: 3, 20_000.0: 1})
     with Redis.from_url(redis_url) as client:
         client.lpush(
@@ -92,6 +93,9 @@ def test_each_figure(busy: Change) -> None:
         ("schemalab_statement_duration_seconds_bucket", labels(node="n1", le="0.001")): 3,
         ("schemalab_statement_duration_seconds_bucket", labels(node="n1", le="+Inf")): 4,
         ("schemalab_statement_duration_seconds_count", labels(node="n1")): 4,
+        ("schemalab_requests_total", labels(node="n1", table="flights")): 7,
+        ("schemalab_request_mismatches_total", labels(node="n1", table="flights")): 2,
+        ("schemalab_request_snapshot_age_seconds", labels(node="n1", table="flights")): 1.5,
         ("schemalab_table_version", labels(table="flights")): 2,
         ("schemalab_versions_in_use", labels(table="flights")): 3,
         ("schemalab_leases", labels(table="flights", age="newest")): 1,

@@ -8,9 +8,11 @@ import psycopg
 import pytest
 from psycopg import errors
 
+from catalog.elements import Coordination
 from changes.driver.publish import (
     Blocked,
     UnexpectedVersion,
+    accept_only_newest,
     close_last_but_one,
     drain,
     end_holders,
@@ -191,6 +193,23 @@ def test_l9_leases_on_the_version_itself_do_not_matter(cluster):
     cluster.publish(v2)
     assert cluster.acquire("n1", n1) == 2
     assert drain_at(cluster, 2) is None
+
+
+def test_where_only_the_newest_is_accepted_those_in_flight_are_waited_for_all_the_same(cluster):
+    v2, v3 = (replace(one, coordination=Coordination.BOTH) for one in versions(cluster.table, 2))
+    transaction = cluster.begin(1)
+    cluster.publish(v2)
+    assert cluster.fence() == 1
+    accept_only_newest(cluster.admin.cursor(), [v2], storages=STORAGES)
+    assert cluster.fence() == 2
+    with pytest.raises(psycopg.Error) as caught:
+        cluster.begin(1)
+    assert caught.value.sqlstate == "SL001"
+    assert [held.version for held in drain_at(cluster, 2).held] == [1], "the fence proves nothing about version 1"
+    assert whom(cluster.publish(v3)) == ("n1",)
+    transaction.execute("COMMIT")
+    assert drain_at(cluster, 2) is None
+    assert cluster.publish(v3) is None
 
 
 @pytest.mark.parametrize("at", STATEMENTS)

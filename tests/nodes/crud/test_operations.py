@@ -247,6 +247,23 @@ def test_unflattened_rows_are_objects(n1: "psycopg.Connection[Any]"):
     assert n1.execute(sql).fetchone()[0] == [{"id": 1, "name": None}]
 
 
+def test_a_row_says_its_bucket_where_placement_is_custom(crud: Crud, cluster: Cluster):
+    table = cluster.table("id int PRIMARY KEY, place int) WITH (sharding_key = 'place', sharding_func = 'bucket'")
+    assert rows(crud("insert_object", table, {"id": 1}, {"bucket_id": 2000})) == [[1, 2000]]
+    assert crud("insert_object", table, {"id": 2, "place": 7}, {"bucket_id": 8})["class"] == "BucketError"
+    assert rows(crud("select", table, [], {"bucket_id": 2000})) == [[1, 2000]]
+    assert rows(crud("get", table, 1)) == rows(crud("get", table, 1, {"bucket_id": 2000})) == [[1, 2000]]
+    assert rows(crud("get", table, 1, {"bucket_id": 1999})) == []
+    assert rows(crud("replace", table, [1, 7])) == [[1, 7]]
+    assert rows(crud("update", table, 1, [["=", "place", 3000]])) == rows(crud("select", table, [])) == [[1, 3000]]
+    assert cluster.violations(table) == []
+
+
+def test_coordination_without_leases_is_refused_by_name(cluster: Cluster):
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="coordination = 'hash'"):
+        cluster.table("id int PRIMARY KEY) WITH (coordination = 'hash'")
+
+
 def test_psql_calls_it_and_a_block_refuses_it(program: Runner, people: str, n1: "psycopg.Connection[Any]"):
     done = program("psql", "schemalab", "-tAc", f"SELECT crud.get('{people}', '1', '{{\"fields\": [\"name\"]}}')")
     assert json.loads(done.stdout)["rows"] == [["Ada"]]
