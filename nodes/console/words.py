@@ -96,6 +96,16 @@ def _step(step: Json) -> str:
         case "reload":
             about = {"message": step["message"]}
             return gettext("%(message)s: an old version could explain that, so the newest ones were asked for.") % about
+        case "request":
+            about = {"table": step["table"], "version": step["version"], "hashes": ", ".join(step["hashes"]) or "-"}
+            return gettext("Sent as planned with %(table)s v%(version)s; hashes to compare: %(hashes)s.") % about
+        case "accepted":
+            about = {"table": step["table"], "version": step["version"]}
+            return gettext("The storages accepted %(table)s v%(version)s.") % about
+        case "refused":
+            return gettext("Refused before anything was written: %(message)s.") % {"message": step["message"]}
+        case "join":
+            return gettext("Waited %(ms)s ms for a reload that another request had caused.") % {"ms": step["took_ms"]}
         case "write":
             return gettext("Operations on pairs sent to the storages: %(n)s.") % {"n": step["operations"]}
     return str(step["do"])

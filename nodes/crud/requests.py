@@ -10,7 +10,7 @@ Each attempt is one transaction, which commits or keeps nothing. The request's t
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -48,6 +48,7 @@ MISMATCHES = frozenset({BELOW_FENCE, HASH_DIFFERS})
 """The refusals of `enter` that say: another schema. The others are of time, and end with a new transaction."""
 EXPLAINED_BY_OLD_SCHEMA = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN, NOT_NULL_VIOLATION})
 OLD_SCHEMA_KINDS = frozenset({"FlattenError", "BucketError"})
+Planned = Callable[[Transaction, Mapping[str, Descriptor], Plan, Context], None]
 Work = Callable[[Transaction, Descriptor], Awaitable[T]]
 
 
@@ -59,6 +60,8 @@ class Caller:
     values: Session
     style: TimeStyle = PLAIN
     trace: Trace | None = None
+    planned: Planned | None = None
+    """Called with each plan, when there is a trace."""
 
 
 @dataclass(eq=False)
@@ -181,7 +184,7 @@ class Request:
             assert isinstance(error, Retry)
             self.counts.conflicts += 1
             self._fresh = error.stale
-            self._again("retry", sqlstate=error.sqlstate, message=error.message)
+            self._again("retry", sqlstate=error.sqlstate, message=error.message, fresh=error.stale)
             await asyncio.sleep(self.attempts.pause_s)
         elif after is Next.RELOAD:
             await self._reload(error, failure)
@@ -243,7 +246,10 @@ class Request:
         now, oids = transaction.started_at, [of.oid for of in parameters.types]
         values = [None if value is None else value.encode() for value in text.values]
         found = values_of(oids, values, (), self.caller.style, now)
-        return plan, Context(found, now, self.caller.values, self.caller.style)
+        context = Context(found, now, self.caller.values, self.caller.style)
+        if self.caller.planned is not None:
+            self.caller.planned(transaction, catalog, plan, context)
+        return plan, context
 
     async def use_others(self, transaction: Transaction, plan: Plan) -> None:
         """Have the transaction use the tables that its foreign keys stand to."""

@@ -75,6 +75,8 @@ TRIES_MAX = 12
 PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
 PLANNED = frozenset({"select", "insert", "update", "delete"})
 WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl"})
+STATEMENT_OF = {"insert": "insert", "replace": "insert", "upsert": "insert", "update": "update", "delete": "delete"}
+"""The statement that an operation is, by its verb; the others are queries."""
 WORDS = {"ddl": "a schema change", "crud": "this operation"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
 UNDECLARED = (0, UNKNOWN.oid)
@@ -362,6 +364,9 @@ class Session:
             message = "a crud operation cannot run inside a transaction block"
             raise SqlError(ACTIVE_TRANSACTION, message, hint="each is a transaction of its own: use autocommit")
         caller = operations.Caller(self, self._known, self.variables.style, self.trace)
+        if (trace := self.trace) is not None:
+            trace.kind = STATEMENT_OF.get(statement.node.operation.verb, "select")
+            caller.planned = lambda *found: tracing.planned(self.env, trace, *found)
         name = statement.node.name
         texts = argument_texts(prepared.oids, bound.values, bound.formats)
         longest = max((text for text in (statement.text, *texts) if text is not None), key=len)

@@ -5,6 +5,7 @@ news of the publishes here is sent: a node learns of them by being refused, or b
 """
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -87,6 +88,24 @@ def test_values_are_right_after_two_columns_of_one_type_were_swapped(cluster: Cl
         raise AssertionError("no request was ever refused")
     assert crud.select(table, [(">", "id", 0)]).objects()[-1] == {"id": number, "a": "A", "b": "B"}
     assert cluster.violations(table) == []
+
+
+def test_a_traced_request_shows_version_hashes_refusal_reload_and_retry(cluster: Cluster):
+    table = cluster.table(f"id int PRIMARY KEY, a text, b text{BOTH}")
+    heard: list[str] = []
+    with cluster.connect(options="-c schemalab.trace=on") as connection:
+        connection.add_notice_handler(lambda notice: heard.append(notice.message_detail or ""))
+        for number in range(ROUNDS_MAX):
+            connection.execute(f"""SELECT crud.insert_object('{table}', '{{"id": {number}, "a": "A"}}')""")
+            steps = json.loads(heard.pop())["steps"]
+            if any(step["do"] == "refused" for step in steps):
+                break
+            publish(cluster, swapped(cluster.descriptor(table), "a", "b"))
+    attempt = ["lease", "request", "plan"]
+    assert [step["do"] for step in steps] == [*attempt, "refused", "reload", *attempt, "write", "accepted"]
+    sent = [step for step in steps if step["do"] == "request"]
+    assert sent[1]["version"] == sent[0]["version"] + 1
+    assert [step["hashes"] for step in sent] == [["schema", "sharding"]] * 2
 
 
 REQUESTS = 30
