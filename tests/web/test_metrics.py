@@ -18,6 +18,7 @@ from changes.models import Change, Step
 from leases.models import Node
 from leases.samples import Sample
 from leases.totals import Totals
+from nodes.router.counters import Counts
 from schemalab.metrics.names import BY_NAME, METRICS
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 
@@ -64,7 +65,8 @@ def busy(flights: Table, redis_url: str) -> Any:
     ReorgPulse.objects.create(run=run, rows_done=50, rows_total=200, rows_per_s=12.5)
     with transaction.atomic():
         append_event("node joined", "n1", {"node": "n1", "incarnation": 3}, ["cluster"])
-    requests = {"flights": {"requests": 7, "mismatches": 2, "snapshot_age_s": 1.5}, "quiet": {"snapshot_age_s": None}}
+    counts = Counts(requests=7, mismatches=2).to_json()
+    requests = {"flights": {**counts, "snapshot_age_s": 1.5}, "quiet": {**counts, "snapshot_age_s": None}}
     totals = Totals(refused={"23505": 4}, retries=2, requests=requests)
     totals.count({900.0: 3, 20_000.0: 1})
     with Redis.from_url(redis_url) as client:
