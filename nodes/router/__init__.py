@@ -1,4 +1,4 @@
-"""What a request may do next: sent with a version this node knows, refused as stale, loaded anew, tried once more. The
+"""The next step of a request: sent with a version this node knows, refused as stale, loaded anew, tried once more. The
 operations that go this way are `nodes.crud`.
 
 attempts   what becomes of an attempt that failed
