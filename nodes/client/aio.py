@@ -17,6 +17,7 @@ from nodes.client.calls import (
     FewOptions,
     GetOptions,
     Key,
+    LenOptions,
     ManyOptions,
     Object,
     RowOptions,
@@ -42,14 +43,15 @@ class AsyncCrud:
     reached.
     """
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        self.connection = connection
+    def __init__(self, connection: psycopg.AsyncConnection[Any], *, timeout: float | None = None) -> None:
+        self.connection, self.timeout = connection, timeout
         if not connection.autocommit:
             raise ValueError("each operation is a transaction of its own: the connection must be in autocommit")
 
     @classmethod
-    async def connect(cls, address: str, **connecting: Any) -> Self:
-        return cls(await psycopg.AsyncConnection.connect(address, autocommit=True, **connecting))
+    async def connect(cls, address: str, *, timeout: float | None = None, **connecting: Any) -> Self:
+        """`timeout` is that of calls that name none."""
+        return cls(await psycopg.AsyncConnection.connect(address, autocommit=True, **connecting), timeout=timeout)
 
     async def __aenter__(self) -> Self:
         return self
@@ -63,7 +65,7 @@ class AsyncCrud:
         await self.connection.close()
 
     async def _do(self, call: Call[T]) -> T:
-        cursor = await self.connection.execute(call.sql, call.params)
+        cursor = await self.connection.execute(call.sql, call.params(self.timeout))
         row = await cursor.fetchone()
         assert row is not None
         return call.result(row[0])
@@ -162,9 +164,9 @@ class AsyncCrud:
         """The row that comes last."""
         return await self._do(extreme_call("max", table, index, options))
 
-    async def len(self, table: str, *, timeout: float = 2.0) -> int:
+    async def len(self, table: str, **options: Unpack[LenOptions]) -> int:
         """The number of all rows."""
-        return await self._do(number_call("len", table, options={"timeout": timeout}))
+        return await self._do(number_call("len", table, options=options))
 
     async def truncate(self, table: str) -> None:
         """Delete all rows, in bounded transactions."""
@@ -191,5 +193,5 @@ class AsyncCrud:
         """The rows of `select`, one after the other as they come; the connection is busy until the last one."""
         call = rows_call("pairs", table, conditions, options=options)
         async with self.connection.cursor() as cursor:
-            async for (row,) in cursor.stream(call.sql, call.params):
+            async for (row,) in cursor.stream(call.sql, call.params(self.timeout)):
                 yield checked(row)

@@ -17,6 +17,7 @@ from nodes.client.calls import (
     FewOptions,
     GetOptions,
     Key,
+    LenOptions,
     ManyOptions,
     Object,
     RowOptions,
@@ -35,11 +36,14 @@ T = TypeVar("T")
 class Crud:
     """The operations of one node, over one connection in autocommit: each call is a transaction of its own.
 
-    `address` is what psycopg connects to, or an existing connection. Every method raises `CrudError` for
-    an operation that was refused, and psycopg's errors when the node cannot be reached.
+    `address` is what psycopg connects to, or an existing connection; `timeout` is that of calls that name none. Every
+    method raises `CrudError` for an operation that was refused, and psycopg's errors when the node cannot be reached.
     """
 
-    def __init__(self, address: str | psycopg.Connection[Any], **connecting: Any) -> None:
+    def __init__(
+        self, address: str | psycopg.Connection[Any], *, timeout: float | None = None, **connecting: Any
+    ) -> None:
+        self.timeout = timeout
         self._is_given = isinstance(address, psycopg.Connection)
         self.connection: psycopg.Connection[Any]
         if isinstance(address, psycopg.Connection):
@@ -63,7 +67,7 @@ class Crud:
             self.connection.close()
 
     def _do(self, call: Call[T]) -> T:
-        row = self.connection.execute(call.sql, call.params).fetchone()
+        row = self.connection.execute(call.sql, call.params(self.timeout)).fetchone()
         assert row is not None
         return call.result(row[0])
 
@@ -149,9 +153,9 @@ class Crud:
         """The row that comes last."""
         return self._do(extreme_call("max", table, index, options))
 
-    def len(self, table: str, *, timeout: float = 2.0) -> int:
+    def len(self, table: str, **options: Unpack[LenOptions]) -> int:
         """The number of all rows."""
-        return self._do(number_call("len", table, options={"timeout": timeout}))
+        return self._do(number_call("len", table, options=options))
 
     def truncate(self, table: str) -> None:
         """Delete all rows, in bounded transactions."""
@@ -178,5 +182,5 @@ class Crud:
         """The rows of `select`, one after the other as they come; the connection is busy until the last one."""
         call = rows_call("pairs", table, conditions, options=options)
         with self.connection.cursor() as cursor:
-            for (row,) in cursor.stream(call.sql, call.params):
+            for (row,) in cursor.stream(call.sql, call.params(self.timeout)):
                 yield checked(row)

@@ -74,6 +74,12 @@ class CountOptions(TypedDict, total=False):
     force_map_call: bool
 
 
+class LenOptions(TypedDict, total=False):
+    """Options of `len`."""
+
+    timeout: float
+
+
 class FewOptions(TypedDict, total=False):
     """Options of `min` and `max`."""
 
@@ -85,11 +91,26 @@ class FewOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A statement, its parameters, and what its answer means."""
+    """An operation, its arguments as it gets them, its options (None: it takes none), and what its answer means."""
 
-    sql: str
-    params: list[str | None]
+    operation: str
+    arguments: list[str | None]
+    options: Mapping[str, Any] | None
     read: Callable[[Any], T]
+
+    @property
+    def sql(self) -> str:
+        count = len(self.arguments) + (self.options is not None)
+        return f"SELECT crud.{self.operation}({', '.join(['%s'] * count)})"
+
+    def params(self, timeout: float | None) -> list[str | None]:
+        """The parameters of `sql`; `timeout` counts where the options have none."""
+        if self.options is None:
+            return self.arguments
+        options = dict(self.options)
+        if timeout is not None:
+            options.setdefault("timeout", timeout)
+        return [*self.arguments, json.dumps(plain(options))]
 
     def result(self, answer: Any) -> T:
         """Raises `CrudError`."""
@@ -116,13 +137,8 @@ def plain(value: Any) -> Any:
 
 def call(operation: str, *arguments: Any, options: Mapping[str, Any] | None, read: Callable[[Any], T]) -> Call[T]:
     """A call with the name of a table, or nothing, first, and every other argument as JSON."""
-    given: list[str | None] = [
-        None if a is None else a if i == 0 else json.dumps(plain(a)) for i, a in enumerate(arguments)
-    ]
-    if options is not None:
-        given.append(json.dumps(plain(options)))
-    marks = ", ".join(["%s"] * len(given))
-    return Call(f"SELECT crud.{operation}({marks})", given, read)
+    given = [a if a is None or i == 0 else json.dumps(plain(a)) for i, a in enumerate(arguments)]
+    return Call(operation, given, options, read)
 
 
 def rows_call(operation: str, *arguments: Any, options: Mapping[str, Any]) -> Call[Result]:
@@ -135,8 +151,7 @@ def batch_call(operation: str, table: str, rows: Iterable[Any], options: Mapping
 
 def extreme_call(operation: str, table: str, index: str | None, options: Mapping[str, Any]) -> Call[Result]:
     """min and max: the index is a name, not JSON."""
-    sql = f"SELECT crud.{operation}(%s, %s, %s)"
-    return Call(sql, [table, index, json.dumps(plain(options))], result_of)
+    return Call(operation, [table, index], options, result_of)
 
 
 def number_call(operation: str, *arguments: Any, options: Mapping[str, Any]) -> Call[int]:

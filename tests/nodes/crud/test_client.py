@@ -26,7 +26,7 @@ def test_it_needs_psycopg_and_nothing_else_of_the_tree():
 def test_every_operation(cluster: Cluster):
     table = cluster.table("id int PRIMARY KEY, day date, at timestamptz, u uuid, x double precision, n int DEFAULT 0")
     key, day = uuid.uuid4(), dt.date(2026, 11, 23)
-    with Crud(cluster.address()) as crud:
+    with Crud(cluster.address(), timeout=60) as crud:
         put = crud.insert(table, [1, day, dt.datetime(2026, 1, 1, tzinfo=dt.UTC), key, float("nan")])
         assert put.rows == [[1, "2026-11-23", "2026-01-01 00:00:00+00", str(key), "NaN", 0]]
         assert crud.insert_object(table, {"id": 2}, fields=["id"]).objects() == [{"id": 2}]
@@ -73,7 +73,7 @@ def test_with_asyncio(cluster: Cluster):
     table = cluster.table("id int PRIMARY KEY, n int")
 
     async def work() -> None:
-        async with await AsyncCrud.connect(cluster.address()) as crud:
+        async with await AsyncCrud.connect(cluster.address(), timeout=60) as crud:
             assert (await crud.insert_many(table, [[i, i] for i in range(30)])).is_complete
             assert (await crud.get(table, 7)).rows == [[7, 7]]
             assert [row async for row in crud.pairs(table, [("<", "id", 2)])] == [[0, 0], [1, 1]]

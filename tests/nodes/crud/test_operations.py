@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from nodes.crud.catalogue import OPERATIONS
 from tests.nodes.conftest import Cluster, Runner
 
 Json = Any
@@ -20,7 +21,11 @@ def crud(n1: "psycopg.Connection[Any]") -> Crud:
     """An operation through SQL on n1: the values of JSON as they are, the answer as it comes."""
 
     def call(operation: str, *arguments: Json) -> Json:
-        is_plain = operation in ("min", "max")
+        is_plain, shape = operation in ("min", "max"), OPERATIONS[operation].arguments
+        if "options" in shape and operation not in ("schema", "storage_info"):
+            place = shape.index("options")
+            options = {"timeout": 60, **(arguments[place] if place < len(arguments) else {})}
+            arguments = (*arguments[:place], *[None] * (place - len(arguments)), options)
         given = [a if i == 0 or a is None or (i == 1 and is_plain) else json.dumps(a) for i, a in enumerate(arguments)]
         marks = ", ".join(["%s"] * len(given))
         return n1.execute(f"SELECT crud.{operation}({marks})", given).fetchone()[0]

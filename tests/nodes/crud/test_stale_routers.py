@@ -65,7 +65,7 @@ def swapped(table: Descriptor, one: str, other: str) -> Descriptor:
 
 @pytest.fixture
 def crud(cluster: Cluster) -> Iterator[Crud]:
-    with Crud(cluster.address("n1")) as found:
+    with Crud(cluster.address("n1"), timeout=60) as found:
         yield found
 
 
@@ -96,7 +96,9 @@ def test_a_traced_request_shows_version_hashes_refusal_reload_and_retry(cluster:
     with cluster.connect(options="-c schemalab.trace=on") as connection:
         connection.add_notice_handler(lambda notice: heard.append(notice.message_detail or ""))
         for number in range(ROUNDS_MAX):
-            connection.execute(f"""SELECT crud.insert_object('{table}', '{{"id": {number}, "a": "A"}}')""")
+            connection.execute(
+                f"""SELECT crud.insert_object('{table}', '{{"id": {number}, "a": "A"}}', '{{"timeout": 60}}')"""
+            )
             steps = json.loads(heard.pop())["steps"]
             if any(step["do"] == "refused" for step in steps):
                 break
@@ -138,7 +140,7 @@ def test_many_requests_refused_at_once_cost_at_most_two_reloads_and_no_other_nod
         async with AsyncExitStack() as stack:
 
             async def connected(node: str) -> AsyncCrud:
-                return await stack.enter_async_context(await AsyncCrud.connect(cluster.address(node)))
+                return await stack.enter_async_context(await AsyncCrud.connect(cluster.address(node), timeout=60))
 
             clients = [await connected("n1") for _ in range(REQUESTS)]
             watcher, other = await connected("n1"), await connected("n2")
@@ -195,7 +197,7 @@ def test_a_rolling_publish_fails_nobody(cluster: Cluster):
     stop, failures, done = threading.Event(), list[str](), [0, 0]
 
     def load(node: str, place: int) -> None:
-        with Crud(cluster.address(node)) as crud:
+        with Crud(cluster.address(node), timeout=60) as crud:
             number = place
             while not stop.is_set():
                 try:
@@ -223,7 +225,7 @@ def test_a_rolling_publish_fails_nobody(cluster: Cluster):
         for thread in threads:
             thread.join()
     assert failures == []
-    with Crud(cluster.address("n1")) as crud:
+    with Crud(cluster.address("n1"), timeout=60) as crud:
         found = crud.select(table).objects()
     assert len(found) == sum(done)
     assert {(row["a"], row["b"]) for row in found} <= {("A", "B"), ("B", "A")}
