@@ -28,11 +28,14 @@ from expressions.scopes import Scan, Scope
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    CHAR,
     DATE,
     FLOAT8,
     INT4,
     INT8,
     JSON,
+    NAME,
+    OID,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -454,7 +457,7 @@ class Analyzer(Builder):
         parts: list[str | Expr] = ["concat('{', "]
         for place, arg in enumerate(self.known(arg) for arg in args):
             before = "', '" if place and not place % 2 else "' : '" if place else "''"
-            if arg.type not in (BOOL, INT4, INT8, FLOAT8, TEXT):
+            if arg.type not in (BOOL, INT4, INT8, FLOAT8, TEXT, OID, NAME, CHAR):
                 raise unsupported(f"json_build_object of {arg.type}", arg.offset)
             parts += [before, ", coalesce(CAST(to_json(", arg, ") AS VARCHAR), 'null'), "]
         return Fragment((*parts, "'}')"), JSON, offset=offset)

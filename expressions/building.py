@@ -15,7 +15,7 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.object_names import OBJECTS
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, NAMED, TEXT, UNKNOWN, Type
+from expressions.sqltypes import BOOL, CHAR, FLOAT8, INT4, INT8, NAME, NAMED, TEXT, UNKNOWN, Type
 from expressions.typed import (
     Call,
     Context,
@@ -161,7 +161,7 @@ class Builder:
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
         """text || anything is text."""
-        if any(a.type in (TEXT, UNKNOWN) for a in args) and not any(a.type.element for a in args):
+        if any(a.type in (TEXT, UNKNOWN, NAME, CHAR) for a in args) and not any(a.type.element for a in args):
             return [self.cast(a, TEXT, a.offset) for a in args]
         return list(args)
 

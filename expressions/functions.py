@@ -16,13 +16,17 @@ from expressions.limits import grown, guarded
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    CHAR,
     DATE,
     FLOAT8,
     INT4,
     INT8,
     INTERVAL,
+    NAME,
     NAMED,
     NINE,
+    OID,
+    SYSTEM,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -65,6 +69,10 @@ IMPLICIT = frozenset(
     | {(INT8, of) for of in NAMED}
     | {(INT4, of) for of in NAMED}
     | set(VECTORS.items())
+    | set(SYSTEM.items())
+    | {(of, OID) for of in (INT4, INT8, *NAMED)}
+    | {(OID, of) for of in NAMED}
+    | {(TEXT, NAME), (ARRAY_OF[NAME], ARRAY_OF[TEXT])}
 )
 ASSIGNMENT = IMPLICIT | {
     (INT8, INT4), (FLOAT8, INT4), (FLOAT8, INT8), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE), (TIMESTAMPTZ, TIMESTAMP),
@@ -124,6 +132,15 @@ CAST_TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN 
 
 
 WIDENED = (INT4, INT8, FLOAT8)
+CAST_TEMPLATES |= {pair: "{0}" for of, used in SYSTEM.items() for pair in ((of, used), (used, of))}
+CAST_TEMPLATES |= {pair: "{0}" for of in NAMED for pair in ((of, OID), (OID, of))}
+CAST_TEMPLATES |= {
+    (OID, TEXT): "CAST({0} AS VARCHAR)", (TEXT, OID): CAST_TEMPLATES[TEXT, INT8], (NAME, CHAR): "{0}[1:1]",
+    (INT4, OID): "CAST({0} AS BIGINT)", (OID, INT4): "CAST({0} AS INTEGER)", (TEXT, CHAR): "{0}[1:1]",
+    (CHAR, NAME): "{0}", (ARRAY_OF[NAME], ARRAY_OF[TEXT]): "{0}", (ARRAY_OF[TEXT], ARRAY_OF[NAME]): "{0}",
+    (ARRAY_OF[OID], ARRAY_OF[INT8]): "{0}", (ARRAY_OF[INT8], ARRAY_OF[OID]): "{0}",
+    (ARRAY_OF[INT4], ARRAY_OF[OID]): "CAST({0} AS BIGINT[])",
+}  # fmt: skip
 CAST_TEMPLATES |= dict.fromkeys(VECTORS.items(), "{0}")
 CAST_TEMPLATES |= {(a, b): template for a, b, template in object_names.casts()}
 CAST_TEMPLATES |= {

@@ -10,6 +10,7 @@ rows of the catalog (`nodes.catalog_views`), so the functions are look-ups in th
 from collections.abc import Iterator
 
 from expressions.sqltypes import (
+    ARRAY_OF,
     BOOL,
     INT4,
     INT8,
@@ -21,6 +22,7 @@ from expressions.sqltypes import (
     REGPROC,
     REGROLE,
     REGTYPE,
+    SYSTEM,
     TEXT,
     Type,
 )
@@ -106,7 +108,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     ):  # fmt: skip
         yield f"pg_{what}_is_visible", (INT8,), BOOL, "({0} IS NOT NULL OR NULL)"
     yield "pg_get_userbyid", (INT8,), TEXT, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END"
-    types = " ".join(f"WHEN {of.oid} THEN '{of.name}'" for of in (*NINE, INTERVAL))
+    types = " ".join(f"WHEN {of.oid} THEN '{of.name}'" for of in (*NINE, INTERVAL, *SYSTEM, *ARRAY_OF.values()))
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown
     nothing = "CAST(NULL AS VARCHAR)"

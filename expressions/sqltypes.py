@@ -54,14 +54,20 @@ JSON = Type("json", 114, -1, "VARCHAR", "U")
 NINE = (BOOL, INT4, INT8, FLOAT8, TEXT, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
 OF_SQL_TYPE = {t.sql_type: t for t in NINE}
 
+OID = Type("oid", 26, 4, "BIGINT", "N")
+NAME = Type("name", 19, 64, "VARCHAR", "S")
+CHAR = Type('"char"', 18, 1, "VARCHAR", "Z")
+SYSTEM = {OID: INT8, NAME: TEXT, CHAR: TEXT}
+"""Kinds of columns that only the catalog has, and those that they are used as."""
+
 _ARRAY_OIDS = {
     BOOL: 1000, INT4: 1007, INT8: 1016, FLOAT8: 1022, TEXT: 1009, DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185,
-    UUID: 2951,
+    UUID: 2951, OID: 1028, NAME: 1003,
 }  # fmt: skip
 ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
 INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
-OIDVECTOR = Type("oidvector", 30, -1, "BIGINT[]", "A", element=INT8, first=0)
-VECTORS = {INT2VECTOR: ARRAY_OF[INT4], OIDVECTOR: ARRAY_OF[INT8]}
+OIDVECTOR = Type("oidvector", 30, -1, "BIGINT[]", "A", element=OID, first=0)
+VECTORS = {INT2VECTOR: ARRAY_OF[INT4], OIDVECTOR: ARRAY_OF[OID]}
 """Lists of numbers of pg_catalog, and the arrays they may be used as."""
 ARRAYS = (*ARRAY_OF.values(), *VECTORS)
 
@@ -77,8 +83,8 @@ SHOWN = {of: Type(of.name, of.oid, of.typlen, "VARCHAR", "S") for of in NAMED}
 
 _NAMES = {
     "bool": BOOL, "boolean": BOOL, "int4": INT4, "int": INT4, "integer": INT4, "int8": INT8, "bigint": INT8,
-    "float8": FLOAT8, "text": TEXT, "varchar": TEXT, "name": TEXT, "date": DATE, "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": INT8, "char": TEXT,
+    "float8": FLOAT8, "text": TEXT, "varchar": TEXT, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
+    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
     "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
     "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
@@ -86,9 +92,8 @@ _NAMES = {
 TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*NINE, INTERVAL)} | {
     of.name: of for of in (*NINE, INTERVAL)
 }
-for _word in ("varchar", "name", "oid", "char"):
-    del TYPE_WORDS[_word]
-"""The names of types that are really there: varchar and oid are only taken for text and bigint."""
+del TYPE_WORDS["varchar"]
+"""The names of types that are really there: varchar is only taken for text."""
 
 _REFUSED = {
     "int2": "smallint: use integer", "float4": "real: use double precision", "numeric": "numeric: use double precision",
@@ -99,11 +104,11 @@ _ELEMENTS = {"int2": INT4, "float4": FLOAT8, "numeric": FLOAT8, "bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
 PARAMETER_OIDS = {t.oid: t for t in NINE} | {
-    21: INT4, 26: INT8, 700: FLOAT8, 1700: FLOAT8, 1043: TEXT, 1042: TEXT, 19: TEXT, 18: TEXT, 1186: INTERVAL,
+    21: INT4, 26: OID, 700: FLOAT8, 1700: FLOAT8, 1043: TEXT, 1042: TEXT, 19: NAME, 18: CHAR, 1186: INTERVAL,
     2205: REGCLASS, 2206: REGTYPE,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
-    1005: ARRAY_OF[INT4], 1028: ARRAY_OF[INT8], 1021: ARRAY_OF[FLOAT8], 1231: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],
-    1014: ARRAY_OF[TEXT], 1003: ARRAY_OF[TEXT], 1002: ARRAY_OF[TEXT],
+    1005: ARRAY_OF[INT4], 1021: ARRAY_OF[FLOAT8], 1231: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],
+    1014: ARRAY_OF[TEXT], 1002: ARRAY_OF[TEXT],
 }  # fmt: skip
 """What a client may declare a parameter to be: smaller and fixed kinds widen to one of ours."""
 

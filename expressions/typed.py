@@ -22,12 +22,15 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
 from expressions.object_names import oid_of
 from expressions.sqltypes import (
+    CHAR,
     DATE,
     FLOAT8,
     INT4,
     INT8,
     INTERVAL,
+    NAME,
     NAMED,
+    OID,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -315,7 +318,7 @@ def render_value(value: PyValue, of: Type) -> str:
         return f"{value}::BIGINT" if isinstance(value, int) else oid_of(quoted(str(value)), of)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if of in (INT4, INT8):
+    if of in (INT4, INT8, OID):
         is_negative = isinstance(value, int) and value < 0
         return f"CAST({quoted(str(value))} AS {of.duck})" if is_negative else f"{value}::{of.duck}"
     if of is FLOAT8:
@@ -336,8 +339,12 @@ def parse_value(
 
     A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
     """
-    if of in (TEXT, UNKNOWN, INTERVAL):
+    if of in (TEXT, UNKNOWN, INTERVAL, NAME):
         return text
+    if of is CHAR:
+        return text[:1]
+    if of is OID:
+        return parse_value(INT8, text, offset)
     if of.element is not None:
         words = arrays.vector_words(text) if of in VECTORS else arrays.words_of(text)
         element = of.element

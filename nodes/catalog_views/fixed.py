@@ -6,12 +6,16 @@ from catalog.descriptor import Descriptor
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    CHAR,
     DATE,
     FLOAT8,
     INT4,
     INT8,
     INTERVAL,
+    NAME,
     NINE,
+    OID,
+    SYSTEM,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -19,6 +23,7 @@ from expressions.sqltypes import (
 )
 from nodes.catalog_views.values import (
     BTREE,
+    C_COLLATION,
     DATABASE,
     DATABASE_NAME,
     DEFAULT_COLLATION,
@@ -37,7 +42,7 @@ BY_VALUE = frozenset({1, 4, 8})
 """Lengths of types that PostgreSQL passes by value."""
 ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
 TYPE_NAMES = {16: "bool", 20: "int8", 23: "int4", 25: "text", 701: "float8", 1082: "date", 1114: "timestamp",
-    1184: "timestamptz", 1186: "interval", 2950: "uuid"}  # fmt: skip
+    1184: "timestamptz", 1186: "interval", 2950: "uuid", 26: "oid", 19: "name", 18: "char"}  # fmt: skip
 """As pg_type has them; `format_type` gives the names of SQL."""
 _INPUT_OUTPUT = (("input", "in"), ("output", "out"), ("receive", "recv"), ("send", "send"))
 FUNCTIONS = {
@@ -51,7 +56,9 @@ FUNCTIONS = {
     "timestamptz_in": 1150, "timestamptz_out": 1151, "timestamptz_recv": 2476, "timestamptz_send": 2477,
     "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
     "timestamptypmodin": 2905, "timestamptypmodout": 2906, "timestamptztypmodin": 2907, "timestamptztypmodout": 2908,
-    "intervaltypmodin": 2903, "intervaltypmodout": 2904,
+    "charin": 1245, "charout": 33, "charrecv": 2434, "charsend": 2435, "namein": 34, "nameout": 35, "namerecv": 2422,
+    "namesend": 2423, "oidin": 1798, "oidout": 1799, "oidrecv": 2418, "oidsend": 2419,
+    "raw_array_subscript_handler": 6180, "intervaltypmodin": 2903, "intervaltypmodout": 2904,
 }  # fmt: skip
 """Oids of the functions that types and access methods name; there is no pg_proc to look them up in."""
 _BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date": "date_", "interval": "interval_",
@@ -79,7 +86,7 @@ def _access_methods(_: Sequence[Descriptor]) -> Iterator[Row]:
 
 
 def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
-    for of in (*NINE, INTERVAL):
+    for of in (*NINE, INTERVAL, *SYSTEM):
         name, array = TYPE_NAMES[of.oid], ARRAY_OF.get(of)
         begins = _BEGINNINGS.get(name, name)
         modifiers: Row = {
@@ -89,13 +96,15 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
         }
         usual: Row = {
             "typnamespace": PG_CATALOG, "typowner": OWNER, "typtype": "b", "typisdefined": True, "typdelim": ",",
-            "typtypmod": -1, "typcollation": DEFAULT_COLLATION if of is TEXT else 0,
+            "typtypmod": -1, "typcollation": DEFAULT_COLLATION if of is TEXT else C_COLLATION if of is NAME else 0,
         }  # fmt: skip
         yield {
             **usual, "oid": of.oid, "typname": name, "typlen": of.typlen, "typbyval": of.typlen in BY_VALUE,
-            "typcategory": of.category, "typispreferred": of.is_preferred, "typarray": array.oid if array else 0,
+            "typcategory": of.category, "typispreferred": of.is_preferred or of is OID,
+            "typarray": array.oid if array else 0,
             **{f"typ{word}": FUNCTIONS[f"{begins}{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
-            "typalign": "d" if of is INTERVAL else "c" if of is UUID else ALIGNMENTS[of.typlen],
+            "typalign": "d" if of is INTERVAL else ALIGNMENTS.get(of.typlen, "c"),
+            **({"typelem": CHAR.oid, "typsubscript": FUNCTIONS["raw_array_subscript_handler"]} if of is NAME else {}),
             "typstorage": "x" if of is TEXT else "p",
         }  # fmt: skip
         if array is not None:

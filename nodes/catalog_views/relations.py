@@ -1,9 +1,9 @@
 """The relations of the catalog that a node has, with the columns that PostgreSQL 18 gives them, in its order.
 
 `relations.tsv` has a line for each: name, oid, columns. Those that are not made from descriptors (`rows`) have no row:
-a node has no triggers, policies or publications. A kind that a node has not stands as the nearest it has: oid and xid
-as bigint, name and "char" as text, smallint as integer. A tree of PostgreSQL's is the text it stands for.
-Beside them stand what only functions read: the names of objects, and how objects are written out.
+a node has no triggers, policies or publications. Schema schemalab is our own (`own`). A kind that a node has not stands
+as the nearest it has: xid as bigint, smallint as integer. A tree of PostgreSQL's is the text it stands for. Beside them
+stand what only functions read: the names of objects, and how objects are written out.
 """
 
 from pathlib import Path
@@ -12,10 +12,13 @@ from expressions.object_names import DEFINITIONS, OBJECTS
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    CHAR,
     FLOAT8,
     INT2VECTOR,
     INT4,
     INT8,
+    NAME,
+    OID,
     OIDVECTOR,
     REGPROC,
     REGTYPE,
@@ -23,13 +26,15 @@ from expressions.sqltypes import (
     TIMESTAMPTZ,
     Type,
 )
+from nodes.catalog_views import own
 from nodes.sql.query import Output
 
 SCHEMA, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
 _KINDS = {
-    "oid": INT8, "xid": INT8, "int2": INT4, "int4": INT4, "int8": INT8, "bool": BOOL, "float4": FLOAT8,
+    "oid": OID, "name": NAME, "char": CHAR, "xid": INT8, "int2": INT4, "int4": INT4, "int8": INT8, "bool": BOOL,
+    "float4": FLOAT8,
     "timestamptz": TIMESTAMPTZ, "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, "int2[]": ARRAY_OF[INT4],
-    "oid[]": ARRAY_OF[INT8], "text[]": ARRAY_OF[TEXT], "name[]": ARRAY_OF[TEXT], "char[]": ARRAY_OF[TEXT],
+    "oid[]": ARRAY_OF[OID], "text[]": ARRAY_OF[TEXT], "name[]": ARRAY_OF[NAME], "char[]": ARRAY_OF[TEXT],
     "aclitem[]": ARRAY_OF[TEXT], "regproc": REGPROC, "regtype": REGTYPE,
 }  # fmt: skip
 """All others are text."""
@@ -41,7 +46,10 @@ def _outputs(words: str) -> tuple[Output, ...]:
 
 def _read() -> tuple[dict[str, tuple[Output, ...]], dict[str, int]]:
     """Columns and oids by key: the name, with its schema unless that is pg_catalog."""
-    columns, oids = {}, {}
+    columns: dict[str, tuple[Output, ...]] = {}
+    oids: dict[str, int] = {}
+    for key, words in own.COLUMNS.items():
+        columns[key] = _outputs(words)
     for line in Path(__file__).with_name("relations.tsv").read_text().splitlines():
         name, oid, words = line.split("\t")
         key = name.removeprefix(f"{SCHEMA}.")
@@ -76,4 +84,4 @@ def feed_name(key: str) -> str:
 
 def empty_of(of: Type) -> int | float | bool | None:
     """The value of a column of pg_catalog of which a node has nothing to tell."""
-    return {BOOL: False, INT4: 0, INT8: 0, REGPROC: 0, REGTYPE: 0, FLOAT8: -1.0}.get(of)
+    return {BOOL: False, INT4: 0, INT8: 0, OID: 0, REGPROC: 0, REGTYPE: 0, FLOAT8: -1.0}.get(of)

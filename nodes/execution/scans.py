@@ -8,15 +8,13 @@ No page takes long, so a scan never outlasts the transaction's deadline in one s
 cancel waits for one page at most. Only pairs of the columns that are asked for cross the wire.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
 from catalog.types import SqlType
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, REGPROC, REGTYPE, TEXT, TIMESTAMPTZ
 from nodes.catalog_views.relations import columns_of
-from nodes.catalog_views.rows import rows_of as catalog_rows
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
 from nodes.sql.access_paths import Access
@@ -133,22 +131,21 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
     return pa.schema(fields or [pa.field("c0", pa.bool_())])
 
 
-def catalog_batch(key: str, tables: Sequence[Descriptor]) -> Any:
-    """All rows of a relation of the catalog, with columns o0, o1, .."""
+def catalog_batch(key: str, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """These rows of a relation of the catalog, with columns o0, o1, .."""
     import pyarrow as pa
 
     from nodes.execution.duckdb_engine import SHORT
 
     kinds = {
-        BOOL: pa.bool_(), INT4: pa.int32(), INT8: pa.int64(), FLOAT8: pa.float64(), TEXT: pa.string(),
-        TIMESTAMPTZ: pa.timestamp("us", tz="UTC"), REGPROC: pa.int64(), REGTYPE: pa.int64(),
+        "BOOLEAN": pa.bool_(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
+        "VARCHAR": pa.string(), "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
     }  # fmt: skip
-    columns, rows = columns_of(key), catalog_rows(key, tables)
-    fields = []
+    columns, fields = columns_of(key), []
     for place, column in enumerate(columns):
         element = column.type.element
-        fields.append(pa.field(f"o{place}", kinds[column.type] if element is None else pa.list_(kinds[element])))
-        fields[-1] = fields[-1].with_metadata(SHORT)
+        kind = kinds[column.type.duck] if element is None else pa.list_(kinds[element.duck])
+        fields.append(pa.field(f"o{place}", kind, metadata=SHORT))
     arrays = [
         pa.array([row[column.name] for row in rows], field.type) for column, field in zip(columns, fields, strict=True)
     ]

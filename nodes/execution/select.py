@@ -1,12 +1,16 @@
 """SELECT: the engine over what its scans read, or no engine at all for a row or a few reached by key."""
 
+import datetime as dt
 import functools
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 from expressions.scopes import Scan
+from expressions.sqltypes import TIMESTAMPTZ
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of
-from nodes.catalog_views.relations import feed_name
+from nodes.catalog_views import own
+from nodes.catalog_views.relations import columns_of, feed_name
+from nodes.catalog_views.rows import rows_of as rows_of_catalog
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, in_thread
 from nodes.execution.held_rows import VALUE_BYTES
@@ -136,9 +140,21 @@ async def catalog_feeds(env: Environment, transaction: Transaction, names: Itera
     tables = [used.get(table.table_id, table) for table in await env.directory.tables()]
     feeds, loop = {}, asyncio.get_running_loop()
     for name in names:
-        batch = catalog_batch(name, tables)
+        asked = own.ASKED.get(name)
+        rows = rows_of_catalog(name, tables) if asked is None else await _asked_rows(env, name, asked)
+        batch = catalog_batch(name, rows)
         feeds[feed_name(name)] = Feed(batch.schema, functools.partial(_once, batch), loop)
     return feeds
+
+
+async def _asked_rows(env: Environment, name: str, asked: str) -> list[dict[str, Any]]:
+    """Rows of a view of our own that only the store knows."""
+    rows = await env.directory.rows(asked)
+    for column in columns_of(name):
+        if column.type is TIMESTAMPTZ:
+            for row in rows:
+                row[column.name] = row[column.name] and dt.datetime.fromisoformat(row[column.name])
+    return rows
 
 
 async def _once(batch: Any) -> AsyncIterator[Any]:

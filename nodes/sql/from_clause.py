@@ -17,7 +17,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scan, Scope
-from expressions.sqltypes import INT4, INT8, UNKNOWN
+from expressions.sqltypes import INT4, INT8, OID, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Literal, joined, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
@@ -92,7 +92,7 @@ class FromClause:
             self.analyzer.relations.add(known)
             shown, source = relations.RELATIONS[known], (relations.feed_name(known),)
             derived = self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
-            scope.relations[-1].system["tableoid"] = Literal(relations.OIDS[known], INT8)
+            scope.relations[-1].system["tableoid"] = Literal(relations.OIDS.get(known, 0), OID)
             return derived
         descriptor = table_of(self.analyzer, node)
         if renames:

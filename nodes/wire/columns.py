@@ -16,12 +16,15 @@ from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlE
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    CHAR,
     DATE,
     FLOAT8,
     INT4,
     INT8,
     INTERVAL,
     JSON,
+    NAME,
+    OID,
     SHOWN,
     TEXT,
     TIMESTAMP,
@@ -87,6 +90,9 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         UUID: lambda value: str(value).encode(),
         INTERVAL: lambda value: interval_text(value.months, value.days, value.nanoseconds // 1000).encode(),
         JSON: str.encode,
+        OID: whole,
+        NAME: str.encode,
+        CHAR: str.encode,
         **dict.fromkeys(SHOWN.values(), str.encode),
         **dict.fromkeys(VECTORS, lambda items: b" ".join(map(whole, items))),
     }
@@ -105,9 +111,12 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     UUID: lambda value: bytes(value.bytes),
     INTERVAL: lambda value: _interval(value.nanoseconds // 1000, value.days, value.months),
     JSON: str.encode,
+    OID: struct.Struct("!I").pack,
+    NAME: str.encode,
+    CHAR: str.encode,
 }
 
-_INT2_OID, _OID_OID = 21, 26
+_INT2_OID = 21
 _short, _array, _dimension = struct.Struct("!h").pack, struct.Struct("!iii").pack, struct.Struct("!ii").pack
 
 
@@ -125,7 +134,7 @@ def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes],
 def _array_writer(of: Type) -> Callable[[Any], bytes]:
     if of in VECTORS:
         is_short = VECTORS[of].element is INT4
-        oid, write = (_INT2_OID, _short) if is_short else (_OID_OID, struct.Struct("!I").pack)
+        oid, write = (_INT2_OID, _short) if is_short else (OID.oid, BINARY[OID])
         return lambda items: _binary_array(items, oid, write, first=0)
     element = of.element
     assert element is not None

@@ -8,12 +8,12 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.types import SqlType
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, REGPROC, REGTYPE, TEXT
+from expressions.sqltypes import BOOL, CHAR, FLOAT8, INT4, INT8, NAME, OID, REGPROC, REGTYPE, TEXT
 from nodes.catalog_views.relations import RELATIONS, UNNAMED, columns_of, key_of
 from nodes.catalog_views.rows import MADE, rows_of
 from nodes.wire.oids import column_oid, index_oid, table_oid
 
-NAME = IndexColumn(ColumnId(2))
+BY_NAME = IndexColumn(ColumnId(2))
 PEOPLE = Descriptor(
     TableId(7), "people", 3,
     (
@@ -22,9 +22,20 @@ PEOPLE = Descriptor(
         Column(ColumnId(4), "soon", SqlType.TEXT, State.WRITE_ONLY),
     ),
     (ColumnId(1),),
-    indexes=(Index(IndexId(1), "by_name", (NAME,)), Index(IndexId(2), "later", (NAME,), state=State.WRITE_ONLY)),
+    indexes=(Index(IndexId(1), "by_name", (BY_NAME,)), Index(IndexId(2), "later", (BY_NAME,), state=State.WRITE_ONLY)),
 )  # fmt: skip
-PYTHON = {BOOL: bool, INT4: int, INT8: int, FLOAT8: float, TEXT: str, REGPROC: int, REGTYPE: int}
+PYTHON = {
+    BOOL: bool,
+    INT4: int,
+    INT8: int,
+    FLOAT8: float,
+    TEXT: str,
+    REGPROC: int,
+    REGTYPE: int,
+    OID: int,
+    NAME: str,
+    CHAR: str,
+}
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -34,6 +45,12 @@ def test_each_row_has_every_column_with_a_value_of_its_type(name: str) -> None:
         for column in columns_of(name):
             python = tuple if column.type.element else PYTHON.get(column.type)
             assert row[column.name] is None or type(row[column.name]) is python, column
+
+
+def test_our_own_view_has_what_is_not_public() -> None:
+    rows = rows_of("schemalab.elements", [PEOPLE])
+    assert ("soon", "write-only") in [(row["name"], row["state"]) for row in rows]
+    assert rows_of("schemalab.elements", [replace(PEOPLE, state=State.DELETE_ONLY)])[0]["state"] == "delete-only"
 
 
 def test_relations_that_are_not_made_are_empty_and_there() -> None:

@@ -1,0 +1,67 @@
+"""Views of our own, in schema schemalab: what the pages show of versions, as relations to ask.
+
+    elements   every element of the newest versions, those that are not public among them
+    versions   the versions of each table
+    leases     which node may use which version until when
+    changes    schema changes, the last ones first
+    nodes      the nodes of the cluster
+
+The first is made from descriptors, the others are asked of the store when a query reads them: as things are now, not
+as of the transaction's snapshot.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from catalog.descriptor import Descriptor
+from catalog.text.descriptors import elements
+from nodes.catalog_views.values import Row
+
+ELEMENTS = "schemalab.elements"
+ROWS_MAX = 1000
+COLUMNS = {
+    ELEMENTS: "table_name:name version:int4 element:text name:name state:text is_filling:bool detail:text",
+    "schemalab.versions": "table_name:name version:int4 modified_at:timestamptz is_newest:bool leases:int8",
+    "schemalab.leases": (
+        "table_name:name version:int4 node:text incarnation:int8 acquired_at:timestamptz expires_at:timestamptz"
+    ),
+    "schemalab.changes": (
+        "id:int8 table_name:name statement:text status:text direction:text step:int4 who:text created_at:timestamptz"
+        " started_at:timestamptz ended_at:timestamptz error:text"
+    ),
+    "schemalab.nodes": "name:text state:text incarnation:int8 heartbeat_at:timestamptz leases:int8",
+}
+ASKED = {
+    "schemalab.versions": f"""
+SELECT t.name AS table_name, d.version, d.modified_at, d.version = t.version AS is_newest,
+  (SELECT count(*) FROM leases_lease l WHERE l.table_id = t.id AND l.version = d.version
+   AND l.expires_at > clock_timestamp()) AS leases
+FROM catalog_descriptor d JOIN catalog_table t ON t.id = d.table_id WHERE t.state = 'live'
+ORDER BY d.modified_at DESC LIMIT {ROWS_MAX}""",
+    "schemalab.leases": f"""
+SELECT t.name AS table_name, l.version, l.node, l.incarnation, l.acquired_at, l.expires_at
+FROM leases_lease l JOIN catalog_table t ON t.id = l.table_id WHERE l.expires_at > clock_timestamp()
+ORDER BY l.acquired_at DESC LIMIT {ROWS_MAX}""",
+    "schemalab.changes": f"""
+SELECT id, table_name, statement, status, direction, step, who, created_at, started_at, ended_at,
+  error ->> 'message' AS error
+FROM changes_change ORDER BY id DESC LIMIT {ROWS_MAX}""",
+    "schemalab.nodes": f"""
+SELECT n.name, n.state, n.incarnation, n.heartbeat_at,
+  (SELECT count(*) FROM leases_lease l WHERE l.node = n.name AND l.incarnation = n.incarnation
+   AND l.expires_at > clock_timestamp()) AS leases
+FROM leases_node n ORDER BY n.name LIMIT {ROWS_MAX}""",
+}
+"""What the store is asked for each."""
+
+
+def element_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:
+    """The elements of these versions, in any state."""
+    by_id = {table.table_id: table for table in tables}
+    for table in tables:
+        of_table: Row = {"table_name": table.name, "version": table.version}
+        yield {**of_table, "element": "table", "name": table.name, "state": table.state.value, "is_filling": False}
+        for found in elements(table, by_id):
+            yield {
+                **of_table, "element": found["element"], "name": found["name"], "state": found["state"],
+                "is_filling": bool(found["filling"]), "detail": found["detail"],
+            }  # fmt: skip
