@@ -43,6 +43,11 @@ DELETE_PAGE = """WITH page AS MATERIALIZED (
 """The last key is that of the last pair removed, or looked at; none when nothing is left."""
 
 
+LAST_OF_PAGE = "SELECT key FROM {kv} WHERE key >= %b AND key < %b ORDER BY key OFFSET %b::bigint - 1 LIMIT 1"
+DELETE_ALL = "DELETE FROM {kv} WHERE key >= %b AND key < %b"
+"""Entries of an index lie side by side and all go: one walk over them, without a look-up of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeleteKeys:
     """Remove every entry of the ranges, and among rows the pairs of `columns`; of `placements` all pairs.
@@ -61,6 +66,19 @@ class DeleteKeys:
         return empty(self.run_token, key_ranges, self._step)
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
+        if self.tombstones_only or is_among_rows(key_range):
+            return self._some(connection, key_range, size)
+        return self._all(connection, key_range, size)
+
+    def _all(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
+        """Whatever is there, up to the last of `size` keys."""
+        cursor, table = connection.cursor(binary=True), kv(key_range.storage, self.table_id)
+        found = cursor.execute(LAST_OF_PAGE.format(kv=table), (key_range.low, key_range.high, size)).fetchone()
+        last = None if found is None else found[0]
+        high = key_range.high if last is None else next_low(last)
+        return cursor.execute(DELETE_ALL.format(kv=table), (key_range.low, high)).rowcount, last
+
+    def _some(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
         only = ["is_tombstone"] if self.tombstones_only else []
         only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
         params: dict[str, Any] = {"low": key_range.low, "high": key_range.high, "size": size, "scanned": SCANNED_MAX}

@@ -66,6 +66,24 @@ def tombstones_of(
     return found
 
 
+def with_tombstones(
+    connection: Connection, descriptor: Descriptor, elements: Elements, storages: int
+) -> list[KeySpace]:
+    """The key spaces of the elements in which the snapshot of `connection` shows a tombstone."""
+    return [
+        space
+        for space in key_spaces(descriptor, elements)
+        if any(
+            _has_tombstone(connection, kv(storage, descriptor.table_id), space) for storage in range(1, storages + 1)
+        )
+    ]
+
+
+def _has_tombstone(connection: Connection, table: str, space: KeySpace) -> bool:
+    sql = f"SELECT FROM {table} WHERE key >= %b AND key < %b AND value IS NULL LIMIT 1"
+    return connection.cursor(binary=True).execute(sql, (space.low, space.high)).fetchone() is not None
+
+
 def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
     """True when the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
     space, columns = key_space(descriptor), column_suffixes(elements.columns)
