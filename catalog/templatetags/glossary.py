@@ -2,12 +2,14 @@
 
 {% explained %}<p>..</p>{% endexplained %}    every word of the glossary, where it stands first
 {% explained "lease" %}..{% endexplained %}   this one only
+{% explained "fill" but=names %}..             not where a user's name has that word in it
 {{ text|markdown|explained_words }}
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 from django import template
@@ -17,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 
-from catalog.text.glossary import FORMS, definitions, linked
+from catalog.text.glossary import FORMS, definitions, finder, linked
 
 register = template.Library()
 
@@ -63,29 +65,35 @@ def explained_words(html: str) -> SafeString:
     return _explained(html)
 
 
-def _explained(html: str, only: tuple[str, ...] = ()) -> SafeString:
+def _explained(html: str, only: tuple[str, ...] = (), names: Iterable[str] = ()) -> SafeString:
+    forms = _forms(get_language() or "")
+    taken = {term for term, text in forms.items() if any(finder({term: text}).search(name) for name in names)}
+    forms = {term: text for term, text in forms.items() if term not in taken}
     # What stands between tags is escaped already: `linked` hands over words of it as they are.
-    found = linked(html, _forms(get_language() or ""), lambda term, shown: term_link(term, SafeString(shown)), only)
+    found = linked(html, forms, lambda term, shown: term_link(term, SafeString(shown)), only)
     return SafeString(found)
 
 
 class Explained(template.Node):
     """The block tag: its content, with links."""
 
-    def __init__(self, content: template.NodeList, only: tuple[str, ...]) -> None:
-        self.content, self.only = content, only
+    def __init__(self, content: template.NodeList, only: tuple[str, ...], names: Any = None) -> None:
+        self.content, self.only, self.names = content, only, names
 
     def render(self, context: Any) -> SafeString:
-        return _explained(self.content.render(context), self.only)
+        names = self.names.resolve(context, ignore_failures=True) if self.names is not None else None
+        return _explained(self.content.render(context), self.only, names or ())
 
 
 @register.tag
 def explained(parser: Any, token: Any) -> Explained:
     """`{% explained %}` or `{% explained "lease" "pair" %}`; an unknown word is a mistake of the template."""
-    only = tuple(word.strip('"') for word in token.split_contents()[1:])
+    words = token.split_contents()[1:]
+    names = [parser.compile_filter(word.removeprefix("but=")) for word in words if word.startswith("but=")]
+    only = tuple(word.strip('"') for word in words if not word.startswith("but="))
     unknown = [word for word in only if word not in FORMS]
     if unknown:
         raise template.TemplateSyntaxError(f"the glossary's words do not explain {', '.join(unknown)}")
     content = parser.parse(("endexplained",))
     parser.delete_first_token()
-    return Explained(content, only)
+    return Explained(content, only, *names)

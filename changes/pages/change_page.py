@@ -29,6 +29,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
     ]
     return summary(snapshot, leases) | {
         "dangers": snapshot["plan"]["dangers"],
+        "names": snapshot["plan"]["names"],
         "forward": forward_timeline(snapshot),
         "back": back_timeline(snapshot),
         "steps": [_taken(step) for step in taken if step["started_at"]],

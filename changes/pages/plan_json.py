@@ -17,6 +17,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "partners": preview.versions_json(plan.partners),
         "title": plan.title,
         "moves": [_move_json(move) for move in plan.moves],
+        "names": names_in(plan),
         "dangers": list(plan.dangers),
         "turn": plan.point_of_no_return,
         "rows": plan.rows or 0,
@@ -32,6 +33,12 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 def expected_json(plan: Plan) -> dict[str, Any]:
     """The time it takes, and the refusals that writers will meet: for who decides about it, not for who watches it."""
     return {"takes": preview.takes(plan), "refusals": writers.refusals(plan)}
+
+
+def names_in(plan: Plan) -> list[str]:
+    """The names that users gave, as they stand in the plan's words."""
+    tables = {plan.table, plan.result.name, *(partner.name for partner in plan.partners)}
+    return sorted(tables | {move.element.name for move in plan.moves})
 
 
 def _move_json(move: Move) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.template import Context, Template
 
 from catalog.text.descriptors import elements
 from changes.pages import preview
@@ -10,7 +13,7 @@ from changes.pages.estimates import ROWS_PER_S, estimate, together
 from changes.pages.plan_json import plan_json
 from changes.pages.timeline import points
 from changes.plan.model import Plan, StepKind
-from tests.changes.tables import KINDS, every_plan, people
+from tests.changes.tables import KINDS, every_plan, people, planned
 
 PLANS = every_plan()
 EVERY_KIND = pytest.mark.parametrize("name", KINDS)
@@ -121,3 +124,13 @@ def test_a_version_shows_its_expressions_with_names() -> None:
     assert shown["grown"] == "check: age > 1"
     moving = elements(PLANS["change a type"].publishes[1].published)
     assert "follows from born: born::text" in next(e["detail"] for e in moving if e["name"] == "born (as text)")
+
+
+def test_a_users_name_is_no_word_of_the_glossary() -> None:
+    words = "Publish people@3: index fill, then fill"
+    page = f'{{% load glossary %}}{{% explained "publish" "fill" but=names %}}{words}{{% endexplained %}}'
+    names = plan_json(planned("CREATE INDEX fill ON people (town)", people()))["names"]
+    assert names == ["fill", "people"]
+    shown = Template(page).render(Context({"names": names}))
+    assert re.findall(r'class="term"[^>]*>([^<]*)<', shown) == ["Publish"]
+    assert re.findall(r'class="term"[^>]*>([^<]*)<', Template(page).render(Context({}))) == ["Publish", "fill"]
