@@ -60,6 +60,11 @@ KINDS: tuple[tuple[str, str, str], ...] = (
         "ALTER TABLE flights ALTER COLUMN distance TYPE integer",
     ),
     (
+        "sharding key",
+        "ALTER TABLE flights SET (sharding_key = 'dest')",
+        "ALTER TABLE flights SET (sharding_key = 'id')",
+    ),
+    (
         "column's name",
         "ALTER TABLE flights RENAME COLUMN tailnum TO plane",
         "ALTER TABLE flights RENAME COLUMN plane TO tailnum",

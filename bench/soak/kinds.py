@@ -75,6 +75,12 @@ def _of_items() -> tuple[Kind, ...]:
         ),
         Kind(
             table,
+            "sharding function",
+            "ALTER TABLE items SET (sharding_func = 'mpcrc32')",
+            "ALTER TABLE items SET (sharding_func = 'strcrc32')",
+        ),
+        Kind(
+            table,
             "column's name",
             "ALTER TABLE items RENAME COLUMN plain TO simple",
             "ALTER TABLE items RENAME COLUMN simple TO plain",

@@ -51,9 +51,10 @@ def _line(sign: str, element: Json, what: str) -> Json:
 
 
 def _whole(sign: str, element: Json, what: str) -> Json:
-    """A line for what comes or goes; of a foreign key with the tables that it is between."""
+    """A line for what comes or goes; of a foreign key with its tables, of a placement with the way it spreads rows."""
     line = _line(sign, element, what)
-    return line | {"name": f"{element['name']} {element['detail']}"} if element["element"] == "foreign key" else line
+    needs_detail = element["element"] in ("foreign key", "placement")
+    return line | {"name": f"{element['name']} {element['detail']}"} if needs_detail and what else line
 
 
 def _changed(old: Json, new: Json) -> list[Json]:
@@ -88,8 +89,8 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
         yield _constraint(constraint, names, others, descriptor)
     for placement in descriptor.placements:
         key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
-        how = f", coordination {descriptor.coordination.value}" if placement.state is State.PUBLIC else ""
-        yield _shown("placement", placement.id, str(placement.id), placement, f"{placement.function}({key}){how}")
+        how = f"{placement.function}({key}), coordination {descriptor.coordination.value}"
+        yield _shown("placement", placement.id, str(placement.id), placement, how)
 
 
 def _constraint(constraint: Constraint, names: Mapping[ColumnId, str], others: Others, own: Descriptor) -> Json:

@@ -86,7 +86,9 @@ def contents_of(
             found.entries += 1
     for row_key, of_row in stored.items():
         read_row(found, body, columns, key_types, row_key, of_row)
-        judge_home(found, key_types, row_key, homes[row_key], storages, buckets)
+        if not body["placements"][0]["sharding_key"]:
+            function = body["placements"][0]["function"]
+            judge_home(found, function, key_types, row_key, homes[row_key], storages, buckets)
     judge_entries(found, body, columns, stored, homes, entries, partial, storages, buckets)
     return found
 
@@ -139,9 +141,11 @@ def read_row(
     return None
 
 
-def judge_home(found: Contents, types: list[str], row_key: bytes, storage: int, storages: int, buckets: int) -> None:
+def judge_home(
+    found: Contents, function: str, types: list[str], row_key: bytes, storage: int, storages: int, buckets: int
+) -> None:
     """The bucket of a row's key owns its storage."""
-    home = home_of(types, row_key, storages, buckets)
+    home = home_of(function, types, row_key, storages, buckets)
     if home is not None and home != storage:
         found.fault(f"row {row_key.hex()} lies on storage {storage}, its bucket on {home}")
 
@@ -250,16 +254,30 @@ def value_of(kind: str, data: bytes) -> Any:
 # --- where a pair lies
 
 
-def home_of(types: list[str], data: bytes, storages: int, buckets: int) -> int | None:
-    """The storage of the bucket of these values; None where their text form is not known here."""
-    if not set(types) <= {"integer", "bigint", "text", "date"}:
+def home_of(function: str, types: list[str], data: bytes, storages: int, buckets: int) -> int | None:
+    """The storage of the bucket of these values; None where their form, or the function, is not known here."""
+    if not set(types) <= {"integer", "bigint", "text", "date"} or function not in ("strcrc32", "mpcrc32"):
         return None
     crc = 0xFFFFFFFF
     for value in cut(types, data):
         if value is None:
             break
-        crc = crc32c(str(value).encode(), crc)
+        is_packed = function == "mpcrc32" and isinstance(value, int)
+        crc = crc32c(packed(value) if is_packed else str(value).encode(), crc)
     return storage_of(crc, storages, buckets)
+
+
+def packed(value: Any) -> bytes:
+    """MessagePack's shortest form of an integer."""
+    if -32 <= value < 128:
+        return struct.pack("b", value)
+    forms = zip(
+        (0xCC, 0xCD, 0xCE, 0xCF) if value >= 0 else (0xD0, 0xD1, 0xD2, 0xD3), "BHIQ", (8, 16, 32, 64), strict=True
+    )
+    for code, form, bits in forms:
+        if value < 1 << bits if value >= 0 else value >= -(1 << (bits - 1)):
+            return bytes([code]) + struct.pack(f">{form if value >= 0 else form.lower()}", value)
+    raise OverflowError(value)
 
 
 def crc32c(data: bytes, crc: int = 0xFFFFFFFF) -> int:
