@@ -368,8 +368,12 @@ def unique_bucket(values: bytes, buckets: int) -> int:
 
 
 def _stays(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
-    """True for an entry that lies where its own values say, wherever its row lies."""
-    return index.unique and not has_null(descriptor, index, row)
+    """True for an entry that lies where its own values say, wherever its row lies.
+
+    While it is filled a row that moves puts it: no range of the fill may see the row, neither where it was nor where
+    it is.
+    """
+    return index.unique and not index.filling and not has_null(descriptor, index, row)
 
 
 def _differs(

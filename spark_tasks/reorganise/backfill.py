@@ -19,6 +19,9 @@ pair were read alone, because the table above holds for each by itself, whicheve
 a pair that is required was so in the snapshot it was read in, and the fill put it, or a writer's statement has come to
 require it since, and put it (section 3); one that is no longer required got a tombstone (R5), which stays as long
 as the fill may write (R7). So pairs up to d need no second look: what S2 shows of them and S1 did not, writers put.
+
+A row that moves, by another primary or sharding key, may leave a range that is not read yet for one that is: no
+snapshot shows it. Who moves it puts all that is filled, the unique entry included that lies where it lay.
 """
 
 import time

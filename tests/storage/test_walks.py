@@ -54,6 +54,21 @@ def test_both_versions_stay_consistent_and_nothing_acknowledged_is_lost(scenario
     walked(Walk(SCENARIOS[scenario](users(7)), MemoryStore()), moves)
 
 
+def test_a_row_that_moves_into_a_range_that_is_read_puts_its_unique_entry() -> None:
+    """No range of the fill sees it. Of the ages, 17 lies on the second storage and 18 on the first."""
+    walk = Walk(SCENARIOS["unique index of rows that move"](users(7)), MemoryStore())
+    walk.statement("insert", walk.now, 1, 0, 0, is_late=False)
+    walk.place = walk.previous = 2
+    walk.statement("update", walk.now, 1, 1, 0, is_late=False)
+    walk.start("fill")
+    walk.read_range()
+    assert walk.read == []
+    walk.statement("update", walk.now, 1, 1, 1, is_late=False)
+    assert walk.seen == set()
+    walk.finish("fill")
+    walk.judge(always=True)
+
+
 class Shelf(PostgresStore):
     """A Postgres store with what a reorganisation does to it."""
 
