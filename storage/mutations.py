@@ -397,6 +397,11 @@ def source_columns(descriptor: Descriptor, index: Index) -> frozenset[ColumnId]:
     return reads(index) | frozenset(descriptor.primary_key)
 
 
+def columns_of_entry_home(descriptor: Descriptor, index: Index) -> frozenset[ColumnId]:
+    """The columns that say what a row's entry is and where it lies: with the row, when one of its values is NULL."""
+    return source_columns(descriptor, index) | frozenset(descriptor.sharding_key)
+
+
 def readable_columns(descriptor: Descriptor, row: StoredRow) -> dict[ColumnId, bytes]:
     """The encoded values of the columns a user may see."""
     return {c.id: encoded_value(descriptor, row, c.id) for c in descriptor.public_columns if c.id != EXISTS}

@@ -29,7 +29,7 @@ from storage.arrow.rows import StoredRows, accepted, chosen, entries_of
 from storage.buckets import storage_of
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
-from storage.mutations import entry_bucket, source_columns, unique_bucket
+from storage.mutations import columns_of_entry_home, entry_bucket, unique_bucket
 from storage.pairs import COLUMN, PREFIX, StoredRow, after, entry_now, name_of, prefix
 from storage.postgres import kv, next_low
 from storage.statements import COLUMN_SUFFIX
@@ -239,8 +239,7 @@ class EntryJudge:
 
     def rows_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, tuple[int, StoredRow]]:
         """The existing rows among `row_keys`: where each lies, and what the index and the sharding need of it."""
-        needed = {*source_columns(self.descriptor, self.index), *self.descriptor.sharding_key}
-        columns = sorted(needed - {EXISTS, *self.descriptor.primary_key})
+        columns = sorted(columns_of_entry_home(self.descriptor, self.index) - {EXISTS, *self.descriptor.primary_key})
         return lookups.rows_by_key(connection, self.descriptor, row_keys, columns, storages=self.storages)
 
     def _bounds(self) -> tuple[bytes, bytes]:

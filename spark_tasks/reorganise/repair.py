@@ -22,7 +22,7 @@ from spark_tasks.load.loader_node import Lease, Membership, acquire
 from storage import postgres
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
-from storage.mutations import Act, Op, entry_bucket, source_columns
+from storage.mutations import Act, Op, columns_of_entry_home, entry_bucket
 from storage.pairs import StoredRow, column_key, entry_now, prefix
 
 Connection = psycopg.Connection[Any]
@@ -95,7 +95,7 @@ class Repair:
 
     def _read(self, connection: Connection, index: Index, row_key: bytes) -> StoredRow | None:
         start = prefix(self.descriptor, self.descriptor.placement.id)
-        columns = sorted(source_columns(self.descriptor, index) - {EXISTS, *self.descriptor.primary_key})
+        columns = sorted(columns_of_entry_home(self.descriptor, index) - {EXISTS, *self.descriptor.primary_key})
         wanted = {column_key(start, row_key, column): column for column in (EXISTS, *columns)}
         for storage in range(1, self.storages + 1):
             sql = postgres.get_sql(storage, self.descriptor.table_id)

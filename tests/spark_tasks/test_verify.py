@@ -25,7 +25,7 @@ from storage.integrity.offenders import values_of_entry
 from storage.pairs import StoredRow, column_key, prefix
 from tests.spark_tasks.kinds import ADULT, NAMED, UNIQUE, Change
 from tests.spark_tasks.runs import INDEX, Runs, claim_run, to_filling
-from tests.storage.stage import NAME, Stage, user
+from tests.storage.stage import AGE, NAME, Stage, user
 
 ONE_NAME = Change((UNIQUE,))
 
@@ -216,11 +216,15 @@ class Need:
 
 @pytest.fixture
 def need(stage: Stage, runs: Runs) -> Need:
-    stage.insert([user(stage.now, 1, "ann"), user(stage.now, 2, "ann")])
+    return needed(stage, runs)
+
+
+def needed(stage: Stage, runs: Runs, age: int | None = None) -> Need:
+    stage.insert([user(stage.now, 1, "ann", age), user(stage.now, 2, "ann", age)])
     filled(stage, runs, ONE_NAME)
     [holder] = [value for pairs in stage.contents() for key, value in pairs.items() if key[7] == UNIQUE.id and value]
     number = 2 if holder == user(stage.now, 1).key else 1
-    stage.rename(user(stage.now, 3 - number, "ann"), "bea")
+    stage.rename(user(stage.now, 3 - number, "ann", age), "bea")
     claim = claim_run(runs.start("verify", *ONE_NAME.said))
     assert claim is not None
     return Need(stage, claim, number)
@@ -247,6 +251,19 @@ def test_a_row_that_has_changed_keeps_what_its_writer_put(need: Need) -> None:
     need.stage.rename(user(need.stage.now, need.number, "ann"), "eve")
     assert need.repair(found) == []
     assert need.entries() == {"eve": need.number, "bea": 3 - need.number}
+
+
+def test_an_entry_with_null_lies_with_its_row_whatever_spreads_the_rows(stage: Stage, runs: Runs) -> None:
+    """Rows of age 18 lie on the first storage, rows without an age on the second."""
+    spread = replace(stage.now.placement, sharding_key=(AGE,))
+    stage.publish(stage.now.next_version(placements=(spread,)))
+    need = needed(stage, runs, age=18)
+    found = need.found()
+    assert len(found.lacking) == 1
+    stage.delete([user(stage.now, need.number, "ann", 18)])
+    stage.insert([user(stage.now, need.number, None, 18)])
+    assert need.repair(found) == []
+    assert stage.violations() == []
 
 
 def test_a_repair_that_is_refused_names_both_rows(need: Need) -> None:
