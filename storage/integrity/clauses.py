@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State, TableId
+from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, PlacementId, State, TableId
 from storage.buckets import BUCKETS, storage_of
 from storage.derived import matches
 from storage.integrity.constraints import constraint_violations
@@ -108,6 +108,10 @@ def label(kind: Kind, number: int) -> str:
     return f"{kind.family.value} {number}"
 
 
+Copies = dict[int, StoredRow]
+"""A row by the storages on which it exists: one, if nothing is wrong."""
+
+
 class _Table:
     """The pairs of a table read once: rows by placement, names of all keys."""
 
@@ -115,14 +119,11 @@ class _Table:
         self, descriptor: Descriptor, storages: Sequence[Pairs], unfinished: frozenset[str], buckets: int
     ) -> None:
         self.descriptor, self.storages, self.unfinished, self.buckets = descriptor, storages, unfinished, buckets
-        self.rows = {
-            placement.id: {
-                row.key: (row, number)
-                for number, pairs in enumerate(storages, 1)
-                for row in rows_of(descriptor, placement, sorted(pairs.items()))
-            }
-            for placement in descriptor.placements
-        }
+        self.rows: dict[PlacementId, dict[bytes, Copies]] = {placement.id: {} for placement in descriptor.placements}
+        for placement in descriptor.placements:
+            for number, pairs in enumerate(storages, 1):
+                for row in rows_of(descriptor, placement, sorted(pairs.items())):
+                    self.rows[placement.id].setdefault(row.key, {})[number] = row
 
     def home(self, bucket: int) -> int:
         return storage_of(bucket, len(self.storages), self.buckets)
@@ -166,12 +167,12 @@ class _Table:
         if placement.state is not State.PUBLIC and (stale := self._stale_copy(placement, name, value)) is not None:
             return stale
         if name.column == EXISTS:
-            there = self.rows[placement.id][name.row_key][0]
+            there = self.rows[placement.id][name.row_key][number]
             home = self.home(row_bucket(self.descriptor, placement, there, self.buckets))
             return None if home == number else ("C7", f"{words()} lies on storage {number}, its place is {home}")
         assert column is not None
-        stored, storage = self.rows[placement.id].get(name.row_key, (None, 0))
-        if stored is None or storage != number:
+        stored = self.rows[placement.id].get(name.row_key, {}).get(number)
+        if stored is None:
             return "C1", f"column {column.name} has a value for {words()}, which does not exist"
         if column.derived is not None and not matches(self.descriptor, column, stored):
             return "C5", f"column {column.name} has a value for {words()} that does not follow from its source"
@@ -181,10 +182,11 @@ class _Table:
         """A placement that is not read holds copies: each pair as the row has it now where it is read."""
         assert name.row_key is not None
         words = partial(row_words, self.descriptor, name.row_key)
-        row, _ = self.rows[self.descriptor.placement.id].get(name.row_key, (None, 0))
-        if row is None:
+        rows = self.rows[self.descriptor.placement.id].get(name.row_key, {}).values()
+        if not rows:
             return "C5", f"placement {placement.id} has a copy of {words()}, which does not exist"
-        if name.column != EXISTS and name.column is not None and row.columns.get(name.column) != value:
+        column = name.column
+        if column != EXISTS and column is not None and all(row.columns.get(column) != value for row in rows):
             return "C5", f"placement {placement.id} has a copy of {words()} with a value the row no longer has"
         return None
 
@@ -196,10 +198,23 @@ class _Table:
         if value is None:
             return self._tombstone(placement, index, lambda: f"index {index.name}")
         owner = name.row_key if name.row_key is not None else value
-        row, _ = self.rows[placement.id].get(owner, (None, 0))
+        rows = self.rows[placement.id].get(owner, {}).values()
         words = partial(row_words, self.descriptor, owner)
-        if row is None:
+        if not rows:
             return "C5", f"index {index.name} has an entry for {words()}, which does not exist"
+        wrong = [self._stale_entry(number, placement, index, name, row, words) for row in rows]
+        return None if None in wrong else wrong[0]
+
+    def _stale_entry(
+        self,
+        number: int,
+        placement: Placement,
+        index: Index,
+        name: PairName,
+        row: StoredRow,
+        words: Callable[[], str],
+    ) -> tuple[str, str] | None:
+        """Why an entry that is there is not the row's."""
         if index_values(self.descriptor, index, row) != name.values:
             return "C5", f"index {index.name} has an entry for {words()} with values the row no longer has"
         if entry_now(self.descriptor, placement, index, row) is None:
@@ -222,12 +237,29 @@ def _integrity(table: _Table, placement: Placement, tables: Mapping[TableId, Ref
     """C2, C4, C6: what should be there and is not."""
     if placement.state is not State.PUBLIC or table.descriptor.state is State.ABSENT:
         return
-    for row, number in table.rows[placement.id].values():
-        yield from _missing_columns(table.descriptor, placement, row, number)
-        yield from _missing_entries(table, placement, row, number)
-        yield from _broken(table.descriptor, row, number)
-        yield from _dangling(table, row, number, tables)
+    for copies in table.rows[placement.id].values():
+        for number, row in copies.items():
+            yield from _missing_columns(table.descriptor, placement, row, number)
+            yield from _missing_entries(table, placement, row, number)
+            yield from _broken(table.descriptor, row, number)
+            yield from _dangling(table, row, number, tables)
+    yield from _repeated(table, placement)
     yield from _duplicates(table, placement)
+
+
+def _repeated(table: _Table, placement: Placement) -> Iterable[Violation]:
+    """C6 by a primary key that comes on several storages; where it says which is the row's, the others are astray."""
+    if table.descriptor.is_home_in_key:
+        return
+    for row_key, copies in table.rows[placement.id].items():
+        if len(copies) > 1:
+            yield repeated_row(table.descriptor, row_key)
+
+
+def repeated_row(descriptor: Descriptor, row_key: bytes) -> Violation:
+    """The violation by a row that exists on several storages."""
+    key = column_key(prefix(descriptor, descriptor.placement.id), row_key)
+    return Violation("C6", 0, key, f"{row_words(descriptor, row_key)} is there more than once, on different storages")
 
 
 def _missing_columns(descriptor: Descriptor, placement: Placement, row: StoredRow, number: int) -> Iterable[Violation]:
@@ -275,7 +307,7 @@ def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
         if not index.unique:
             continue
         first: dict[bytes, bytes] = {}
-        for row, _ in table.rows[placement.id].values():
+        for row in (row for copies in table.rows[placement.id].values() for row in copies.values()):
             if has_null(table.descriptor, index, row) or entry_now(table.descriptor, placement, index, row) is None:
                 continue
             values = index_values(table.descriptor, index, row)

@@ -10,9 +10,10 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Placement, PlacementId, State, TableId
 from catalog.types import SqlType
 from storage import encoding
+from storage.buckets import BUCKETS, storage_of
 from storage.integrity.clauses import check
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, update_row
-from storage.pairs import StoredRow, column_key, index_entry, name_of, prefix, row_key, rows_of
+from storage.pairs import StoredRow, column_key, index_entry, name_of, prefix, row_bucket, row_key, rows_of
 from storage.store import DuplicateKey, MemoryStore, SerializationFailure
 from tests.rounds import drawn
 
@@ -185,6 +186,23 @@ def test_a_unique_entry_lies_where_its_values_say_and_refuses_another_row() -> N
         run(store, insert_row(UNIQUE, user(2, "ann")))
     run(store, insert_row(UNIQUE, user(3, None)) + insert_row(UNIQUE, user(4, None)))
     assert check(UNIQUE, store.contents()) == []
+
+
+def test_a_row_on_two_storages_breaks_c6_once_and_nothing_else_where_each_copy_has_its_place() -> None:
+    spread = replace(PLAIN.placement, sharding_key=(AGE,))
+    guard = Index(IndexId(1), "guard", (IndexColumn(PLAIN.primary_key[0]),), unique=True)
+    at = replace(PLAIN, placements=(spread,), indexes=(guard,))
+    copies = [next(user(1, "ann", n) for n in range(9) if lies_on(at, user(1, "ann", n)) == s) for s in (1, 2)]
+    alone = [MemoryStore(), MemoryStore()]
+    for store, row in zip(alone, copies, strict=True):
+        run(store, insert_row(at, row))
+        assert check(at, store.contents()) == []
+    both = [one | other for one, other in zip(*(store.contents() for store in alone), strict=True)]
+    assert [str(v) for v in check(at, both)] == ["C6: row id = 1 is there more than once, on different storages"]
+
+
+def lies_on(descriptor: Descriptor, row: StoredRow) -> int:
+    return storage_of(row_bucket(descriptor, descriptor.placement, row, BUCKETS), 2)
 
 
 def test_two_rows_exchange_unique_values_in_one_statement() -> None:
