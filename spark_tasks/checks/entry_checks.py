@@ -27,7 +27,7 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, count
 from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, accepted, chosen, entries_of
 from storage.buckets import storage_of
-from storage.integrity.clauses import Violation, row_words
+from storage.integrity.clauses import Violation, repeated_row, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import columns_of_entry_home, entry_bucket, unique_bucket
 from storage.pairs import COLUMN, PREFIX, StoredRow, after, entry_now, name_of, prefix
@@ -133,13 +133,13 @@ class EntryJudge:
         """The entries (key, owner) whose holder has the same values now (C6); once enough are named, any holder."""
         is_enough = found.count_of("C6", self.label) >= NAMED_MAX
         asked = set() if is_enough else {row_key for _, *both in held for row_key in both}
-        rows = self.rows_by_key(connection, asked) if asked else {}
+        rows = self.copies_by_key(connection, asked) if asked else {}
         for key, owner, holder in held:
             named: Iterable[Violation] = ()
             if not is_enough:
-                if holder not in rows or not self._has_entry(rows[holder][1], key):
+                if not any(self._has_entry(row, key) for row in rows.get(holder, {}).values()):
                     continue
-                both = sorted((owner, holder), key=lambda row_key: (rows[row_key][0], row_key))
+                both = sorted((owner, holder), key=lambda row_key: (min(rows[row_key]), row_key))
                 named = (self._duplicate(home, key, first, second) for first, second in [both])
             found.note("C6", self.label, 1, named)
             yield key, owner
@@ -153,14 +153,15 @@ class EntryJudge:
         """C6: rows with the same values, none of which has the entry."""
         lacking = {bytes.fromhex(key) for index_id, key in found.lacking if index_id == self.index.id}
         groups: dict[bytes, list[tuple[int, bytes]]] = {}
-        for row_key, (storage, row) in self.rows_by_key(connection, lacking).items() if len(lacking) > 1 else ():
+        rows = self.copies_by_key(connection, lacking) if len(lacking) > 1 else {}
+        for row_key, storage, row in ((key, *copy) for key, copies in rows.items() for copy in copies.items()):
             entry = entry_now(self.descriptor, self.descriptor.placement, self.index, row)
             if entry is not None:
                 groups.setdefault(entry[0], []).append((storage, row_key))
         for key, group in sorted(groups.items()):
             (_, first), *others = sorted(group)
             home = storage_of(unique_bucket(values_of_entry(key), self.buckets), self.storages, self.buckets)
-            for _, other in others:
+            for other in sorted({other for _, other in others} - {first}):
                 yield self._duplicate(home, key, first, other)
 
     def _has_entry(self, row: StoredRow, key: bytes) -> bool:
@@ -170,17 +171,40 @@ class EntryJudge:
     # --- entries that should not be there
 
     def beside(self, connection: Connection, found: Finding) -> None:
-        """Entries that match no row as it is now (C5): none when the numbers agree. And rows that share values (C6)."""
+        """Entries that match no row as it is now (C5): none when the numbers agree. And rows that share values (C6).
+
+        A row that is there twice, on two storages, may have found one entry twice, and then hides one that is stale:
+        where the sharding key allows such rows they are looked for, and when there are any each entry is looked at.
+        """
+        repeated = 0 if self.descriptor.is_home_in_key or not self.index.unique else self._repeated(connection)
         surplus = sum(self._counts(connection)) - found.matched.get(str(self.index.id), 0)
-        if surplus < 0:  # rows that share an entry: only their primary key can be the same, on two storages
-            found.note("C6", self.label, -surplus, self._repeated(connection))
-        elif surplus:
+        if repeated:
+            surplus = sum(1 for _ in self._surplus(connection))
+        elif surplus < 0:
+            repeated = self._repeated(connection)
+        if repeated and (self.index == self.descriptor.key_guard or self.is_verified or surplus < 0):
+            found.note("C6", self.label, repeated, self._repeated_rows(connection))
+        if surplus > 0:
             found.note("C5", self.label, surplus, self._surplus(connection))
         for twins in self._twins(connection, found):
             found.note("C6", self.label, 1, [twins])
 
-    def _repeated(self, connection: Connection) -> Iterator[Violation]:
-        """Rows that exist on two storages."""
+    def _repeated(self, connection: Connection) -> int:
+        """The number of rows that exist on more than one storage."""
+        sql, params = self._repeated_sql()
+        row = connection.cursor(binary=True).execute(f"SELECT count(*) FROM ({sql}) AS repeated", params).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def _repeated_rows(self, connection: Connection) -> Iterator[Violation]:
+        """The first of them."""
+        sql, params = self._repeated_sql()
+        found = connection.cursor(binary=True).execute(f"{sql} ORDER BY key LIMIT %(named)b", params)
+        for (key,) in found.fetchall():
+            yield repeated_row(self.descriptor, key[PREFIX.size : -COLUMN.size])
+
+    def _repeated_sql(self) -> tuple[str, dict[str, Any]]:
+        """The existence keys that several storages have."""
         start = prefix(self.descriptor, self.descriptor.placement.id)
         tables = [kv(storage, self.descriptor.table_id) for storage in range(1, self.storages + 1)]
         live = " UNION ALL ".join(
@@ -189,10 +213,7 @@ class EntryJudge:
             for table in tables
         )
         params = {"low": start, "high": after(start), "exists": COLUMN.pack(EXISTS), "named": NAMED_MAX}
-        sql = f"SELECT key FROM ({live}) AS live GROUP BY key HAVING count(*) > 1 ORDER BY key LIMIT %(named)b"
-        for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall():
-            words = row_words(self.descriptor, key[PREFIX.size : -COLUMN.size])
-            yield Violation("C6", 0, key, f"{words} is there more than once, on different storages")
+        return f"SELECT key FROM ({live}) AS live GROUP BY key HAVING count(*) > 1", params
 
     def _counts(self, connection: Connection) -> Iterator[int]:
         """F: how many live entries each storage has."""
@@ -212,17 +233,20 @@ class EntryJudge:
     def _surplus_of(self, connection: Connection, storage: int, page: Pairs) -> Iterator[Violation]:
         entries = list(zip(page.keys.to_pylist(), page.values.to_pylist(), strict=True))
         owners = {key: value or name_of(self.descriptor, key).row_key or b"" for key, value in entries}
-        rows = self.rows_by_key(connection, set(owners.values()))
+        rows = self.copies_by_key(connection, set(owners.values()))
         for key, _ in entries:
-            there = rows.get(owners[key])
-            why = self._why_wrong(storage, key, owners[key], None if there is None else there[1])
+            why = self._why_wrong(storage, key, owners[key], list(rows.get(owners[key], {}).values()))
             if why is not None:
                 yield Violation("C5", storage, key, why)
 
-    def _why_wrong(self, storage: int, key: bytes, owner: bytes, row: StoredRow | None) -> str | None:
+    def _why_wrong(self, storage: int, key: bytes, owner: bytes, copies: list[StoredRow]) -> str | None:
         words = f"index {self.index.name} has an entry for {row_words(self.descriptor, owner)}"
-        if row is None:
+        if not copies:
             return f"{words}, which does not exist"
+        wrong = [self._why_not_of(row, storage, key, owner, words) for row in copies]
+        return None if None in wrong else wrong[0]
+
+    def _why_not_of(self, row: StoredRow, storage: int, key: bytes, owner: bytes, words: str) -> str | None:
         placement = self.descriptor.placement
         entry = entry_now(self.descriptor, placement, self.index, row)
         if entry is None:
@@ -237,10 +261,10 @@ class EntryJudge:
         row_named = row_words(self.descriptor, owner)
         return f"the entry of index {self.index.name} for {row_named} lies on storage {storage}, its place is {home}"
 
-    def rows_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, tuple[int, StoredRow]]:
-        """The existing rows among `row_keys`: where each lies, and what the index and the sharding need of it."""
+    def copies_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, dict[int, StoredRow]]:
+        """The existing rows among `row_keys`, with what the index and the sharding need of them."""
         columns = sorted(columns_of_entry_home(self.descriptor, self.index) - {EXISTS, *self.descriptor.primary_key})
-        return lookups.rows_by_key(connection, self.descriptor, row_keys, columns, storages=self.storages)
+        return lookups.copies_by_key(connection, self.descriptor, row_keys, columns, storages=self.storages)
 
     def _bounds(self) -> tuple[bytes, bytes]:
         start = prefix(self.descriptor, self.descriptor.placement.id, self.index.id)

@@ -44,13 +44,27 @@ def rows_by_key(
     storages: int,
 ) -> dict[bytes, tuple[int, StoredRow]]:
     """The existing rows among `row_keys`, with the columns named: on which storage each is read."""
+    found = copies_by_key(connection, descriptor, row_keys, columns, storages=storages)
+    return {row_key: max(copies.items(), key=lambda copy: copy[0]) for row_key, copies in found.items()}
+
+
+def copies_by_key(
+    connection: Connection,
+    descriptor: Descriptor,
+    row_keys: Collection[bytes],
+    columns: Sequence[ColumnId],
+    *,
+    storages: int,
+) -> dict[bytes, dict[int, StoredRow]]:
+    """The same by the storages on which each lies: one, if nothing is wrong."""
     start = prefix(descriptor, descriptor.placement.id)
     wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
-    rows: dict[bytes, tuple[int, StoredRow]] = {}
+    rows: dict[bytes, dict[int, StoredRow]] = {}
     for storage in range(1, storages + 1):
         found = there(connection, descriptor.table_id, storage, wanted)
         for row_key in row_keys:
             if column_key(start, row_key) in found:
                 values = {c: found.get(column_key(start, row_key, c)) for c in columns}
-                rows[row_key] = storage, StoredRow(row_key, {c: v for c, v in values.items() if v is not None})
+                row = StoredRow(row_key, {c: v for c, v in values.items() if v is not None})
+                rows.setdefault(row_key, {})[storage] = row
     return rows

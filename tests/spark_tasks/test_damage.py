@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from catalog.elements import ColumnId, Index, IndexColumn, IndexId, State
+from catalog.elements import EXISTS, ColumnId, Index, IndexColumn, IndexId, State
 from catalog.types import SqlType
 from spark_tasks.checks.audit import audit_table
 from spark_tasks.checks.entry_checks import EntryJudge
@@ -18,7 +18,7 @@ from storage.integrity.clauses import Violation
 from storage.pairs import StoredRow, column_key, entry_pair, prefix
 from tests.spark_tasks.kinds import ADDED, ADULT, GROWN_UP, NAMED, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, violation_of
-from tests.storage.stage import AGE, NAME, Stage, user
+from tests.storage.stage import AGE, ID, NAME, Stage, user
 
 PEOPLE = 8
 
@@ -254,13 +254,13 @@ def test_however_many_entries_are_held_by_others_their_rows_are_read_together(
     for n in range(many):
         overwrite(stage, entry(stage, n, f"name {n}", 18 + n), user(stage.now, (n + 1) % many).key)
     reads: list[int] = []
-    rows_by_key = EntryJudge.rows_by_key
+    copies_by_key = EntryJudge.copies_by_key
 
     def counted(judge: EntryJudge, connection: psycopg.Connection, row_keys: set[bytes]) -> Any:
         reads.append(len(row_keys))
-        return rows_by_key(judge, connection, row_keys)
+        return copies_by_key(judge, connection, row_keys)
 
-    monkeypatch.setattr(EntryJudge, "rows_by_key", counted)
+    monkeypatch.setattr(EntryJudge, "copies_by_key", counted)
     report = audit_table(stage.dsn, stage.table_id, storages=2, buckets=3000)
     assert (report.violations_total, {v["clause"] for v in report.violations}) == (2 * many, {"C4", "C5"})
     parts = 2 * 2  # of the rows, by storage: the last row of each is judged by itself
@@ -278,4 +278,24 @@ def test_duplicates_none_of_which_has_the_entry_are_named(stage: Stage, runs: Ru
         overwrite(stage, pair(stage, number, NAME), encoding.encode(TEXT, "same"))
     found = audited(stage)
     assert [v.clause for v in found] == ["C4", "C4", "C4", "C6", "C6"]
+    assert clauses_and_keys(found) == clauses_and_keys(stage.violations())
+
+
+def test_a_row_that_is_there_twice_hides_no_entry_that_is_stale(stage: Stage) -> None:
+    """Of ages, 17 lies on the second storage and 18 on the first: each copy lies where its sharding key says."""
+    guard = Index(IndexId(1), "guard", (IndexColumn(ID),), unique=True)
+    by_age = replace(stage.now.placement, sharding_key=(AGE,))
+    stage.publish(replace(stage.now.with_index(guard), placements=(by_age,)))
+    stage.insert([user(stage.now, 1, "ann", 18), user(stage.now, 2, "bob", 18)])
+    assert audited(stage) == stage.violations() == []
+    copy = user(stage.now, 1, "ann", 17)
+    for key, value in ((pair(stage, 1, EXISTS), b""), *((pair(stage, 1, c), v) for c, v in copy.columns.items())):
+        put(stage, key, value, 2)
+    stale = user(stage.now, 99)
+    put(stage, entry_pair(stage.now, by_age, guard, stale)[0], stale.key)
+    found = audited(stage)
+    assert [str(violation) for violation in found] == [
+        "C5: index guard has an entry for row id = 99, which does not exist",
+        "C6: row id = 1 is there more than once, on different storages",
+    ]
     assert clauses_and_keys(found) == clauses_and_keys(stage.violations())
