@@ -5,24 +5,30 @@
     coordination = 'hash'                     lease, hash or both
 
 Any other option, and one that comes twice, is refused by name. Whether the columns are there and fit is settled with
-the table (`changes.planning.sharding`).
+the table (`changes.planning.sharding`). A text may be of any length: what is read of it is bounded.
 """
 
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from catalog.elements import Coordination
 from changes.ddl.actions import Name
-from changes.ddl.errors import INVALID_PARAMETER, DdlError
+from changes.ddl.errors import DUPLICATE_COLUMN, INVALID_PARAMETER, DdlError
 from changes.ddl.source import Source
 
 Node = Any
 
 OPTIONS = ("sharding_key", "sharding_func", "coordination")
+COLUMNS_MAX = 32
+NAME_BYTES_MAX = 63
+SHOWN_MAX = 100
+"""How much of a text a message repeats."""
+_FOLDED = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\W\d][\w$]*))\s*(,|$)')
 
 
@@ -38,6 +44,7 @@ class Options:
 def read_options(options: Iterable[Node], source: Source) -> Options:
     """The options in parentheses. Raises `DdlError`."""
     given: dict[str, Name] = {}
+    key: tuple[Name, ...] | None = None
     for item in options:
         option = item.def_elem
         position = source.where(option.location)
@@ -48,19 +55,21 @@ def read_options(options: Iterable[Node], source: Source) -> Options:
         if name in given:
             raise DdlError(INVALID_PARAMETER, f'parameter "{name}" specified more than once', position=position)
         given[name] = Name(_text(option, name, position), position)
-    key = given.get("sharding_key")
+        if name == "sharding_key":
+            key = _names(given[name]) if option.arg.WhichOneof("node") == "string" else (given[name],)
     coordination = given.get("coordination")
     if coordination is not None:
         _check_coordination(coordination)
-    return Options(None if key is None else _names(key), given.get("sharding_func"), coordination)
+    return Options(key, given.get("sharding_func"), coordination)
 
 
 def _text(option: Node, name: str, position: int | None) -> str:
-    """The value of an option: a string, or a word without quotes."""
-    kind = option.arg.WhichOneof("node")
+    """The value of an option: a string, or one identifier, which the grammar takes for a type's name."""
+    kind, named = option.arg.WhichOneof("node"), option.arg.type_name
     if kind == "string":
         return str(option.arg.string.sval)
-    words = [part.string.sval for part in option.arg.type_name.names] if kind == "type_name" else []
+    is_more = named.setof or named.pct_type or named.typmods or named.array_bounds
+    words = [part.string.sval for part in named.names] if kind == "type_name" and not is_more else []
     if len(words) == 1:
         return str(words[0])
     message = f'invalid value for parameter "{name}"'
@@ -69,20 +78,37 @@ def _text(option: Node, name: str, position: int | None) -> str:
 
 def _names(key: Name) -> tuple[Name, ...]:
     """The columns of a list; names without quotes are folded, as everywhere in SQL."""
-    found: list[Name] = []
+    found: dict[str, Name] = {}
     at = 0
     while at < len(key.text) or not found:
         match = _NAME.match(key.text, at)
         if match is None or (match[3] == "," and match.end() == len(key.text)):
-            message = f'invalid value for parameter "sharding_key": {key.text!r} is no list of columns'
+            message = f'invalid value for parameter "sharding_key": {shown(key.text)!r} is no list of columns'
             raise DdlError(INVALID_PARAMETER, message, position=key.position, hint="Write 'a' or 'a, b'.")
-        found.append(Name(match[1].replace('""', '"') if match[1] else match[2].lower(), key.position))
+        name = identifier(match[1].replace('""', '"') if match[1] else match[2].translate(_FOLDED))
+        if name in found:
+            message = f'column "{name}" appears twice in the sharding key'
+            raise DdlError(DUPLICATE_COLUMN, message, position=key.position)
+        if len(found) == COLUMNS_MAX:
+            message = f"cannot use more than {COLUMNS_MAX} columns in a sharding key"
+            raise DdlError("54011", message, position=key.position)
+        found[name] = Name(name, key.position)
         at = match.end()
-    return tuple(found)
+    return tuple(found.values())
+
+
+def identifier(name: str) -> str:
+    """As much of a name as an identifier has."""
+    return name.encode()[:NAME_BYTES_MAX].decode(errors="ignore")
+
+
+def shown(text: str) -> str:
+    """As much of a text as a message repeats."""
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}.."
 
 
 def _check_coordination(given: Name) -> None:
     known = [one.value for one in Coordination]
     if given.text not in known:
-        message = f'invalid value for parameter "coordination": {given.text!r}'
+        message = f'invalid value for parameter "coordination": {shown(given.text)!r}'
         raise DdlError(INVALID_PARAMETER, message, position=given.position, hint=f"There are: {', '.join(known)}.")

@@ -23,6 +23,7 @@ from changes.ddl.errors import (
     DdlError,
     unsupported,
 )
+from changes.ddl.sharding import shown
 from changes.plan.model import Element
 from changes.planning.draft import Sketch, placement_name
 from storage.buckets import FUNCTIONS, ShardingFunction
@@ -76,7 +77,7 @@ def _guard(sketch: Sketch, action: SetSharding, new: Placement) -> None:
 def check_function(function: Name) -> ShardingFunction:
     """The function of that name. Raises `DdlError`."""
     if function.text not in FUNCTIONS:
-        message = f'sharding function "{function}" does not exist'
+        message = f'sharding function "{shown(function.text)}" does not exist'
         hint = f"There are: {', '.join(sorted(FUNCTIONS))}."
         raise DdlError(UNDEFINED_OBJECT, message, position=function.position, hint=hint)
     return FUNCTIONS[function.text]

@@ -67,6 +67,22 @@ def test_options_say_how_rows_are_spread_and_a_key_that_does_not_say_where_gets_
     assert not own.guards_key
 
 
+@pytest.mark.parametrize(
+    ("value", "column"),
+    [
+        ('"At"', "At"),
+        ("At", "at"),
+        ("'At'", "at"),
+        ("'\"At\"'", "At"),
+        ("'É'", "É"),
+        ("'" + "é" * 40 + "'", "é" * 31),
+    ],
+)
+def test_a_column_of_the_sharding_key_is_named_as_anywhere_in_sql(value: str, column: str) -> None:
+    table = 'CREATE TABLE t (id int PRIMARY KEY, "At" text, at text, "É" text) WITH'
+    assert parse(f"{table} (sharding_key = {value})").action.sharding_key == (Name(column),)
+
+
 def test_a_key_named_at_the_end_makes_its_columns_not_null_and_keeps_its_order():
     action = parse("CREATE TABLE IF NOT EXISTS t (a int, b date, PRIMARY KEY (b, a))")
     assert action.forgiving
@@ -200,6 +216,12 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         (NEW + "(sharding_key = 'id', |sharding_key = 'id')", "22023", "specified more than once", "|"),
         (NEW + "(|sharding_key = 'id,')", "22023", "'id,' is no list of columns", "|"),
         (NEW + "(|sharding_key = '')", "22023", "'' is no list of columns", "|"),
+        (NEW + "(|sharding_key = 'id, ID')", "42701", 'column "id" appears twice in the sharding key', "|"),
+        (NEW + f"(|sharding_key = '{','.join(f'c{n}' for n in range(33))}')", "54011", "more than 32 columns", "|"),
+        (NEW + f"(|sharding_key = '{'a b' * 999}')", "22023", f"'{('a b' * 40)[:100]}..' is no list", "|"),
+        (NEW + "(|sharding_key = id[])", "22023", 'invalid value for parameter "sharding_key"', "|"),
+        (NEW + "(|sharding_key = id(3))", "22023", 'invalid value for parameter "sharding_key"', "|"),
+        (NEW + "(|sharding_key = setof id)", "22023", 'invalid value for parameter "sharding_key"', "|"),
         (NEW + "(|sharding_key = 7)", "22023", 'invalid value for parameter "sharding_key"', "|"),
         (NEW + "(|coordination = 'hope')", "22023", "'hope'", "|"),
         ("CREATE TABLE |t (id int PRIMARY KEY) INHERITS (users)", "0A000", "INHERITS", "|"),
