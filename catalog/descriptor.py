@@ -152,6 +152,11 @@ class Descriptor:
         """
         return self.fact(_key_guard)
 
+    @property
+    def key_guards(self) -> tuple[Index, ...]:
+        """All unique indexes over the primary key's columns, in any state: the best of them first."""
+        return self.fact(_key_guards)
+
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"
 
@@ -265,9 +270,13 @@ def _stored_columns(descriptor: Descriptor) -> tuple[Column, ...]:
 
 
 def _key_guard(descriptor: Descriptor) -> Index | None:
+    return next(iter(descriptor.key_guards), None)
+
+
+def _key_guards(descriptor: Descriptor) -> tuple[Index, ...]:
     key = set(descriptor.primary_key)
     guards = [i for i in descriptor.indexes if i.unique and i.where is None and set(i.column_ids) == key]
-    return min(guards, key=lambda index: (index.state is not State.PUBLIC, index.id), default=None)
+    return tuple(sorted(guards, key=lambda index: (index.state is not State.PUBLIC, index.id)))
 
 
 def _foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:

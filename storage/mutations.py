@@ -250,8 +250,7 @@ def _put_on_update(descriptor: Descriptor) -> tuple[Index, ...]:
 
 def key_guards(descriptor: Descriptor) -> frozenset[IndexId]:
     """The unique indexes over the primary key's columns, and no others."""
-    key = set(descriptor.primary_key)
-    return frozenset(i.id for i in descriptor.indexes if i.unique and i.where is None and set(i.column_ids) == key)
+    return frozenset(index.id for index in descriptor.key_guards)
 
 
 def _sources(descriptor: Descriptor) -> dict[IndexId, frozenset[ColumnId]]:

@@ -24,6 +24,7 @@ from catalog.elements import (
     State,
 )
 from changes.ddl.actions import STRCRC32
+from changes.ddl.resolve import GUARD, cut
 from changes.plan.element_states import definition_of
 from changes.plan.model import Element, Move, MoveKind, Plan, name_in
 from changes.planning.tables import NO_TABLES, Tables
@@ -66,7 +67,7 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
         return Undo(f"DROP TABLE {name}", f"All rows written to {move.element.name} since are deleted.")
     assert plan.base is not None, "what is dropped was there"
     lost = f"Only the structure comes back: the rows of {plan.table} are deleted."
-    guard = None if plan.base.is_home_in_key else plan.base.key_guard  # is made with the table
+    guard = _guard(plan.base)  # is made with the table
     indexes = [index for index in plan.base.public_indexes if index != guard]
     apart = {"indexes": [create_index(plan.base, index) for index in indexes]}
     apart["foreign keys"] = [
@@ -209,7 +210,16 @@ def create_table(table: Descriptor) -> str:
     lines += [
         _check(table, constraint).removeprefix("ADD ") for constraint in table.constraints if constraint.rule == CHECK
     ]
+    guard = _guard(table)
+    if guard is not None and guard.name != f"{cut(table.name, f'_{GUARD}')}_{GUARD}":  # else it is made unasked
+        columns = ", ".join(quoted(table.column(column).name) for column in guard.column_ids)
+        lines += [f"CONSTRAINT {quoted(guard.name)} UNIQUE ({columns})"]
     return f"CREATE TABLE {quoted(table.name)} ({', '.join(lines)}){_spread(table)}"
+
+
+def _guard(table: Descriptor) -> Index | None:
+    """The index that a table can't be made without, because its rows are spread by columns outside its key."""
+    return None if table.is_home_in_key else table.key_guard
 
 
 def _spread(table: Descriptor) -> str:

@@ -116,8 +116,9 @@ def check_types(columns: Iterable[Column], function: Name, position: Position) -
 
 
 def check_not_guard(index: Index, table: Descriptor, position: Position, what: str) -> None:
-    """Refuse to drop what guards the primary key of a table that is spread by other columns."""
-    if table.is_home_in_key or table.key_guard != index:
+    """Refuse to drop the last index that guards the primary key of a table that is spread by other columns."""
+    left = [one for one in table.key_guards if one.state is State.PUBLIC and one != index]
+    if table.is_home_in_key or index not in table.key_guards or left:
         return
     names = ", ".join(table.column(column).name for column in table.sharding_key)
     message = f"cannot drop {what}: rows are spread by {names}, and it keeps the primary key unique on all storages"

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
+from catalog.elements import IndexId, State
 from catalog.types import SqlType
 from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn, NewUnique
 from changes.ddl.errors import DdlError
 from changes.plan.element_states import drain, moved, publish
 from changes.plan.model import Element, Plan, Step, StepKind, describe, plan_from_json
 from changes.plan.rollback import moving, rollback_steps
+from changes.plan.undo import create_table
 from changes.planning.planner import make_plan
 from changes.review.check import FaultyPlan, find_faults, review, step_faults
 from tests.changes.tables import BY_NAME, COLUMNS, CREATE_INDEX, DROP_INDEX, USERS, indexed_users, plans, users
@@ -168,6 +169,12 @@ def test_a_sharding_key_outside_the_primary_key_needs_a_guard() -> None:
     assert (made.key_guard.name, made.is_home_in_key, made.sharding_key) == ("users_pkey_guard", False, (2,))
     with pytest.raises(DdlError, match="cannot drop index users_pkey_guard: rows are spread by name, and it keeps the"):
         make_plan(DropIndex(Name("users_pkey_guard"), USERS), made)
+    assert "UNIQUE" not in create_table(made)
+    named = replace(made, indexes=(replace(made.key_guard, name="one_id"),))
+    assert ', CONSTRAINT "one_id" UNIQUE ("id")) WITH (sharding_key' in create_table(named)
+    second = replace(made.key_guard, id=IndexId(2), name="one_id")
+    two = replace(made, indexes=(*made.indexes, second), next_index_id=IndexId(3))
+    assert make_plan(DropIndex(Name("users_pkey_guard"), USERS), two).result.key_guard == second
 
 
 @pytest.mark.parametrize(
