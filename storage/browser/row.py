@@ -53,13 +53,16 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a row lies under one placement: from its sharding key to a bucket, from the bucket to a storage."""
+    """Where a row lies under one placement: from its sharding key to a bucket, from the bucket to a storage.
+
+    None where nobody knows: there is no such row, and its key alone does not say.
+    """
 
     placement: Placement
     columns: str
     values: str
-    bucket: int
-    storage: int
+    bucket: int | None
+    storage: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +85,13 @@ class Slot:
     stored: str
     why: str
     storage: int | None
-    belongs: int
+    belongs: int | None
     other: str = ""
 
     @property
     def is_misplaced(self) -> bool:
         """A tombstone is where it was needed, and another row's entry where that row's is."""
-        return self.stored == "live" and not self.other and self.storage != self.belongs
+        return self.stored == "live" and not self.other and self.belongs not in (None, self.storage)
 
     @property
     def is_visible(self) -> bool:
@@ -137,7 +140,7 @@ def row_shown(descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout
     existence = column_key(prefix(descriptor, descriptor.placement.id), key)
     exists = _live(stored.get(existence, ())) is not None
     slots: list[Slot] = []
-    homes = tuple(home_of(descriptor, placement, row, layout) for placement in descriptor.placements)
+    homes = tuple(home_of(descriptor, placement, row, layout, exists=exists) for placement in descriptor.placements)
     for home in homes:
         slots += _row_slots(descriptor, home, row, stored)
         if exists:
@@ -146,8 +149,10 @@ def row_shown(descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout
     return Shown(key, exists, homes, tuple(slots))
 
 
-def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout: Layout) -> Home:
+def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout: Layout, *, exists: bool) -> Home:
     ids = placement.sharding_key or descriptor.primary_key
+    if not exists and not set(ids) <= set(descriptor.primary_key):
+        return Home(placement, ", ".join(descriptor.column(one).name for one in ids), "", None, None)
     values = [text_of(descriptor, one, encoded_value(descriptor, row, one)) for one in ids]
     bucket = row_bucket(descriptor, placement, row, layout.buckets)
     return Home(

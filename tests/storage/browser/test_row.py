@@ -206,3 +206,15 @@ def test_a_key_is_named_by_its_values_in_text() -> None:
         key_of(table(), ["one"])
     with pytest.raises(encoding.Undecodable):
         key_texts(table(), b"\x07")
+
+
+def test_nobody_knows_the_place_of_a_row_that_does_not_exist_where_its_key_does_not_say() -> None:
+    """Pairs that are left of it may lie anywhere."""
+    descriptor = table(indexes=(), placements=(Placement(PlacementId(1), (NOTE,)),))
+    left = put(descriptor, row_of(1, "tea"))
+    del left[min(left)]
+    shown = row_shown(descriptor, encoding.encode(SqlType.BIGINT, 1), left, LAYOUT)
+    assert [(home.columns, home.values, home.bucket) for home in shown.homes] == [("note", "", None)]
+    assert [(slot.why, slot.is_misplaced) for slot in shown.slots if slot.stored == "live"] == [
+        ("without its row", False)
+    ]
