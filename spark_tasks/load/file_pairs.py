@@ -92,8 +92,11 @@ def refuse_taken(descriptor: Descriptor, rows: StoredRows, taken: set[bytes]) ->
     """Keys that others hold. Raises `Duplicates` when there are any."""
     if not taken:
         return
-    places = [prefix(descriptor, one.id) for one in _placements_put(descriptor)]
-    mine = [k for k in rows.keys.to_pylist() if any(column_key(start, k) in taken for start in places)]
+    keys, placements = rows.keys.to_pylist(), [one.id for one in _placements_put(descriptor)]
+    theirs = [[column_key(prefix(descriptor, one), key) for key in keys] for one in placements]
+    for guard in descriptor.key_guards:  # every row has its entry
+        theirs += [index_entries(descriptor, one, guard, rows).keys.to_pylist() for one in placements]
+    mine = [key for key, *its in zip(keys, *theirs, strict=True) if not taken.isdisjoint(its)]
     words = [row_words(descriptor, key) for key in mine[:DUPLICATES_NAMED]]
     raise Duplicates(words or [f"{len(taken)} values of a unique index"])
 

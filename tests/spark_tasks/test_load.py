@@ -1,21 +1,26 @@
 """Bulk load: every row once, with the entries its indexes put now, or none and a reason."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from catalog.elements import Constraint, State
+from catalog.elements import Constraint, Index, IndexColumn, IndexId, State
 from spark_tasks.jobs.loads import LOADS
 from spark_tasks.load.chunk import Load, Loader, load_batches, loader_of
+from spark_tasks.load.file_pairs import Duplicates, refuse_taken
 from spark_tasks.load.file_rows import ROWS_PER_PART, CannotLoad
 from spark_tasks.load.loader_node import Membership, PseudoNode
 from spark_tasks.models import LoadJob
+from storage.arrow.encoding import concat
+from storage.arrow.rows import StoredRows
 from storage.encoding import encode
+from storage.pairs import StoredRow, column_key, entry_pair, prefix
 from tests.spark_tasks.kinds import ADULT, NAMED, TWIN, Change, score
 from tests.spark_tasks.runs import entries, to_filling, to_public, tombstones
-from tests.storage.stage import BY_NAME, Stage, user
+from tests.storage.stage import BY_NAME, ID, Stage, user, users
 
 
 @pytest.fixture
@@ -231,3 +236,14 @@ def test_a_row_that_breaks_a_rule_is_named_and_nothing_comes_in(
     with pytest.raises(CannotLoad, match=words):
         loader.load(0, rows)
     assert stage.contents() == [{}, {}]
+
+
+def test_a_row_is_named_whichever_of_its_keys_is_taken() -> None:
+    """Its existence, or its entry in what guards the primary key where other columns spread the rows."""
+    guard = Index(IndexId(1), "guard", (IndexColumn(ID, descending=True),), unique=True)
+    table = replace(users(7), indexes=(guard,))
+    keys = [user(table, number).key for number in (6, 7)]
+    entry = entry_pair(table, table.placement, guard, StoredRow(keys[1]))[0]
+    for taken in (entry, column_key(prefix(table, table.placement.id), keys[1])):
+        with pytest.raises(Duplicates, match="row id = 7$"):
+            refuse_taken(table, StoredRows(pa.array(keys, pa.binary()), {}, concat([])), {taken})
