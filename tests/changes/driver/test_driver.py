@@ -47,6 +47,28 @@ def test_a_table_walks_its_ladder_and_is_public():
     ]
 
 
+def test_where_only_the_newest_is_accepted_a_publish_shuts_out_its_predecessor_before_the_drain():
+    table_id = made(USERS + " WITH (coordination = 'both')").table_id
+    change = services.submit("DROP TABLE users", who="ann")
+    seen: list[tuple[str, int, int]] = []
+
+    def hook(name: str) -> None:
+        with connection.cursor() as cur:
+            fence = f"pg_sequence_last_value('storage_1.fence_{table_id}')"
+            cur.execute(f"SELECT version, {fence} FROM catalog_table WHERE id = %s", [table_id])
+            row = cur.fetchone()
+        if row is not None and row[1] is not None:
+            seen.append((name, *row))
+
+    assert drive(change, hook=hook) == Status.DONE
+    published = [place for place, (name, _, _) in enumerate(seen[:-1]) if name == "committed TryPublish"]
+    assert published
+    for place in published:
+        _, version, fence = seen[place]
+        assert fence == version - 1, "as it was while the publish committed"
+        assert seen[place + 1][2] == version, "and moved before anything else was done"
+
+
 def test_x7_each_step_keeps_when_it_ran():
     change = made()
     steps = Step.objects.filter(change=change)
@@ -196,6 +218,12 @@ def test_l8_a_transaction_that_outlives_its_lease_is_ended_after_the_grace(clust
             USERS + "; CREATE INDEX a ON users (age)", "DROP INDEX a", id="drop index", marks=pytest.mark.soak
         ),
         pytest.param(USERS, "DROP TABLE users", id="drop table"),
+        pytest.param(
+            USERS + " WITH (coordination = 'both')",
+            "DROP TABLE users",
+            id="coordinated by both",
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 def test_x2_a_worker_may_die_before_or_after_any_effect(before, statement):
