@@ -6,12 +6,13 @@ every other value is a text in PostgreSQL's form.
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, OF_SQL_TYPE
 from nodes.crud.calls import JSON_OID
 from nodes.wire.messages import Field
 
@@ -46,6 +47,45 @@ def row_json(oids: Sequence[int], row: Row) -> str:
 def rows_json(fields: Sequence[Field], rows: Iterable[Row]) -> list[str]:
     oids = [field.oid for field in fields]
     return [row_json(oids, row) for row in rows]
+
+
+@dataclass(eq=False)
+class WrittenRows:
+    """The rows of a batch as they were written, part by part, each under the columns of its own version.
+
+    The schema may move on between two parts. The answer then has the columns that all of them know, as the version of
+    the last part describes them: each value stands under its own column, whatever names were given or taken meanwhile.
+    """
+
+    parts: list[tuple[Descriptor, Sequence[Column], Mapping[int, Row]]] = field(default_factory=list)
+    described: tuple[Descriptor, Sequence[Column]] | None = None
+    """The version that was tried last; it describes the answer as long as there are no rows."""
+
+    def add(self, descriptor: Descriptor, shown: Sequence[Column], rows: Mapping[int, Row]) -> None:
+        """A part that was committed: its rows by their index in the batch, with a value for each of `shown`."""
+        if rows:
+            self.parts.append((descriptor, shown, rows))
+
+    def columns(self) -> list[Column]:
+        if not self.parts:
+            return [] if self.described is None else list(self.described[1])
+        common = set.intersection(*({(c.id, c.type) for c in shown} for _, shown, _ in self.parts))
+        return [c for c in self.parts[-1][1] if (c.id, c.type) in common]
+
+    def metadata(self) -> list[Json]:
+        of = self.parts[-1][0] if self.parts else self.described and self.described[0]
+        return metadata(of, self.columns()) if of else []
+
+    def listed(self) -> list[str]:
+        """Each row as JSON, in the order of the batch."""
+        found: dict[int, str] = {}
+        oids = [OF_SQL_TYPE[column.type].oid for column in self.columns()]
+        for _, shown, rows in self.parts:
+            ids = [column.id for column in shown]
+            places = [ids.index(column.id) for column in self.columns()]
+            for index, row in rows.items():
+                found[index] = row_json(oids, [row[place] for place in places])
+        return [found[index] for index in sorted(found)]
 
 
 def result_json(found: Sequence[Json], rows: Sequence[str] | None, **more: Any) -> str:

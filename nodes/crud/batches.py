@@ -5,22 +5,24 @@ the answer can say which row it was, and the others are kept unless the request 
 is kept in `nodes.router.batches`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from expressions.errors import SqlError
 from nodes.crud import texts
-from nodes.crud.answers import metadata, result_json, rows_json
+from nodes.crud.answers import WrittenRows, result_json
 from nodes.crud.catalogue import BATCH_ROWS_MAX
 from nodes.crud.errors import RequestError, bad_request, error_json
-from nodes.crud.places import bucket_of_row
+from nodes.crud.places import bucket_of_row, key_of_row
 from nodes.crud.requests import Request
 from nodes.crud.values import Assignment, assignments, flat_row, many_rows
+from nodes.execution.fairness import Turns
 from nodes.router.attempts import Attempts
 from nodes.router.batches import Batch, Ending, parts_of
 from nodes.store.transaction import Retry, Transaction
+from nodes.wire.results import Row
 from storage.buckets import storage_of
 
 ROWS_AT_ONCE = 100
@@ -47,7 +49,7 @@ class Many:
     batch: Batch
     part: list[int] = field(default_factory=list)
     """The rows of the attempt that is under way."""
-    shown: dict[int, str] = field(default_factory=dict)
+    written: WrittenRows = field(default_factory=WrittenRows)
     has_reloaded: bool = False
     """A row that does not fit the schema had its reload: the next one that does not is the client's mistake."""
 
@@ -69,6 +71,11 @@ class Many:
                 await self._failed(error)
             if self.stops and self.batch.has_failed:
                 self.batch.account(self.batch.left, Ending.NOT_PERFORMED, self._first_error())
+
+    async def nothing(self, transaction: Transaction, descriptor: Descriptor) -> None:
+        """An empty batch is one for a table that there is."""
+        self.written.described = descriptor, texts.shown_columns(descriptor, self.request.call.options.get("fields"))
+        await transaction.commit()
 
     async def _failed(self, error: SqlError) -> None:
         """A part failed as a whole: by one of its rows, which is found then, or by what befell all of it."""
@@ -106,57 +113,77 @@ class Many:
             return Given(flat_row(descriptor, row[0], is_object=is_object), tuple(assignments(row[1])))
         return Given(flat_row(descriptor, row, is_object=is_object), updates)
 
-    def _next_part(self, transaction: Transaction, descriptor: Descriptor) -> dict[int, Given]:
-        """The rows that are left, of the first storage that has any; those that fit no version are accounted for."""
-        given: dict[int, Given] = {}
-        places: list[tuple[int, int]] = []
+    async def _left(
+        self, transaction: Transaction, descriptor: Descriptor
+    ) -> tuple[dict[int, Given], list[int], dict[int, SqlError]]:
+        """The rows that are left, those of them that make the next part, and those that do not fit this version."""
+        given, misfits = dict[int, Given](), dict[int, SqlError]()
+        storages, places, turns = dict[bytes, int](), list[tuple[int, int]](), Turns()
         for index in self.batch.left:
+            await turns.give()
             try:
                 given[index] = self._given(descriptor, index)
-                places.append((index, self._storage(transaction, descriptor, given[index].row)))
+                places.append((index, self._storage(transaction, descriptor, given[index].row, storages)))
             except SqlError as error:
                 if isinstance(error, RequestError) and error.kind == "FlattenError" and not self.has_reloaded:
                     raise
-                self.batch.account([index], Ending.FAILED, error)
-                given.pop(index, None)
-                if self.stops:
+                misfits[index] = error
+                if self.stops or self.undoes:
                     break
         parts = parts_of(places)
-        self.part = parts[0][1] if parts else []
-        return given
+        return given, parts[0][1] if parts else [], misfits
 
-    def _storage(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> int:
-        """Where the row lies; 0 when that is not known before it is made."""
-        env, style = self.request.env, self.request.caller.style
-        bucket = bucket_of_row(descriptor, row, env.buckets, style, transaction.started_at)
-        return 0 if bucket is None else storage_of(bucket, env.storages, env.buckets)
+    def _storage(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow, taken: dict[bytes, int]) -> int:
+        """The storage in whose part a row is written: its own, 0 when that is not known before it is made.
+
+        Where a key may lie on any storage, all rows of one key go with the first of them (`taken`, by key): so the one
+        that comes last in the batch is the one that stays.
+        """
+        env, style, now = self.request.env, self.request.caller.style, transaction.started_at
+        bucket = bucket_of_row(descriptor, row, env.buckets, style, now)
+        storage = 0 if bucket is None else storage_of(bucket, env.storages, env.buckets)
+        key = None if descriptor.is_home_in_key else key_of_row(descriptor, row, style, now)
+        return storage if key is None else taken.setdefault(key, storage)
 
     async def _whole_part(self, transaction: Transaction, descriptor: Descriptor) -> None:
         self.part = []
-        given = self._next_part(transaction, descriptor)
-        part, shown = self.part, list[str]()
-        if self.stops and self.batch.has_failed:
-            self.part = part = []
-        size = 1 if self.verb == "upsert" else ROWS_AT_ONCE
-        for start in range(0, len(part), size):
-            some = part[start : start + size]
-            shown += await self._write(
-                transaction, descriptor, [given[index] for index in some], commit=start + size >= len(part)
-            )
+        columns = texts.shown_columns(descriptor, self.request.call.options.get("fields"))
+        self.written.described = descriptor, columns
+        given, part, misfits = await self._left(transaction, descriptor)
+        if misfits and (self.stops or self.undoes):  # nothing is sent any more
+            await transaction.commit()
+            self._account_misfits(misfits)
+            self.batch.account(self.batch.left, Ending.NOT_PERFORMED, self._first_error())
+            return
+        self.part, size = part, 1 if self.verb == "upsert" else ROWS_AT_ONCE
+        chunks = [[given[index] for index in part[start : start + size]] for start in range(0, len(part), size)]
+        made = [self._text(descriptor, some) for some in chunks]
+        for text in list({text.sql: text for text in made}.values())[1:]:
+            await self.request.plan(transaction, text)  # what an old schema explains is found before anything is sent
+        rows: list[Row] = []
+        for some, text in zip(chunks, made, strict=True):
+            rows += await self._write(transaction, text, len(some), commit=some is chunks[-1])
         if not transaction.is_over:
             await transaction.commit()
+        self._account_misfits(misfits)
         self.batch.close_part(part, {}, tried=len(part), is_rolled_back=False)
-        self.shown |= dict(zip(part, shown, strict=False))
+        self.written.add(descriptor, columns, dict(zip(part, rows, strict=False)))
+
+    def _account_misfits(self, misfits: Mapping[int, SqlError]) -> None:
+        for index, error in misfits.items():
+            self.batch.account([index], Ending.FAILED, error)
 
     async def _row_by_row(self, transaction: Transaction, descriptor: Descriptor) -> None:
         """The same part, or what is left of it under another version: stopped, undone, or gone through to its end."""
-        part, errors, shown, tried = self.part, dict[int, SqlError](), dict[int, str](), 0
+        part, errors, found, tried = self.part, dict[int, SqlError](), dict[int, Row](), 0
+        columns = texts.shown_columns(descriptor, self.request.call.options.get("fields"))
         for index in part:
             tried += 1
             await transaction.savepoint("row")
             try:
-                rows = await self._write(transaction, descriptor, [self._given(descriptor, index)], commit=False)
-                shown |= dict.fromkeys([index], *rows) if rows else {}
+                text = self._text(descriptor, [self._given(descriptor, index)])
+                for row in await self._write(transaction, text, 1, commit=False):
+                    found[index] = row
                 await transaction.release("row")
             except SqlError as error:
                 if isinstance(error, Retry) or not error.sqlstate.startswith(OF_A_ROW):
@@ -170,26 +197,21 @@ class Many:
             await transaction.rollback()
         else:
             await transaction.commit()
-            self.shown |= shown
+            self.written.add(descriptor, columns, found)
         self.batch.close_part(part, errors, tried=tried, is_rolled_back=is_undone)
 
-    async def _write(
-        self, transaction: Transaction, descriptor: Descriptor, some: Sequence[Given], *, commit: bool
-    ) -> list[str]:
-        """Write some rows; they as they are then, where the answer shows them."""
+    def _text(self, descriptor: Descriptor, some: Sequence[Given]) -> texts.Text:
+        """The statement that writes some rows, and returns them where the answer shows them."""
         options = self.request.call.options
         is_shown = self.verb != "upsert" and not options.get("noreturn")
-        shown = texts.shown_columns(descriptor, options.get("fields"))
-        text = texts.insert(
-            descriptor,
-            [one.row for one in some],
-            shown if is_shown else (),
-            verb=self.verb,
-            updates=some[0].updates,
-        )
-        fields, rows, count = await self.request.do(transaction, text, commit=commit)
-        assert count == len(some), f"{count} rows were written, of {len(some)}"
-        return rows_json(fields, rows)
+        shown = texts.shown_columns(descriptor, options.get("fields")) if is_shown else ()
+        return texts.insert(descriptor, [one.row for one in some], shown, verb=self.verb, updates=some[0].updates)
+
+    async def _write(self, transaction: Transaction, text: texts.Text, size: int, *, commit: bool) -> list[Row]:
+        """Write the `size` rows of a statement; they as they are then, where it returns them."""
+        _, rows, count = await self.request.do(transaction, text, commit=commit)
+        assert count == size, f"{count} rows were written, of {size}"
+        return rows
 
 
 async def many(request: Request, rows: Any) -> str:
@@ -200,22 +222,14 @@ async def many(request: Request, rows: Any) -> str:
     batch = Batch(len(listed))
     work = Many(request, request.call.operation.verb, listed, batch)
     if not listed:
-        await request.within_time(request.attempt(_nothing, is_read_only=True))
+        await request.within_time(request.attempt(work.nothing, is_read_only=True))
     await work.run()
-    descriptor = request.descriptor
-    assert descriptor is not None
-    shown = texts.shown_columns(descriptor, request.call.options.get("fields"))
     return result_json(
-        metadata(descriptor, shown),
-        None if request.call.options.get("noreturn") else [work.shown[i] for i in sorted(work.shown)],
+        work.written.metadata(),
+        None if request.call.options.get("noreturn") else work.written.listed(),
         done=batch.indices(Ending.DONE),
         failed=[{"index": i} | error_json(batch.outcomes[i].error, request.table, request.version)
                 for i in batch.indices(Ending.FAILED)],
         rolled_back=batch.indices(Ending.ROLLED_BACK),
         not_performed=batch.indices(Ending.NOT_PERFORMED),
     )  # fmt: skip
-
-
-async def _nothing(transaction: Transaction, descriptor: Descriptor) -> None:
-    """An empty batch is one for a table that there is."""
-    await transaction.commit()

@@ -4,7 +4,7 @@ What a row's bucket is decides `storage.pairs.row_bucket` alone; here are its va
 """
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
@@ -24,14 +24,7 @@ def bucket_of_row(
 
     Raises PostgreSQL's code for a value that its column cannot hold.
     """
-    encoded: dict[ColumnId, bytes] = {}
-    for column_id in {*descriptor.sharding_key, *descriptor.primary_key}:
-        column = descriptor.column(column_id)
-        if column.name in row:
-            text = row[column.name]
-            value = None if text is None else parse_value(OF_SQL_TYPE[column.type], text, -1, style, now)
-            whole = float(value) if column.type is SqlType.DOUBLE and isinstance(value, int) else value
-            encoded[column_id] = encoding.encode(column.type, whole)
+    encoded = _encoded(descriptor, row, {*descriptor.sharding_key, *descriptor.primary_key}, style, now)
     if not encoded.keys() >= set(descriptor.sharding_key):
         return None
     key_is_asked = not set(descriptor.sharding_key).isdisjoint(descriptor.primary_key)
@@ -40,6 +33,35 @@ def bucket_of_row(
     key = b"".join(encoded.get(column_id, b"") for column_id in descriptor.primary_key)
     others = {column_id: data for column_id, data in encoded.items() if column_id not in descriptor.primary_key}
     return row_bucket(descriptor, descriptor.placement, StoredRow(key, others), buckets)
+
+
+def key_of_row(
+    descriptor: Descriptor, row: Mapping[str, str | None], style: TimeStyle, now: dt.datetime
+) -> bytes | None:
+    """K(r). None: a value of the primary key is not given. Raises as `bucket_of_row` does."""
+    encoded = _encoded(descriptor, row, descriptor.primary_key, style, now)
+    if len(encoded) < len(descriptor.primary_key):
+        return None
+    return b"".join(encoded[column_id] for column_id in descriptor.primary_key)
+
+
+def _encoded(
+    descriptor: Descriptor,
+    row: Mapping[str, str | None],
+    columns: Iterable[ColumnId],
+    style: TimeStyle,
+    now: dt.datetime,
+) -> dict[ColumnId, bytes]:
+    """The values that the row gives these columns."""
+    found: dict[ColumnId, bytes] = {}
+    for column_id in columns:
+        column = descriptor.column(column_id)
+        if column.name in row:
+            text = row[column.name]
+            value = None if text is None else parse_value(OF_SQL_TYPE[column.type], text, -1, style, now)
+            whole = float(value) if column.type is SqlType.DOUBLE and isinstance(value, int) else value
+            found[column_id] = encoding.encode(column.type, whole)
+    return found
 
 
 def check_bucket(given: int | None, computed: int | None) -> None:

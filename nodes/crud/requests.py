@@ -82,6 +82,8 @@ class Request:
     left_open: Transaction | None = None
     """The transaction of rows that are still to come."""
     _fresh: bool = False
+    _others_fresh: bool = False
+    """An attempt was refused: the other tables are asked for anew, too."""
 
     def __post_init__(self) -> None:
         limit_s = self.call.timeout_s
@@ -180,6 +182,7 @@ class Request:
             self.counts.mismatches += 1
             self._say("refused", table=self.table, version=self.version, message=error.message)
         self.attempts, after = self.attempts.after(failure)
+        self._others_fresh = isinstance(error, Retry) and error.stale
         if after is Next.AGAIN:
             assert isinstance(error, Retry)
             self.counts.conflicts += 1
@@ -194,23 +197,33 @@ class Request:
     async def _reload(self, error: SqlError, failure: Failure) -> None:
         descriptor = self.descriptor
         assert descriptor is not None
-        than, is_patient = Known(descriptor.table_id, descriptor.version), failure is Failure.MISMATCH
-        self.phase = f"it waited for a version newer than {descriptor.version}: {error.message}"
-        began, loads = time.perf_counter(), self.env.router.is_loading(self.table)
-        wake = await self.env.router.newer(self.table, than, deadline=self.deadline, is_patient=is_patient)
+        refused, is_patient = self._refused(error, descriptor), failure is Failure.MISMATCH
+        name, than = refused.name, Known(refused.table_id, refused.version)
+        self.phase = f"it waited for a version newer than {refused}: {error.message}"
+        began, loads = time.perf_counter(), self.env.router.is_loading(name)
+        wake = await self.env.router.newer(name, than, deadline=self.deadline, is_patient=is_patient)
         took_ms = round((time.perf_counter() - began) * 1000, 2)
         self._again("join" if loads else "reload", sqlstate=error.sqlstate, message=error.message, took_ms=took_ms)
         match wake.outcome:
             case Outcome.NEWER:
                 self.counts.retries += 1
             case Outcome.FAILED if is_patient:
-                raise mismatch(descriptor.version, error.message, f"and {reload_failed(wake.cause).message}")
+                raise mismatch(refused.version, error.message, f"and {reload_failed(wake.cause).message}")
             case Outcome.LATE:
                 raise too_late(self.call.timeout_s or 0, self.phase)
+            case Outcome.UNKNOWN if refused is not descriptor:
+                self.counts.retries += 1  # another table, found by its id, whatever its name is now
             case Outcome.UNKNOWN:
                 raise unknown_table(self.table)
             case _:
                 raise error
+
+    @staticmethod
+    def _refused(error: SqlError, descriptor: Descriptor) -> Descriptor:
+        """The version that was refused: of the request's own table, or of one that its foreign keys stand to."""
+        pin = error.pin if isinstance(error, Retry) else None
+        of = descriptor if pin is None else pin.descriptor
+        return of if isinstance(of, Descriptor) and of.table_id != descriptor.table_id else descriptor
 
     def _final(self, error: SqlError, failure: Failure) -> SqlError:
         if failure is Failure.MISMATCH:
@@ -253,7 +266,7 @@ class Request:
 
     async def use_others(self, transaction: Transaction, plan: Plan) -> None:
         """Have the transaction use the tables that its foreign keys stand to."""
-        await pin_others(self.env, transaction, plan, fresh=False)
+        await pin_others(self.env, transaction, plan, fresh=self._others_fresh)
 
     async def do(self, transaction: Transaction, text: Text, *, commit: bool) -> tuple[Sequence[Field], list[Row], int]:
         """Do a statement; the columns and rows of its answer, and how many rows it was about."""

@@ -105,7 +105,7 @@ BOTH_HASHES = Hashes()
 class Retry(SqlError):
     """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions.
 
-    `refusal` is the code with which `enter` refused, before anything was written.
+    `refusal` is the code with which `enter` refused `pin`, before anything was written.
     """
 
     def __init__(
@@ -116,9 +116,10 @@ class Retry(SqlError):
         stale: bool = False,
         hint: str | None = None,
         refusal: str | None = None,
+        pin: PinLike | None = None,
     ) -> None:
         super().__init__(sqlstate, message, hint=hint or "try the transaction again")
-        self.stale, self.refusal = stale, refusal
+        self.stale, self.refusal, self.pin = stale, refusal, pin
 
 
 class CommitUnknown(SqlError):
@@ -177,6 +178,7 @@ class Transaction:
         self._refuse_ended()
         prologue, armed = self._prologue()
         batch, pins = [*prologue, *commands], dict(self.pins)
+        entering = [pin for table_id, pin in pins.items() if table_id not in self._entered]
         skipped = len(batch) - len(commands)
         if commit:
             batch += [COMMIT] if self.is_read_only or returns_xid else [XID, COMMIT]
@@ -195,7 +197,7 @@ class Transaction:
             results = await self._settle_lost(lost, len(batch))
             return results[skipped : skipped + len(commands)]
         except StoreError as error:
-            raise self._translated(error, skipped) from error
+            raise self._translated(error, skipped, entering) from error
         self._entered, self._armed = pins, armed
         if commit:
             self._finish(committed=True)
@@ -393,9 +395,12 @@ class Transaction:
             )
         return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
 
-    def _translated(self, error: StoreError, skipped: int = 0) -> SqlError:
+    def _translated(self, error: StoreError, skipped: int = 0, entering: Sequence[PinLike] = ()) -> SqlError:
+        """`entering`: the uses whose `enter` are the last of the `skipped` commands."""
         if error.sqlstate in FENCE_REFUSALS:
-            return Retry(f"the schema moved on: {error.message}", stale=True, refusal=error.sqlstate)
+            place = error.position - skipped + len(entering)
+            pin = entering[place] if 0 <= place < len(entering) else None
+            return Retry(f"the schema moved on: {error.message}", stale=True, refusal=error.sqlstate, pin=pin)
         if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
             return Retry(error.message, sqlstate=error.sqlstate)
         if error.sqlstate == TRANSACTION_TIMEOUT:

@@ -1,0 +1,129 @@
+"""What a batch sends and accounts for, without a node."""
+
+import asyncio
+import datetime as dt
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from catalog.elements import ColumnId
+from expressions.dates.zones import PLAIN
+from expressions.errors import SqlError
+from nodes.crud import answers
+from nodes.crud.answers import WrittenRows
+from nodes.crud.batches import Many
+from nodes.crud.requests import Request
+from nodes.crud.texts import Text
+from nodes.router.batches import Batch, Ending
+from nodes.store.transaction import Retry
+from tests.nodes.sql.test_access_paths import TABLE
+
+DAY, BAD_DAY = "2026-01-01", "no day"
+
+
+class Asked:
+    """A request whose statements are only noted. `refusal` is what the store says to the first."""
+
+    def __init__(
+        self, verb: str = "insert", refusal: SqlError | None = None, storages: int = 1, **options: Any
+    ) -> None:
+        operation = SimpleNamespace(is_object=False, verb=verb)
+        self.call = SimpleNamespace(options=options, operation=operation)
+        self.env = SimpleNamespace(buckets=3000, storages=storages)
+        self.caller, self.refusal = SimpleNamespace(style=PLAIN), refusal
+        self.planned, self.done = list[Text](), list[Text]()
+
+    async def plan(self, transaction: Any, text: Text) -> None:
+        self.planned.append(text)
+        if "unknown" in text.sql:
+            raise SqlError("42703", "column unknown does not exist")
+
+    async def do(self, transaction: Any, text: Text, *, commit: bool) -> tuple[Any, list[Any], int]:
+        if self.refusal is not None:
+            raise self.refusal
+        self.done.append(text)
+        return (), [], text.sql.split(" ON CONFLICT")[0].count("(") - 1
+
+
+class Open(SimpleNamespace):
+    """A transaction."""
+
+    async def commit(self) -> None:
+        self.is_over = True
+
+
+def whole_part(asked: Any, rows: list[Any], table: Any = TABLE, *, is_object: bool = False) -> Many:
+    asked.call.operation.is_object = is_object
+    work = Many(asked, asked.call.operation.verb, rows, Batch(len(rows)))
+    work.has_reloaded = True
+    open_one: Any = Open(is_over=False, started_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
+    try:
+        asyncio.run(work._whole_part(open_one, table))
+    except SqlError as error:
+        asked.raised = error
+    return work
+
+
+def test_a_late_row_with_a_column_of_a_newer_version_is_found_before_anything_is_sent():
+    asked = Asked()
+    rows: list[Any] = [{"day": DAY, "number": number} for number in range(150)]
+    rows[120]["unknown"] = 1
+    work = whole_part(asked, rows, is_object=True)
+    assert asked.raised.sqlstate == "42703"
+    assert asked.done == []
+    assert work.batch.outcomes == {}
+
+
+def test_a_row_that_does_not_fit_is_accounted_for_when_the_storages_have_accepted_the_version():
+    rows = [[DAY, 1], [BAD_DAY, 2]]
+    asked = Asked(refusal=Retry("the schema moved on", stale=True))
+    assert whole_part(asked, rows).batch.outcomes == {}
+    accepted = whole_part(Asked(), rows).batch
+    assert (accepted.indices(Ending.DONE), accepted.indices(Ending.FAILED)) == ([0], [1])
+
+
+@pytest.mark.parametrize("option", ["rollback_on_error", "stop_on_error"])
+def test_a_row_that_does_not_fit_keeps_the_others_from_being_sent(option: str):
+    asked = Asked(**{option: True})
+    batch = whole_part(asked, [[DAY, 1], [BAD_DAY, 2], [DAY, 3]]).batch
+    assert asked.done == []
+    assert (batch.indices(Ending.FAILED), batch.indices(Ending.NOT_PERFORMED)) == ([1], [0, 2])
+
+
+def test_rows_of_one_key_go_together_wherever_each_belongs():
+    by_origin = replace(TABLE.placement, sharding_key=(ColumnId(3),))
+    table = replace(TABLE, placements=(by_origin,))
+    rows = [[DAY, 1, origin] for origin in ("JFK", "ATL", "JFK", "SFO", "LAX")]
+    work = whole_part(Asked("replace", storages=2), rows, table)
+    assert work.batch.indices(Ending.DONE) == [0, 1, 2, 3, 4]
+
+
+def test_values_stand_under_their_own_columns_when_the_schema_moves_on_between_two_parts():
+    """Two columns exchange their names, one goes, one comes."""
+    day, number, origin, delay, big = TABLE.columns
+    newer = TABLE.next_version(
+        indexes=(), columns=(day, number, replace(origin, name="was_big"), replace(big, name="origin"))
+    )
+    rows = WrittenRows()
+    rows.add(TABLE, [number, origin, delay, big], {3: (b"1", b"JFK", b"5", b"77")})
+    rows.add(newer, [newer.column(c) for c in map(ColumnId, (5, 2, 3))], {0: (b"88", b"2", b"ATL")})
+    assert [one["name"] for one in rows.metadata()] == ["origin", "number", "was_big"]
+    assert rows.listed() == ['[88, 2, "ATL"]', '[77, 1, "JFK"]']
+
+
+def test_a_batch_without_rows_is_described_by_the_version_it_was_tried_with():
+    rows = WrittenRows(described=(TABLE, TABLE.columns[:1]))
+    rows.add(TABLE, TABLE.columns, {})
+    assert rows.metadata() == answers.metadata(TABLE, TABLE.columns[:1])
+    assert rows.listed() == []
+
+
+def test_the_version_that_was_refused_may_be_that_of_another_table():
+    other = replace(TABLE, table_id=TABLE.table_id + 1, name="airports")
+    pin: Any = SimpleNamespace(descriptor=other)
+    assert Request._refused(Retry("moved on", pin=pin), TABLE) is other
+    pin.descriptor = replace(TABLE, name="renamed")
+    assert Request._refused(Retry("moved on", pin=pin), TABLE) is TABLE
+    assert Request._refused(Retry("moved on"), TABLE) is TABLE
