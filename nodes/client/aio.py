@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from nodes.client.answers import BatchResult, Result, Row, checked
 from nodes.client.calls import (
@@ -65,8 +66,8 @@ class AsyncCrud:
         await self.connection.close()
 
     async def _do(self, call: Call[T]) -> T:
-        cursor = await self.connection.execute(call.sql, call.params(self.timeout))
-        row = await cursor.fetchone()
+        async with self.connection.cursor(row_factory=tuple_row) as cursor:
+            row = await (await cursor.execute(call.sql, call.params(self.timeout))).fetchone()
         assert row is not None
         return call.result(row[0])
 
@@ -192,6 +193,6 @@ class AsyncCrud:
     ) -> AsyncIterator[Row]:
         """The rows of `select`, one after the other as they come; the connection is busy until the last one."""
         call = rows_call("pairs", table, conditions, options=options)
-        async with self.connection.cursor() as cursor:
+        async with self.connection.cursor(row_factory=tuple_row) as cursor:
             async for (row,) in cursor.stream(call.sql, call.params(self.timeout)):
                 yield checked(row)

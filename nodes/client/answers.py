@@ -66,7 +66,10 @@ class BatchResult(Result):
 
 
 class CrudError(Exception):
-    """An operation that was refused. `kind` is its class, `code` PostgreSQL's; nothing was written."""
+    """An operation that was refused. `kind` is its class, `code` PostgreSQL's.
+
+    Nothing was written, unless `kind` is UnknownOutcomeError, or a truncate ended before the table was empty.
+    """
 
     def __init__(self, answer: Mapping[str, Any]) -> None:
         super().__init__(answer["message"])
@@ -92,7 +95,7 @@ class CrudError(Exception):
 
 def checked(answer: Json) -> Json:
     """The answer of an operation. Raises `CrudError` for an error object."""
-    if isinstance(answer, dict) and "class" in answer and "message" in answer and "rows" not in answer:
+    if isinstance(answer, dict) and isinstance(answer.get("class"), str) and isinstance(answer.get("message"), str):
         raise CrudError(answer)
     return answer
 

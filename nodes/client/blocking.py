@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from nodes.client.answers import BatchResult, Result, Row, checked
 from nodes.client.calls import (
@@ -67,7 +68,8 @@ class Crud:
             self.connection.close()
 
     def _do(self, call: Call[T]) -> T:
-        row = self.connection.execute(call.sql, call.params(self.timeout)).fetchone()
+        with self.connection.cursor(row_factory=tuple_row) as cursor:
+            row = cursor.execute(call.sql, call.params(self.timeout)).fetchone()
         assert row is not None
         return call.result(row[0])
 
@@ -181,6 +183,6 @@ class Crud:
     ) -> Iterator[Row]:
         """The rows of `select`, one after the other as they come; the connection is busy until the last one."""
         call = rows_call("pairs", table, conditions, options=options)
-        with self.connection.cursor() as cursor:
+        with self.connection.cursor(row_factory=tuple_row) as cursor:
             for (row,) in cursor.stream(call.sql, call.params(self.timeout)):
                 yield checked(row)

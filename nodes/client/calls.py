@@ -130,6 +130,8 @@ def plain(value: Any) -> Any:
             return {str(name): plain(one) for name, one in value.items()}
         case str() | None | bool() | int() | float():
             return value
+        case bytes() | bytearray() | memoryview():
+            raise TypeError("no column holds bytes: send a text")
         case Iterable():
             return [plain(one) for one in value]
     raise TypeError(f"{type(value).__name__} is no value of a column")

@@ -11,6 +11,7 @@ from nodes.crud.errors import unknown_table
 from nodes.crud.requests import Request
 from nodes.crud.values import unflattened
 from nodes.execution.truncate import truncate_some
+from nodes.router.attempts import Attempts
 from nodes.router.counters import total
 from nodes.sql.planner import TruncatePlan
 from nodes.store.pipeline import Command
@@ -97,6 +98,6 @@ async def truncated(request: Request) -> str:
         return await truncate_some(request.env, transaction, plan)
 
     while await request.attempt(some):
-        pass
+        request.attempts = Attempts()
     request.counts.map_reduces += 1
     return "true"

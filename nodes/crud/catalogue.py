@@ -7,6 +7,8 @@ from nodes.crud.errors import bad_option
 
 TIMEOUT_S = 2.0
 TIMEOUT_S_MAX = 3600.0
+ABOUT_S = 30.0
+"""What is asked about all tables may take longer."""
 BATCH_ROWS = 1000
 BATCH_ROWS_MAX = 10_000
 """Rows of one batch."""
@@ -79,8 +81,8 @@ OPERATIONS = {
         _operation("max", "index", options=FEW, least=1),
         _operation("truncate", options=COMMON, writes=True, timeout_s=None),
         Operation("unflatten_rows", ("rows", "metadata"), 2),
-        Operation("schema", ("table", "options"), 0, COMMON),
-        Operation("storage_info", ("options",), 0, COMMON),
+        Operation("schema", ("table", "options"), 0, COMMON, timeout_s=ABOUT_S),
+        Operation("storage_info", ("options",), 0, COMMON, timeout_s=ABOUT_S),
         Operation("stats", ("table",), 0),
     )
 }

@@ -20,8 +20,8 @@ from nodes.crud.calls import Call
 from nodes.crud.catalogue import BATCH_ROWS
 from nodes.crud.errors import error_json
 from nodes.crud.places import bucket_of_row, check_bucket
-from nodes.crud.requests import Caller, Request
-from nodes.crud.rows import OrderedRead, Window, gathered
+from nodes.crud.requests import Caller, Request, within_time
+from nodes.crud.rows import OrderedRead, Window, gathered, written
 from nodes.crud.texts import FlatRow, shown_columns
 from nodes.crud.values import assignments, conditions, flat_row, key_values
 from nodes.execution.held_rows import HeldRows
@@ -40,7 +40,7 @@ async def answer(env: Environment, call: Call, caller: Caller) -> str:
     request: Request | None = None
     try:
         if call.table is None or call.operation.name in about.OPERATIONS:
-            return await about.answer(env, call)
+            return await within_time(about.answer(env, call), call.timeout_s, lambda: "it asked the store")
         request = Request(env, call, caller, call.table)
         found = await _answered(request)
     except SqlError as error:
@@ -213,7 +213,8 @@ class Reading:
         with HeldRows(self.request.env.rows) as held:
             rows = await gathered(read, held)
             await transaction.commit()
-            return result_json(metadata(descriptor, shown), rows_json(read.plan.columns.fields, rows))
+            listed = await written([field.oid for field in read.plan.columns.fields], rows, held)
+            return result_json(metadata(descriptor, shown), listed)
 
     async def count(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """count, len."""

@@ -52,6 +52,19 @@ Planned = Callable[[Transaction, Mapping[str, Descriptor], Plan, Context], None]
 Work = Callable[[Transaction, Descriptor], Awaitable[T]]
 
 
+async def within_time(
+    work: Awaitable[T], limit_s: float | None, phase: Callable[[], str], deadline: float | None = None
+) -> T:
+    """`work`, for at most `limit_s` seconds, or until `deadline` (monotonic). Raises class TimeoutError of requests."""
+    left_s = limit_s if limit_s is None or deadline is None else max(deadline - time.monotonic(), 0)
+    try:
+        async with asyncio.timeout(left_s):
+            return await work
+    except TimeoutError:
+        assert limit_s is not None
+        raise too_late(limit_s, phase()) from None
+
+
 @dataclass(eq=False)
 class Caller:
     """The session that a request belongs to."""
@@ -102,13 +115,7 @@ class Request:
 
     async def within_time(self, work: Awaitable[T]) -> T:
         """`work`, at most until the request's time is over. Raises `TimeoutError` as an error of the request's."""
-        limit_s = self.call.timeout_s
-        try:
-            async with asyncio.timeout(None if limit_s is None else max(self.deadline - time.monotonic(), 0)):
-                return await work
-        except TimeoutError:
-            assert limit_s is not None
-            raise too_late(limit_s, self.phase) from None
+        return await within_time(work, self.call.timeout_s, lambda: self.phase, self.deadline)
 
     async def attempt(self, work: Work[T], *, is_read_only: bool = False) -> T:
         """`work` in a transaction that it ends, under one version; tried again as `nodes.router.attempts` says."""
@@ -144,6 +151,8 @@ class Request:
             wake = await router.newer(self.table, None, deadline=self.deadline, is_patient=False)
             if wake.outcome is Outcome.FAILED:
                 raise reload_failed(wake.cause)
+            if wake.outcome is Outcome.LATE:
+                raise too_late(self.call.timeout_s or 0, self.phase)
             if wake.outcome is not Outcome.NEWER:
                 raise unknown_table(self.table)
         fresh, self._fresh = self._fresh, False

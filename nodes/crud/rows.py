@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from catalog.elements import ColumnId
 from expressions.typed import Context
 from nodes.context import Environment
+from nodes.crud.answers import row_json
+from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.pages import Table
 from nodes.execution.scans import stored_bytes, stored_rows
@@ -113,7 +115,9 @@ class OrderedRead:
     async def _rows(self, held: HeldRows) -> AsyncIterator[StoredRow]:
         """The rows within the window, by key; conditions are not checked yet."""
         merged = self._merged() if self.way.points is None and self.way.index is None else self._sorted(held)
+        turns = Turns()
         async for row in merged:
+            await turns.give()
             if self.window.after is not None and row.key <= self.window.after:
                 continue
             if self.window.bucket is None or self._bucket(row) == self.window.bucket:
@@ -166,4 +170,15 @@ async def gathered(read: OrderedRead, held: HeldRows) -> list[Row]:
         for row in rows:
             held.take(bytes_of(row))
         found += rows
+    return found
+
+
+async def written(oids: Sequence[int], rows: Sequence[Row], held: HeldRows) -> list[str]:
+    """Rows as JSON, which count as held, too; others have their turn between them."""
+    found, turns = list[str](), Turns()
+    for row in rows:
+        await turns.give()
+        text = row_json(oids, row)
+        held.take(len(text))
+        found.append(text)
     return found

@@ -216,8 +216,11 @@ class Session:
         await self.block.close()
 
     def statement_s_max(self, statement: object | None) -> float | None:
-        """Seconds that a statement may take; the node's default does not count for what takes as long as it takes."""
-        is_long = isinstance(statement, Statement) and statement.kind in AS_LONG_AS_IT_TAKES
+        """Seconds that a statement may take; the node's default does not count for what takes as long as it takes.
+
+        An operation of `crud` has a time limit of its own.
+        """
+        is_long = isinstance(statement, Statement) and statement.kind in AS_LONG_AS_IT_TAKES | {"crud"}
         if is_long and not self.variables.is_changed("statement_timeout"):
             return None
         return self.variables.statement_s

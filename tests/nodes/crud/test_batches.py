@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -11,13 +12,20 @@ import pytest
 from catalog.elements import ColumnId
 from expressions.dates.zones import PLAIN
 from expressions.errors import SqlError
-from nodes.crud import answers
+from nodes.client.answers import CrudError, checked
+from nodes.client.calls import plain
+from nodes.crud import about, answers, operations
 from nodes.crud.answers import WrittenRows
 from nodes.crud.batches import Many
+from nodes.crud.calls import Call
+from nodes.crud.catalogue import OPERATIONS
 from nodes.crud.requests import Request
 from nodes.crud.texts import Text
+from nodes.router.attempts import Attempts
 from nodes.router.batches import Batch, Ending
-from nodes.store.transaction import Retry
+from nodes.store.pipeline import StoreError
+from nodes.store.transaction import Retry, Transaction
+from storage.postgres import BELOW_FENCE
 from tests.nodes.sql.test_access_paths import TABLE
 
 DAY, BAD_DAY = "2026-01-01", "no day"
@@ -127,3 +135,50 @@ def test_the_version_that_was_refused_may_be_that_of_another_table():
     pin.descriptor = replace(TABLE, name="renamed")
     assert Request._refused(Retry("moved on", pin=pin), TABLE) is TABLE
     assert Request._refused(Retry("moved on"), TABLE) is TABLE
+
+
+def test_a_refusal_names_the_table_whose_door_it_was():
+    """BEGIN, the doors of two tables, a command."""
+    own, other = SimpleNamespace(table_id=7), SimpleNamespace(table_id=8)
+    open_one: Any = Transaction(None, 2, lambda _: None)  # type: ignore[arg-type]
+    for position, pin in ((1, own), (2, other), (3, None)):
+        found = open_one._translated(StoreError(BELOW_FENCE, "below the fence", position=position), 3, [own, other])
+        assert found.pin is pin
+
+
+class Silent:
+    """A store that never answers."""
+
+    async def tables(self) -> None:
+        await asyncio.Event().wait()
+
+
+def test_what_a_node_says_of_itself_has_the_time_limit_that_was_asked_for():
+    totals = SimpleNamespace(refuse=lambda _: None)
+    env: Any = SimpleNamespace(directory=Silent(), meter=SimpleNamespace(totals=totals))
+    call = Call(OPERATIONS["schema"], None, options={"timeout": 0.01})
+    error = json.loads(asyncio.run(operations.answer(env, call, None)))  # type: ignore[arg-type]
+    assert error["class"] == "TimeoutError"
+
+
+def test_each_transaction_of_a_truncate_has_conflicts_of_its_own():
+    class Truncating:
+        attempts, left, counts, seen = Attempts(), 3, SimpleNamespace(map_reduces=0), list[int]()
+
+        async def attempt(self, _: Any) -> int:
+            self.seen.append(self.attempts.conflicts)
+            self.attempts = Attempts(conflicts=11)
+            self.left -= 1
+            return self.left
+
+    request: Any = Truncating()
+    assert asyncio.run(about.truncated(request)) == "true"
+    assert request.seen == [0, 0, 0]
+
+
+def test_the_client_tells_an_error_from_tables_that_are_called_so():
+    assert checked({"class": {"version": 1}, "message": {"version": 2}})["class"] == {"version": 1}
+    with pytest.raises(CrudError, match="no such table"):
+        checked({"class": "UnknownTableError", "message": "no such table"})
+    with pytest.raises(TypeError, match="no column holds bytes"):
+        plain([b"7"])
