@@ -117,14 +117,14 @@ class Client(threading.Thread):
                 if self._at_any_node(self._query_of(Read(key)), (key,)) == [row]:
                     keys.append(key)
             for start in range(0, len(keys), DELETED_AT_ONCE):
-                self._at_any_node(self._delete(keys[start : start + DELETED_AT_ONCE]), ())
+                self._at_any_node(self._deletion_of(keys[start : start + DELETED_AT_ONCE]), ())
         except psycopg.Error as error:
             if error.sqlstate != NO_TABLE:
                 self.meter.fail(f"its rows are left: {in_words(error)}")
                 return
         self._rows_deleted = True
 
-    def _delete(self, keys: Sequence[int]) -> sql.Composed:
+    def _deletion_of(self, keys: Sequence[int]) -> sql.Composed:
         listed = sql.SQL(", ").join(map(sql.Literal, keys))
         table, key = sql.Identifier(self._shape.table), sql.Identifier(self._shape.key)
         return sql.SQL("DELETE FROM {} WHERE {} IN ({})").format(table, key, listed)
