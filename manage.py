@@ -14,6 +14,7 @@ def main() -> None:
         from django.core.management import execute_from_command_line
     except ImportError:
         sys.exit("Django is not installed for this Python: run `make setup`, then .venv/bin/python manage.py ..")
+    import psycopg
     from django.db import OperationalError
 
     from schemalab.environment import BadSetting
@@ -26,7 +27,7 @@ def main() -> None:
     except BadSetting as bad:
         print(bad, file=sys.stderr)
         sys.exit(2)
-    except OperationalError as error:
+    except (OperationalError, psycopg.OperationalError) as error:
         why = str(error).strip().splitlines()[0]
         print(
             f"the database does not answer ({why}); start the cluster with manage.py up, or try again", file=sys.stderr

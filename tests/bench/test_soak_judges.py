@@ -7,7 +7,7 @@ import pytest
 from bench.soak import options
 from bench.soak.clients.ledger import Ledger, Row
 from bench.soak.clients.made import is_possible
-from bench.soak.clients.outcomes import Outcome, is_expected, outcome_of
+from bench.soak.clients.outcomes import Outcome, is_expected, is_prepared_anew, outcome_of
 from bench.soak.clients.transfers import balances_after, faults_of_balances, first_accounts
 from bench.soak.faults import nemesis, recovery, victims
 from bench.soak.judge.samples import fault_of_leases
@@ -75,6 +75,8 @@ def test_errors_that_nothing_explains_are_violations() -> None:
         "22003",
     ]
     assert is_expected("42P01", also=("42P01",))
+    assert is_prepared_anew("0A000", "cached plan must not change result type")
+    assert not is_prepared_anew("0A000", "arrays of arrays are not supported")
 
 
 def test_half_a_transfer_is_found() -> None:

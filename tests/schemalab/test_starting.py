@@ -6,8 +6,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import django.db
+import psycopg
 import pytest
 
+import manage
 from schemalab.celery import kombu_url
 from schemalab.launch.lock import AlreadyRunning, hold
 from schemalab.launch.ports import Ports, PortTaken
@@ -157,3 +160,21 @@ def test_a_command_without_a_database_says_so_in_one_line(tmp_path: Path) -> Non
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("the database does not answer (")
+
+
+@pytest.mark.parametrize("error", [django.db.OperationalError, psycopg.errors.AdminShutdown])
+def test_a_database_that_ends_beneath_a_command_is_one_line(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Django raises its own errors; sessions that are not Django's raise psycopg's."""
+
+    def ended(_: object) -> None:
+        raise error("terminating connection due to unexpected postmaster exit")
+
+    monkeypatch.setattr("django.core.management.execute_from_command_line", ended)
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    with pytest.raises(SystemExit) as code:
+        manage.main()
+    assert code.value.code == 2
+    assert capsys.readouterr().err.startswith("the database does not answer (terminating connection")

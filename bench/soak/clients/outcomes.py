@@ -26,6 +26,11 @@ def outcome_of(sqlstate: str | None, *, was_commit_sent: bool) -> Outcome:
     return Outcome.REFUSED
 
 
+def is_prepared_anew(sqlstate: str | None, message: str) -> bool:
+    """True when a column of a statement that the driver had prepared has another type by now: it prepares it again."""
+    return sqlstate == "0A000" and "cached plan must not change result type" in message
+
+
 def is_expected(sqlstate: str | None, also: tuple[str, ...] = ()) -> bool:
     """True when a client may see this error while processes die; None: its connection was lost."""
     return sqlstate is None or sqlstate.startswith(TROUBLE) or sqlstate in also

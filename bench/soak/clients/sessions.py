@@ -116,7 +116,12 @@ class Session:
             sqlstate = error.sqlstate
             self.counts.sqlstates[sqlstate or "connection lost"] += 1
             is_own_mistake = sqlstate is None and isinstance(error, psycopg.ProgrammingError)
-            if is_own_mistake or not (outcomes.is_expected(sqlstate, also) or is_refused_for_now(sqlstate, str(error))):
+            is_expected = (
+                outcomes.is_expected(sqlstate, also)
+                or is_refused_for_now(sqlstate, str(error))
+                or outcomes.is_prepared_anew(sqlstate, str(error))
+            )
+            if is_own_mistake or not is_expected:
                 self.chronicle.violation(self.name, f"{kind} through {self.node} refused: {sqlstate} {error}")
             self._roll_back()
             return outcomes.outcome_of(sqlstate, was_commit_sent=was_commit_sent), sqlstate
