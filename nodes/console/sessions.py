@@ -106,10 +106,14 @@ class Answer:
         return [*found, (None, failed)] if failed is not None else found
 
     def trace(self, text: str) -> None:
-        """Keep the trace of the next statement, as long as there is room."""
+        """Keep the trace of the next statement, as long as there is room.
+
+        libpq hands a notice on as soon as it reads it: perhaps before the result that came first.
+        """
         if len(self.traces) <= GRIDS_MAX and self.chars < ANSWER_CHARS_MAX:
             self.chars += len(text)
-            self.traces[len(self.grids) + self.grids_left_out] = json.loads(text)
+            place = max(len(self.grids) + self.grids_left_out, max(self.traces, default=-1) + 1)
+            self.traces[place] = json.loads(text)
 
     def add(self, grid: Grid) -> None:
         if len(self.grids) < GRIDS_MAX:

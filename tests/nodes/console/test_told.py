@@ -22,7 +22,7 @@ from psycopg import pq
 
 from leases.models import Lease, Node
 from nodes.console import held
-from nodes.console.sessions import HISTORY_MAX, Pane, Panes, panes
+from nodes.console.sessions import HISTORY_MAX, Answer, Grid, Pane, Panes, panes
 from nodes.console.words import described
 
 Json = dict[str, Any]
@@ -304,6 +304,15 @@ def test_traces_count_towards_what_an_answer_may_hold(dsn: str) -> None:
     answer = pane.run("; ".join([telling(trace(sql="x" * 2**19))] * 5))
     assert (len(answer.traces), len(answer.statements)) == (2, 5)
     pane.close()
+
+
+def test_a_trace_that_is_read_before_the_result_that_came_first_is_of_the_next_statement() -> None:
+    answer, first, second = Answer("n1", ""), Grid(), Grid()
+    for sql in ("first", "second"):
+        answer.trace(json.dumps(trace(sql=sql)))
+    answer.add(first)
+    answer.add(second)
+    assert [(grid, told and told["sql"]) for grid, told in answer.statements] == [(first, "first"), (second, "second")]
 
 
 def test_a_session_that_is_not_told_of_shows_its_transaction_all_the_same(dsn: str) -> None:
