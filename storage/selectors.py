@@ -32,8 +32,7 @@ def pairs_page(
 
     None of either when the table was dropped a moment ago, and what it had in the storages with it.
     """
-    placement = descriptor.placements[0].id
-    low = prefix(descriptor, placement, index)
+    low = prefix(descriptor, descriptor.placement.id, index)
     page = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
     sql = f"SELECT key, substring(value, 1, {READ_BYTES_MAX + 1}) FROM ({page}) AS page ORDER BY key"
     rows: list[tuple[bytes, bytes | None]] = []

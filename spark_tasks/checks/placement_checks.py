@@ -100,7 +100,10 @@ class PlacementJudge:
     # --- pairs that should not be there
 
     def beside(self, connection: Connection, found: Finding) -> None:
-        """Pairs that are of no row as it is now (C5): none when the numbers agree."""
+        """Pairs that are of no row as it is now (C5): none when the numbers agree.
+
+        Fewer pairs than were found: rows share them (C6), which only the same primary key on two storages can.
+        """
         low = placement_prefix(self.descriptor, self.placement.id)
         surplus = -found.matched.get(self.label, 0)
         for storage in range(1, self.storages + 1):
@@ -108,7 +111,9 @@ class PlacementJudge:
             row = connection.execute(f"{sql} AND value IS NOT NULL", (low, after(low))).fetchone()
             assert row is not None
             surplus += int(row[0])
-        if surplus:
+        if surplus < 0:
+            found.note("C6", self.label, -surplus, ())
+        elif surplus:
             found.note("C5", self.label, surplus, self._surplus(connection, low))
 
     def _surplus(self, connection: Connection, low: bytes) -> Iterator[Violation]:
