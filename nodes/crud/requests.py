@@ -25,22 +25,22 @@ from nodes.context import Environment
 from nodes.crud.calls import Call
 from nodes.crud.errors import RequestError, bad_bucket, mismatch, reload_failed, too_late, unknown_table
 from nodes.crud.texts import Text
-from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
-from nodes.execution.select import NotInOneBatch, select_result
+from nodes.execution.perform import perform
+from nodes.execution.select import NotInOneBatch
 from nodes.execution.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
-from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan, make_plan
+from nodes.sql.planner import Plan, make_plan
 from nodes.sql.statements import parse
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Hashes, Owner, Retry, Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
-from nodes.wire.results import Result, Row
+from nodes.wire.results import Row
 from storage.postgres import BELOW_FENCE, HASH_DIFFERS
 
 T = TypeVar("T")
@@ -280,7 +280,7 @@ class Request:
     async def do(self, transaction: Transaction, text: Text, *, commit: bool) -> tuple[Sequence[Field], list[Row], int]:
         """Do a statement; the columns and rows of its answer, and how many rows it was about."""
         plan, context = await self.plan(transaction, text)
-        result = await self._run(transaction, plan, context, commit=commit and self.in_one_batch)
+        result = await perform(self.env, transaction, plan, context, commit=commit and self.in_one_batch)
         rows = list(result.rows)
         if result.more is not None:
             async for batch in result.more:
@@ -289,15 +289,3 @@ class Request:
             await transaction.commit()
         words = result.tag.split()
         return result.fields or (), rows, int(words[-1]) if words[-1].isdigit() else len(rows)
-
-    async def _run(self, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
-        match plan:
-            case SelectPlan():
-                return await select_result(self.env, transaction, plan, context, commit=commit)
-            case InsertPlan():
-                return await dml.insert(self.env, transaction, plan, context, commit=commit)
-            case UpdatePlan():
-                return await dml.update(self.env, transaction, plan, context, commit=commit)
-            case DeletePlan():
-                return await dml.delete(self.env, transaction, plan, context, commit=commit)
-        raise AssertionError(f"no operation is a {type(plan).__name__}")

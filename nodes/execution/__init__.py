@@ -1,5 +1,6 @@
 """Plans, executed over the store.
 
+perform         a plan of whatever kind, of:
 select          SELECT
 dml             INSERT, UPDATE, DELETE, of:
 inserted_rows     the rows of an INSERT, complete

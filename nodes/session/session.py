@@ -22,7 +22,6 @@ from expressions.errors import (
     UNDEFINED_COLUMN,
     UNDEFINED_TABLE,
     SqlError,
-    unsupported,
 )
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
@@ -36,10 +35,10 @@ from nodes.crud import operations
 from nodes.crud.answers import field_of, plain_json
 from nodes.crud.calls import argument_texts, call_of, declared
 from nodes.crud.errors import RequestError, error_json
-from nodes.execution import dml
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import KeptByConnection
-from nodes.execution.select import NotInOneBatch, select_result
+from nodes.execution.perform import perform
+from nodes.execution.select import NotInOneBatch
 from nodes.execution.truncate import truncate_some
 from nodes.execution.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -52,15 +51,7 @@ from nodes.session.new_tables import NewTables
 from nodes.session.utility import Utility
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
-from nodes.sql.planner import (
-    DeletePlan,
-    InsertPlan,
-    Plan,
-    SelectPlan,
-    TruncatePlan,
-    UpdatePlan,
-    make_plan,
-)
+from nodes.sql.planner import Plan, SelectPlan, TruncatePlan, make_plan
 from nodes.sql.statements import Statement, parse
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
@@ -79,6 +70,8 @@ STATEMENT_OF = {"insert": "insert", "replace": "insert", "upsert": "insert", "up
 """The statement that an operation is, by its verb; the others are queries."""
 WORDS = {"ddl": "a schema change", "crud": "this operation"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
+WITHOUT_DEFAULT_LIMIT = AS_LONG_AS_IT_TAKES | {"crud"}
+"""Statements whose time the node's default limit does not bound: an operation of `crud` has a limit of its own."""
 UNDECLARED = (0, UNKNOWN.oid)
 RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
 
@@ -216,11 +209,8 @@ class Session:
         await self.block.close()
 
     def statement_s_max(self, statement: object | None) -> float | None:
-        """Seconds that a statement may take; the node's default does not count for what takes as long as it takes.
-
-        An operation of `crud` has a time limit of its own.
-        """
-        is_long = isinstance(statement, Statement) and statement.kind in AS_LONG_AS_IT_TAKES | {"crud"}
+        """Seconds that a statement may take."""
+        is_long = isinstance(statement, Statement) and statement.kind in WITHOUT_DEFAULT_LIMIT
         if is_long and not self.variables.is_changed("statement_timeout"):
             return None
         return self.variables.statement_s
@@ -242,7 +232,7 @@ class Session:
         plan, context = await self.plan(transaction, statement, prepared.oids, bound)
         prepared.check_result(plan_fields(plan))
         try:
-            return await self.run(transaction, plan, context, commit=False)
+            return await perform(self.env, transaction, plan, context, commit=False)
         except Retry as retry:
             raise for_client(retry) from retry
 
@@ -255,7 +245,7 @@ class Session:
             try:
                 plan, context = await self.plan(transaction, statement, prepared.oids, bound, fresh=fresh)
                 prepared.check_result(plan_fields(plan))
-                result = await self.run(transaction, plan, context, commit=in_one_batch)
+                result = await perform(self.env, transaction, plan, context, commit=in_one_batch)
                 if result.more is not None:
                     result.more = self.block.streamed(transaction, result.more)
                 elif not transaction.is_over:
@@ -305,18 +295,6 @@ class Session:
         if self.trace is not None:
             tracing.planned(self.env, self.trace, transaction, catalog, plan, context)
         return plan, context
-
-    async def run(self, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
-        match plan:
-            case SelectPlan():
-                return await select_result(self.env, transaction, plan, context, commit=commit)
-            case InsertPlan():
-                return await dml.insert(self.env, transaction, plan, context, commit=commit)
-            case UpdatePlan():
-                return await dml.update(self.env, transaction, plan, context, commit=commit)
-            case DeletePlan():
-                return await dml.delete(self.env, transaction, plan, context, commit=commit)
-        raise unsupported("this statement")
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of the statement's result; None when it has none."""

@@ -60,9 +60,10 @@ class EntryJudge:
 
     def screen(self, connection: Connection, storage: int, rows: StoredRows, found: Finding, *, of: int) -> None:
         """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage."""
-        parts = (rows.slice(first, ROWS_AT_ONCE) for first in range(0, len(rows), ROWS_AT_ONCE))
-        masks = [accepted(self.descriptor, self.index, part, now=True) for part in parts]
-        mask = None if self.index.where is None or not masks else pa.concat_arrays(masks)
+        mask = None
+        if self.index.where is not None and len(rows):
+            parts = (rows.slice(first, ROWS_AT_ONCE) for first in range(0, len(rows), ROWS_AT_ONCE))
+            mask = pa.concat_arrays([accepted(self.descriptor, self.index, part, now=True) for part in parts])
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         matched = 0
         for home, part in by_home(self.index, entries, storage, storages=self.storages, buckets=self.buckets):
