@@ -3,7 +3,8 @@
 registry       all connections: admitted, found for a cancel, ended
 tls            encryption
 startup        the first messages
-connection     the protocol as a server speaks it
+connection     the protocol as a server speaks it: whose turn it is, errors, cancels, time limits
+statements     the messages of statements: simple queries, parse, bind, describe, execute
 channel        a stream of messages, with limits in both directions
 portals        what is prepared and bound, and how rows reach the client
 interruptible  the part of the work that a cancel may end

@@ -12,19 +12,27 @@ from nodes.people.rights import Person
 from nodes.wire.results import Result
 
 
-class Client(Protocol):
-    """The connection, as far as a session needs it (`nodes.clients.connection`)."""
+class Statements(Protocol):
+    """What a connection has prepared and bound, as far as a session needs it (`nodes.clients.statements`)."""
 
-    pid: int
     prepared: Kept[Prepared]
-
-    def notice(
-        self, text: str, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None
-    ) -> None: ...
 
     def close_portals(self, *, since: int = 0) -> None: ...
 
     async def read_portals(self) -> None: ...
+
+
+class Client(Protocol):
+    """The connection, as far as a session needs it (`nodes.clients.connection`)."""
+
+    pid: int
+
+    @property
+    def statements(self) -> Statements: ...
+
+    def notice(
+        self, text: str, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None
+    ) -> None: ...
 
 
 class Session(Protocol):

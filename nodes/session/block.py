@@ -122,7 +122,7 @@ class Block:
         transaction, self.transaction = self.transaction, None
         if transaction is None:
             return
-        self.client.close_portals()
+        self.client.statements.close_portals()
         try:
             await self.new_tables.before_commit(transaction)
             await transaction.commit()
@@ -145,7 +145,7 @@ class Block:
                 raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
             number = await self.transaction.rollback_to(name)
             self.variables.return_to(number)
-            self.client.close_portals(since=number)
+            self.client.statements.close_portals(since=number)
             self.is_failed = False
             return "ROLLBACK"
         if word == "SAVEPOINT":
@@ -182,7 +182,7 @@ class Block:
         self.variables.end(committed=False)
         transaction, self.transaction = self.transaction, None
         if transaction is not None:
-            self.client.close_portals()
+            self.client.statements.close_portals()
             await transaction.rollback()
         await self.new_tables.after_transaction(committed=False)
 

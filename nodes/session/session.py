@@ -170,7 +170,7 @@ class Session:
             self.env.running[self] = monotonic()
         try:
             if statement.kind in PLANNED & WRITES and self.block.transaction is not None:
-                await self.client.read_portals()
+                await self.client.statements.read_portals()
             if statement.kind in PLANNED:
                 result = await self._planned(statement, prepared, Bound(values, formats, result_formats), alone=alone)
             elif statement.kind == "crud":

@@ -173,11 +173,11 @@ class Utility:
         if self.block.is_explicit:
             raise SqlError("25001", "DISCARD ALL cannot run inside a transaction block")
         self.variables.reset_all()
-        self.client.prepared.clear()
+        self.client.statements.prepared.clear()
         return Result("DISCARD ALL")
 
     def _deallocate(self, node: Node) -> Result:
-        prepared = self.client.prepared
+        prepared = self.client.statements.prepared
         if node.isall or not node.name:
             prepared.clear()
             return Result("DEALLOCATE ALL")

@@ -74,15 +74,19 @@ class Keeper:
         pass
 
 
-class Client:
-    pid = 1
+class Statements:
     prepared: dict[str, Any]
-
-    def notice(self, *_: Any) -> None: ...
 
     def close_portals(self, *, since: int = 0) -> None: ...
 
     async def read_portals(self) -> None: ...
+
+
+class Client:
+    pid = 1
+    statements = Statements()
+
+    def notice(self, *_: Any) -> None: ...
 
     def cancel(self, *_: Any) -> None: ...
 

@@ -125,7 +125,7 @@ class Connection:
 
     async def execute(self, statement: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            async with self.client._interruptible():
+            async with self.client.interruptible():
                 await statement()
             self.outcomes.append("done")
         except SqlError as error:

@@ -84,11 +84,12 @@ def test_a_portal_that_keeps_too_much_is_refused_and_not_suspended(node: NodeRow
     kept = KeptByConnection(node)
     client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
     session = SimpleNamespace(kept=kept, status=lambda: b"T", has_implicit_block=lambda: False)
-    client.session, client.portals = session, Kept(kept)  # type: ignore[assignment]
+    client.session = session  # type: ignore[assignment]
+    client.statements.begin(session)  # type: ignore[arg-type]
     rows: list[Row] = [(b"first",), (b"x" * CONNECTION_BYTES_MAX,)]
-    client.portals[""] = portal = Portal(Prepared("", None), (), (), Result("SELECT", (), rows))
+    client.statements.portals[""] = portal = Portal(Prepared("", None), (), (), Result("SELECT", (), rows))
     with pytest.raises(SqlError, match="one connection may keep"):
-        asyncio.run(client._answer(portal, 1))
+        asyncio.run(client.statements.answer(portal, 1))
     assert messages.PORTAL_SUSPENDED not in client.channel._out
 
 
@@ -149,6 +150,7 @@ def test_an_answer_counts_until_its_client_has_taken_it(
     client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
     session = SimpleNamespace(kept=KeptByConnection(node), status=lambda: b"T", has_implicit_block=lambda: False)
     client.session = session  # type: ignore[assignment]
+    client.statements.begin(session)  # type: ignore[arg-type]
 
     async def flush() -> None:
         seen.append(node.held)
@@ -159,9 +161,9 @@ def test_an_answer_counts_until_its_client_has_taken_it(
     async def answer() -> None:
         values: list[Row] = [(b"x" * length,)] * rows
         result = Result(tag, (), values, bytes_held=held if tag != "SELECT" else 0)
-        await client._answer(Portal(Prepared("", None), (), (), result), 0)
+        await client.statements.answer(Portal(Prepared("", None), (), (), result), 0)
 
-    monkeypatch.setattr(client, "_flush", flush)
+    monkeypatch.setattr(client, "flush", flush)
     asyncio.run(answer())
     assert max(seen) >= held - length - 64, "but for what the channel had taken"
     assert set(seen) <= {held, held - length - 64}
@@ -183,6 +185,7 @@ def test_a_large_result_counts_until_its_client_has_taken_it(
     client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
     session = SimpleNamespace(kept=KeptByConnection(node), status=lambda: b"I", has_implicit_block=lambda: False)
     client.session = session  # type: ignore[assignment]
+    client.statements.begin(session)  # type: ignore[arg-type]
 
     async def rows_of(*_: object, **__: object) -> AsyncIterator[list[Row]]:
         for _number in range(batches):
@@ -200,11 +203,11 @@ def test_a_large_result_counts_until_its_client_has_taken_it(
         result = await select.select_result(None, None, plan, None, commit=True)  # type: ignore[arg-type]
         gathered, more = sum(bytes_of(row) for row in result.rows), result.more
         assert (more is None) == is_whole
-        await client._answer(Portal(Prepared("", None), (), (), result), 0)
+        await client.statements.answer(Portal(Prepared("", None), (), (), result), 0)
         assert set(seen) == {gathered}
 
     monkeypatch.setattr(select, "select", rows_of)
-    monkeypatch.setattr(client, "_flush", flush)
+    monkeypatch.setattr(client, "flush", flush)
     asyncio.run(answer())
     assert node.held == 0
 
@@ -219,14 +222,15 @@ def test_a_cancel_of_a_long_answer(
     client = Client(None, Channel(lambda _: None, lambda _: None), 1, None)  # type: ignore[arg-type]
     session = SimpleNamespace(kept=KeptByConnection(node), status=lambda: b"I", has_implicit_block=lambda: False)
     client.session = session  # type: ignore[assignment]
+    client.statements.begin(session)  # type: ignore[arg-type]
 
     async def flush() -> None:
         raise SqlError("57014", "canceling statement due to user request")
 
-    monkeypatch.setattr(client, "_flush", flush)
+    monkeypatch.setattr(client, "flush", flush)
     result = Result(tag, (), [(b"x" * 1000,)] * 200, has_written=has_written)
     with pytest.raises(SqlError) as caught:
-        asyncio.run(client._answer(Portal(Prepared("", None), (), (), result), 0))
+        asyncio.run(client.statements.answer(Portal(Prepared("", None), (), (), result), 0))
     assert (type(caught.value), caught.value.sqlstate) == (kind, "57014")
     assert node.held == 0
 

@@ -1,0 +1,304 @@
+"""The statements of one connection: simple queries, prepared statements and portals, message by message.
+
+    Q                a simple query: one text of any number of statements, which are one transaction
+    P, B, D, E, C    the extended protocol: parse, bind, describe, execute, close
+
+Whether an answer may be taken back, interrupted or suspended is decided here; what a statement does, by the session.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Protocol
+
+from expressions import errors
+from nodes.clients.channel import Channel
+from nodes.clients.portals import Kept, Portal, Prepared, read_on, send_at_once, send_rows
+from nodes.clients.protocols import Session
+from nodes.execution.held_rows import bytes_of
+from nodes.wire import messages
+from nodes.wire.columns import checked
+from nodes.wire.messages import Reader
+from nodes.wire.results import Result
+
+SQL_BYTES_MAX = 2**20
+PREPARED_MAX = 1000
+
+
+class Line(Protocol):
+    """The connection, as far as its statements need it (`nodes.clients.connection`)."""
+
+    channel: Channel
+
+    async def ready(self) -> None: ...
+
+    async def flush(self) -> None: ...
+
+    def clients_turn(self) -> AbstractContextManager[None]: ...
+
+    def timed(self, statement: object | None) -> AbstractContextManager[None]: ...
+
+    def interruptible(self) -> AbstractAsyncContextManager[None]: ...
+
+
+class Statements:
+    """What a client has prepared and bound; `sql` is the text of its last message that has one."""
+
+    session: Session
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.sql = ""
+        self.prepared: Kept[Prepared] = Kept[Prepared].uncounted()
+        self.portals: Kept[Portal] = Kept[Portal].uncounted()
+        self._batch = 0
+        self._undescribed: Portal | None = None
+
+    def begin(self, session: Session) -> None:
+        """The client has signed in: what it keeps counts."""
+        self.session = session
+        self.prepared, self.portals = Kept(session.kept), Kept(session.kept)
+
+    def clear(self) -> None:
+        self.prepared.clear()
+        self.portals.clear()
+
+    def close_portals(self, *, since: int = 0) -> None:
+        """Close what reads in the transaction, which is over, or in the part of it since that savepoint."""
+        for name in [name for name, portal in self.portals.items() if portal.savepoint >= since]:
+            self.portals.pop(name)
+
+    async def read_portals(self) -> None:
+        """The transaction is about to write: what its portals have still to read is as it was before."""
+        for name, portal in self.portals.items():
+            if portal.result is not None and portal.result.more is not None:
+                await read_on(portal, name, self.portals)
+
+    async def serve(self, kind: str, body: bytes) -> None:
+        """Serve one message of a statement."""
+        if kind == "Q":
+            await self._query(body)
+        elif kind == "P":
+            await self._parse(body)
+        elif kind == "B":
+            self._bind(body)
+        elif kind == "D":
+            await self._describe(body)
+        elif kind == "E":
+            await self._execute(body)
+        elif kind == "C":
+            self._close(body)
+        elif kind == "H":
+            await self.line.flush()
+        elif kind == "F":
+            raise errors.unsupported("the function call protocol")
+        elif kind == "p":
+            raise errors.FatalError(errors.PROTOCOL_VIOLATION, "unexpected password message")
+        # d, c, f: what is left of a COPY that was refused
+
+    async def sync(self) -> None:
+        """End what was one transaction up to Sync."""
+        self._batch += 1
+        await self.end_implicit()
+
+    async def end_implicit(self) -> None:
+        if self.session.has_implicit_block():
+            with self.line.timed(None):
+                async with self.line.interruptible():
+                    await self.session.end_implicit()
+
+    # -- simple query -------------------------------------------------------------------------------------------
+
+    async def _query(self, body: bytes) -> None:
+        self.sql = ""
+        reader = Reader(body)
+        self.sql = _bounded(reader.text())
+        reader.end()
+        self.prepared.pop("", None)
+        self.portals.pop("", None)
+        statements = await self.session.parse(self.sql)
+        if not statements:
+            self.line.channel.send(messages.EMPTY_QUERY)
+        for statement in statements:
+            prepared = Prepared(self.sql, statement)
+            with self.line.timed(statement):
+                result = await self._run(prepared, (), (), alone=len(statements) == 1)
+                if result.fields is not None:
+                    self.line.channel.send(messages.row_description(result.fields))
+                await self.answer(Portal(prepared, (), (), result), 0)
+                if self.line.channel.is_full and statement is not statements[-1]:
+                    async with self.line.interruptible():
+                        await self.line.flush()
+        await self.end_implicit()
+        await self.line.ready()
+
+    # -- extended query -----------------------------------------------------------------------------------------
+
+    async def _parse(self, body: bytes) -> None:
+        self.sql = ""
+        parse = messages.read_parse(body)
+        self.sql = _bounded(parse.sql)
+        if parse.name and parse.name in self.prepared:
+            raise errors.SqlError("42P05", f'prepared statement "{parse.name}" already exists')
+        if len(self.prepared) >= PREPARED_MAX and parse.name not in self.prepared:
+            raise errors.SqlError(
+                errors.PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements"
+            )
+        statements = await self.session.parse(parse.sql)
+        if len(statements) > 1:
+            raise errors.SqlError(errors.SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
+        prepared = Prepared(parse.sql, None)
+        if statements:
+            with self.line.timed(statements[0]):
+                async with self.line.interruptible():
+                    prepared = await self.session.prepare(parse.sql, statements[0], parse.oids)
+        prepared.batch = self._batch
+        self.prepared[parse.name] = prepared
+        self.line.channel.send(messages.PARSE_COMPLETE)
+
+    def _bind(self, body: bytes) -> None:
+        bind = messages.read_bind(body)
+        prepared = self._statement(bind.statement)
+        self.sql = prepared.sql
+        if len(bind.values) != len(prepared.oids):
+            raise errors.SqlError(
+                errors.PROTOCOL_VIOLATION,
+                f'bind message supplies {len(bind.values)} parameters, but prepared statement "{bind.statement}" '
+                f"requires {len(prepared.oids)}",
+            )
+        if len(bind.formats) not in (0, 1, len(bind.values)):
+            raise errors.SqlError(errors.PROTOCOL_VIOLATION, f"bind message has {len(bind.formats)} parameter formats")
+        wanted = checked(bind.result_formats, None if prepared.fields is None else len(prepared.fields))
+        formats = bind.formats * len(bind.values) if len(bind.formats) == 1 else bind.formats
+        if bind.portal and bind.portal in self.portals:
+            raise errors.SqlError("42P03", f'cursor "{bind.portal}" already exists')
+        savepoint = self.session.savepoints_set()
+        self.portals[bind.portal] = Portal(prepared, bind.values, formats, savepoint=savepoint, result_formats=wanted)
+        self.line.channel.send(messages.BIND_COMPLETE)
+
+    async def _describe(self, body: bytes) -> None:
+        kind, name = messages.read_target(body)
+        if kind == "S":
+            prepared = self._statement(name)
+            self.line.channel.send(messages.parameter_description(prepared.oids))
+        else:
+            portal = self._portal(name)
+            prepared = portal.prepared
+            if portal.result is None and not self._is_described(prepared) and await self._next_kind() == ord("E"):
+                self._undescribed = portal
+                return
+            self._describe_now(prepared, portal.result_formats)
+            return
+        self._describe_now(prepared)
+
+    def _describe_now(self, prepared: Prepared, formats: tuple[int, ...] = ()) -> None:
+        prepared.is_described = True
+        self.line.channel.send(description(prepared.fields, formats))
+
+    def _is_described(self, prepared: Prepared) -> bool:
+        """True if the client may have read what the statement's result looks like."""
+        prepared.is_described = prepared.is_described or prepared.batch != self._batch
+        return prepared.is_described
+
+    async def _next_kind(self) -> int:
+        """The kind of the next message. A client that sent neither Sync nor Flush cannot be waiting for us."""
+        with self.line.clients_turn():
+            return await self.line.channel.next_kind()
+
+    async def _execute(self, body: bytes) -> None:
+        name, rows_max = messages.read_execute(body)
+        undescribed, self._undescribed = self._undescribed, None
+        if undescribed is not None and undescribed is not self.portals.get(name):
+            self._describe_now(undescribed.prepared, undescribed.result_formats)
+        portal = self._portal(name)
+        prepared, self.sql = portal.prepared, portal.prepared.sql
+        if prepared.statement is None:
+            if undescribed is portal:
+                self._describe_now(prepared, portal.result_formats)
+            self.line.channel.send(messages.EMPTY_QUERY)
+            return
+        alone = portal.result is None and rows_max == 0 and await self._next_kind() == ord("S")
+        with self.line.timed(prepared.statement):
+            if portal.result is None:
+                portal.savepoint = self.session.savepoints_set()
+                is_described = self._is_described(prepared)
+                portal.result = await self._run(
+                    prepared, portal.values, portal.formats, alone=alone, result_formats=portal.result_formats
+                )
+                if not is_described:
+                    prepared.fields = portal.result.fields
+            if undescribed is portal:
+                self._describe_now(prepared, portal.result_formats)
+            await self.answer(portal, max(rows_max, 0))
+
+    def _close(self, body: bytes) -> None:
+        kind, name = messages.read_target(body)
+        if kind == "S":
+            self.prepared.pop(name, None)
+        else:
+            self.portals.pop(name, None)
+        self.line.channel.send(messages.CLOSE_COMPLETE)
+
+    def _statement(self, name: str) -> Prepared:
+        try:
+            return self.prepared[name]
+        except KeyError:
+            raise errors.SqlError(
+                errors.INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist'
+            ) from None
+
+    def _portal(self, name: str) -> Portal:
+        try:
+            return self.portals[name]
+        except KeyError:
+            raise errors.SqlError(errors.INVALID_CURSOR_NAME, f'portal "{name}" does not exist') from None
+
+    # -- execution ----------------------------------------------------------------------------------------------
+
+    async def _run(
+        self,
+        prepared: Prepared,
+        values: Sequence[bytes | None],
+        formats: Sequence[int],
+        *,
+        alone: bool,
+        result_formats: tuple[int, ...] = (),
+    ) -> Result:
+        async with self.line.interruptible():
+            return await self.session.execute(prepared, values, formats, alone=alone, result_formats=result_formats)
+
+    async def answer(self, portal: Portal, rows_max: int) -> None:
+        """Send what the portal has; what is at hand and small needs no waiting."""
+        if send_at_once(portal, rows_max, self.line.channel):
+            return
+        result = portal.result
+        assert result is not None
+        held = result.bytes_held
+        if not held and result.more is None:  # the rows are not many
+            held = sum(bytes_of(row) for row in result.rows)
+        is_kept = result.has_written and self.session.status() == b"I" and not self.session.has_implicit_block()
+        with self.session.kept.holding(held if portal.waiting_bytes is None else 0):
+            try:
+                async with self.line.interruptible():
+                    is_done = await send_rows(portal, rows_max, self.line.channel, self.line.flush)
+            except errors.SqlError as error:
+                if is_kept:  # an error would say that it is not (T7)
+                    message = f"{error.message}: it is done, but its answer was not taken"
+                    raise errors.FatalError(error.sqlstate, message) from None
+                raise
+        if portal.counted:
+            self.portals.recount(portal)  # a portal that keeps too much is refused, not suspended
+        if not is_done:
+            self.line.channel.send(messages.PORTAL_SUSPENDED)
+
+
+def _bounded(sql: str) -> str:
+    if len(sql) > SQL_BYTES_MAX:
+        raise errors.SqlError(
+            errors.PROGRAM_LIMIT, f"the statement has {len(sql)} characters; the limit is {SQL_BYTES_MAX}"
+        )
+    return sql
+
+
+def description(fields: Sequence[messages.Field] | None, formats: Sequence[int] = ()) -> bytes:
+    """The answer to Describe."""
+    return messages.NO_DATA if fields is None else messages.row_description(fields, formats)
