@@ -1,0 +1,51 @@
+"""A rolling publish in the lab: the storages learn of the next version one after the other, then the catalog.
+
+It is `changes.driver.rolling` over the lab's cluster: begun when L7's condition is met, and every fence is set then; at
+its end each storage knows the version that nodes take leases on from now on.
+"""
+
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import TableId
+from lab.cluster.control_plane import LabError
+from lab.cluster.world import World
+from leases import rules
+
+
+@dataclass
+class RollingPublish:
+    """`new` on its way; the storages in `aware` know it."""
+
+    new: Descriptor
+    aware: set[int] = field(default_factory=set)
+
+    def unaware(self, table: TableId, newest: int, storages: int) -> dict[int, int]:
+        """The newest version that a storage knows, where the catalog knows a newer one: that is never so."""
+        if table != self.new.table_id or newest < self.new.version:
+            return {}
+        return {storage: self.new.version - 1 for storage in range(1, storages + 1) if storage not in self.aware}
+
+
+def begin(world: World, new: Descriptor) -> RollingPublish:
+    """Shut out what is older than its predecessor, if nobody uses that any more. Raises `LabError`."""
+    hindrance = rules.publish_hindrance(
+        world.control.leases,
+        table=new.table_id,
+        next_version=new.version,
+        now=world.now,
+        locked=world.locked().get(new.table_id, ()),
+    )
+    if hindrance is not None:
+        words = world.hindered_by({new.table_id: hindrance}, of=1)
+        raise LabError(f"cannot begin to publish {new}: {words}")
+    world.control.raise_fence(new.table_id, new.version - 1)
+    return RollingPublish(new)
+
+
+def finish(world: World, rolling: RollingPublish) -> None:
+    """Publish what every storage knows. Raises `LabError`."""
+    missing = set(range(1, world.store.storages + 1)) - rolling.aware
+    if missing:
+        raise LabError(f"storage {min(missing)} does not know {rolling.new} yet")
+    world.publish(rolling.new)
