@@ -19,8 +19,8 @@ Object = Mapping[str, Value]
 Key = Value | Sequence[Value] | Object
 Assignments = Sequence[tuple[str, str, Value]]
 """("=", column, value), ("+", column, number) or ("-", column, number)."""
-Conditions = Sequence[tuple[str, str, Value]]
-"""(comparison, column, value); all must hold."""
+Conditions = Sequence[tuple[str, str, Value | Sequence[Value]]]
+"""(comparison, column, value), or (comparison, index, values); all must hold."""
 
 
 class RowOptions(TypedDict, total=False):

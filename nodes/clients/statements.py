@@ -216,7 +216,8 @@ class Statements:
                 self._describe_now(prepared, portal.result_formats)
             self.line.channel.send(messages.EMPTY_QUERY)
             return
-        alone = portal.result is None and rows_max == 0 and await self._next_kind() == ord("S")
+        is_whole = rows_max == 0 or self.session.is_own_transaction(prepared.statement)
+        alone = portal.result is None and is_whole and await self._next_kind() == ord("S")
         with self.line.timed(prepared.statement):
             if portal.result is None:
                 portal.savepoint = self.session.savepoints_set()

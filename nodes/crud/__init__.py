@@ -4,6 +4,7 @@ catalogue   the operations there are: their arguments and options
 calls       a call in SQL, and the values of its arguments
 values      values of JSON as values of columns; what a row, a key or a condition is
 places      the bucket of a row, as the request gives it
+orders      rows in the order of an index, and those after or before one
 texts       an operation as a statement, under one version of its table
 answers     results and errors as JSON
 errors      the mistakes that a request can make, and those it can meet

@@ -97,7 +97,7 @@ async def truncated(request: Request) -> str:
         await request.use_others(transaction, plan)
         return await truncate_some(request.env, transaction, plan)
 
-    while await request.attempt(some):
+    while await request.part_within_time(request.attempt(some)):
         request.attempts = Attempts()
     request.counts.map_reduces += 1
     return "true"

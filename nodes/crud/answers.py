@@ -27,6 +27,11 @@ def metadata(descriptor: Descriptor, shown: Sequence[Column]) -> list[Json]:
     return [{"name": c.name, "type": c.type.value, "is_nullable": not c.not_null and c.id not in key} for c in shown]
 
 
+def oids_of(shown: Sequence[Column]) -> list[int]:
+    """The types of a row's values, as a result names them."""
+    return [OF_SQL_TYPE[column.type].oid for column in shown]
+
+
 def value_json(oid: int, value: bytes | None) -> str:
     """A value in PostgreSQL's text form, as JSON."""
     if value is None:
@@ -79,7 +84,7 @@ class WrittenRows:
     def listed(self) -> list[str]:
         """Each row as JSON, in the order of the batch."""
         found: dict[int, str] = {}
-        oids = [OF_SQL_TYPE[column.type].oid for column in self.columns()]
+        oids = oids_of(self.columns())
         for _, shown, rows in self.parts:
             ids = [column.id for column in shown]
             places = [ids.index(column.id) for column in self.columns()]

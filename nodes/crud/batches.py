@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from expressions.errors import SqlError
+from expressions.errors import NOT_NULL_VIOLATION, SqlError
 from nodes.crud import texts
 from nodes.crud.answers import WrittenRows, result_json
 from nodes.crud.catalogue import BATCH_ROWS_MAX
@@ -21,6 +21,7 @@ from nodes.crud.values import Assignment, assignments, flat_row, many_rows
 from nodes.execution.fairness import Turns
 from nodes.router.attempts import Attempts
 from nodes.router.batches import Batch, Ending, parts_of
+from nodes.sql.row_rules import rules_of
 from nodes.store.transaction import Retry, Transaction
 from nodes.wire.results import Row
 from storage.buckets import storage_of
@@ -39,6 +40,15 @@ class Given:
     updates: tuple[Assignment, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The rows of a batch under one version: read once, however many parts they make."""
+
+    descriptor: Descriptor
+    given: Mapping[int, Given]
+    parts: Sequence[tuple[int, list[int]]]
+
+
 @dataclass(eq=False)
 class Many:
     """One batch on its way."""
@@ -52,6 +62,7 @@ class Many:
     written: WrittenRows = field(default_factory=WrittenRows)
     has_reloaded: bool = False
     """A row that does not fit the schema had its reload: the next one that does not is the client's mistake."""
+    fitted: "Fitted | None" = None
 
     @property
     def stops(self) -> bool:
@@ -64,7 +75,7 @@ class Many:
     async def run(self) -> None:
         """Until every row is accounted for. Raises what keeps the whole batch from being begun."""
         while self.batch.left:
-            self.part, self.request.attempts, self.request.in_one_batch = [], Attempts(), True
+            self.part, self.request.attempts, self.request.in_one_batch = [], self._attempts(), True
             try:
                 await self.request.within_time(self.request.attempt(self._whole_part))
             except SqlError as error:
@@ -80,7 +91,7 @@ class Many:
     async def _failed(self, error: SqlError) -> None:
         """A part failed as a whole: by one of its rows, which is found then, or by what befell all of it."""
         if not self.part:
-            if isinstance(error, RequestError) and error.kind == "FlattenError" and not self.has_reloaded:
+            if not self.has_reloaded and is_of_old_schema(error):
                 self.has_reloaded = True  # now each row by itself
                 return
             if not self.batch.outcomes:
@@ -91,11 +102,15 @@ class Many:
         elif len(self.part) == 1:
             self.batch.close_part(self.part, {self.part[0]: error}, tried=1, is_rolled_back=False)
         else:
-            self.request.attempts = Attempts()
+            self.request.attempts = self._attempts()
             try:
                 await self.request.within_time(self.request.attempt(self._row_by_row))
             except SqlError as why:
                 self._lost(why)
+
+    def _attempts(self) -> Attempts:
+        """None yet; the reload after a plan that an old schema could explain is had once in a batch."""
+        return Attempts(old_schemas=int(self.has_reloaded))
 
     def _lost(self, error: SqlError) -> None:
         """Nothing of the part was kept, or nobody knows."""
@@ -115,22 +130,30 @@ class Many:
 
     async def _left(
         self, transaction: Transaction, descriptor: Descriptor
-    ) -> tuple[dict[int, Given], list[int], dict[int, SqlError]]:
+    ) -> tuple[Mapping[int, Given], list[int], dict[int, SqlError]]:
         """The rows that are left, those of them that make the next part, and those that do not fit this version."""
         given, misfits = dict[int, Given](), dict[int, SqlError]()
+        if self.fitted is not None and self.fitted.descriptor == descriptor:
+            parts = [part for _, part in self.fitted.parts if part[0] not in self.batch.outcomes]
+            return self.fitted.given, parts[0], misfits
+        self.fitted, required = None, required_columns(descriptor)
         storages, places, turns = dict[bytes, int](), list[tuple[int, int]](), Turns()
         for index in self.batch.left:
             await turns.give()
             try:
                 given[index] = self._given(descriptor, index)
+                if not self.has_reloaded:
+                    refuse_null(descriptor, given[index].row, required)
                 places.append((index, self._storage(transaction, descriptor, given[index].row, storages)))
             except SqlError as error:
-                if isinstance(error, RequestError) and error.kind == "FlattenError" and not self.has_reloaded:
+                if not self.has_reloaded and is_of_old_schema(error):
                     raise
                 misfits[index] = error
                 if self.stops or self.undoes:
                     break
         parts = parts_of(places)
+        if not misfits:
+            self.fitted = Fitted(descriptor, given, parts)
         return given, parts[0][1] if parts else [], misfits
 
     def _storage(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow, taken: dict[bytes, int]) -> int:
@@ -212,6 +235,27 @@ class Many:
         _, rows, count = await self.request.do(transaction, text, commit=commit)
         assert count == size, f"{count} rows were written, of {size}"
         return rows
+
+
+def is_of_old_schema(error: SqlError) -> bool:
+    """True for a row that another version of its table might take."""
+    is_misfit = isinstance(error, RequestError) and error.kind == "FlattenError"
+    return is_misfit or error.sqlstate == NOT_NULL_VIOLATION
+
+
+def required_columns(descriptor: Descriptor) -> list[tuple[str, bool]]:
+    """The columns that must have a value, and whether one is made for a row that has none."""
+    required = {column.id: column for column, _ in rules_of(descriptor).required}
+    public = [column for column in descriptor.public_columns if column.id in required]
+    return [(c.name, c.default is not None or bool(c.identity)) for c in public]
+
+
+def refuse_null(descriptor: Descriptor, row: FlatRow, required: Sequence[tuple[str, bool]]) -> None:
+    """Raises 23502 for a row that has no value where this version requires one, before any of its batch is sent."""
+    for name, is_made in required:
+        if row.get(name, "" if is_made else None) is None:
+            message = f'null value in column "{name}" of relation "{descriptor.name}" violates not-null constraint'
+            raise SqlError(NOT_NULL_VIOLATION, message, table=descriptor.name, column=name)
 
 
 async def many(request: Request, rows: Any) -> str:

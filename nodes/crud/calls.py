@@ -40,6 +40,8 @@ JSONB_FORM = b"\x01"
 BATCH_BYTES_MAX = 4 * 2**20
 ROWS = frozenset({"tuples", "objects", "rows"})
 LIMIT = "LimitError"
+PART_BYTES = 64
+"""Of a value, a list or an object that was read, besides its text."""
 PARTS_MAX = 500_000
 """Commas in the JSON of one argument: the reading of so many parts takes half a second."""
 
@@ -176,6 +178,12 @@ def call_of(text: CallText, values: Sequence[str | None]) -> Call:
         if name not in read:
             raise bad_request(f"argument {name} of crud.{operation.name} must not be NULL")
     return Call(operation, table, read, options)
+
+
+def parsed_bytes(text: CallText, values: Sequence[str | None]) -> int:
+    """Bytes that the arguments take when they are read, about: the texts, and each of their parts as a value."""
+    given = (values[a.parameter - 1] if a.parameter else a.text for a in text.arguments)
+    return sum(len(one) + PART_BYTES * (one.count(",") + one.count("[") + one.count("{")) for one in given if one)
 
 
 def declared(oids: Sequence[int]) -> list[int]:

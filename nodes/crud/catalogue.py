@@ -10,6 +10,7 @@ TIMEOUT_S_MAX = 3600.0
 ABOUT_S = 30.0
 """What is asked about all tables may take longer."""
 BATCH_ROWS = 1000
+FIRST_MAX = 2**31 - 1
 BATCH_ROWS_MAX = 10_000
 """Rows of one batch."""
 
@@ -102,6 +103,8 @@ def check_options(operation: Operation, options: dict[str, Any]) -> None:
         is_right, wanted = _is_right(name, value)
         if not is_right:
             raise bad_option(f"option {name} of crud.{operation.name} must be {wanted}")
+    if options.get("first", 0) < 0 and "after" not in options:
+        raise bad_option("a negative first needs option after: so many rows before that one")
 
 
 def _is_right(name: str, value: Any) -> tuple[bool, str]:
@@ -119,5 +122,5 @@ def _is_right(name: str, value: Any) -> tuple[bool, str]:
     if name == "bucket_id":
         return is_whole and value >= 1, "the number of a bucket"
     if name == "first":
-        return is_whole and value >= 0, "a number of rows"
+        return is_whole and abs(value) <= FIRST_MAX, "a number of rows"
     return is_whole and 1 <= value <= BATCH_ROWS_MAX, f"a number of rows from 1 to {BATCH_ROWS_MAX}"

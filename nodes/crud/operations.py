@@ -4,7 +4,7 @@ The statement of an operation is made in `nodes.crud.texts` under the version of
 here is what it is made of, which rows are read, and what is checked before anything is written.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -13,19 +13,19 @@ from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import parse_value
 from nodes.context import Environment
-from nodes.crud import about, texts
-from nodes.crud.answers import field_of, metadata, plain_json, result_json, row_json, rows_json
+from nodes.crud import about, orders, texts
+from nodes.crud.answers import field_of, metadata, oids_of, plain_json, result_json, row_json, rows_json
 from nodes.crud.batches import many
 from nodes.crud.calls import Call
 from nodes.crud.catalogue import BATCH_ROWS
-from nodes.crud.errors import error_json
+from nodes.crud.errors import bad_option, bad_row, error_json
 from nodes.crud.places import bucket_of_row, check_bucket
 from nodes.crud.requests import Caller, Request, within_time
-from nodes.crud.rows import OrderedRead, Window, gathered, written
+from nodes.crud.rows import Batches, OrderedRead, Window, gathered, written
 from nodes.crud.texts import FlatRow, shown_columns
-from nodes.crud.values import assignments, conditions, flat_row, key_values
+from nodes.crud.values import assignments, conditions, flat_row, key_values, text_of
 from nodes.execution.held_rows import HeldRows
-from nodes.execution.select import access_of
+from nodes.execution.select import access_of, select
 from nodes.sql.planner import SelectPlan
 from nodes.store.transaction import Hashes, Transaction
 from nodes.wire.results import Result, Row
@@ -69,7 +69,7 @@ async def _answered(request: Request) -> str:
         case "count" | "len":
             return await request.within_time(request.attempt(Reading(request).count, is_read_only=True))
     assert operation.verb == "truncate", operation.name
-    return await request.within_time(about.truncated(request))
+    return await about.truncated(request)
 
 
 class Single:
@@ -132,7 +132,7 @@ class Single:
         if window.bucket is not None and bucket is None:  # found by its key, if that bucket has it
             read = await Reading(self.request).read(transaction, text, window)
             with HeldRows(self.request.env.rows) as held:
-                rows = await gathered(read, held)
+                rows = await gathered(read.answers(), held)
             await transaction.commit()
             return self.result(descriptor, read.plan.columns.fields, rows)
         self._check_bucket(transaction, descriptor, row)
@@ -177,10 +177,14 @@ class Reading:
         key = None if after is None else self._after(transaction, descriptor, after)
         return Window(bucket, key, options.get("first"), bool(options.get("force_map_call")))
 
-    def _after(self, transaction: Transaction, descriptor: Descriptor, row: Any) -> bytes:
-        """K(r) of the row that was the last of the page before: an object, or a list as it was answered."""
+    def _named(self, descriptor: Descriptor, row: Any) -> dict[str, Any]:
+        """A row that the client names, by the names of its columns: an object, or a list as it was answered."""
         shown = shown_columns(descriptor, self.call.options.get("fields"))
-        named = row if isinstance(row, dict) else dict(zip((c.name for c in shown), row, strict=False))
+        return row if isinstance(row, dict) else dict(zip((c.name for c in shown), row, strict=False))
+
+    def _after(self, transaction: Transaction, descriptor: Descriptor, row: Any) -> bytes:
+        """K(r) of the row that was the last of the page before."""
+        named = self._named(descriptor, row)
         names = [column.name for column in descriptor.key_columns]
         key = key_values(descriptor, {name: named.get(name) for name in names if name in named})
         typed = {c.name: self._parsed(transaction, c, value) for c, value in key}
@@ -208,13 +212,49 @@ class Reading:
     async def rows(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """select."""
         shown = shown_columns(descriptor, self.call.options.get("fields"))
-        text = texts.select(descriptor, self.conditions, shown)
-        read = await self.read(transaction, text, self.window(transaction, descriptor))
         with HeldRows(self.request.env.rows) as held:
-            rows = await gathered(read, held)
+            rows = await gathered(self.batches(transaction, descriptor, held), held)
             await transaction.commit()
-            listed = await written([field.oid for field in read.plan.columns.fields], rows, held)
+            listed = await written(oids_of(shown), rows, held)
             return result_json(metadata(descriptor, shown), listed)
+
+    async def batches(self, transaction: Transaction, descriptor: Descriptor, held: HeldRows) -> Batches:
+        """The rows in their order, some at a time."""
+        shown = shown_columns(descriptor, self.call.options.get("fields"))
+        first = self.call.options.get("first")
+        is_before = first is not None and first < 0
+        if not is_before and orders.index_of(descriptor, self.conditions) is None:
+            text = texts.select(descriptor, self.conditions, shown)
+            read = await self.read(transaction, text, self.window(transaction, descriptor))
+            async for rows in read.answers():
+                yield rows
+            return
+        plan, context = await self.request.plan(transaction, self._ordered(descriptor, shown))
+        assert isinstance(plan, SelectPlan)
+        way = access_of(self.request.env, plan.scans[0], context)
+        self._sent_to(transaction, plan, set(way.storages), is_forced=False)
+        answers = select(self.request.env, transaction, plan, context, commit=False)
+        if is_before:
+            rows = await gathered(answers, held)
+            yield rows[::-1]
+            return
+        async for rows in answers:
+            yield rows
+
+    def _ordered(self, descriptor: Descriptor, shown: list[Column]) -> texts.Text:
+        """The statement of a read whose order is an index's, or that goes backwards."""
+        options = self.call.options
+        if options.get("bucket_id") is not None:
+            raise bad_option("option bucket_id goes with the order of the primary key, forwards")
+        first, after, row = options.get("first"), options.get("after"), None
+        if after is not None:
+            named = self._named(descriptor, after)
+            parts = orders.parts_of(descriptor, orders.index_of(descriptor, self.conditions))
+            missing = next((column.name for column, _ in parts if column.name not in named), None)
+            if missing is not None:
+                raise bad_row(f'option after has no value of column "{missing}", by which the rows are ordered')
+            row = {column.name: text_of(named[column.name], column.name) for column, _ in parts}
+        return texts.ordered(descriptor, self.conditions, shown, after=row, first=first)
 
     async def count(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """count, len."""
@@ -247,7 +287,8 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
     request: Request | None = None
     try:
         request = asked = Request(env, call, caller, call.table)
-        first, rest = await asked.within_time(asked.attempt(lambda t, d: _begun(asked, t, d), is_read_only=True))
+        begun = asked.attempt(lambda t, d: _begun(asked, t, d), is_read_only=True)
+        first, rest = await asked.part_within_time(begun)
         return Result("SELECT", field_of(name), first, rest), asked.left_open
     except SqlError as error:
         env.meter.totals.refuse(error.sqlstate)
@@ -258,32 +299,33 @@ async def stream(env: Environment, call: Call, caller: Caller, name: str) -> tup
             request.counts.requests += 1
 
 
-Batches = AsyncIterator[list[Row]]
-
-
 async def _begun(request: Request, transaction: Transaction, descriptor: Descriptor) -> tuple[list[Row], Batches]:
-    reading = Reading(request)
-    shown = shown_columns(descriptor, request.call.options.get("fields"))
-    text = texts.select(descriptor, reading.conditions, shown)
-    read = await reading.read(transaction, text, reading.window(transaction, descriptor))
-    pages = _pages(read, [field.oid for field in read.plan.columns.fields], _size(request.call.options))
+    pages = _pages(request, transaction, descriptor)
     first = await anext(pages, [])
     request.left_open = transaction
-    return first, pages
+    return first, _timed(request, pages)
+
+
+async def _timed(request: Request, pages: Batches) -> Batches:
+    """The pages, each within its time."""
+    while (page := await request.part_within_time(anext(pages, None))) is not None:
+        yield page
 
 
 def _size(options: Mapping[str, Any]) -> int:
     return int(options.get("batch_size", BATCH_ROWS))
 
 
-async def _pages(read: OrderedRead, oids: list[int], size: int) -> Batches:
-    """Pages of `size` rows, each as JSON; the transaction ends with the last one."""
-    kept: list[Row] = []
-    async for rows in read.answers():
-        kept += [(row_json(oids, row).encode(),) for row in rows]
-        while len(kept) >= size:
-            yield kept[:size]
-            kept = kept[size:]
-    await read.transaction.commit()
+async def _pages(request: Request, transaction: Transaction, descriptor: Descriptor) -> Batches:
+    """Pages of `batch_size` rows, each as JSON; the transaction ends with the last one."""
+    kept, size = list[Row](), _size(request.call.options)
+    oids = oids_of(shown_columns(descriptor, request.call.options.get("fields")))
+    with HeldRows(request.env.rows) as held:
+        async for rows in Reading(request).batches(transaction, descriptor, held):
+            kept += [(row_json(oids, row).encode(),) for row in rows]
+            while len(kept) >= size:
+                yield kept[:size]
+                kept = kept[size:]
+        await transaction.commit()
     if kept:
         yield kept

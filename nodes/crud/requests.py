@@ -44,6 +44,8 @@ from nodes.wire.results import Row
 from storage.postgres import BELOW_FENCE, HASH_DIFFERS
 
 T = TypeVar("T")
+PART_S_MAX = 30.0
+"""Of an operation without a time limit: each transaction of `truncate`, each page of `pairs`."""
 MISMATCHES = frozenset({BELOW_FENCE, HASH_DIFFERS})
 """The refusals of `enter` that say: another schema. The others are of time, and end with a new transaction."""
 EXPLAINED_BY_OLD_SCHEMA = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN, NOT_NULL_VIOLATION})
@@ -99,11 +101,15 @@ class Request:
     """An attempt was refused: the other tables are asked for anew, too."""
 
     def __post_init__(self) -> None:
-        limit_s = self.call.timeout_s
-        self.deadline = time.monotonic() + (limit_s if limit_s is not None else 10**9)
+        self.deadline = time.monotonic() + self.limit_s
         bucket = self.call.options.get("bucket_id")
         if bucket is not None and bucket > self.env.buckets:
             raise bad_bucket(f"there is no bucket {bucket}: there are {self.env.buckets}")
+
+    @property
+    def limit_s(self) -> float:
+        """Seconds that the request, or a part of one that has no limit, may take."""
+        return PART_S_MAX if self.call.timeout_s is None else self.call.timeout_s
 
     @property
     def counts(self) -> Counts:
@@ -116,6 +122,12 @@ class Request:
     async def within_time(self, work: Awaitable[T]) -> T:
         """`work`, at most until the request's time is over. Raises `TimeoutError` as an error of the request's."""
         return await within_time(work, self.call.timeout_s, lambda: self.phase, self.deadline)
+
+    async def part_within_time(self, work: Awaitable[T]) -> T:
+        """One bounded part of an operation that takes as long as it takes: unless it has a limit, a part has one."""
+        if self.call.timeout_s is None:
+            self.deadline = time.monotonic() + PART_S_MAX
+        return await within_time(work, self.limit_s, lambda: self.phase, self.deadline)
 
     async def attempt(self, work: Work[T], *, is_read_only: bool = False) -> T:
         """`work` in a transaction that it ends, under one version; tried again as `nodes.router.attempts` says."""
@@ -152,7 +164,7 @@ class Request:
             if wake.outcome is Outcome.FAILED:
                 raise reload_failed(wake.cause)
             if wake.outcome is Outcome.LATE:
-                raise too_late(self.call.timeout_s or 0, self.phase)
+                raise too_late(self.limit_s, self.phase)
             if wake.outcome is not Outcome.NEWER:
                 raise unknown_table(self.table)
         fresh, self._fresh = self._fresh, False
@@ -219,7 +231,7 @@ class Request:
             case Outcome.FAILED if is_patient:
                 raise mismatch(refused.version, error.message, f"and {reload_failed(wake.cause).message}")
             case Outcome.LATE:
-                raise too_late(self.call.timeout_s or 0, self.phase)
+                raise too_late(self.limit_s, self.phase)
             case Outcome.UNKNOWN if refused is not descriptor:
                 self.counts.retries += 1  # another table, found by its id, whatever its name is now
             case Outcome.UNKNOWN:

@@ -28,6 +28,7 @@ from storage.buckets import storage_of
 from storage.pairs import StoredRow, row_bucket
 
 CHUNK_ROWS = 500
+Batches = AsyncIterator[list[Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,10 @@ class _Stream:
             self.rows.extend(page)
 
 
-async def gathered(read: OrderedRead, held: HeldRows) -> list[Row]:
+async def gathered(batches: Batches, held: HeldRows) -> list[Row]:
     """All rows of a read, which count as held."""
     found: list[Row] = []
-    async for rows in read.answers():
+    async for rows in batches:
         for row in rows:
             held.take(bytes_of(row))
         found += rows

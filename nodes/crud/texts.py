@@ -5,12 +5,14 @@ planned and done like any other (`nodes.sql.planner`, `nodes.execution.dml`): an
 pair. Equal shapes give equal texts, so that the parse is kept with the text and the plan with the version.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
+from nodes.crud import orders
 from nodes.crud.errors import bad_row
+from nodes.crud.orders import quoted
 from nodes.crud.values import Assignment, Condition
 
 FlatRow = dict[str, str | None]
@@ -22,10 +24,6 @@ class Text:
 
     sql: str
     values: tuple[str | None, ...] = ()
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 class _Values:
@@ -130,24 +128,35 @@ def select(descriptor: Descriptor, given: Sequence[Condition], shown: Sequence[C
     """The rows that meet all conditions, in no order; without `shown` their number."""
     values = _Values()
     what = "count(*)" if shown is None else _list(shown)
-    met = [_condition(one, values) for one in given]
+    met = [orders.condition(descriptor, one, values.add) for one in given]
     where = f" WHERE {' AND '.join(met)}" if met else ""
     return Text(f"SELECT {what} FROM {quoted(descriptor.name)}{where}", tuple(values.values))
 
 
-def _condition(one: Condition, values: _Values) -> str:
-    if one.value is None and one.op == "=":
-        return f"{quoted(one.column)} IS NULL"
-    return f"{quoted(one.column)} {one.op} {values.add(one.value)}"
+def ordered(
+    descriptor: Descriptor,
+    given: Sequence[Condition],
+    shown: Sequence[Column],
+    *,
+    after: Mapping[str, str | None] | None,
+    first: int | None,
+) -> Text:
+    """The rows that meet all conditions, in the order of the index that one of them names, or of the primary key.
+
+    `first` may be negative: the last rows before `after`, the nearest first.
+    """
+    values, backwards = _Values(), first is not None and first < 0
+    parts = orders.parts_of(descriptor, orders.index_of(descriptor, given))
+    met = [orders.condition(descriptor, one, values.add) for one in given]
+    if after is not None:
+        met.append(orders.beyond(parts, after, values.add, backwards=backwards))
+    where = f" WHERE {' AND '.join(met)}" if met else ""
+    order, limit = orders.order_by(parts, backwards=backwards), "" if first is None else f" LIMIT {abs(first)}"
+    sql = f"SELECT {_list(shown)} FROM {quoted(descriptor.name)}{where} ORDER BY {order}{limit}"
+    return Text(sql, tuple(values.values))
 
 
 def first_by(descriptor: Descriptor, index: str | None, shown: Sequence[Column], *, is_last: bool) -> Text:
     """The row that comes first, or last, by an index, or by the primary key. Raises `FlattenError`."""
-    ordered = [(column, False) for column in descriptor.key_columns]
-    if index is not None:
-        found = next((one for one in descriptor.public_indexes if one.name == index and one.where is None), None)
-        if found is None:
-            raise bad_row(f'there is no index "{index}" over all rows of {descriptor}')
-        ordered = [(descriptor.column(part.column), part.descending) for part in found.columns] + ordered
-    terms = [f"{quoted(column.name)}{' DESC' if is_down is not is_last else ''}" for column, is_down in ordered]
-    return Text(f"SELECT {_list(shown)} FROM {quoted(descriptor.name)} ORDER BY {', '.join(terms)} LIMIT 1")
+    order = orders.order_by(orders.parts_of(descriptor, index), backwards=is_last)
+    return Text(f"SELECT {_list(shown)} FROM {quoted(descriptor.name)} ORDER BY {order} LIMIT 1")

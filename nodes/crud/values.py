@@ -31,11 +31,11 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A column compared with a value; equal to NULL means that there is none."""
+    """A column compared with a value; equal to NULL means that there is none. An index is compared with several."""
 
     op: str
     column: str
-    value: str | None
+    value: str | tuple[str | None, ...] | None
 
 
 def text_of(value: Any, what: str) -> str | None:
@@ -110,7 +110,9 @@ def conditions(given: Any) -> list[Condition]:
             raise bad_request("a condition is [operator, column, value]")
         if one[0] not in COMPARISONS:
             raise bad_request(f"there is no comparison {one[0]!r}; there are: {', '.join(COMPARISONS)}")
-        found.append(Condition(COMPARISONS[one[0]], one[1], text_of(one[2], one[1])))
+        value = one[2]
+        given = tuple(text_of(v, one[1]) for v in value) if isinstance(value, list) else text_of(value, one[1])
+        found.append(Condition(COMPARISONS[one[0]], one[1], given))
     return found
 
 

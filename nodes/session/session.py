@@ -33,10 +33,10 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.crud import operations
 from nodes.crud.answers import field_of, plain_json
-from nodes.crud.calls import argument_texts, call_of, declared
-from nodes.crud.errors import RequestError, error_json
+from nodes.crud.calls import argument_texts, call_of, declared, parsed_bytes
+from nodes.crud.errors import error_json
 from nodes.execution.fairness import in_thread_if_large
-from nodes.execution.held_rows import KeptByConnection
+from nodes.execution.held_rows import HeldRows, KeptByConnection
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
 from nodes.execution.truncate import truncate_some
@@ -174,7 +174,7 @@ class Session:
             if statement.kind in PLANNED:
                 result = await self._planned(statement, prepared, Bound(values, formats, result_formats), alone=alone)
             elif statement.kind == "crud":
-                result = await self._crud(statement, prepared, Bound(values, formats))
+                result = await self._crud(statement, prepared, Bound(values, formats), alone=alone)
             else:
                 result = await self._unplanned(statement)
             is_answered = True
@@ -190,6 +190,10 @@ class Session:
                 if not is_answered and statement.kind != "truncate":
                     trace.forget()
                 tracing.send(self.client, trace, self.block, is_answered=is_answered)
+
+    def is_own_transaction(self, statement: object) -> bool:
+        """True for a request of `crud`: however few rows of its answer are fetched, it is done."""
+        return isinstance(statement, Statement) and statement.kind == "crud"
 
     def savepoints_set(self) -> int:
         return self.block.savepoints_set
@@ -339,11 +343,18 @@ class Session:
 
     # -- requests -----------------------------------------------------------------------------------------------
 
-    async def _crud(self, statement: Statement, prepared: Prepared, bound: Bound) -> Result:
-        """A request of `crud`: it has a transaction of its own, and answers with JSON."""
+    async def _crud(self, statement: Statement, prepared: Prepared, bound: Bound, *, alone: bool) -> Result:
+        """A request of `crud`: it has a transaction of its own, and answers with JSON.
+
+        One that writes stands alone in its message: statements in one message are one transaction, and what is done
+        could not be undone when a later one fails.
+        """
         if self.block.is_open:
             message = "a crud operation cannot run inside a transaction block"
             raise SqlError(ACTIVE_TRANSACTION, message, hint="each is a transaction of its own: use autocommit")
+        if statement.node.operation.writes and not alone:
+            message = f"crud.{statement.node.operation.name} cannot run among other statements"
+            raise SqlError(ACTIVE_TRANSACTION, message, hint="it is a transaction of its own: send it by itself")
         caller = operations.Caller(self, self._known, self.variables.style, self.trace)
         if (trace := self.trace) is not None:
             trace.kind = STATEMENT_OF.get(statement.node.operation.verb, "select")
@@ -351,14 +362,16 @@ class Session:
         name = statement.node.name
         texts = argument_texts(prepared.oids, bound.values, bound.formats)
         longest = max((text for text in (statement.text, *texts) if text is not None), key=len)
-        try:
-            call = await in_thread_if_large(longest, lambda: call_of(statement.node, texts))
-        except RequestError as error:
-            return Result("SELECT", field_of(name), [(plain_json(error_json(error, None, None)).encode(),)])
-        if call.operation.name != "pairs":
-            answer = await operations.answer(self.env, call, caller)
-            return Result("SELECT", field_of(name), [(answer.encode(),)], has_written=call.operation.writes)
-        result, transaction = await operations.stream(self.env, call, caller, name)
+        with HeldRows(self.env.rows) as held:
+            try:
+                held.take(parsed_bytes(statement.node, texts))
+                call = await in_thread_if_large(longest, lambda: call_of(statement.node, texts))
+            except SqlError as error:
+                return Result("SELECT", field_of(name), [(plain_json(error_json(error, None, None)).encode(),)])
+            if call.operation.name != "pairs":
+                answer = await operations.answer(self.env, call, caller)
+                return Result("SELECT", field_of(name), [(answer.encode(),)], has_written=call.operation.writes)
+            result, transaction = await operations.stream(self.env, call, caller, name)
         if transaction is not None and result.more is not None:
             result.more = self.block.streamed(transaction, result.more)
         return result

@@ -14,14 +14,15 @@ from expressions.dates.zones import PLAIN
 from expressions.errors import SqlError
 from nodes.client.answers import CrudError, checked
 from nodes.client.calls import plain
-from nodes.crud import about, answers, operations
+from nodes.crud import about, answers, batches, operations, requests
 from nodes.crud.answers import WrittenRows
 from nodes.crud.batches import Many
 from nodes.crud.calls import Call
 from nodes.crud.catalogue import OPERATIONS
 from nodes.crud.requests import Request
 from nodes.crud.texts import Text
-from nodes.router.attempts import Attempts
+from nodes.crud.values import flat_row
+from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.batches import Batch, Ending
 from nodes.store.pipeline import StoreError
 from nodes.store.transaction import Retry, Transaction
@@ -62,10 +63,19 @@ class Open(SimpleNamespace):
         self.is_over = True
 
 
-def whole_part(asked: Any, rows: list[Any], table: Any = TABLE, *, is_object: bool = False) -> Many:
-    asked.call.operation.is_object = is_object
-    work = Many(asked, asked.call.operation.verb, rows, Batch(len(rows)))
-    work.has_reloaded = True
+def whole_part(
+    asked: Any,
+    rows: list[Any],
+    table: Any = TABLE,
+    *,
+    is_object: bool = False,
+    has_reloaded: bool = True,
+    work: Many | None = None,
+) -> Many:
+    if work is None:
+        asked.call.operation.is_object = is_object
+        work = Many(asked, asked.call.operation.verb, rows, Batch(len(rows)))
+        work.has_reloaded = has_reloaded
     open_one: Any = Open(is_over=False, started_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC))
     try:
         asyncio.run(work._whole_part(open_one, table))
@@ -82,6 +92,34 @@ def test_a_late_row_with_a_column_of_a_newer_version_is_found_before_anything_is
     assert asked.raised.sqlstate == "42703"
     assert asked.done == []
     assert work.batch.outcomes == {}
+
+
+def test_a_late_row_without_a_required_value_has_its_reload_before_anything_is_sent():
+    """An old version may require what the newest one does not."""
+    rows = [{"day": DAY, "number": number} for number in range(150)]
+    rows[120]["number"] = None
+    for late in (None, "left out"):
+        rows[120] = {"day": DAY, "number": None} if late is None else {"day": DAY}
+        asked = Asked()
+        work = whole_part(asked, rows, is_object=True, has_reloaded=False)
+        assert (asked.raised.sqlstate, asked.done, work.batch.outcomes) == ("23502", [], {})
+        asyncio.run(work._failed(asked.raised))
+        assert work.has_reloaded
+        assert work._attempts().after(Failure.OLD_SCHEMA)[1] is Next.GIVE_UP
+
+
+def test_rows_are_read_once_however_many_parts_they_make(monkeypatch: pytest.MonkeyPatch):
+    """Each third of the rows is of another storage."""
+    read = list[Any]()
+    monkeypatch.setattr(batches, "flat_row", lambda *given, **more: read.append(given) or flat_row(*given, **more))
+    asked = Asked(storages=3)
+    work = whole_part(asked, [[DAY, number] for number in range(60)])
+    sizes = [len(work.batch.outcomes)]
+    while work.batch.left:
+        whole_part(asked, [], work=work)
+        sizes.append(len(work.batch.outcomes))
+    assert (len(sizes), len(read)) == (3, 60)
+    assert work.batch.indices(Ending.DONE) == list(range(60))
 
 
 def test_a_row_that_does_not_fit_is_accounted_for_when_the_storages_have_accepted_the_version():
@@ -165,6 +203,9 @@ def test_each_transaction_of_a_truncate_has_conflicts_of_its_own():
     class Truncating:
         attempts, left, counts, seen = Attempts(), 3, SimpleNamespace(map_reduces=0), list[int]()
 
+        async def part_within_time(self, work: Any) -> int:
+            return await work
+
         async def attempt(self, _: Any) -> int:
             self.seen.append(self.attempts.conflicts)
             self.attempts = Attempts(conflicts=11)
@@ -174,6 +215,29 @@ def test_each_transaction_of_a_truncate_has_conflicts_of_its_own():
     request: Any = Truncating()
     assert asyncio.run(about.truncated(request)) == "true"
     assert request.seen == [0, 0, 0]
+
+
+@pytest.mark.parametrize("operation", ["truncate", "pairs"])
+def test_each_part_of_what_takes_as_long_as_it_takes_ends_in_time(operation: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(requests, "PART_S_MAX", 0.05)
+    env: Any = SimpleNamespace(buckets=3000)
+    request = Request(env, Call(OPERATIONS[operation], "t"), None, "t")  # type: ignore[arg-type]
+    turns = list[int]()
+
+    async def pages() -> Any:
+        for turn in range(3):
+            turns.append(turn)
+            await asyncio.sleep(0.02)
+            yield [turn]
+        await asyncio.Event().wait()
+
+    async def read() -> None:
+        async for _ in operations._timed(request, pages()):
+            await asyncio.sleep(0.04)  # the client's own time does not count
+
+    with pytest.raises(SqlError, match=r"the request's 0\.05 s were over"):
+        asyncio.run(read())
+    assert turns == [0, 1, 2]
 
 
 def test_the_client_tells_an_error_from_tables_that_are_called_so():

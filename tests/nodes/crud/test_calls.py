@@ -1,13 +1,18 @@
 """Arguments as clients send them, and what no argument can be."""
 
+import asyncio
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from expressions.errors import SqlError
 from nodes.crud import calls, texts
-from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, read_json
+from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json
 from nodes.crud.values import unflattened
+from nodes.execution.held_rows import NODE_BYTES_MAX, NodeRows
+from nodes.session.session import Session
 from nodes.sql.statements import parse
 from tests.nodes.sql.test_access_paths import TABLE
 
@@ -66,6 +71,21 @@ def test_an_argument_has_a_limit():
     assert call_of(rows.node, [f"[{long}]"]).table == "t"
     assert code(lambda: call_of(rows.node, [f'["{"x" * BATCH_BYTES_MAX}"]'])) == "54000"
     assert code(lambda: call_of(rows.node, ["[" + "[]," * (PARTS_MAX + 1) + "[]]"])) == "54000"
+
+
+def test_an_argument_counts_as_held_while_its_request_is_under_way():
+    (call,) = parse("SELECT crud.insert_many('t', $1)")
+    rows = json.dumps([[number, "x"] for number in range(1000)])
+    assert parsed_bytes(call.node, [rows]) > len(rows) + 64 * 3000
+    node = NodeRows(held=NODE_BYTES_MAX)
+    env: Any = SimpleNamespace(rows=node)
+    parts: Any = SimpleNamespace(
+        block=SimpleNamespace(is_open=False), trace=None, env=env, _known=None, variables=SimpleNamespace(style=None)
+    )
+    bound: Any = SimpleNamespace(values=[rows.encode()], formats=())
+    answer = asyncio.run(Session._crud(parts, call, SimpleNamespace(oids=[TEXT]), bound, alone=True))  # type: ignore[arg-type]
+    error = json.loads(answer.rows[0][0])  # type: ignore[index]
+    assert (error["class"], error["code"], node.held) == ("LimitError", "53200", NODE_BYTES_MAX)
 
 
 def test_rows_as_objects_do_not_repeat_their_names_without_end():

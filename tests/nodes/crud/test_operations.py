@@ -279,6 +279,22 @@ def test_coordination_without_leases_is_refused_by_name(cluster: Cluster):
         cluster.table("id int PRIMARY KEY) WITH (coordination = 'hash'")
 
 
+def test_a_write_among_other_statements_is_refused_for_it_could_not_be_undone(
+    people: str, n1: "psycopg.Connection[Any]", crud: Crud
+):
+    write = f"SELECT crud.insert('{people}', '[77, \"x\"]')"
+    for texts in ((write, "SELECT 1/0"), ("SELECT 1", write), (f"SELECT crud.len('{people}')", write)):
+        with pytest.raises(psycopg.errors.ActiveSqlTransaction, match="crud"):
+            n1.execute("; ".join(texts).encode())
+    with n1.pipeline() as pipeline:
+        n1.execute(write)
+        n1.execute("SELECT 1/0")
+        with pytest.raises(psycopg.errors.ActiveSqlTransaction, match="send it by itself"):
+            pipeline.sync()
+    assert crud("len", people) == len(ROWS)
+    assert n1.execute(f"SELECT crud.len('{people}'); SELECT 7".encode()).fetchone() == (len(ROWS),)
+
+
 def test_psql_calls_it_and_a_block_refuses_it(program: Runner, people: str, n1: "psycopg.Connection[Any]"):
     done = program("psql", "schemalab", "-tAc", f"SELECT crud.get('{people}', '1', '{{\"fields\": [\"name\"]}}')")
     assert json.loads(done.stdout)["rows"] == [["Ada"]]

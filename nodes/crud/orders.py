@@ -1,0 +1,103 @@
+"""Rows in the order of an index: the columns of the order, and which rows come after one, or before it.
+
+    by_age (age DESC), primary key (id)     ORDER BY age DESC, id
+    after (30, 7)                           age < 30, or age = 30 and id > 7
+    before (30, 7)                          age > 30 or age is NULL, or age = 30 and id < 7
+
+NULL stands where PostgreSQL puts it: last, or first in a descending column. A condition that names an index compares
+its columns, as many as it has values for, one after the other.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, Index
+from nodes.crud.errors import bad_row
+from nodes.crud.values import Condition
+
+Parts = Sequence[tuple[Column, bool]]
+"""The columns of an order, and whether each descends."""
+Add = Callable[[str | None], str]
+"""The number of a parameter with this value."""
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def index_named(descriptor: Descriptor, name: str) -> Index:
+    """Raises `FlattenError` where there is none over all rows."""
+    found = next((one for one in descriptor.public_indexes if one.name == name and one.where is None), None)
+    if found is None:
+        raise bad_row(f'there is no index "{name}" over all rows of {descriptor}')
+    return found
+
+
+def parts_of(descriptor: Descriptor, index: str | None) -> Parts:
+    """The columns of an index, then those of the primary key, which make the order one of all rows."""
+    found = [(column, False) for column in descriptor.key_columns]
+    if index is None:
+        return found
+    first = [(descriptor.column(part.column), part.descending) for part in index_named(descriptor, index).columns]
+    names = {column.id for column, _ in first}
+    return first + [(column, down) for column, down in found if column.id not in names]
+
+
+def index_of(descriptor: Descriptor, conditions: Sequence[Condition]) -> str | None:
+    """The index whose order is asked for: that of the first condition which names one. None: the primary key's."""
+    columns = {column.name for column in descriptor.public_columns}
+    indexes = {index.name for index in descriptor.public_indexes}
+    return next((one.column for one in conditions if one.column not in columns and one.column in indexes), None)
+
+
+def order_by(parts: Parts, *, backwards: bool) -> str:
+    return ", ".join(f"{quoted(column.name)}{' DESC' if down is not backwards else ''}" for column, down in parts)
+
+
+def beyond(parts: Parts, row: Mapping[str, str | None], add: Add, *, backwards: bool) -> str:
+    """The condition of the rows after one, or before it."""
+    ways = list[str]()
+    for place, (column, down) in enumerate(parts):
+        name, value = quoted(column.name), row[column.name]
+        further = _further(name, value, add, grows=down is backwards)
+        if further is not None:
+            equal = [_compared(quoted(before.name), "=", row[before.name], add) for before, _ in parts[:place]]
+            ways.append(" AND ".join([*equal, further]))
+    return f"({' OR '.join(f'({way})' for way in ways)})"
+
+
+def _further(name: str, value: str | None, add: Add, *, grows: bool) -> str | None:
+    """The condition of what stands behind a value in an order that `grows`, where NULL is last, or falls, where it is
+    first. None: nothing does.
+    """
+    if value is None:
+        return None if grows else f"{name} IS NOT NULL"
+    return f"({name} > {add(value)} OR {name} IS NULL)" if grows else f"{name} < {add(value)}"
+
+
+def condition(descriptor: Descriptor, one: Condition, add: Add) -> str:
+    """A condition in SQL, on a column or on the first columns of an index. Raises `FlattenError`."""
+    columns = {column.name for column in descriptor.public_columns}
+    indexes = {index.name for index in descriptor.public_indexes}
+    if one.column in columns or one.column not in indexes:
+        if isinstance(one.value, tuple):
+            raise bad_row(f"{one.column}: a list is the value of an index, not of a column")
+        return _compared(quoted(one.column), one.op, one.value, add)
+    index = index_named(descriptor, one.column)
+    values = one.value if isinstance(one.value, tuple) else (one.value,)
+    if len(values) > len(index.columns):
+        raise bad_row(f"{len(values)} values: index {index.name} has {len(index.columns)} columns")
+    names = [quoted(descriptor.column(part.column).name) for part in index.columns]
+    given = list(zip(names, values, strict=False))
+    if one.op == "=" or not given:
+        return " AND ".join(_compared(name, "=", value, add) for name, value in given) or "true"
+    ways = []
+    for place, (name, value) in enumerate(given):
+        op = one.op if place == len(given) - 1 else one.op.rstrip("=")
+        equal = [_compared(*before, add) for before in ((n, "=", v) for n, v in given[:place])]
+        ways.append(" AND ".join([*equal, _compared(name, op, value, add)]))
+    return f"({' OR '.join(f'({way})' for way in ways)})"
+
+
+def _compared(name: str, op: str, value: str | None, add: Add) -> str:
+    return f"{name} IS NULL" if value is None and op == "=" else f"{name} {op} {add(value)}"

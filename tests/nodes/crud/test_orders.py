@@ -1,0 +1,102 @@
+"""Rows in the order of an index, forwards and backwards, page by page, are those of a sort in Python."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from catalog.elements import Index, IndexColumn, IndexId
+from nodes.client import Crud
+from nodes.crud import texts
+from nodes.crud.errors import RequestError
+from nodes.crud.values import conditions
+from tests.nodes.conftest import Cluster
+from tests.nodes.sql.test_access_paths import TABLE
+
+ROWS = [[n, (n * 7) % 5 if n % 4 else None, "abc"[n % 3]] for n in range(1, 25)]
+Order = Callable[[list[Any]], Any]
+
+
+def by_age(row: list[Any]) -> Any:
+    """(age DESC, name): NULL comes first where an order falls."""
+    return row[1] is not None, -(row[1] or 0), row[2], row[0]
+
+
+def by_name(row: list[Any]) -> Any:
+    """(name, age): and last where it grows."""
+    return row[2], row[1] is None, row[1] or 0, row[0]
+
+
+def test_a_condition_on_an_index_compares_its_columns_one_after_the_other():
+    text = texts.select(TABLE, conditions([[">=", "by_origin", ["JFK", 5]], ["<", "delay", 7]]), None)
+    assert text.sql.endswith("""WHERE (("origin" > $1) OR ("origin" = $2 AND "delay" >= $3)) AND "delay" < $4""")
+    assert text.values == ("JFK", "JFK", "5", "7")
+    for given in ([["=", "origin", ["JFK"]]], [["=", "by_origin", ["JFK", 1, 2]]]):
+        with pytest.raises(RequestError) as refused:
+            texts.select(TABLE, conditions(given), None)
+        assert refused.value.kind == "FlattenError"
+
+
+@pytest.fixture(scope="module")
+def people(cluster: Cluster) -> str:
+    """On two storages, with two indexes."""
+    table = cluster.table("id int PRIMARY KEY, age int, name text")
+    new = cluster.descriptor(table)
+    by_id = {column.name: column.id for column in new.columns}
+    for number, (name, parts) in enumerate((("by_age", (("age", True), ("name", False))),
+                                            ("by_name", (("name", False), ("age", False)))), 1):  # fmt: skip
+        columns = tuple(IndexColumn(by_id[column], descending=down) for column, down in parts)
+        new = replace(
+            new.with_index(Index(IndexId(number), name, columns)), version=cluster.descriptor(table).version + 1
+        )
+        cluster.publish(new)
+    with Crud(cluster.address(), timeout=60) as crud:
+        assert crud.insert_many(table, ROWS).is_complete
+    return table
+
+
+@pytest.mark.parametrize(("index", "order"), [("by_age", by_age), ("by_name", by_name), (None, lambda row: row[0])])
+def test_pages_forwards_and_backwards_are_the_rows_in_their_order(
+    cluster: Cluster, people: str, index: str | None, order: Order
+):
+    expected = sorted(ROWS, key=order)
+    given: Any = [] if index is None else [(">=", index, [])]
+    with Crud(cluster.address(), timeout=60) as crud:
+        assert crud.select(people, given).rows == expected
+        assert list(crud.pairs(people, given, batch_size=5)) == expected
+        pages, after = list[Any](), None
+        while found := crud.select(people, given, first=7, **({} if after is None else {"after": after})).rows:
+            pages, after = [*pages, *found], found[-1]
+        assert pages == expected
+        back, after = list[Any](), expected[-1]
+        while found := crud.select(people, given, first=-7, after=after).rows:
+            back, after = [*found, *back], found[0]
+        assert back == expected[:-1]
+
+
+def test_an_index_with_values_orders_and_bounds(cluster: Cluster, people: str):
+    with Crud(cluster.address(), timeout=60) as crud:
+        found = crud.select(people, [("=", "by_name", "a"), ("<", "id", 20)]).rows
+        assert found == [row for row in sorted(ROWS, key=by_name) if row[2] == "a" and row[0] < 20]
+        assert crud.count(people, [(">=", "by_name", ["b", 3])]) == len(
+            [row for row in ROWS if row[2] > "b" or (row[2] == "b" and row[1] is not None and row[1] >= 3)]
+        )
+
+
+@pytest.mark.parametrize(("options", "error"), [
+    pytest.param({"first": -3}, "OptionsError", id="backwards from nowhere"),
+    pytest.param({"first": 2**31}, "OptionsError", id="too many"),
+    pytest.param({"first": -3, "after": [5, 1, "a"], "bucket_id": 7}, "OptionsError", id="backwards in a bucket"),
+    pytest.param({"after": {"id": 5}}, "FlattenError", id="a row without the index's columns"),
+])  # fmt: skip
+def test_what_has_no_order_is_refused_by_name(
+    n1: "psycopg.Connection[Any]", people: str, options: dict[str, Any], error: str
+):
+    given = [[">=", "by_age", []]]
+    (answer,) = n1.execute(
+        "SELECT crud.select(%s, %s, %s)", [people, json.dumps(given), json.dumps(options)]
+    ).fetchone()
+    assert answer["class"] == error, answer
