@@ -13,7 +13,7 @@ from nodes.wire.results import Result
 
 
 class Statements(Protocol):
-    """What a connection has prepared and bound, as far as a session needs it (`nodes.clients.statements`)."""
+    """The statements and portals of a connection, as far as a session needs it (`nodes.clients.statements`)."""
 
     prepared: Kept[Prepared]
 

@@ -41,7 +41,7 @@ class Line(Protocol):
 
 
 class Statements:
-    """What a client has prepared and bound; `sql` is the text of its last message that has one."""
+    """The statements and portals of a client; `sql` is the text of its last message that has one."""
 
     session: Session
 
