@@ -101,14 +101,16 @@ def _decide(change: Change, cursor: Any, who: str, why: str, *, is_approved: boo
 
 
 def _plan_now(change: Change) -> Plan:
-    """The plan on the tables as the changes in the queues will leave them; that of a new table stays as it is.
+    """The plan on the tables as the changes in the queues will leave them; that of a new table that
+    refers to no other stays as it is.
 
     Raises `DdlError`, also when a name that it gives was taken since, and `NothingToDo`.
     """
     plan, view = plan_from_json(change.plan), tables_ahead.catalog_view()
-    if plan.base is not None:
+    if plan.base is not None or plan.partners:
         tables = AsNamed(view, names_from_json(change.names))
-        plan = plan_on(tables.numbered(plan.table_id), action_of(change), change.created_at, tables)
+        base = tables.numbered(plan.table_id)
+        plan = plan_on(base, action_of(change), change.created_at, tables, table_id=plan.table_id)
     given = tables_ahead.names_in(plan.result) - tables_ahead.names_in(plan.base)
     for name in sorted(given if plan.base is not None else given - {plan.table}):
         why = view.why_taken(name)

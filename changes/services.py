@@ -34,6 +34,7 @@ from changes.models import Approval, Change, Status
 from changes.notices import notify, send_driver, streams_of
 from changes.pages.plan_json import expected_json, plan_json
 from changes.plan.model import Plan, plan_from_json, with_rows
+from changes.planning.alter_foreign_keys import sandbox_refusal
 from changes.planning.planner import make_plan
 from changes.planning.tables import Tables
 from changes.rate_limits import check_pace
@@ -195,14 +196,22 @@ def check_sandbox_is_of(who: str, plan: Plan) -> None:
 
 def _plan(action: Action, view: Tables, cursor: Any, *, sandbox_of: str | None) -> Plan:
     if isinstance(action, CreateTable):
-        make_plan(action, None, table_id=0)  # what can't be planned takes no name
-        return make_plan(action, None, table_id=reserve(action.table.text, cursor, sandbox_of=sandbox_of))
+        if sandbox_of is not None and action.foreign_keys:
+            raise sandbox_refusal(action.table.text, action.foreign_keys[0])
+        make_plan(action, None, table_id=0, tables=view)  # what can't be planned takes no name
+        table_id = reserve(action.table.text, cursor, sandbox_of=sandbox_of)
+        return make_plan(action, None, table_id=table_id, tables=view)
     return plan_on(view.named(action.table.text), action, clock.now(), view)
 
 
-def plan_on(base: Descriptor | None, action: Action, at: datetime, tables: Tables) -> Plan:
-    """The plan on a table; what an added column's default is worth was settled when the change was submitted."""
-    plan = make_plan(action, base, context=Context(now=at), tables=tables)
+def plan_on(
+    base: Descriptor | None, action: Action, at: datetime, tables: Tables, *, table_id: int | None = None
+) -> Plan:
+    """The plan on a table; what an added column's default is worth was settled when the change was submitted.
+
+    A table that is to be made has no `base`, but the `table_id` that is reserved for it.
+    """
+    plan = make_plan(action, base, table_id=table_id, context=Context(now=at), tables=tables)
     return with_rows(plan, tables_ahead.estimate_rows(base).rows)
 
 
@@ -257,7 +266,7 @@ def plan_ahead(statement: str) -> Foreseen:
     view = tables_ahead.catalog_view()
     action = resolve(parse(statement), view)
     if isinstance(action, CreateTable):
-        return Foreseen(make_plan(action, None, table_id=0), is_exact=True)
+        return Foreseen(make_plan(action, None, table_id=0, tables=view), is_exact=True)
     base = view.named(action.table.text)
     estimate = tables_ahead.estimate_rows(base)
     return Foreseen(with_rows(make_plan(action, base, tables=view), estimate.rows), estimate.is_exact)

@@ -114,6 +114,7 @@ class CreateTable:
     coordination: Coordination = Coordination.LEASE
     checks: tuple[NewCheck, ...] = ()
     uniques: tuple[NewUnique, ...] = ()
+    foreign_keys: tuple[NewForeignKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,11 +49,9 @@ def names_in(action: Action, tables: Tables) -> Names:
     return Names(ids, tuple(unique.name.text for unique in uniques_of(action)))
 
 
-def named_again(action: AlterTable, names: Names) -> AlterTable:
+def named_again(action: AlterTable | CreateTable, names: Names) -> AlterTable | CreateTable:
     """The action as it was resolved, from the statement as it is parsed."""
-    named = with_names(action, [Name(name) for name in names.uniques])
-    assert isinstance(named, AlterTable), "naming leaves a statement what it is"
-    return named
+    return with_names(action, [Name(name) for name in names.uniques])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +76,7 @@ class AsNamed:
 def _tables_in(action: AlterTable | CreateTable) -> Iterator[str]:
     """The tables that foreign keys of the statement refer to."""
     if isinstance(action, CreateTable):
+        yield from (one.references.text for one in action.foreign_keys)
         return
     for alteration in action.alterations:
         if isinstance(alteration, NewForeignKey):

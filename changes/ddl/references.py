@@ -11,7 +11,7 @@ from typing import Any
 
 from catalog.elements import NO_ACTION, RESTRICT
 from changes.ddl.actions import UNNAMED, Name, NewForeignKey
-from changes.ddl.errors import DdlError, unsupported
+from changes.ddl.errors import unsupported
 from changes.ddl.source import MATCH_SIMPLE, Source, relation
 
 Node = Any
@@ -37,15 +37,6 @@ def read_foreign_key(constraint: Node, source: Source, *, column: Name | None = 
         on_update=_action(constraint.fk_upd_action, "UPDATE", source, after),
         position=source.where(constraint.location),
     )
-
-
-def refuse_in_new_table(foreign_key: NewForeignKey, table: Name) -> DdlError:
-    """A table is created alone: a foreign key changes two tables, step by step."""
-    columns = ", ".join(column.text for column in foreign_key.columns)
-    there = ", ".join(column.text for column in foreign_key.reference_columns)
-    to = f"{foreign_key.references} ({there})" if there else foreign_key.references.text
-    hint = f"Afterwards write ALTER TABLE {table} ADD FOREIGN KEY ({columns}) REFERENCES {to}."
-    return unsupported("a FOREIGN KEY inside CREATE TABLE", position=foreign_key.position, hint=hint)
 
 
 def _columns(items: Iterable[Node], source: Source, after: int) -> tuple[Name, ...]:

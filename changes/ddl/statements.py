@@ -27,7 +27,6 @@ from changes.ddl.errors import (
     DdlError,
     unsupported,
 )
-from changes.ddl.references import refuse_in_new_table
 from changes.ddl.sharding import read_options
 from changes.ddl.source import Source, check_schema, relation
 
@@ -122,9 +121,6 @@ def _create_table(node: Node, source: Source) -> Statement:
     key = _primary_key(table, columns, keys, source)
     options = read_options(node.options, source)
     found = [*constraints, *(one for column in columns for one in column.constraints)]
-    for one in found:
-        if isinstance(one, actions.NewForeignKey):
-            raise refuse_in_new_table(one, table)
     uniques = tuple(one for one in found if isinstance(one, actions.NewUnique))
     action = actions.CreateTable(
         table,
@@ -135,6 +131,10 @@ def _create_table(node: Node, source: Source) -> Statement:
         coordination=Coordination(options.coordination.text) if options.coordination else Coordination.LEASE,
         checks=tuple(one for one in found if isinstance(one, actions.NewCheck)),
         uniques=(*uniques, *_guard(key, options.key or (), uniques)),
+        foreign_keys=(
+            *(one for column in columns for one in column.foreign_keys),
+            *(one for one in constraints if isinstance(one, actions.NewForeignKey)),
+        ),
     )
     return Statement(action, forgiving=node.if_not_exists)
 

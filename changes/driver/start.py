@@ -26,12 +26,14 @@ def plan_again(change: Change) -> Plan:
     more, and `NothingToDo` when it has come to ask for what is so already.
     """
     plan = plan_from_json(change.plan)
-    if change.executor_state is not None or plan.base is None:
+    if change.executor_state is not None:
         return plan
-    if all(newest_descriptor(base.table_id) == base for base in (plan.base, *plan.partners)):
+    known = [base for base in (plan.base, *plan.partners) if base is not None]
+    if all(newest_descriptor(base.table_id) == base for base in known):
         return plan
     tables = AsNamed(tables_ahead.tables_now(), names_from_json(change.names))
-    return plan_on(tables.numbered(plan.table_id), action_of(change), change.created_at, tables)
+    base = tables.numbered(plan.table_id)
+    return plan_on(base, action_of(change), change.created_at, tables, table_id=plan.table_id)
 
 
 def settle_tables(change_id: int, plan: Plan) -> None:
@@ -54,8 +56,10 @@ def action_of(change: Change) -> Action:
     """The change's statement as an action, with the names that were settled when it was submitted."""
     action, plan = parse(change.statement).action, plan_from_json(change.plan)
     table = Name(change.table_name)
-    if isinstance(action, CreateTable | DropTable):
+    if isinstance(action, DropTable):
         return action
+    if isinstance(action, CreateTable):
+        return named_again(action, names_from_json(change.names))
     if isinstance(action, CreateIndex | DropIndex):
         return replace(action, index=Name(plan.moves[0].element.name), table=table)
     if isinstance(action, AlterTable):

@@ -90,9 +90,14 @@ def _check_no_sandbox(sketch: Sketch, parent: Descriptor, action: NewForeignKey)
     """Raises `DdlError` where a foreign key would touch a sandbox: faults made there must reach no other table."""
     for table in (sketch.base, parent):
         if table.table_id in sketch.tables.sandboxes:
-            message = f"table {table.name} is a sandbox: no foreign key leads from or to it"
-            hint = "A sandbox is for the lab, which may break the rules there: use a table of your own."
-            raise DdlError(NOT_SUPPORTED, message, position=action.position, hint=hint)
+            raise sandbox_refusal(table.name, action)
+
+
+def sandbox_refusal(table: str, action: NewForeignKey) -> DdlError:
+    """Why a foreign key from or to a sandbox is not taken."""
+    message = f"table {table} is a sandbox: no foreign key leads from or to it"
+    hint = "A sandbox is for the lab, which may break the rules there: use a table of your own."
+    return DdlError(NOT_SUPPORTED, message, position=action.position, hint=hint)
 
 
 def _referenced_columns(parent: Descriptor, action: NewForeignKey) -> tuple[ColumnId, ...]:

@@ -11,6 +11,7 @@ from catalog.descriptor import FIRST_PLACEMENT, Descriptor
 from catalog.elements import (
     Column,
     ColumnId,
+    Constraint,
     Index,
     Kind,
     Placement,
@@ -44,6 +45,7 @@ from changes.ddl.errors import (
 from changes.ddl.resolve import GUARD
 from changes.plan.element_states import element_of
 from changes.plan.model import Element, Move, MoveKind, Plan
+from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.alter_table import altered
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
 from changes.planning.draft import Sketch, check_public, public_index
@@ -73,7 +75,7 @@ def make_plan(
         if descriptor is not None and descriptor.state is not State.ABSENT:
             raise DdlError(DUPLICATE_TABLE, f'relation "{action.table}" already exists', position=action.table.position)
         assert table_id is not None, "a new table needs the id reserved for it"
-        return review(compose(_create_table(action, TableId(table_id))))
+        return review(compose(_create_table(action, TableId(table_id), tables)))
     return review(compose(_draft(action, _usable(action.table, descriptor), context or Context(), tables)))
 
 
@@ -121,10 +123,34 @@ def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
 # Tables
 
 
-def _create_table(action: CreateTable, table_id: TableId) -> Draft:
+def _create_table(action: CreateTable, table_id: TableId, tables: Tables) -> Draft:
     element = Element(Kind.TABLE, table_id, action.table.text)
-    new = _with_constraints(action, _bare_table(action, table_id))
-    return Draft(table_id, action.table.text, None, (Move(element, MoveKind.ADD),), {element: new})
+    alone = _with_constraints(action, _bare_table(action, table_id))
+    draft = Draft(table_id, action.table.text, None, (Move(element, MoveKind.ADD),), {element: alone})
+    return _referring(draft, element, alone, action, tables) if action.foreign_keys else draft
+
+
+def _referring(draft: Draft, element: Element, alone: Descriptor, action: CreateTable, tables: Tables) -> Draft:
+    """A new table with foreign keys: those to itself are public with it, the others move in both their tables."""
+    sketch = Sketch(replace(alone, state=State.PUBLIC), tables=tables)
+    for foreign_key in action.foreign_keys:
+        add_foreign_key(sketch, foreign_key)
+    itself = [one for one in sketch.there if one.partner is not None and one.partner[0] == alone.table_id]
+    sides = [side for one in itself for side in (sketch.new[one], sketch.there[one]) if isinstance(side, Constraint)]
+    table = replace(
+        alone,
+        constraints=(*alone.constraints, *(replace(side, state=State.PUBLIC) for side in sides)),
+        next_constraint_id=sketch.planned.next_constraint_id,
+    )
+    others = [one for one in sketch.there if one not in itself]
+    return replace(
+        draft,
+        moves=(*draft.moves, *(Move(one, MoveKind.ADD) for one in others)),
+        new={element: table, **{one: sketch.new[one] for one in others}},
+        dangers=tuple(slow_deletes(sketch)),
+        partners=partners_of(others, alone, tables),
+        there={one: sketch.there[one] for one in others},
+    )
 
 
 def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:

@@ -16,7 +16,8 @@ A stage in which nothing moves is left out, so a drop alone begins with its stag
 the first version. Nothing irreversible is published before stage 3, when every addition has been verified.
 
 A foreign key is a constraint of two tables: when it moves, the table that it references has a new version, too, which
-is published and drained together with the change's own (L11).
+is published and drained together with the change's own (L11). That of a new table is write-only in both while the table
+is delete-only, and public with it: nobody could write a row that nobody has held against it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -144,6 +145,8 @@ class _Steps:
 
     def _ladders(self) -> dict[Element, Rungs]:
         up = {element: rungs_up(element, is_covered=element in self.draft.covered) for element in self.added}
+        if self.draft.base is None:  # no row can be written before the table is public: nothing is to be verified
+            up |= {element: {HIDDEN: W, SHOWN: P} for element in self.added if element.kind is Kind.CONSTRAINT}
         is_alone = all(W not in element.kind.facts.ladder for element in self.dropped)
         late = self.draft.late
         is_covered = any(element.kind.is_index for element in late)
@@ -175,10 +178,10 @@ class _Steps:
         edit: Edit | None,
     ) -> Descriptor:
         """The next version: everything that is due moves, and the first one has the new names."""
-        table = next((new for new in self.draft.new.values() if isinstance(new, Descriptor)), None)
         if before is None:
+            table = next((new for new in self.draft.new.values() if isinstance(new, Descriptor)), None)
             assert table is not None, "a table that is new is described"
-            return replace(table, version=1, state=due[0][1])
+            before = replace(table, version=0)
         here = before if edit is None else edit(before)
         for element, state in sorted(due, key=_leaves_last):
             here = self._moved(here, element, state)

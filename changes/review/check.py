@@ -96,6 +96,7 @@ class _Walk:
         self.element = element
         self.earns = VERIFIED if element.kind is Kind.CONSTRAINT else EARNS_PUBLIC
         self.state = state_of(base, element) if base else State.ABSENT
+        self.may_have_rows = base is not None
         self.since_written: list[StepKind] = []
         self.needs_fill = self.needs_delete = self.needs_purge = False
 
@@ -133,7 +134,7 @@ class _Walk:
 
     def arrive(self, descriptor: Descriptor, after: State) -> None:
         """The element is in a new state; some states leave something to be done."""
-        if self.state is State.ABSENT and self.element.kind.facts.unfilled_breaks:
+        if self.state is State.ABSENT and self.element.kind.facts.unfilled_breaks and self.may_have_rows:
             self.needs_fill = True
         if after is not State.ABSENT and self.element.kind.has_pairs:
             self.needs_delete = True
@@ -144,6 +145,7 @@ class _Walk:
         if after is not self.state:
             self.since_written = []
         self.state = after
+        self.may_have_rows |= descriptor.state is State.PUBLIC
 
     def other(self, at: int, step: Step) -> Iterator[Fault]:
         if step.kind is StepKind.CLOSE or self.element in step.elements:

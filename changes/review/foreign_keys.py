@@ -7,7 +7,7 @@ With one side missing a row is written that refers to nothing, or goes though it
 depends on stays public as long as it is there, and its table leaves public after it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
@@ -28,12 +28,14 @@ Named = tuple[int, int, int, int]
 def side_faults(base: Descriptor | None, partners: Sequence[Descriptor], steps: Sequence[Step]) -> Iterator[Fault]:
     """Where the two sides of a foreign key part, in steps over `base` and the other tables."""
     before: dict[int, Descriptor] = {table.table_id: table for table in (*([base] if base else ()), *partners)}
+    readable = {table.table_id for table in before.values() if table.state is State.PUBLIC}
     for at, step in enumerate(steps):
         if step.kind is not StepKind.PUBLISH:
             continue
         after = before | {table.table_id: table for table in (step.published, *step.partners)}
         yield from _parted(at, before, after)
-        yield from _unsupported(at, before, after)
+        yield from _unsupported(at, before, after, readable)
+        readable |= {table.table_id for table in after.values() if table.state is State.PUBLIC}
         before = after
 
 
@@ -87,15 +89,18 @@ def _table(table: Descriptor | None, table_id: int) -> str:
 # --- what it depends on
 
 
-def _unsupported(at: int, before: Known, after: Known) -> Iterator[Fault]:
-    """Something that a foreign key needs leaves public while a version in use has the foreign key."""
+def _unsupported(at: int, before: Known, after: Known, readable: Collection[int]) -> Iterator[Fault]:
+    """Something that a foreign key needs leaves public while a version in use has the foreign key.
+
+    A table that was not `readable` yet leaves nothing: it is new, and nodes find it empty (L13).
+    """
     for table_id, table in after.items():
         old = before.get(table_id, table)
         if table_id in before and old == table:
             continue
         bound = {one.id: one for one in (*old.constraints, *table.constraints) if one.rule in SIDES}.values()
         yield from _lost_index(at, table, [one for one in bound if one.rule == REFERENCED])
-        for one in bound if table.state is not State.PUBLIC else ():
+        for one in bound if table.state is not State.PUBLIC and table_id in readable else ():
             why = "nobody may look into it any more to see whether a row is referred to"
             left = f"table {table.name} becomes {table.state.value} while foreign key {one.name} is not absent yet"
             yield Fault(at, ("C6",), f"{left}: {why}")

@@ -229,17 +229,19 @@ def enter_now(world: World, actor: str, table: TableId) -> Descriptor:
         return enter(world, one, table)
 
 
-def enter(world: World, one: Transaction, table: TableId) -> Descriptor:
-    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may."""
+def enter(world: World, one: Transaction, table: TableId, *, internal: bool = False) -> Descriptor:
+    """T2 and T3, at the first use of `table`: which version this transaction uses of it, if it may.
+
+    `internal`: only to see whether rows refer to one that a statement takes away (L13).
+    """
     if table not in one.pins:
         one.pins[table] = pin(world, world.nodes[one.node], table)
     descriptor = world.control.version(table, one.pins[table][1])
-    if table in one.entered:
-        return descriptor
-    refusal = world.control.why_not_enter(descriptor, one.newest.get(table, 0))
-    if refusal is not None:
-        raise LabError(refusal)
-    check_leasable(descriptor.name, descriptor.state)
+    if table not in one.entered:
+        refusal = world.control.why_not_enter(descriptor, one.newest.get(table, 0))
+        if refusal is not None:
+            raise LabError(refusal)
+    check_leasable(descriptor.name, descriptor.state, internal=internal)
     one.entered[table] = descriptor.version
     return descriptor
 
@@ -289,7 +291,11 @@ def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor,
         made, change = make(descriptor, one)
         ops = in_order(_weakened(world, one, made))
         one.store.apply(ops)
-        check_references(one, descriptor, change, lambda other: enter(world, one, other), world.control.without)
+
+        def use(other: TableId) -> Descriptor:
+            return enter(world, one, other, internal=True)
+
+        check_references(one, descriptor, change, use, world.control.without)
     return Done(descriptor, tuple(op_text(descriptor, op) for op in ops))
 
 

@@ -117,6 +117,12 @@ KINDS: dict[str, tuple[str, int, Callable[[], Tables]]] = {
         3,
         unlinked,
     ),
+    "of a new table": (
+        "CREATE TABLE crews (id bigint PRIMARY KEY REFERENCES trips, code text REFERENCES airports (city), "
+        "boss bigint REFERENCES crews, leads text UNIQUE REFERENCES crews (leads))",
+        2,
+        unlinked,
+    ),
     "dropped": ("ALTER TABLE trips DROP CONSTRAINT trips_code_fkey", 2, linked),
     "dropped from the table itself": ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey", 2, linked),
     "exchanged": (

@@ -42,7 +42,7 @@ def planned(lab: Lab, ddl: str) -> Plan:
     action = statement.action
     match action:
         case CreateTable():
-            return make_plan(action, None, table_id=len(control.published) + 1)
+            return make_plan(action, None, table_id=len(control.published) + 1, tables=tables)
         case DropIndex() | RenameIndex():
             return make_plan(action, control.newest(lab.element(action.index.text)[0]), tables=tables)
         case CreateIndex() if action.index == UNNAMED:

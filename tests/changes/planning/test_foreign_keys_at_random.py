@@ -39,6 +39,8 @@ STATEMENTS = (
     "CREATE INDEX ON {table} ({column})",
     "DROP INDEX {other}_{column}_key",
     "DROP TABLE {table}",
+    "CREATE TABLE {table} (id int PRIMARY KEY, x int REFERENCES {other}, y int, u int UNIQUE,"
+    " v int REFERENCES {other} (u), FOREIGN KEY (y) REFERENCES {table})",
     "ALTER TABLE {table} RENAME CONSTRAINT {table}_{column}_fkey TO k{column}",
     "ALTER TABLE {table} RENAME CONSTRAINT k{column} TO {table}_{column}_fkey",
 )
