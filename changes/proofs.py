@@ -48,11 +48,17 @@ NOTHING_MOVES = gettext_noop(
 Json = dict[str, Any]
 
 _rules: list[Callable[[], str]] = []
+_renamers: list[Callable[[Plan, Json], Json]] = []
 
 
 def judged_by(rules: Callable[[], str]) -> None:
     """Called while Django starts, by whoever proves: a text that changes when answers might."""
     _rules[:] = [rules]
+
+
+def renamed_by(renamer: Callable[[Plan, Json], Json]) -> None:
+    """Called while Django starts, by whoever proves: a counterexample in the names of its plan."""
+    _renamers[:] = [renamer]
 
 
 # --- asking
@@ -149,7 +155,8 @@ def shown(proof: Proof) -> Json:
     if proof.answer is not None:
         seen: Json = proof.answer.get("sometimes", {})
         found = {"happened": [what for what, did in seen.items() if did]}
-        return body | proof.answer | found | {"never": [what for what, did in seen.items() if not did]}
+        found |= {"never": [what for what, did in seen.items() if not did]}
+        return body | proof.answer | found | _in_its_names(proof)
     age_s = (now() - proof.asked_at).total_seconds()
     body["is_over"] = age_s > ASK_AGAIN_S
     if proof.begun_at is None and age_s > TAKEN_UP_S and not _is_busy():
@@ -158,6 +165,14 @@ def shown(proof: Proof) -> Json:
         late = _("there is no answer after %(s)g s; the search goes on for a while") % {"s": ANSWER_S}
         return body | {"verdict": "unknown", "why": late}
     return body | {"verdict": "proving", "why": ""}
+
+
+def _in_its_names(proof: Proof) -> Json:
+    """A counterexample in the names of the plan; an answer is kept in those of the model, for all plans like it."""
+    if proof.answer is None or proof.answer["verdict"] != "violated":
+        return {}
+    plan = plan_from_json(proof.plan)
+    return {name: value for rename in _renamers for name, value in rename(plan, proof.answer).items()}
 
 
 def in_words(seen: Json) -> list[str]:

@@ -11,7 +11,7 @@ from leases.selectors import node_json
 from schemalab.operations import lease_list
 from schemalab.operations.consequences import does
 from schemalab.operations.faults import offered
-from schemalab.supervisor.process_control import processes_for_a_page
+from schemalab.supervisor.process_control import is_supervisor_away, processes_for_a_page
 
 
 def _nodes(back: str) -> dict[str, Any]:
@@ -19,6 +19,7 @@ def _nodes(back: str) -> dict[str, Any]:
     states = {process["name"]: process["state"] for process in processes_for_a_page()}
     return {
         "back": back,
+        "is_supervisor_away": is_supervisor_away(),
         "nodes": [
             node
             | {
@@ -35,7 +36,9 @@ def _nodes(back: str) -> dict[str, Any]:
 def _processes(_id: int) -> dict[str, Any]:
     """The processes that the supervisor runs, without those that have done their work."""
     states = dict(Node.objects.values_list("name", "state"))
+    running = processes_for_a_page()
     return {
+        "is_supervisor_away": is_supervisor_away(),
         "processes": [
             process
             | {
@@ -43,9 +46,9 @@ def _processes(_id: int) -> dict[str, Any]:
                 "node_state": states.get(process["name"]),
                 "commands": offered(process["state"], states.get(process["name"]), name=process["name"]),
             }
-            for process in processes_for_a_page()
+            for process in running
             if process["state"] != "ended"
-        ]
+        ],
     }
 
 

@@ -218,7 +218,7 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
         "screens": _screens(place),
     }
     if found.stage is not None:
-        context |= {"stage": _stage(place, found), "words": stage_words()}
+        context |= {"stage": _stage(place, found), "words": stage_words(is_embedded=True)}
         context["setups"] = [setup for setup in described_setups() if setup["name"] == found.stage.setup]
     return render(request, "lab/chapter.html", context)
 

@@ -7,4 +7,5 @@ cases       the parts of a plan as models, and what may be left out of each
 naming      a model's names in the schema of a plan
 examples    values that a row of that schema may have
 findings    the explorer's answer told in these names
+counterexample  that of a plan's proof, as a session with these names
 """

@@ -6,6 +6,7 @@ answers   what is answered for a session at a position
 questions what is asked of the explorer from the stage
 words     the words that stand on the stage
 own       DDL of one's own, what to leave out of its plan, and what happens then
+counterexamples  that of a plan's proof, for the pages of changes
 explorer  every built-in model, every rule, a model of one's own; doors from other pages
 handouts  a sheet of paper for each chapter
 exports   a session as a file: picture, JSON, golden script

@@ -3,7 +3,7 @@
 Whatever a session says (labels, reasons, sentences) is a `Text` and comes with the session; these are the page's own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 
 from django.utils.functional import Promise
@@ -39,12 +39,12 @@ def _translated(language: str, template: str) -> str:
     return gettext(template)
 
 
-def stage_words() -> dict[str, str]:
-    """All of `STAGE` in the reader's language."""
-    return {key: str(words) for key, words in STAGE.items()}
+def stage_words(*, is_embedded: bool = False) -> dict[str, str]:
+    """The stage's words in the reader's language: as a part of another page it has no head and no explorer."""
+    return {key: str(words) for key, words in (STAGE if is_embedded else STAGE | ON_A_PAGE_OF_ITS_OWN).items()}
 
 
-STAGE: Mapping[str, str | Promise] = {
+STAGE: dict[str, str | Promise] = {
     # states, as everywhere
     "state absent": pgettext_lazy("state", "absent"),
     "state delete-only": pgettext_lazy("state", "delete-only"),
@@ -75,22 +75,8 @@ STAGE: Mapping[str, str | Promise] = {
     "clause refused writes": _("no write is refused for what its version cannot name"),
     "clause two versions": _("at most two versions are in use"),
     # head
-    "lab": _("Lab"),
     "stage": _("Stage"),
-    "set-up": _("Set-up"),
-    "single steps": _("Single steps"),
-    "copy link": _("Copy link"),
-    "copied": _("Copied"),
-    "poll": _("Poll"),
-    "export": _("Export"),
-    "replay live": _("Replay on the live cluster"),
-    "export svg": _("Picture (SVG)"),
-    "export json": _("Session (JSON)"),
-    "export script": _("Golden script"),
     "address is link": _("This page's address is the link: copy it from the address bar."),
-    "present": _("Presenter mode"),
-    "end presenting": _("Leave presenter mode"),
-    "without": _("without {rules}"),
     "problem": _("That did not work"),
     "unreachable": _("The server does not answer. What is shown is the last answer; try again."),
     "refused": _("The session ends here: its next step, {step}, cannot be taken: {why}"),
@@ -179,28 +165,6 @@ STAGE: Mapping[str, str | Promise] = {
     "compared": _("Branches {one} and {other} side by side"),
     "end comparing": _("Back to one branch"),
     "first difference": _("here they differ"),
-    # the explorer
-    "explorer": _("The explorer"),
-    "is there a way": _("Is there a way to break this?"),
-    "what saves": _("What would have saved it?"),
-    "goal": _("Looking for"),
-    "any damage": _("any damage"),
-    "from here": _("From here on, not from the start"),
-    "any rows": _("With any rows at first"),
-    "ask": _("Ask"),
-    "asked from before": _("Asked from the last possible point before: {why}."),
-    "asked waits": _("Waiting; {n} before you."),
-    "asked runs": _("Searching: {states} states, {depth} steps deep"),
-    "asked stopped": _("Stopped."),
-    "proved": _("Proved: no schedule leads there."),
-    "proved bounds": _("All {states} states within these bounds: {bounds} ({s} s)"),
-    "violated": _("There is a way, of {n} single steps; none is shorter."),
-    "open branch": _("Open as a branch"),
-    "unknown": _("Unknown: the search did not end."),
-    "nothing saves": _("Nothing that somebody could have done first would have saved it."),
-    "rule saves": _("The rule {rule}, which was left out."),
-    "step saves": _("Before step {at}, {actor}: {step}."),
-    "then refused": _("Then {step} is refused: {why}"),
     # bottom
     "transport": _("Transport"),
     "to first": _("First"),
@@ -226,12 +190,7 @@ STAGE: Mapping[str, str | Promise] = {
     "all hold along": _("all {n} hold all along"),
     "the start": _("0: the start"),
     "after step": _("After step {n}"),
-    # set-up
-    "begin with": _("Begin with"),
-    "leave out": _("Rules to leave out, and what each protects"),
-    "apply": _("Apply to these steps"),
-    "begin": _("Begin"),
-    "start over": _("Start over"),
+    # dialogs
     "close": _("Close"),
     # keyboard
     "keyboard": _("Keyboard"),
@@ -251,4 +210,50 @@ STAGE: Mapping[str, str | Promise] = {
     "key help": _("this list"),
     "shortcuts on": _("Use these keys"),
     "without shortcuts": _("Everything can also be reached with Tab and Enter."),
+}
+
+ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
+    # head
+    "lab": _("Lab"),
+    "set-up": _("Set-up"),
+    "single steps": _("Single steps"),
+    "copy link": _("Copy link"),
+    "copied": _("Copied"),
+    "poll": _("Poll"),
+    "export": _("Export"),
+    "replay live": _("Replay on the live cluster"),
+    "export svg": _("Picture (SVG)"),
+    "export json": _("Session (JSON)"),
+    "export script": _("Golden script"),
+    "present": _("Presenter mode"),
+    "end presenting": _("Leave presenter mode"),
+    "without": _("without {rules}"),
+    # the explorer
+    "explorer": _("The explorer"),
+    "is there a way": _("Is there a way to break this?"),
+    "what saves": _("What would have saved it?"),
+    "goal": _("Looking for"),
+    "any damage": _("any damage"),
+    "from here": _("From here on, not from the start"),
+    "any rows": _("With any rows at first"),
+    "ask": _("Ask"),
+    "asked from before": _("Asked from the last possible point before: {why}."),
+    "asked waits": _("Waiting; {n} before you."),
+    "asked runs": _("Searching: {states} states, {depth} steps deep"),
+    "asked stopped": _("Stopped."),
+    "proved": _("Proved: no schedule leads there."),
+    "proved bounds": _("All {states} states within these bounds: {bounds} ({s} s)"),
+    "violated": _("There is a way, of {n} single steps; none is shorter."),
+    "open branch": _("Open as a branch"),
+    "unknown": _("Unknown: the search did not end."),
+    "nothing saves": _("Nothing that somebody could have done first would have saved it."),
+    "rule saves": _("The rule {rule}, which was left out."),
+    "step saves": _("Before step {at}, {actor}: {step}."),
+    "then refused": _("Then {step} is refused: {why}"),
+    # set-up
+    "begin with": _("Begin with"),
+    "leave out": _("Rules to leave out, and what each protects"),
+    "apply": _("Apply to these steps"),
+    "begin": _("Begin"),
+    "start over": _("Start over"),
 }

@@ -29,10 +29,11 @@ from schemalab.operations import consequences
 from schemalab.operations.consequences import DRAINS, Consequences, Held
 from schemalab.supervisor.control import COMMANDS, CommandRefused, NotRunning
 from schemalab.supervisor.process_control import (
-    NOT_RUNNING,
     OnlyByCommand,
     control_from_page,
+    is_supervisor_away,
     processes_for_a_page,
+    why_none_for_a_page,
 )
 from schemalab.supervisor.refusals import fitting, why_not, why_not_from_page
 
@@ -97,9 +98,10 @@ def _target(name: str, command: str) -> Target:
         raise Http404(f"nothing is called {command}")
     process = next((one for one in processes_for_a_page() if one["name"] == name), None)
     node = Node.objects.filter(pk=name, port__gt=0).first()
-    if node is None and (process is None or command in DRAINS):
+    is_there = process is not None or is_supervisor_away()
+    if node is None and (not is_there or command in DRAINS):
         raise Http404(f"there is no process {name}")
-    kind = process["kind"] if process else "node"
+    kind = process["kind"] if process else "node" if node else ""
     return Target(name, kind, process["state"] if process else None, node)
 
 
@@ -113,7 +115,7 @@ def _why_not(command: str, target: Target) -> str | None:
             return f"{target.name} is draining already" if is_draining else f"{target.name} is not draining"
         return None
     if target.state is None:
-        return NOT_RUNNING
+        return why_none_for_a_page()
     return why_not_from_page(command, target.name) or why_not(command, target.name, target.state)
 
 

@@ -7,13 +7,16 @@ from typing import Any
 
 from django.conf import settings
 
-from schemalab.supervisor.control import ANSWER_S_MAX, NotRunning, send
+from schemalab.supervisor.control import ANSWER_S_MAX, CommandRefused, NotRunning, send
 from schemalab.supervisor.refusals import why_not_from_page
 
 ANSWER_S_OF_A_PAGE = 2.0
+PATIENCE_S = 0.3
+"""How long a page waits for news of what it knows already."""
 SHARED_S = 0.5
 LEFT_ALONE_S = 5.0
 NOT_RUNNING = "no `manage.py up` that this page can reach runs it: it is started and ended where it was started"
+AWAY = "the supervisor does not answer: `manage.py up` is stopped, or very busy; it is asked again every few seconds"
 
 
 class OnlyByCommand(Exception):
@@ -42,45 +45,76 @@ def processes(*, seconds_max: float = ANSWER_S_MAX) -> list[dict[str, Any]]:
 
 
 def processes_for_a_page() -> list[dict[str, Any]]:
-    """The same, half a second old at most, but nothing where no supervisor answers at once.
+    """The same, half a second old as a rule, but nothing where no supervisor answers.
 
     A page shows what it knows without it.
     """
     return known.ask()
 
 
+def is_supervisor_away() -> bool:
+    """True when it did not answer lately: `processes_for_a_page` knows of none, and that says nothing about them."""
+    return known.is_away
+
+
+def why_none_for_a_page() -> str:
+    """Why `processes_for_a_page` knows of none, in a sentence that goes on."""
+    return AWAY if is_supervisor_away() else NOT_RUNNING
+
+
 class KnownProcesses:
     """One answer of the supervisor for all pages, streams and languages that look at nearly the same time.
 
-    A supervisor that is stopped lets each question wait: it is asked again only after `LEFT_ALONE_S`.
+    A thread asks it. A page waits for the answer while nothing is known, and for a moment where what is known is old.
+    A supervisor that is stopped lets questions wait: then it is away, no page waits for it any more, and it is asked
+    again every `LEFT_ALONE_S`, until it answers.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, patience_s: float = PATIENCE_S) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
-        self._answer: list[dict[str, Any]] = []
+        self._patience_s = patience_s
+        self._changed = threading.Condition()
+        self._answer: list[dict[str, Any]] | None = None
         self._good_until = 0.0
+        self._question: object | None = None
+        self.is_away = False
 
     def ask(self) -> list[dict[str, Any]]:
-        with self._lock:
+        """The processes; none while the supervisor is away."""
+        with self._changed:
             if self._clock() >= self._good_until:
-                self._answer, good_s = self._read()
-                self._good_until = self._clock() + good_s
-            return self._answer
+                self._begin_to_ask()
+                if not self.is_away:
+                    patience_s = ANSWER_S_OF_A_PAGE if self._answer is None else self._patience_s
+                    self._changed.wait_for(lambda: self._question is None, patience_s)
+            return self._answer or []
 
     def forget(self) -> None:
-        """Something was done to a process: the next page asks."""
-        with self._lock:
-            self._good_until = 0.0
+        """Something was done to a process: the next page asks, and an answer that is on its way is too old."""
+        with self._changed:
+            self._answer, self._good_until, self._question = None, 0.0, None
 
-    def _read(self) -> tuple[list[dict[str, Any]], float]:
-        """The processes, and for how many seconds they are good."""
+    def _begin_to_ask(self) -> None:
+        if self._question is None:
+            self._question = object()
+            threading.Thread(target=self._read, args=(self._question,), name="supervisor", daemon=True).start()
+
+    def _read(self, question: object) -> None:
+        answer, good_s, is_away = self._read_once()
+        with self._changed:
+            if self._question is question:
+                self._answer, self.is_away, self._question = answer, is_away, None
+                self._good_until = self._clock() + good_s
+                self._changed.notify_all()
+
+    def _read_once(self) -> tuple[list[dict[str, Any]], float, bool]:
+        """The processes, for how many seconds they are good, and whether the supervisor is away."""
         try:
-            return processes(seconds_max=ANSWER_S_OF_A_PAGE), SHARED_S
+            return processes(seconds_max=ANSWER_S_OF_A_PAGE), SHARED_S, False
         except TimeoutError:
-            return [], LEFT_ALONE_S
-        except (NotRunning, OSError):
-            return [], SHARED_S
+            return [], LEFT_ALONE_S, True
+        except (NotRunning, CommandRefused, OSError, ValueError):  # no supervisor, or no answer that can be read
+            return [], SHARED_S, False
 
 
 known = KnownProcesses()

@@ -1,4 +1,5 @@
-/* Right, below: is there a way to break this? The explorer answers; a way that it finds becomes a branch. */
+/* Is there a way to break this? The explorer answers; a way that it finds becomes a branch. The panel is in `ask.js`,
+   which fetches this file when somebody asks first. */
 
 import { html, useLayoutEffect, useRef } from "../vendor/preact.js";
 import { Icon, Severity, say, version } from "./pieces.js";
@@ -76,20 +77,18 @@ export class Questions {
   }
 }
 
-export function Ask({ questions }) {
-  const { stage, found, isOpen, savingsHere } = questions, panel = useRef(null);
-  useLayoutEffect(() => { if (isOpen || savingsHere) panel.current.scrollIntoView({ block: "nearest" }); }, [isOpen, found?.state, savingsHere]);
-  const isDamaged = stage.shown.verdicts.some((one) => one.severity === "damage");
-  return html`<section class="panel ask" ref=${panel} aria-labelledby="ask-head"><header><h2 id="ask-head">${say("explorer")}</h2></header>
-    <div class="row"><button aria-expanded=${isOpen ? "true" : "false"} onClick=${() => questions.set({ isOpen: !isOpen })}><${Icon} name="search-check" />${say("is there a way")}</button>
-      ${isDamaged && html`<button onClick=${() => questions.save()}><${Icon} name="undo-2" />${say("what saves")}</button>`}</div>
+/* Below the panel's buttons: what is wanted, and what was found. */
+export function Answers({ questions }) {
+  const { stage, found, isOpen, savingsHere } = questions, top = useRef(null);
+  useLayoutEffect(() => { if (isOpen || savingsHere) top.current.closest(".panel").scrollIntoView({ block: "nearest" }); }, [isOpen, found?.state, savingsHere]);
+  return html`<div class="stack tight" ref=${top}>
     ${questions.problem && html`<p class="note danger small" role="alert">${questions.problem}</p>`}
     ${savingsHere && html`<${Savings} questions=${questions} savings=${savingsHere} />`}
     ${isOpen && html`<form onSubmit=${(event) => { event.preventDefault(); questions.ask(); }}>
       <div class="row"><label class="small goal">${say("goal")} <select value=${questions.clause} onChange=${(event) => questions.set({ clause: event.target.value })}><option value="">${say("any damage")}</option>${stage.shown.strip.map((row) => html`<option key=${row.clause} value=${row.clause}>${row.clause}</option>`)}</select></label><button class="first">${say("ask")}</button></div>
       <label class="check small"><input type="checkbox" checked=${questions.fromHere} onChange=${(event) => questions.set({ fromHere: event.target.checked })} />${say("from here")}</label>
       ${!questions.fromHere && html`<label class="check small"><input type="checkbox" checked=${questions.anyRows} onChange=${(event) => questions.set({ anyRows: event.target.checked })} />${say("any rows")}</label>`}</form>`}
-    ${isOpen && found && html`<${Found} questions=${questions} found=${found} />`}</section>`;
+    ${isOpen && found && html`<${Found} questions=${questions} found=${found} />`}</div>`;
 }
 
 function Found({ questions, found }) {

@@ -9,12 +9,11 @@
    is given from where it stands. */
 
 import { html, render, useState } from "../vendor/preact.js";
+import { Ask, Asking } from "./ask.js";
 import { Versions } from "./cluster.js";
-import { Compare } from "./compare.js";
-import { Help, SetUp } from "./dialogs.js";
 import { announce, areOn, keepFocus, listen, setOn } from "./keyboard.js";
+import { Later } from "./later.js";
 import { Icon, actorName, classes, say, worst } from "./pieces.js";
-import { Ask, Questions } from "./questions.js";
 import { Server } from "./server.js";
 import { Stage } from "./state.js";
 import { Steps } from "./steps.js";
@@ -27,7 +26,8 @@ const given = JSON.parse(document.getElementById("stage-answer").textContent);
 const setups = JSON.parse(document.getElementById("stage-setups").textContent);
 const server = new Server({ url: root.dataset.url, csrf: root.dataset.csrf, first: given });
 const stage = new Stage({ server, answer: given, notice: given.notice });
-const questions = root.dataset.questions ? new Questions(stage, server, root.dataset.questions) : null;
+const later = new Later({ arrived: () => draw(), failed: () => { page.dialog = ""; stage.compared = null; stage.problem = say("unreachable"); draw(); } });
+const asking = root.dataset.questions ? new Asking(stage, later, (Questions) => new Questions(stage, server, root.dataset.questions)) : null;
 const page = { dialog: "", tab: "steps", copied: false, layout: "", isPresenting: root.hasAttribute("data-present"), isEmbedded: root.hasAttribute("data-embedded") };
 
 const TABS = [["steps", "steps"], ["cluster", "cluster"], ["trace", "trace"], ["checks", "checks"]];
@@ -39,17 +39,23 @@ function App() {
     ${!page.isEmbedded && html`<${Head} setup=${setup} />`}
     ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}
     ${stage.compared === null && html`<${Narration} setup=${setup} />`}
-    ${stage.compared !== null ? html`<${Compare} stage=${stage} />` : html`
+    ${stage.compared !== null ? html`<${Part} of="./compare.js" name="Compare" stage=${stage} />` : html`
       <div class="tabs" role="tablist" aria-label=${say("parts")} onKeyDown=${betweenTabs}>${TABS.map(([tab, words]) => html`<button key=${tab} role="tab" id=${`tab-${tab}`} aria-selected=${page.tab === tab ? "true" : "false"} tabindex=${page.tab === tab ? null : -1} onClick=${() => toTab(tab)}>${say(words)}</button>`)}</div>
       <div class="columns-of">
         <section class="part" data-part-of="steps" aria-labelledby="steps-head"><h2 id="steps-head">${say("steps")}</h2><${Steps} stage=${stage} /></section>
         <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} people=${setup?.kind === "handbooks"} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
-        <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} />${questions && setup?.kind === "model" && html`<${Ask} questions=${questions} />`}</div>
+        <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} />${asking && setup?.kind === "model" && html`<${Ask} asking=${asking} />`}</div>
       </div>`}
     <div class="bottom"><${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} /><div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div></div>
-    ${page.dialog === "set-up" && html`<${SetUp} stage=${stage} setups=${setups} close=${() => open("")} />`}
+    ${page.dialog === "set-up" && html`<${Part} of="./dialogs.js" name="SetUp" stage=${stage} setups=${setups} close=${() => open("")} />`}
     ${page.dialog === "help" && html`<${KeyboardHelp} />`}
   </div>`;
+}
+
+/* A component of a part that is fetched when it is first shown. */
+function Part({ of, name, ...rest }) {
+  const part = later.part(of);
+  return part && html`<${part[name]} ...${rest} />`;
 }
 
 const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p class="crumbs"><a href=${root.dataset.lab}>${say("lab")}</a></p><h1>${setup?.title ?? stage.setup}</h1></div>
@@ -79,7 +85,7 @@ function Narration({ setup }) {
 
 function KeyboardHelp() {
   const [shortcuts, setShortcuts] = useState(areOn());
-  return html`<${Help} shortcuts=${shortcuts} setShortcuts=${(isOn) => { setOn(isOn); setShortcuts(isOn); }} close=${() => open("")} />`;
+  return html`<${Part} of="./dialogs.js" name="Help" shortcuts=${shortcuts} setShortcuts=${(isOn) => { setOn(isOn); setShortcuts(isOn); }} close=${() => open("")} />`;
 }
 
 const open = (dialog) => { page.dialog = dialog; draw(); };
@@ -154,7 +160,4 @@ if (!page.isEmbedded) stage.recall();
 fit();
 new ResizeObserver(fit).observe(root);
 if (root.hasAttribute("data-play")) stage.play();
-if (root.hasAttribute("data-ask") && questions) {
-  questions.set({ isOpen: true });
-  questions.ask();
-}
+if (root.hasAttribute("data-ask")) asking?.ask();

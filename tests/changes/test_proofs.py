@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.utils.timezone import now
 
 from changes import proofs, services
@@ -251,9 +253,39 @@ def test_a_written_plan_that_is_unsafe_is_refused_with_a_story(worker: None, fil
     assert "refused at step 1 (C3 and C4): index by_age: absent and public may not be in use together" in said
     assert "not safe, with 3 nodes, 2 rows, 2 values" in said
     assert "  1  " in said.split("so it breaks:")[1]
+    assert "by_a " not in said, "the explorer's own name of the index"
     told = json.loads(run("--file", file_of(JUMP), "--json")[1])
     assert told["faults"][0]["step"] == 1
     assert told["proof"]["verdict"] == "violated"
+
+
+def test_a_counterexample_is_told_in_the_names_of_its_plan(
+    worker: None, file_of: Callable[[Any], str], client: Client
+) -> None:
+    """In the verdict, the steps, on the stage and in its link; another plan of the same model has names of its own."""
+    made(USERS)
+    made("CREATE TABLE ships (number bigint PRIMARY KEY, flag text)")
+    other = {"statement": "CREATE INDEX by_flag ON ships (flag)", "steps": JUMP["steps"]}
+    for plan, names in ((JUMP, ("by_age", "age")), (other, ("by_flag", "flag"))):
+        proof = json.loads(run("--file", file_of(plan), "--json")[1])["proof"]
+        sentences = [step["sentence"] for step in proof["counterexample"]]
+        assert any(names[0] in sentence for sentence in sentences)
+        assert all(fault["why"].startswith(names[0]) for fault in proof["broken"])
+        assert not re.search(r"\bby_a\b", json.dumps([sentences, proof["broken"]]))
+        stage = client.get(proof["stage"]).content.decode()
+        assert f"{names[0]} is public" in stage
+        assert not re.search(r"\bby_a\b", stage.split('id="stage-answer"')[1].split('"parameters"')[0])
+
+
+def test_a_plan_that_the_stage_cannot_follow_is_told_in_the_words_of_the_model(
+    worker: None, file_of: Callable[[Any], str]
+) -> None:
+    made(USERS)
+    unfilled = JUMP | {
+        "steps": ["publish delete-only", "drain", "publish write-only", "drain", "publish public", "drain"]
+    }
+    proof = json.loads(run("--file", file_of(unfilled), "--json")[1])["proof"]
+    assert (proof["verdict"], "is_in_its_names" in proof) == ("violated", False)
 
 
 def test_a_written_plan_that_is_safe_is_proved(worker: None, file_of: Callable[[Any], str]) -> None:

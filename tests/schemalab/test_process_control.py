@@ -2,6 +2,9 @@
 
 import getpass
 import json
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,9 +15,17 @@ from pytest_django import DjangoDbBlocker
 from catalog.models import StoryEvent
 from catalog.story import sentence
 from leases.models import Node
+from schemalab.supervisor import process_control
 from schemalab.supervisor.control import CommandRefused
 from schemalab.supervisor.crash_events import append
-from schemalab.supervisor.process_control import KnownProcesses, control_process, processes_for_a_page
+from schemalab.supervisor.process_control import (
+    AWAY,
+    NOT_RUNNING,
+    KnownProcesses,
+    control_process,
+    processes_for_a_page,
+    why_none_for_a_page,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis_url")]
 
@@ -42,12 +53,21 @@ class Told:
 
     def __init__(self) -> None:
         self.now, self.asked, self.answers = 1000.0, 0, True
+        self.silence: threading.Event | None = None
+        self.patience_is(10)
+
+    def patience_is(self, seconds: float) -> None:
+        self.known = KnownProcesses(lambda: self.now, patience_s=seconds)
+        process_control.known = self.known
 
     def send(self, _socket: object, command: str, *_: object, **__: object) -> dict[str, Any]:
         self.asked += command == "status"
+        number = self.asked
+        if self.silence is not None and command == "status":
+            self.silence.wait(30)
         if not self.answers:
             raise TimeoutError("timed out")
-        return {"ok": True, "text": "", "processes": [{"name": f"as asked {self.asked}"}]}
+        return {"ok": True, "text": "", "processes": [{"name": f"as asked {number}"}]}
 
     def shown_after(self, seconds: float) -> list[str]:
         self.now += seconds
@@ -56,9 +76,18 @@ class Told:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    monkeypatch.setattr(process_control, "known", process_control.known)
     one = Told()
-    monkeypatch.setattr("schemalab.supervisor.process_control.send", one.send)
-    monkeypatch.setattr("schemalab.supervisor.process_control.known", KnownProcesses(lambda: one.now))
+    monkeypatch.setattr(process_control, "send", one.send)
+    return one
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """What is found, as soon as it is something: a thread asks the supervisor."""
+    deadline = time.monotonic() + 10
+    while not (one := found()):
+        assert time.monotonic() < deadline, "nothing was found within 10 s"
+        time.sleep(0.005)
     return one
 
 
@@ -76,9 +105,35 @@ def test_what_is_done_to_a_process_is_seen_at_once(told: Told) -> None:
 def test_a_supervisor_that_does_not_answer_is_left_alone_for_a_while(told: Told) -> None:
     told.answers = False
     assert [told.shown_after(seconds) for seconds in (0, 1, 1, 1, 1.9)] == [[]] * 5
-    assert told.asked == 1
+    assert (told.asked, why_none_for_a_page()) == (1, AWAY)
     told.answers = True
-    assert told.shown_after(0.2) == ["as asked 2"]
+    told.now += 0.2
+    assert until(lambda: told.shown_after(0)) == ["as asked 2"]
+    assert why_none_for_a_page() == NOT_RUNNING, "it answers: it is not away"
+
+
+def test_no_page_waits_for_a_supervisor_that_is_away(told: Told) -> None:
+    told.answers = False
+    told.shown_after(0)
+    told.silence = threading.Event()
+    try:
+        assert [told.shown_after(6) for _ in range(20)] == [[]] * 20, "each would ask it again"
+        until(lambda: told.asked == 2)
+        assert told.asked == 2, "one question at a time"
+    finally:
+        told.silence.set()
+
+
+def test_an_answer_from_before_a_command_is_too_old(told: Told) -> None:
+    told.patience_is(0)
+    told.shown_after(0)
+    told.silence = silence = threading.Event()
+    assert told.shown_after(1) == ["as asked 1"], "the answer that is known is shown while another one is awaited"
+    until(lambda: told.asked == 2)
+    told.silence = None
+    control_process("kill", "n3", who="olga")
+    silence.set()
+    assert told.shown_after(0) == ["as asked 3"]
 
 
 @pytest.mark.django_db(transaction=True)

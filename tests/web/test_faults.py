@@ -33,9 +33,12 @@ class Supervisor:
     states: dict[str, str] = field(default_factory=lambda: {"web": "up", "postgres": "up", "redis": "up", "n2": "up"})
     obeyed: list[tuple[str, str, str]] = field(default_factory=list)
     runs: bool = True
+    is_stopped: bool = False
     refuses: str = ""
 
     def send(self, _socket: object, command: str, name: str = "", *, who: str = "", **_: object) -> dict[str, Any]:
+        if self.is_stopped:
+            raise TimeoutError("timed out")
         if not self.runs:
             raise NotRunning("the cluster is not running: start it with `manage.py up`")
         if command == "status":
@@ -203,6 +206,17 @@ def test_without_a_supervisor_nodes_are_drained_and_nothing_else(
     assert "/processes/n2/drain/" in shown
     assert "/processes/n2/kill/" not in shown
     assert "No manage.py up that this page can reach" in words(olga.get("/processes/"))
+
+
+def test_a_supervisor_that_is_stopped_is_shown_as_such(client_of: ClientOf, supervisor: Supervisor, n2: Node) -> None:
+    supervisor.is_stopped = True
+    olga = client_of("olga")
+    for page in ("/", "/processes/"):
+        assert "The supervisor does not answer" in words(olga.get(page))
+    for name in ("n2", "redis"):
+        refused = olga.get(f"/processes/{name}/kill/")
+        assert (refused.status_code, "is stopped, or very busy" in words(refused)) == (409, True)
+    assert olga.get("/processes/n2/drain/").status_code == 200, "that needs the database alone"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,41 @@
+"""A counterexample of a plan's proof, as a session in the names of the plan's schema.
+
+The explorer proves the model that stands for a part of the plan, and its answer speaks of that. The same steps are a
+session of the stage; with the schema's names all that it says, shows and shares has them. What the stage's plan for
+these states cannot do, such as a fill that was left out of a plan written by hand, is no session.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from changes.plan.model import Plan
+from lab.explorer.model import BadModel
+from lab.explorer.planned import Part, parts_of
+from lab.own.naming import names_for
+from lab.sessions.model.setups import NAMES, model_parameter
+from lab.sessions.replay import show
+from lab.sessions.session import BadSession, Session
+
+
+def session_of(plan: Plan, answer: Mapping[str, Any]) -> Session | None:
+    """The counterexample in an answer about this plan, with all its steps; None where the stage cannot take them."""
+    part = _part(plan, answer["model"])
+    if part is None:
+        return None
+    parameters = {"model": model_parameter(part.model), NAMES: names_for(plan, part).to_json()}
+    steps = tuple(step["id"] for step in answer["counterexample"])
+    session = Session("model", parameters, frozenset(), steps)
+    try:
+        shown = show(session)
+    except BadSession:
+        return None
+    return None if shown.refused is not None or not shown.verdicts else session
+
+
+def _part(plan: Plan, model: Mapping[str, Any]) -> Part | None:
+    """The part of the plan that this model stands for."""
+    try:
+        parts = parts_of(plan, nodes=model["nodes"])
+    except BadModel:
+        return None
+    return next((one for one in parts.explored if one.model.to_json() == model), None)
