@@ -22,6 +22,7 @@ def _table_line(table: Table) -> dict[str, Any]:
     return {
         "id": table.pk,
         "name": table.name,
+        "sandbox_of": table.sandbox_of,
         "state": table.state,
         "table_state": newest.state.value if newest else "absent",
         "version": table.version,

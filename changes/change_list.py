@@ -18,6 +18,7 @@ from django.db.models import Max, Q, QuerySet
 from django.http import QueryDict
 
 from catalog.models import Table
+from catalog.story_list import reading
 from catalog.text.numbers import whole_number
 from changes import selectors
 from changes.models import ENDED, MOVING, OPEN, Change, Status
@@ -81,20 +82,34 @@ def matching(asked: Wanted) -> QuerySet[Change]:
 
 
 def page(asked: Wanted, size: int = PAGE) -> Json:
-    """A page of the list, newest first, with the addresses of its neighbours where there are some."""
+    """A page of the list, newest first, with the addresses of its neighbours where there are some.
+
+    A text may be anywhere: a search that takes too long is ended, and `search_s_max` says after how many seconds.
+    """
+    try:
+        with reading.limited():
+            changes, newer, older = _read(asked, size)
+    except reading.SearchTooLong:
+        return {"lines": [], "newer": None, "older": None, "search_s_max": reading.SEARCH_S_MAX}
+    return {
+        "lines": [change_page.line(selectors.change_line(change)) for change in changes],
+        "newer": asked.address(after=changes[0].pk) if newer else None,
+        "older": asked.address(before=changes[-1].pk) if older else None,
+        "search_s_max": None,
+    }
+
+
+def _read(asked: Wanted, size: int) -> tuple[list[Change], bool, bool]:
+    """The changes of a page, and whether there are newer and older ones."""
     found = matching(asked)
     if asked.after is not None:
         changes = list(reversed(found.filter(pk__gt=asked.after).order_by("id")[:size]))
     else:
         of_page = found if asked.before is None else found.filter(pk__lt=asked.before)
         changes = list(of_page.order_by("-id")[:size])
-    newer = changes and found.filter(pk__gt=changes[0].pk).exists()
-    older = changes and found.filter(pk__lt=changes[-1].pk).exists()
-    return {
-        "lines": [change_page.line(selectors.change_line(change)) for change in changes],
-        "newer": asked.address(after=changes[0].pk) if newer else None,
-        "older": asked.address(before=changes[-1].pk) if older else None,
-    }
+    if not changes:
+        return [], False, False
+    return changes, found.filter(pk__gt=changes[0].pk).exists(), found.filter(pk__lt=changes[-1].pk).exists()
 
 
 def queue() -> Json:

@@ -59,11 +59,13 @@ ACTS = {"cancel": services.cancel, "pause": services.pause, "resume": services.r
 def changes(request: HttpRequest) -> HttpResponse:
     """The queue, live, and a page of the list: an open page asks for that alone once a change has come, or moved on."""
     asked = change_list.wanted(request.GET)
+    found = change_list.page(asked)
+    status = 503 if found["search_s_max"] else 200
     if request.GET.get("part") == "list":
-        return render(request, "parts/change_list.html", {"wanted": asked, "list": change_list.page(asked)})
-    context = snapshot.page_context(QUEUE) | {"list": change_list.page(asked)}
+        return render(request, "parts/change_list.html", {"wanted": asked, "list": found}, status=status)
+    context = snapshot.page_context(QUEUE) | {"list": found}
     choices = {"tables": [table.name for table in live_tables()], "statuses": [status.value for status in Status]}
-    return render(request, "changes.html", {"section": "changes", "wanted": asked} | choices | context)
+    return render(request, "changes.html", {"section": "changes", "wanted": asked} | choices | context, status=status)
 
 
 @login_required

@@ -30,8 +30,9 @@ class SearchTooLong(Exception):
 
 
 @contextmanager
-def limited(seconds: float = SEARCH_S_MAX) -> Iterator[None]:
-    """A transaction whose statements the database ends after so long. Raises `SearchTooLong`."""
+def limited(seconds: float | None = None) -> Iterator[None]:
+    """A transaction whose statements the database ends after `SEARCH_S_MAX`, or so long. Raises `SearchTooLong`."""
+    seconds = SEARCH_S_MAX if seconds is None else seconds
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL statement_timeout = '{round(seconds * 1000)}ms'")

@@ -86,11 +86,13 @@ def table_of_interest() -> int | None:
 
 
 def other_tables(table_id: int) -> list[tuple[int, str]]:
-    """The other tables that were changed lately, by name: each has a picture on its page."""
-    recent = Change.objects.filter(started_at__isnull=False).order_by("-started_at").values_list("table_ids", flat=True)
-    ids = {one for of_change in recent[: 4 * OTHERS_SHOWN] for one in of_change} - {table_id}
-    there = Table.objects.filter(pk__in=ids, state=Table.State.LIVE, descriptors__isnull=False).distinct()
-    return list(there.order_by("name").values_list("id", "name")[:OTHERS_SHOWN])
+    """The other tables that were changed lately, by name: each has a picture on its page. The lab's sandboxes are not
+    among them: their changes are shown where they were asked for."""
+    there = Table.objects.filter(state=Table.State.LIVE, sandbox_of=None, descriptors__isnull=False).distinct()
+    begun = Change.objects.filter(started_at__isnull=False, table_id__in=there.values("pk")).order_by("-started_at")
+    recent = begun.values_list("table_ids", flat=True)[: 4 * OTHERS_SHOWN]
+    ids = {one for of_change in recent for one in of_change} - {table_id}
+    return list(there.filter(pk__in=ids).order_by("name").values_list("id", "name")[:OTHERS_SHOWN])
 
 
 def named(table_ids: list[int]) -> list[tuple[int, str]]:

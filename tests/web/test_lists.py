@@ -191,6 +191,19 @@ def test_a_search_that_takes_too_long_says_so(client_of: ClientOf, monkeypatch: 
         assert "was ended. A text is looked for in every event" in words(page)
 
 
+def test_a_search_in_changes_that_takes_too_long_says_so(
+    client_of: ClientOf, make: MakeChange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make()
+    monkeypatch.setattr(reading, "SEARCH_S_MAX", 0.05)
+    slow = Change.objects.extra(where=["pg_sleep(30) IS NULL"])
+    monkeypatch.setattr(change_list, "matching", lambda _wanted: slow)
+    for address in ("/changes/?text=x", "/changes/?text=x&part=list"):
+        page = client_of("lea").get(address)
+        assert page.status_code == 503
+        assert "was ended. A text is looked for in every statement" in words(page)
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [

@@ -202,7 +202,11 @@ def test_a_sandbox_and_a_table_that_is_gone_are_of_no_interest(flights: Table, f
     _change(Table.objects.create(pk=990, name="never", state=Table.State.LIVE), "failed", 10)
     sandbox = _table("sandbox", sandbox_of="lea")
     _change(sandbox, "running", 10)
+    ordinary = _table("ordinary")
+    _change(ordinary, "done", 500)
     assert windows.table_of_interest() == flights.pk
+    assert windows.other_tables(flights.pk) == [(ordinary.pk, "ordinary")]
+    Change.objects.filter(table_id=ordinary.pk).delete()
     finished.delete()
     assert windows.table_of_interest() == sandbox.pk  # nothing else was changed
 

@@ -316,7 +316,7 @@ def test_a_counterexample_is_shown_as_a_story(client_of: ClientOf, asked: list[s
     told = client_of("sam").get(f"/changes/new/proof/{proof.key}/").content.decode()
     assert "the explorer found a way to break it" in told
     assert "<b>C3</b>" in told or "<b>C4</b>" in told
-    assert "<li>v2 is published: by_a is public</li>" in told
+    assert "<li>v2 is published: by_name is public</li>" in told
 
 
 @pytest.mark.django_db(transaction=True)
