@@ -11,6 +11,9 @@ arithmetic  what they compute
 patterns    LIKE, in linear time
 texts       functions of text
 arrays      arrays as values
+array_literals  arrays as texts
+array_constants  constant arrays for the query engine
+system_values  oids and other values that only the catalog has
 object_names  names of catalog objects, and functions that describe them
 sqltypes    PostgreSQL's types, as far as a node has them
 dates/      dates and times as PostgreSQL reads and writes them

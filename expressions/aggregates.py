@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from expressions import functions
 from expressions.errors import GROUPING_ERROR, WINDOWING_ERROR, SqlError, unsupported
 from expressions.functions import Overload
+from expressions.limits import guarded, guarded_elements
 from expressions.scopes import Scope
 from expressions.sqltypes import FLOAT8, INT8, Type
 from expressions.typed import Call, Expr, Fragment, joined
@@ -90,6 +91,10 @@ class Aggregates:
     ) -> Fragment:
         needs_cast = (name == "sum" and of is INT8) or (name == "ntile")
         whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
+        if name == "array_agg":
+            whole = ("list_transform([", *whole, f"], lambda x: {guarded_elements('x', of.duck)})[1]")
+        elif name == "string_agg":
+            whole = ("list_transform([", *whole, f"], lambda x: {guarded('strlen(x)', 'x')})[1]")
         return Fragment(whole, of, is_aggregate=is_aggregate, offset=offset)
 
     def _window(self, over: Node, scope: Scope) -> Parts:

@@ -13,7 +13,8 @@ from postgast import pg_query_pb2 as pb
 from catalog.descriptor import Descriptor
 from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, refuse_aggregates
-from expressions.arrays import tested, verdict_of, words_of
+from expressions.array_literals import words_of
+from expressions.arrays import tested, verdict_of
 from expressions.building import Builder, Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -296,11 +297,15 @@ class Analyzer(Builder):
         test = self.operator(name, (left, element), offset)
         assert isinstance(test, Call)
         left, other = test.args
+        wider = ARRAY_OF.get(other.type)
+        if wider is not None and other != element and (array.type, wider) in functions.CAST_TEMPLATES:
+            array, other = self.cast(array, wider, offset), element  # the array as a whole: that may be a constant
         comparison = test.template.replace("{1}", render(other, Context()))
         compute = None
+        name = test.name
         if test.compute is not None and other == element:
-            compute = verdict_of(test.compute, word)
-        shown = f"{name} {word}"
+            compute = verdict_of(name, test.compute, word)
+        shown = f"{name} {word}" if other == element else f"{name} {word} cast"
         return Call(shown, tested(comparison, word), (left, array), BOOL, compute, strict=False, offset=offset)
 
     def _array_items(self, node: Node, scope: Scope) -> list[Expr] | None:
@@ -333,6 +338,8 @@ class Analyzer(Builder):
         if node.arg.WhichOneof("node") == "a_array_expr" and not len(node.arg.a_array_expr.elements):
             nothing: Any = ()
             return Literal(nothing, type_of_name(node.type_name), node.location)
+        if node.arg.WhichOneof("node") == "a_array_expr" and len(node.type_name.array_bounds):
+            return self._array(node.arg.a_array_expr, scope, type_of_name(node.type_name))
         arg = self.expr(node.arg, scope)
         place = node.location if node.location >= 0 else arg.offset
         if node.type_name.names[-1].string.sval == "int2" and not len(node.type_name.array_bounds):
@@ -352,6 +359,14 @@ class Analyzer(Builder):
         if of not in ARRAY_OF:
             raise unsupported(f"an array of {of}", node.location)
         return Call("array", "[{all}]", tuple(args), ARRAY_OF[of], offset=node.location)
+
+    def _array(self, node: Node, scope: Scope, of: Type) -> Expr:
+        """ARRAY[..] under a cast: it is its elements that are cast."""
+        refuse_long_list(len(node.elements), node.location)
+        element = of.element
+        assert element is not None
+        args = tuple(self.cast(self.expr(item, scope), element, node.location) for item in node.elements)
+        return Call("array", "[{all}]", args, of, offset=node.location)
 
     def _a_indirection(self, node: Node, scope: Scope) -> Expr:
         """An element of an array, by its number."""

@@ -1,69 +1,20 @@
 """Arrays: lists of values of one of the nine types, as PostgreSQL writes, compares and takes them apart.
 
 They are values of statements only: a column has none. A list of the query engine counts from 1 as PostgreSQL's does;
-the two vectors of pg_catalog count from 0. Arrays of arrays are refused by name.
+the two vectors of pg_catalog count from 0. Arrays of arrays are refused by name. What makes a longer array, or a text
+of one, is refused before it is longer than a value may be.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from expressions.errors import SqlError, unsupported
-from expressions.limits import VALUE_BYTES_MAX, guarded
+from expressions.arithmetic import OneOfValues
+from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.limits import VALUE_BYTES_MAX, grown, guarded, guarded_elements
 from expressions.sqltypes import ARRAY_OF, ARRAYS, BOOL, FLOAT8, INT4, REGCLASS, TEXT, TIMESTAMPTZ, VECTORS, Type
 
 Line = tuple[str, tuple[Type, ...], Type, str]
 """One way to call a function: its name, the types it takes, the one it gives, the engine's text."""
-
-_PLAIN = re.compile(r'[^{}",\\\s]+')
-
-
-def words_of(text: str) -> list[str | None]:
-    """The elements of an array literal such as {1,2,NULL}. Raises 22P02."""
-    inner = text.strip()
-    if not (inner.startswith("{") and inner.endswith("}")):
-        raise SqlError("22P02", f'malformed array literal: "{text}"')
-    words: list[str | None] = []
-    current, is_quoted, was_quoted, escape = "", False, False, False
-    for char in inner[1:-1] + ",":
-        if escape:
-            current, escape = current + char, False
-        elif char == "\\":
-            escape = True
-        elif char == '"':
-            is_quoted, was_quoted = not is_quoted, True
-        elif char == "," and not is_quoted:
-            word = current if was_quoted else current.strip()
-            words.append(None if word.upper() == "NULL" and not was_quoted else word)
-            current, was_quoted = "", False
-        elif char in "{}" and not is_quoted:
-            raise (
-                unsupported("an array of arrays")
-                if char == "{"
-                else SqlError("22P02", f'malformed array literal: "{text}"')
-            )
-        else:
-            current += char
-    if is_quoted or escape:
-        raise SqlError("22P02", f'malformed array literal: "{text}"')
-    return [] if words == [""] and not inner[1:-1].strip() else words
-
-
-def vector_words(text: str) -> list[str | None]:
-    """The elements of a vector of pg_catalog such as "1 2"."""
-    return [*text.split()]
-
-
-def array_text(items: Sequence[Any], write: Callable[[Any], str]) -> str:
-    """An array as PostgreSQL shows it; `write` shows an element."""
-    return "{" + ",".join("NULL" if item is None else _quoted(write(item)) for item in items) + "}"
-
-
-def _quoted(text: str) -> str:
-    if _PLAIN.fullmatch(text) and text.upper() != "NULL":
-        return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
 
 # -- tests against all elements ---------------------------------------------------------------------------------
 
@@ -84,20 +35,55 @@ def tested(comparison: str, word: str) -> str:
     return f"list_transform([{{{{'x': {{0}}, 'l': {{1}}}}}}], lambda s: {verdict})[1]"
 
 
-def verdict_of(compare: Callable[..., Any], word: str) -> Callable[..., bool | None]:
+class Contained:
+    """The Python twin of = ANY (..), and negated of <> ALL (..): looked up, not compared one by one."""
+
+    def __init__(self, *, negated: bool) -> None:
+        self._negated = negated
+        self._items: Any = None
+        self._known = OneOfValues.of(())
+
+    def __call__(self, context: Any, value: Callable[[], Any], items: Callable[[], Any]) -> bool | None:
+        listed = items()
+        if listed is None:
+            return None
+        if not listed:
+            return self._negated
+        if listed is not self._items:  # a parameter is the same for all rows
+            self._items, self._known = listed, OneOfValues.of(listed)
+        found = self._known(context, value)
+        return None if found is None else found != self._negated
+
+
+def verdict_of(name: str, compare: Callable[..., Any], word: str) -> Callable[..., bool | None]:
     """The Python twin of `tested`: the operands come as thunks."""
+    if f"{name} {word}" in CONTAINED:
+        return Contained(negated=word == "ALL")
     decided = word == "ANY"
 
     def compute(_: Any, value: Callable[[], Any], items: Callable[[], Any]) -> bool | None:
         listed, one = items(), value()
         if listed is None:
             return None
+        refuse_many_tests(listed)
         tests = [None if one is None or item is None else compare(one, item) for item in listed]
         if decided in tests:
             return decided
         return None if None in tests else not decided
 
     return compute
+
+
+CONTAINED = frozenset({"= ANY", "<> ALL"})
+"""Tests that look an element up."""
+TESTS_MAX = 1000
+"""Elements that are compared one by one with the value of each row."""
+
+
+def refuse_many_tests(items: Sequence[Any]) -> None:
+    if len(items) > TESTS_MAX:
+        message = f"a value may be compared with at most {TESTS_MAX} elements of an array, but for = ANY and <> ALL"
+        raise SqlError(PROGRAM_LIMIT, message, hint="join unnest(..) of the array")
 
 
 # -- operators and functions ------------------------------------------------------------------------------------
@@ -110,12 +96,14 @@ def operators() -> Iterator[Line]:
     for of, element in ((array, of) for of, array in ARRAY_OF.items()):
         for args, template in _joins(of, element):
             yield "||", args, of, template
-        yield "@>", (of, of), BOOL, "list_has_all({0}, {1})"
-        yield "<@", (of, of), BOOL, "list_has_all({1}, {0})"
+        holds = "(list_has_all({0}, {1}) AND len({1}) = list_count({1}))"  # a NULL is in no array
+        yield "@>", (of, of), BOOL, holds
+        yield "<@", (of, of), BOOL, holds.format("{1}", "{0}")
         yield "&&", (of, of), BOOL, "list_has_any({0}, {1})"
 
 
-def functions() -> Iterator[Line]:
+def functions(double_text: str) -> Iterator[Line]:
+    """`double_text` is the engine's text for a double as a client sees it."""
     for of in ARRAYS:
         element = of.element
         assert element is not None
@@ -127,10 +115,10 @@ def functions() -> Iterator[Line]:
         yield "array_upper", (of, INT4), INT4, f"CASE WHEN {{1}} = 1 AND len({{0}}) > 0 THEN {last} END"
         yield "array_ndims", (of,), INT4, "CASE WHEN len({0}) > 0 THEN 1 END"
         if element is not TIMESTAMPTZ:
-            texts = _texts_of(element)
-            yield "array_to_string", (of, TEXT), TEXT, f"array_to_string({texts}, {{1}})"
-            filled = f"list_transform({texts}, lambda t: coalesce(t, {{2}}))"
-            yield "array_to_string", (of, TEXT, TEXT), TEXT, f"array_to_string({filled}, {{1}})"
+            texts = _texts_of(element, double_text)
+            yield "array_to_string", (of, TEXT), TEXT, _joined_text(texts, "'l': {0}, 'd': {1}")
+            filled = f"list_transform({texts}, lambda t: coalesce(t, s.n))"
+            yield "array_to_string", (of, TEXT, TEXT), TEXT, _joined_text(filled, "'l': {0}, 'd': {1}, 'n': {2}")
         if of not in VECTORS:
             place = "CAST(nullif(list_position({0}, {1}), 0) AS INTEGER)"
             yield "array_position", (of, element), INT4, place
@@ -156,18 +144,32 @@ def _joins(of: Type, element: Type) -> Iterator[tuple[tuple[Type, ...], str]]:
 
 
 _SPLIT = (
-    "CASE WHEN {0} IS NULL THEN NULL WHEN {0} = '' THEN CAST([] AS VARCHAR[]) WHEN {1} = '' THEN [{0}]"
-    " ELSE string_split({0}, coalesce({1}, '')) END"
+    "list_transform([CASE WHEN {0} IS NULL THEN NULL WHEN {0} = '' THEN CAST([] AS VARCHAR[]) WHEN {1} = '' THEN [{0}]"
+    f" ELSE string_split({{0}}, coalesce({{1}}, '')) END], lambda l: {guarded_elements('l', 'VARCHAR[]')})[1]"
 )
 
 
-def _texts_of(element: Type) -> str:
-    """The list of the elements' texts, as a client sees them."""
+def _texts_of(element: Type, double_text: str) -> str:
+    """The list `s.l` as the elements' texts, as a client sees them."""
     if element is BOOL:
-        return "list_transform({0}, lambda e: CASE WHEN e THEN 't' WHEN NOT e THEN 'f' END)"
+        return "list_transform(s.l, lambda e: CASE WHEN e THEN 't' WHEN NOT e THEN 'f' END)"
     if element is FLOAT8:
-        return "list_transform({0}, lambda e: regexp_replace(CAST(e AS VARCHAR), '\\.0$', ''))"
-    return "CAST({0} AS VARCHAR[])"
+        return f"list_transform(s.l, lambda e: {double_text.replace('{0}', 'e')})"
+    return "CAST(s.l AS VARCHAR[])"
+
+
+def _joined_text(texts: str, operands: str) -> str:
+    """Texts with `s.d` between them, refused where they are too long together: what is between multiplies.
+
+    The engine joins by constants only, so by NUL first, which no text holds.
+    """
+    each = "coalesce(list_sum(list_transform(r.t, lambda e: strlen(e))), 0)"
+    short = grown("len(r.t) * strlen(r.d)", "r.t", "VARCHAR[]")
+    short = guarded(f"{each} + len(r.t) * strlen(r.d)", short, "VARCHAR[]")
+    joined = f"replace(coalesce(array_to_string({short}, chr(0)), ''), chr(0), r.d)"
+    whole = f"list_transform([{{{{'t': {texts}, 'd': s.d}}}}], lambda r: {joined})[1]"
+    verdict = f"CASE WHEN s.l IS NOT NULL AND s.d IS NOT NULL THEN {whole} END"
+    return f"list_transform([{{{{{operands}}}}}], lambda s: {verdict})[1]"
 
 
 def sets() -> Iterator[Line]:

@@ -120,7 +120,8 @@ class Builder:
                 return Literal(None, target, expr.offset)
             text = str(expr.value)
             try:
-                return Literal(parse_value(target, text, expr.offset, self.style), target, expr.offset)
+                value = placed(lambda: parse_value(target, text, expr.offset, self.style), expr.offset)
+                return Literal(value, target, expr.offset)
             except NeedsNow:
                 return self._relative_to_now(text, target, expr.offset)
         assert isinstance(expr, Fragment), expr  # a subquery whose only column is a quoted literal

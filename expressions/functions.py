@@ -36,6 +36,7 @@ from expressions.sqltypes import (
     VECTORS,
     Type,
 )
+from expressions.system_values import OID_COUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,10 @@ _DAY = "\\s*\\d{{4}}-\\d\\d?-\\d\\d?"
 _CLOCK = "([ T]\\d\\d?:\\d\\d(:\\d\\d(\\.\\d{{1,6}})?)?"
 _UUID = "\\s*[0-9a-fA-F]{{8}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{12}}\\s*"
 
+_WHOLE = "\\s*[+-]?\\d+\\s*"
 _TEXTS_OF = {
-    INT4: ("\\s*[+-]?\\d+\\s*", "22P02"),
-    INT8: ("\\s*[+-]?\\d+\\s*", "22P02"),
+    INT4: (_WHOLE, "22P02"),
+    INT8: (_WHOLE, "22P02"),
     FLOAT8: (_NUMBER, "22P02"),
     DATE: (_DAY + f"{_CLOCK}.*)?\\s*", "22007"),
     TIMESTAMP: (_DAY + f"{_CLOCK})?\\s*", "22007"),
@@ -132,14 +134,23 @@ CAST_TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN 
 
 
 WIDENED = (INT4, INT8, FLOAT8)
+SIGN = OID_COUNT // 2
+_WRONG_OID = "CAST(error('SQLSTATE 22003 OID out of range') AS BIGINT)"
+_OID_OF_TEXT = (
+    f"list_transform([{_from_text(OID, _WHOLE)}], lambda o: CASE WHEN o BETWEEN -{SIGN} AND {OID_COUNT - 1}"
+    f" THEN o & {OID_COUNT - 1} WHEN o IS NOT NULL THEN {_WRONG_OID} END)[1]"
+)
+_OID_OF_BIGINT = f"CASE WHEN {{0}} IS NULL OR {{0}} BETWEEN 0 AND {OID_COUNT - 1} THEN {{0}} ELSE {_WRONG_OID} END"
 CAST_TEMPLATES |= {pair: "{0}" for of, used in SYSTEM.items() for pair in ((of, used), (used, of))}
 CAST_TEMPLATES |= {pair: "{0}" for of in NAMED for pair in ((of, OID), (OID, of))}
 CAST_TEMPLATES |= {
-    (OID, TEXT): "CAST({0} AS VARCHAR)", (TEXT, OID): CAST_TEMPLATES[TEXT, INT8], (NAME, CHAR): "{0}[1:1]",
-    (INT4, OID): "CAST({0} AS BIGINT)", (OID, INT4): "CAST({0} AS INTEGER)", (TEXT, CHAR): "{0}[1:1]",
+    (OID, TEXT): "CAST({0} AS VARCHAR)", (TEXT, OID): _OID_OF_TEXT, (NAME, CHAR): "{0}[1:1]",
+    (INT4, OID): f"(CAST({{0}} AS BIGINT) & {OID_COUNT - 1})", (TEXT, CHAR): "{0}[1:1]",
+    (OID, INT4): f"CAST(CAST(({{0}} + {SIGN}) & {OID_COUNT - 1} AS BIGINT) - {SIGN} AS INTEGER)",
+    (INT8, OID): _OID_OF_BIGINT,
     (CHAR, NAME): "{0}", (ARRAY_OF[NAME], ARRAY_OF[TEXT]): "{0}", (ARRAY_OF[TEXT], ARRAY_OF[NAME]): "{0}",
     (ARRAY_OF[OID], ARRAY_OF[INT8]): "{0}", (ARRAY_OF[INT8], ARRAY_OF[OID]): "{0}",
-    (ARRAY_OF[INT4], ARRAY_OF[OID]): "CAST({0} AS BIGINT[])",
+    (ARRAY_OF[INT4], ARRAY_OF[OID]): f"list_transform({{0}}, lambda e: CAST(e AS BIGINT) & {OID_COUNT - 1})",
 }  # fmt: skip
 CAST_TEMPLATES |= dict.fromkeys(VECTORS.items(), "{0}")
 CAST_TEMPLATES |= {(a, b): template for a, b, template in object_names.casts()}
@@ -151,6 +162,10 @@ CAST_TEMPLATES |= {
 }
 
 
+EXACT = frozenset({(INT4, INT8), (INT4, FLOAT8), (INT8, FLOAT8)})
+"""Casts of numbers that arrays of them have in Python, too."""
+
+
 @cache
 def cast_compute(source: Type, target: Type) -> Compute | None:
     """The Python twin of a cast."""
@@ -158,6 +173,9 @@ def cast_compute(source: Type, target: Type) -> Compute | None:
         return arithmetic.text_to(target.sql_type)
     if target is TEXT and source.sql_type is not None:
         return arithmetic.text_of(source.sql_type)
+    if source.element is not None and target.element is not None and (source.element, target.element) in EXACT:
+        cast = arithmetic.CASTS[source.element, target.element]
+        return lambda items: tuple(None if item is None else cast(item) for item in items)
     return arithmetic.CASTS.get((source, target))
 
 
@@ -462,7 +480,7 @@ def _catalog() -> Iterator[tuple[str, Overload]]:
         yield name, Overload(args, result, template, relations=reads)
 
 
-FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings(), _catalog(), _arrays(arrays.functions()))
+FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings(), _catalog(), _arrays(arrays.functions(_DOUBLE_TEXT)))
 SETS = _table(_arrays(arrays.sets()))
 """Functions that give rows, each as a list of them."""
 AGGREGATES = _table(_aggregates(), _array_aggregates())

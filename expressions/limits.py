@@ -15,7 +15,9 @@ VALUE_BYTES_MAX = 2**20
 TOO_LONG = f"a value may have at most {VALUE_BYTES_MAX} bytes"
 GROWN_BYTES_MAX = 2**17
 """For what multiplies lengths: the query engine computes such a text for 2,048 rows at a time."""
-
+ELEMENTS_MAX = VALUE_BYTES_MAX // 8
+"""Of an array: each element counts as eight bytes at least. All arrays that a client sends at once have no more."""
+TOO_MANY_ELEMENTS = f"an array may have at most {ELEMENTS_MAX} elements"
 
 CHARS_AT_ONCE_MAX = 2**22
 """Characters looked at one by one, some tenth of a microsecond each, before others have their turn."""
@@ -67,6 +69,10 @@ def too_long() -> SqlError:
     return SqlError(PROGRAM_LIMIT, TOO_LONG)
 
 
+def too_many_elements() -> SqlError:
+    return SqlError(PROGRAM_LIMIT, TOO_MANY_ELEMENTS, hint="send them in several statements")
+
+
 def refuse_length(length: int) -> None:
     """Raises 54000 for a text of more characters than a value may have bytes."""
     if length > VALUE_BYTES_MAX:
@@ -85,5 +91,14 @@ def guarded(length: str, operand: str, duck: str = "VARCHAR", *, bytes_max: int 
     And it is a text that is no number, not `error()`, which the engine takes to be volatile and refuses in windows.
     """
     words = TOO_LONG if bytes_max == VALUE_BYTES_MAX else f"a text may grow to at most {bytes_max} bytes"
-    refusal = f"CAST(CAST('SQLSTATE {PROGRAM_LIMIT} {words}' AS INTEGER) AS {duck})"
-    return f"CASE WHEN {length} > {bytes_max} THEN {refusal} ELSE {operand} END"
+    return f"CASE WHEN {length} > {bytes_max} THEN {_refusal(words, duck)} ELSE {operand} END"
+
+
+def guarded_elements(array: str, duck: str) -> str:
+    """The engine's text for an array of type `duck`, refused where it has too many elements. `array` is a name."""
+    return f"CASE WHEN len({array}) > {ELEMENTS_MAX} THEN {_refusal(TOO_MANY_ELEMENTS, duck)} ELSE {array} END"
+
+
+def _refusal(words: str, duck: str) -> str:
+    refusal = f"CAST('SQLSTATE {PROGRAM_LIMIT} {words}' AS INTEGER)"
+    return f"CAST([{refusal}] AS {duck})" if duck.endswith("[]") else f"CAST({refusal} AS {duck})"

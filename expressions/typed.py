@@ -16,7 +16,9 @@ from typing import Any, Protocol
 
 from catalog import clock
 from catalog.types import BadValue, parse_text, to_text
-from expressions import arrays
+from expressions.array_constants import engine_array, quoted
+from expressions.array_literals import vector_words, words_of
+from expressions.arrays import CONTAINED, refuse_many_tests
 from expressions.dates.reading import read
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
@@ -38,6 +40,7 @@ from expressions.sqltypes import (
     VECTORS,
     Type,
 )
+from expressions.system_values import char_from, oid_from, small_from
 
 PyValue = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | None
 """A value as Python has it. An array is a tuple of them, which no column holds: its type says so, not this one."""
@@ -255,8 +258,13 @@ def render(expr: Expr, context: Context) -> str:
         return render_parts(expr.parts, context)
     if not expr.template:  # known here, not to the engine: the transaction's time, the session's settings
         return render_value(evaluate(expr, {}, context), expr.type)
+    if expr.name.endswith(TESTS_OF_ARRAYS) and is_constant(expr.args[1]):
+        items: Any = evaluate(expr.args[1], {}, context)
+        if expr.name in CONTAINED:
+            return _contained(expr, items, context)
+        refuse_many_tests(items or ())
     texts = _bounded(expr.args, context)
-    if len(texts) <= NAMED_AGAIN_MAX and _names_again(expr.template, texts):
+    if len(texts) <= NAMED_AGAIN_MAX and _names_again(expr, texts):
         return _named_once(expr, texts)
     return expr.template.format(*texts, all=", ".join(texts))
 
@@ -285,9 +293,17 @@ def _bounded(parts: "Sequence[str | Expr]", context: Context) -> list[str]:
     return texts
 
 
-def _names_again(template: str, texts: Sequence[str]) -> bool:
+def _names_again(expr: Call, texts: Sequence[str]) -> bool:
     """True if the template would repeat an operand that is more than a word."""
-    return any(len(text) > SHORT_CHARS and template.count(f"{{{i}}}") > 1 for i, text in enumerate(texts))
+    return any(
+        len(text) > SHORT_CHARS and expr.template.count(f"{{{i}}}") > 1 and not _is_fixed_array(arg)
+        for i, (arg, text) in enumerate(zip(expr.args, texts, strict=True))
+    )
+
+
+def _is_fixed_array(expr: Expr) -> bool:
+    """True for an array that is the same for all rows: bound to a name, the engine would copy it for each."""
+    return expr.type.element is not None and isinstance(expr, Literal | Parameter)
 
 
 def _named_once(expr: Call, texts: Sequence[str]) -> str:
@@ -296,15 +312,32 @@ def _named_once(expr: Call, texts: Sequence[str]) -> str:
     All of them are bound, because a subquery or an aggregate cannot stand inside the engine's lambda.
     """
     args = enumerate(zip(expr.args, texts, strict=True))
-    bound = [i for i, (arg, text) in args if len(text) > SHORT_CHARS or isinstance(arg, Call | Fragment)]
+    bound = [
+        i for i, (arg, text) in args
+        if (len(text) > SHORT_CHARS and not _is_fixed_array(arg)) or isinstance(arg, Call | Fragment)
+    ]  # fmt: skip
     operands = ", ".join(f"'a{i}': {texts[i]}" for i in bound)
     names = [f"s.a{i}" if i in bound else text for i, text in enumerate(texts)]
     inner = expr.template.format(*names, all=", ".join(names))
     return f"list_transform([{{{operands}}}], lambda s: {inner})[1]"
 
 
-def quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _contained(expr: Call, items: "Sequence[PyValue] | None", context: Context) -> str:
+    """= ANY or <> ALL over a constant array, which stands there once."""
+    if items is None:
+        return "CAST(NULL AS BOOLEAN)"
+    is_negated = expr.name == "<> ALL"
+    if not items:
+        return "true" if is_negated else "false"
+    known: Any = tuple(item for item in items if item is not None)
+    value = render(expr.args[0], context)
+    found = f"list_contains({render_value(known, expr.args[1].type)}, {value})"
+    if len(known) < len(items):
+        return f"CASE WHEN {found} THEN {'false' if is_negated else 'true'} END"
+    return f"(NOT {found})" if is_negated else found
+
+
+TESTS_OF_ARRAYS = (" ANY", " ALL")
 
 
 def render_value(value: PyValue, of: Type) -> str:
@@ -312,8 +345,7 @@ def render_value(value: PyValue, of: Type) -> str:
     if value is None:
         return f"CAST(NULL AS {of.duck})"
     if isinstance(value, tuple):
-        assert of.element is not None
-        return f"CAST([{', '.join(render_value(item, of.element) for item in value)}] AS {of.duck})"
+        return engine_array(value, of)
     if of in NAMED:
         return f"{value}::BIGINT" if isinstance(value, int) else oid_of(quoted(str(value)), of)
     if isinstance(value, bool):
@@ -342,12 +374,16 @@ def parse_value(
     if of in (TEXT, UNKNOWN, INTERVAL, NAME):
         return text
     if of is CHAR:
-        return text[:1]
+        return char_from(text)
     if of is OID:
-        return parse_value(INT8, text, offset)
+        return oid_from(text)
     if of.element is not None:
-        words = arrays.vector_words(text) if of in VECTORS else arrays.words_of(text)
         element = of.element
+        if of in VECTORS:
+            read = small_from if element is INT4 else oid_from
+            vector: Any = tuple(read(word) for word in vector_words(text))
+            return vector  # type: ignore[no-any-return]
+        words = words_of(text)
         array: Any = tuple(None if w is None else parse_value(element, w, offset, style, now) for w in words)
         return array  # type: ignore[no-any-return]
     if of in NAMED:

@@ -13,6 +13,7 @@ import asyncio
 import datetime as dt
 import logging
 import re
+import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from expressions import errors
-from expressions.limits import VALUE_BYTES_MAX, too_long
+from expressions.limits import ELEMENTS_MAX, VALUE_BYTES_MAX, too_long, too_many_elements
 from expressions.sqltypes import DATE, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
@@ -201,14 +202,31 @@ def _take(reader: Any) -> pa.RecordBatch | None:
     rows = size = 0
     while rows < BATCH_ROWS and size < BATCH_BYTES_MAX and (batch := next(reader, None)) is not None:
         taken.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
+        rows, size = rows + batch.num_rows, size + bytes_of(batch)
     return pa.concat_batches(taken) if taken else None
 
 
 def parts_of(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     """The batch in parts of some megabytes: what becomes of it in Python takes several times as much."""
-    rows = max(1, batch.num_rows * BATCH_BYTES_MAX // max(batch.nbytes, BATCH_BYTES_MAX))
+    rows = max(1, batch.num_rows * BATCH_BYTES_MAX // max(bytes_of(batch), BATCH_BYTES_MAX))
     return [batch.slice(place, rows) for place in range(0, batch.num_rows, rows)]
+
+
+ELEMENT_BYTES = 8
+"""Of an element of an array, whatever it is: Python has a pointer to each."""
+
+
+def bytes_of(batch: pa.RecordBatch) -> int:
+    return batch.nbytes + ELEMENT_BYTES * elements_in(batch)
+
+
+def elements_in(batch: pa.RecordBatch) -> int:
+    """The number of elements of all arrays."""
+    return sum(
+        column.offsets[-1].as_py() - column.offsets[0].as_py()
+        for column in batch.columns
+        if pa.types.is_list(column.type) and len(column)
+    )
 
 
 def refuse_long(column: pa.Array) -> None:
@@ -217,12 +235,15 @@ def refuse_long(column: pa.Array) -> None:
         longest = pc.max(pc.binary_length(column)).as_py()
         if longest is not None and longest > VALUE_BYTES_MAX:
             raise too_long()
-    elif pa.types.is_list(column.type) and column.nbytes > VALUE_BYTES_MAX:
+    elif pa.types.is_list(column.type):
         refuse_long_list(column)
 
 
 def refuse_long_list(column: pa.Array) -> None:
-    if any(row.is_valid and row.values.nbytes > VALUE_BYTES_MAX for row in column):
+    longest = pc.max(pc.list_value_length(column)).as_py()
+    if longest is not None and longest > ELEMENTS_MAX:
+        raise too_many_elements()
+    if column.nbytes > VALUE_BYTES_MAX and any(row.is_valid and row.values.nbytes > VALUE_BYTES_MAX for row in column):
         raise too_long()
 
 
@@ -262,20 +283,24 @@ def as_written(column: pa.Array, of: Type, write: Writer, *, is_text: bool) -> l
 def values(column: pa.Array, of: Type) -> list[Any]:
     """A column as Python values."""
     refuse_long(column)
-    if of is TIMESTAMPTZ:  # of which the engine says in what zone it works
-        column = column.cast(pa.timestamp("us", tz=UTC))
+    one = of.element or of
+    if one is TIMESTAMPTZ:  # of which the engine says in what zone it works
+        in_utc = pa.timestamp("us", tz=UTC)
+        column = column.cast(in_utc if of is one else pa.list_(in_utc))
     try:
         listed: list[Any] = column.to_pylist()
     except (OverflowError, ValueError):
-        if of not in (DATE, TIMESTAMP, TIMESTAMPTZ):
+        if one not in (DATE, TIMESTAMP, TIMESTAMPTZ):
             raise
-        what = "date" if of is DATE else "timestamp"
+        what = "date" if one is DATE else "timestamp"
         raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, f"{what} out of range") from None
-    if of is UUID and listed:
-        import uuid
+    if one is UUID and of is not one:
+        return [None if items is None else [_uuid(item) for item in items] for items in listed]
+    return [_uuid(value) for value in listed] if one is UUID else listed
 
-        return [None if v is None else v if isinstance(v, uuid.UUID) else uuid.UUID(str(v)) for v in listed]
-    return listed
+
+def _uuid(value: Any) -> uuid.UUID | None:
+    return value if value is None or isinstance(value, uuid.UUID) else uuid.UUID(str(value))
 
 
 _OWN = re.compile(r"[\w ]+: SQLSTATE (\w{5}) (.*)", re.DOTALL)

@@ -58,11 +58,12 @@ async def select(
             async for batch in _by_key(env, transaction, plan, plan.query.simple, way, context, commit=commit):
                 yield batch
             return
-    from nodes.execution.duckdb_engine import rows_of
+    from nodes.execution.duckdb_engine import elements_in, rows_of
 
     writers = plan.columns.writers(context.formats)
     async for page in engine_batches(env, transaction, plan, context):
-        yield rows_of(page, plan.outputs, writers, context.formats)
+        written = functools.partial(rows_of, page, plan.outputs, writers, context.formats)
+        yield written() if elements_in(page) <= LARGE_PARTS else await in_thread(written)
     if commit:
         await transaction.commit()
 
@@ -113,6 +114,7 @@ async def engine_batches(
 async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:
     """The query's text for the engine; a long one is written beside the event loop."""
     size = sum(1 if isinstance(part, str) else size_of(part) for part in parts)
+    size += sum(len(value) for value in context.parameters if isinstance(value, tuple))
     return (
         render_parts(parts, context) if size <= LARGE_PARTS else await in_thread(lambda: render_parts(parts, context))
     )

@@ -10,6 +10,7 @@ import logging
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic, perf_counter
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ from nodes.crud import operations
 from nodes.crud.answers import field_of, plain_json
 from nodes.crud.calls import argument_texts, call_of, declared, parsed_bytes
 from nodes.crud.errors import error_json
-from nodes.execution.fairness import in_thread_if_large
+from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.held_rows import HeldRows, KeptByConnection
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
@@ -57,7 +58,7 @@ from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
-from nodes.wire.parameters import values_of
+from nodes.wire.parameters import array_bytes, values_of
 from nodes.wire.results import Result
 
 log = logging.getLogger(__name__)
@@ -294,7 +295,8 @@ class Session:
         plan = await self._made(statement, catalog, parameters)
         await pin_others(self.env, transaction, plan, fresh=fresh)
         style, now = self.variables.style, transaction.started_at
-        values = values_of(oids, bound.values, bound.formats, style, now)
+        read = partial(values_of, oids, bound.values, bound.formats, style, now)
+        values = read() if array_bytes(oids, bound.values) <= LARGE_CHARS else await in_thread(read)
         context = Context(values, now, self._known, style, bound.result_formats)
         if self.trace is not None:
             tracing.planned(self.env, self.trace, transaction, catalog, plan, context)

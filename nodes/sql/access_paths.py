@@ -16,11 +16,11 @@ from catalog.types import SqlType, Value
 from expressions.rows import compiled
 from expressions.typed import Context, Expr, PyValue, evaluate
 from nodes.sql.implication import is_implied
-from nodes.sql.predicates import Bound, column_bounds
+from nodes.sql.predicates import VALUES_MAX, Bound, column_bounds
 from storage import encoding, pairs
 from storage.buckets import bucket_of, storage_of
 
-POINTS_MAX = 2000
+POINTS_MAX = VALUES_MAX
 PARTIAL_SCORE = 0.3
 """A partial index is short: it is worth reading even where nothing else bounds its columns."""
 

@@ -7,13 +7,17 @@ partial index may serve is judged by it in `nodes.sql.implication`.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.types import INT_LIMITS
+from expressions.arithmetic import order_key
 from expressions.sqltypes import BOOL, INT4, INT8
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant
 
+VALUES_MAX = 2000
+"""Values that a bound names one by one; keys are made of no more (`nodes.sql.access_paths`)."""
 FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
 
 
@@ -85,8 +89,24 @@ def _note(descriptor: Descriptor, condition: Expr, context: Context, bounds: dic
             values = [evaluate(arg, {}, context) for arg in condition.args[1:]]
             kept = [v for v in values if v is not None and _fits(descriptor, column, v)]
             bounds.setdefault(ColumnId(column.column_id), Bound()).keep(kept)
+    elif condition.name == "= ANY":
+        column = _column(condition.args[0])
+        if column is not None and is_constant(condition.args[1]):
+            items: Any = evaluate(condition.args[1], {}, context)
+            _note_array(descriptor, column, items or (), bounds.setdefault(ColumnId(column.column_id), Bound()))
     elif condition.name in FLIPPED and len(condition.args) == 2:
         _note_comparison(descriptor, condition, context, bounds)
+
+
+def _note_array(descriptor: Descriptor, column: ColumnRef, items: Sequence[PyValue], bound: Bound) -> None:
+    """column = ANY (array): its elements, or the range from the least to the greatest of very many."""
+    kept = [value for value in items if value is not None and _fits(descriptor, column, value)]
+    if len(kept) <= VALUES_MAX:
+        bound.keep(kept)
+        return
+    low, high = min(kept, key=order_key), max(kept, key=order_key)
+    for name, value in ((">=", low), ("<=", high)):
+        _narrow(bound, name, value)
 
 
 def _note_comparison(descriptor: Descriptor, condition: Call, context: Context, bounds: dict[ColumnId, Bound]) -> None:
@@ -102,12 +122,19 @@ def _note_comparison(descriptor: Descriptor, condition: Call, context: Context, 
         bound.keep([])  # never true
     elif name == "=":
         bound.keep([value] if _fits(descriptor, column, value) else [])
-    elif _fits(descriptor, column, value) and not (isinstance(value, float) and value != value):
-        if name in (">", ">="):
-            if bound.low is None or bound.low[0] < value:  # type: ignore[operator]
-                bound.low = (value, name == ">=")
-        elif bound.high is None or bound.high[0] > value:  # type: ignore[operator]
-            bound.high = (value, name == "<=")
+    elif _fits(descriptor, column, value):
+        _narrow(bound, name, value)
+
+
+def _narrow(bound: Bound, name: str, value: PyValue) -> None:
+    """A range ends at the value; NaN ends none."""
+    if isinstance(value, float) and value != value:
+        return
+    if name in (">", ">="):
+        if bound.low is None or bound.low[0] < value:  # type: ignore[operator]
+            bound.low = (value, name == ">=")
+    elif bound.high is None or bound.high[0] > value:  # type: ignore[operator]
+        bound.high = (value, name == "<=")
 
 
 def _note_alternatives(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from catalog.types import to_text
-from expressions.arrays import array_text
+from expressions.array_literals import array_text
 from expressions.dates.zones import PLAIN, TimeStyle, moment_text
 from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlError, unsupported
 from expressions.sqltypes import (
@@ -33,6 +33,7 @@ from expressions.sqltypes import (
     VECTORS,
     Type,
 )
+from expressions.system_values import byte_of, char_of
 from nodes.sql.query import Output
 from nodes.wire.messages import Field
 from nodes.wire.oids import table_oid
@@ -92,7 +93,7 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         JSON: str.encode,
         OID: whole,
         NAME: str.encode,
-        CHAR: str.encode,
+        CHAR: lambda value: char_of(byte_of(value)).encode(),
         **dict.fromkeys(SHOWN.values(), str.encode),
         **dict.fromkeys(VECTORS, lambda items: b" ".join(map(whole, items))),
     }
@@ -113,7 +114,7 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     JSON: str.encode,
     OID: struct.Struct("!I").pack,
     NAME: str.encode,
-    CHAR: str.encode,
+    CHAR: lambda value: bytes((byte_of(value),)),
 }
 
 _INT2_OID = 21

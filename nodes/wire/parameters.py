@@ -14,8 +14,16 @@ from typing import Any
 
 from expressions import sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import DATETIME_OUT_OF_RANGE, INVALID_BINARY, PROGRAM_LIMIT, SqlError, unsupported
-from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
+from expressions.errors import (
+    DATATYPE_MISMATCH,
+    DATETIME_OUT_OF_RANGE,
+    INVALID_BINARY,
+    PROGRAM_LIMIT,
+    SqlError,
+    unsupported,
+)
+from expressions.limits import ELEMENTS_MAX, TOO_LONG, VALUE_BYTES_MAX, too_many_elements
+from expressions.system_values import char_of
 from expressions.typed import PyValue, parse_value
 from nodes.wire.messages import decode_text
 
@@ -26,7 +34,7 @@ INT2, OID, FLOAT4, NUMERIC = 21, 26, 700, 1700
 BPCHAR, VARCHAR, NAME, CHAR = 1042, 1043, 19, 18
 
 INTERVAL_PARTS = struct.Struct("!qii")
-ARRAY_HEAD, ARRAY_DIMENSION = struct.Struct("!iii"), struct.Struct("!ii")
+ARRAY_HEAD, ARRAY_DIMENSION, LENGTH = struct.Struct("!iii"), struct.Struct("!ii"), struct.Struct("!i")
 NUMERIC_HEAD = struct.Struct("!HhHH")
 NUMERIC_SIGNS = {0x0000: 0, 0x4000: 1}
 NUMERIC_WORDS = {0xC000: "NaN", 0xD000: "Infinity", 0xF000: "-Infinity"}
@@ -44,6 +52,7 @@ def values_of(
     Texts of dates are read in the session's style, and 'now' is the beginning of its transaction.
     """
     found: list[PyValue] = []
+    elements = 0
     for number, (oid, value) in enumerate(zip(oids, values, strict=True), start=1):
         if value is None:
             found.append(None)
@@ -55,7 +64,16 @@ def values_of(
             found.append(_from_binary(oid, value, number))
         else:
             raise SqlError("22023", f"unsupported format code: {formats[number - 1]}")
+        if isinstance(found[-1], tuple):
+            elements += len(found[-1])
+            if elements > ELEMENTS_MAX:
+                raise too_many_elements()
     return tuple(found)
+
+
+def array_bytes(oids: Sequence[int], values: Sequence[bytes | None]) -> int:
+    """The bytes of all arrays among these values: taking arrays apart is what may take long."""
+    return sum(len(value) for oid, value in zip(oids, values, strict=True) if value is not None and oid in ELEMENT_OIDS)
 
 
 def _packed(layout: str) -> Callable[[bytes], int]:
@@ -92,6 +110,11 @@ def _interval(data: bytes) -> str:
     return f"{months} months {days} days {micros} microseconds"
 
 
+def _char(data: bytes) -> str:
+    (byte,) = data
+    return char_of(byte)
+
+
 _int4, _int8 = _packed("!i"), _packed("!q")
 
 BINARY: dict[int, Callable[[bytes], PyValue]] = {
@@ -108,36 +131,57 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
     sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
     sqltypes.INTERVAL.oid: _interval,
-} | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, BPCHAR, NAME, CHAR, sqltypes.UNKNOWN.oid, 0), decode_text)
+    CHAR: _char,
+} | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, BPCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
 
 
-def _array(data: bytes) -> Any:
-    """One dimension of elements, or none."""
-    dimensions, _, oid = ARRAY_HEAD.unpack_from(data)
-    if not dimensions and len(data) == ARRAY_HEAD.size:
-        return ()
-    if dimensions < 1:
-        raise ValueError(data)
-    if dimensions > 1:
-        raise unsupported("an array of arrays")
-    count, _ = ARRAY_DIMENSION.unpack_from(data, ARRAY_HEAD.size)
-    place, read = ARRAY_HEAD.size + ARRAY_DIMENSION.size, BINARY[oid]
+ELEMENT_OIDS = {of.oid: element.oid for element, of in sqltypes.ARRAY_OF.items()} | {
+    1005: INT2, 1021: FLOAT4, 1231: NUMERIC, 1015: VARCHAR, 1014: BPCHAR, 1002: CHAR,
+}  # fmt: skip
+"""The type of an array's elements, by that of the array."""
+
+
+def _array_of(element: int) -> Callable[[bytes], Any]:
+    """Reads one dimension of elements of this type, or none."""
+    read = BINARY[element]
+
+    def array(data: bytes) -> Any:
+        dimensions, has_nulls, oid = ARRAY_HEAD.unpack_from(data)
+        if dimensions < 0 or has_nulls not in (0, 1):
+            raise ValueError(data)
+        if oid != element:
+            message = f"binary data has array element type {oid} instead of expected {element}"
+            raise SqlError(DATATYPE_MISMATCH, message)
+        if not dimensions:
+            return _elements(data, 0, read, ARRAY_HEAD.size)
+        if dimensions > 1:
+            raise unsupported("an array of arrays")
+        count, first = ARRAY_DIMENSION.unpack_from(data, ARRAY_HEAD.size)
+        if count > ELEMENTS_MAX:
+            raise too_many_elements()
+        if count and first != 1:
+            raise unsupported("an array whose elements do not count from 1")
+        return _elements(data, count, read, ARRAY_HEAD.size + ARRAY_DIMENSION.size)
+
+    return array
+
+
+def _elements(data: bytes, count: int, read: Callable[[bytes], PyValue], place: int) -> tuple[PyValue, ...]:
     items: list[PyValue] = []
     for _ in range(count):
-        size = _int4(data[place : place + 4])
-        place += 4
-        if size > len(data) - place:
+        (size,) = LENGTH.unpack_from(data, place)
+        place += LENGTH.size
+        if size < -1 or size > len(data) - place:
             raise ValueError(data)
         items.append(None if size < 0 else read(data[place : place + size]))
         place += max(size, 0)
-    if place != len(data):
+    if place != len(data) or count < 0:
         raise ValueError(data)
     return tuple(items)
 
 
-BINARY |= {
-    oid: _array for oid, of in sqltypes.PARAMETER_OIDS.items() if of in sqltypes.ARRAY_OF.values()
-} | dict.fromkeys((sqltypes.REGCLASS.oid, sqltypes.REGTYPE.oid), _packed("!I"))  # fmt: skip
+BINARY |= {oid: _array_of(element) for oid, element in ELEMENT_OIDS.items()}
+BINARY |= dict.fromkeys((sqltypes.REGCLASS.oid, sqltypes.REGTYPE.oid), _packed("!I"))
 
 
 def _from_binary(oid: int, data: bytes, number: int) -> PyValue:

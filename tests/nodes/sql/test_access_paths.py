@@ -53,6 +53,10 @@ def ways(where: str) -> tuple[Any, Any, Any]:
     pytest.param("origin = 'JFK'", "by_origin", None, 1, (1, 2), id="an index is used for its first column"),
     pytest.param("origin = 'JFK' AND delay > 10", "by_origin", None, 1, (1, 2), id="and for the next one"),
     pytest.param("origin IN ('JFK', 'LGA') AND delay < 0", "by_origin", None, 2, (1, 2), id="a range for each value"),
+    pytest.param("day = '2013-01-01' AND number = ANY('{7,NULL,8,8}')", None, 2, 2, None, id="an array is a list"),
+    pytest.param("day = '2013-01-01' AND number = ANY('{7,8}'::bigint[])", None, 2, 2, None, id="also a wider one"),
+    pytest.param("delay = ANY(NULL::int[])", "by_delay", None, 0, (1, 2), id="so is no array"),
+    pytest.param("delay <> ALL('{5}'::int[])", None, None, 1, (1, 2), id="what is not in an array is anywhere"),
     pytest.param("delay IS NULL", "by_delay", None, 1, (1, 2), id="NULL is a value of an index"),
     pytest.param("delay = 5 OR delay = 6", "by_delay", None, 2, (1, 2), id="alternatives are a list"),
     pytest.param("delay = 5 OR number = 6", None, None, 1, (1, 2), id="alternatives of two columns are not"),
@@ -75,7 +79,10 @@ VALUES = {
     "delay": st.integers(-3, 3) | st.none(), "big": st.integers(-3, 3) | st.none(),
 }  # fmt: skip
 CONDITIONS = st.sampled_from([
-    "number = 1", "number IN (1, 2)", "number > 0", "number <= 1", "number >= -1 AND number < 2", "number = 1.0",
+    "number = 1", "number IN (1, 2)", "number = ANY('{1,2,NULL}'::int[])", "big = ANY('{1,2}'::int[])",
+    "day = ANY('{2013-01-01}'::date[])", "origin = ANY('{JFK,NULL,\"\"}')", "origin <> ALL('{JFK}')",
+    "number = ANY('{}'::int[])", "delay = ANY(NULL::int[])", "number > 0",
+    "number <= 1", "number >= -1 AND number < 2", "number = 1.0",
     "day = '2013-01-01'", "day >= '2013-03-01'", "day < '2013-06-01'", "day IN ('2013-01-01', '2013-01-02')",
     "origin = 'JFK'", "origin > 'K'", "origin IN ('', 'É')", "origin IS NULL", "origin <= 'JFK'",
     "delay = 0", "delay < 0", "delay > -1", "delay IS NULL", "delay BETWEEN -1 AND 1", "delay = 1 OR delay = 2",

@@ -14,8 +14,9 @@ from psycopg.types.array import ListBinaryDumper, ListDumper
 from psycopg.types.numeric import DecimalBinaryDumper
 
 from expressions.errors import SqlError
+from expressions.limits import ELEMENTS_MAX
 from expressions.sqltypes import PARAMETER_OIDS
-from nodes.wire.parameters import values_of
+from nodes.wire.parameters import ELEMENT_OIDS, array_bytes, values_of
 
 NUMERIC = 1700
 
@@ -50,8 +51,8 @@ def test_binary_forms(oid: int, data: bytes, value: Any) -> None:
 
 
 LENGTHS = {16: 1, 21: 2, 23: 4, 20: 8, 26: 4, 700: 4, 701: 8, 1082: 4, 1114: 8, 1184: 8, 2950: 16, NUMERIC: 8,
-           1186: 16, 2205: 4, 2206: 4}  # fmt: skip
-TEXTS = (18, 19, 25, 1042, 1043)
+           1186: 16, 2205: 4, 2206: 4, 18: 1}  # fmt: skip
+TEXTS = (19, 25, 1042, 1043)
 ARRAYS = [oid for oid, of in PARAMETER_OIDS.items() if of.element is not None]
 
 
@@ -61,9 +62,57 @@ def test_every_type_has_a_binary_form() -> None:
 
 @pytest.mark.parametrize("oid", ARRAYS)
 def test_an_array_of_another_length_is_refused(oid: int) -> None:
-    assert one(oid, bytes(12)) == ()
-    for length in (0, 3, 11, 13, 20):
-        assert refusal(oid, bytes(length)) == "22P03"
+    empty = struct.pack("!iii", 0, 0, ELEMENT_OIDS[oid])
+    assert one(oid, empty) == ()
+    for data in (b"", empty[:3], empty[:11], empty + b"\0", empty + bytes(8)):
+        assert refusal(oid, data) == "22P03"
+
+
+def packed(*items: bytes | None, element: int = 23, dimensions: int = 1, flag: int = 0, first: int = 1) -> bytes:
+    """An array of one dimension, whatever it says of itself."""
+    parts = (b"\xff\xff\xff\xff" if i is None else struct.pack("!i", len(i)) + i for i in items)
+    return struct.pack("!iiiii", dimensions, flag, element, len(items), first) + b"".join(parts)
+
+
+SEVEN = struct.pack("!i", 7)
+
+
+@pytest.mark.parametrize(("data", "sqlstate"), [
+    pytest.param(packed(b"x", element=25), "42804", id="elements of another type"),
+    pytest.param(packed(packed(SEVEN), element=1007), "42804", id="arrays as elements"),
+    pytest.param(packed(SEVEN, dimensions=2), "0A000", id="two dimensions"),
+    pytest.param(packed(SEVEN, first=0), "0A000", id="counted from 0"),
+    pytest.param(packed(SEVEN, flag=2), "22P03", id="a flag that does not exist"),
+    pytest.param(packed(b"\0"), "22P03", id="an element of another length"),
+    pytest.param(packed(SEVEN) + b"x", "22P03", id="something behind it"),
+    pytest.param(packed(SEVEN)[:-1], "22P03", id="the end is missing"),
+    pytest.param(struct.pack("!iiiiii", 1, 0, 23, 1, 1, -2), "22P03", id="a length below that of NULL"),
+    pytest.param(struct.pack("!iiiii", 1, 0, 23, -1, 1), "22P03", id="fewer than no elements"),
+    pytest.param(struct.pack("!iiiii", 1, 0, 23, 2**31 - 1, 1), "54000", id="more than there may be"),
+])  # fmt: skip
+def test_an_array_that_is_none_is_refused(data: bytes, sqlstate: str) -> None:
+    assert one(1007, packed(SEVEN, None, flag=1)) == (7, None)
+    assert refusal(1007, data) == sqlstate
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_all_arrays_of_one_bind_count_together(form: int) -> None:
+    def array(count: int) -> bytes:
+        text = b"{" + b",".join([b"t"] * count) + b"}"
+        return packed(*[b"\1"] * count, element=16) if form else text
+
+    most = [array(ELEMENTS_MAX // 2)] * 2
+    assert sum(map(len, values_of([1000] * 2, most, [form] * 2))) == ELEMENTS_MAX
+    with pytest.raises(SqlError, match="at most 131072 elements"):
+        values_of([1000] * 3, [*most, array(1)], [form] * 3)
+    assert refusal(1000, array(ELEMENTS_MAX + 1), form) == "54000"
+    assert refusal(1000, b"{" + b"t," * 2**19, 0) == "54000"
+    assert array_bytes([1000, 25, 1000], [b"123", b"12", None]) == 3
+
+
+def test_one_byte_is_a_char() -> None:
+    assert [one(18, bytes((byte,))) for byte in (0, 97, 195)] == ["", "a", "\\303"]
+    assert [refusal(18, data) for data in (b"", b"ab")] == ["22P03"] * 2
 
 
 @pytest.mark.parametrize("items", [[1, None, -7], [2**40], ["a", "", None, '{"x"}'], [True, None], [1.5, float("inf")]])

@@ -1,0 +1,86 @@
+"""Arrays through a node: as large as a value may be and no larger, and a way to rows by key."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from expressions.limits import ELEMENTS_MAX
+from tests.nodes.conftest import Cluster
+
+AGGREGATED = "(SELECT array_agg(g) AS a FROM generate_series(1, {count}) g) s"
+
+
+@pytest.mark.parametrize("sql", [
+    f"SELECT array_agg(g) FROM generate_series(1, {ELEMENTS_MAX + 1}) g",
+    f"SELECT cardinality(a) FROM {AGGREGATED.format(count=ELEMENTS_MAX + 1)}",
+    f"SELECT cardinality(a || a) FROM {AGGREGATED.format(count=100_000)}",
+    f"SELECT array_length(array_cat(a, a), 1) FROM {AGGREGATED.format(count=100_000)}",
+    "SELECT length(array_to_string(array_agg(repeat('x', 1000)), ',')) FROM generate_series(1, 2000)",
+    f"SELECT length(array_to_string(a, repeat('x', 1000))) FROM {AGGREGATED.format(count=1000)}",
+    f"SELECT length(array_to_string(a, ',', repeat('x', 1000))) FROM {AGGREGATED.format(count=200_000)}",
+    "SELECT length(string_agg(repeat('x', 1000), ',')) FROM generate_series(1, 2000)",
+    f"SELECT cardinality(string_to_array(repeat(',', {ELEMENTS_MAX}), ','))",
+    f"SELECT string_to_table(repeat(',', {ELEMENTS_MAX}), ',')",
+])  # fmt: skip
+def test_what_grows_too_long_is_refused(n1: "psycopg.Connection[Any]", sql: str) -> None:
+    with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+        n1.execute(sql)
+
+
+def test_the_longest_array_comes_and_goes(n1: "psycopg.Connection[Any]") -> None:
+    longest = [True] * ELEMENTS_MAX
+    assert n1.execute("SELECT %s::bool[]", [longest]).fetchone() == (longest,)
+    with n1.cursor(binary=True) as cursor:
+        assert cursor.execute("SELECT array_agg(g) FROM generate_series(1, 100000) g").fetchone() == (
+            [*range(1, 100_001)],
+        )
+    for each in ([longest, [True]], [longest[:-1], [True, False]]):
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="at most 131072 elements"):
+            n1.execute("SELECT %s::bool[] = %s::bool[]", each)
+
+
+def test_fifteen_arrays_of_a_megabyte_are_refused(n1: "psycopg.Connection[Any]") -> None:
+    columns = ", ".join(["cardinality(%s::bool[])"] * 15)
+    with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="at most 131072 elements"):
+        n1.execute(f"SELECT {columns}", ["{" + ",".join(["t"] * (2**19 - 1)) + "}"] * 15)
+
+
+def test_elements_are_found_in_a_long_array(n1: "psycopg.Connection[Any]") -> None:
+    many = list(range(50_000))
+    counted = "SELECT count(*) FROM generate_series(1, 60000) g WHERE g {} (%s::int[])"
+    assert n1.execute(counted.format("= ANY"), [many]).fetchone() == (49_999,)
+    assert n1.execute(counted.format("<> ALL"), [many]).fetchone() == (10_001,)
+    assert n1.execute(counted.format("<> ALL"), [[*many, None]]).fetchone() == (0,)
+    with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="compared with at most 1000 elements"):
+        n1.execute(counted.format("< ANY"), [many])
+
+
+@pytest.fixture(scope="module")
+def table(cluster: Cluster) -> str:
+    name = cluster.table("id int primary key, v text")
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {name} SELECT g, 'v' || g FROM generate_series(1, 50) g")
+    return name
+
+
+@pytest.mark.parametrize(("array", "ids"), [
+    ([3, 1, 99], [1, 3]), ([3, None, 3], [3]), ([], []), ([None], []), (None, []), ([2**40, 7], [7]),
+])  # fmt: skip
+@pytest.mark.parametrize("prepare", [False, True])
+def test_any_of_an_array_reads_by_key(
+    n1: "psycopg.Connection[Any]", table: str, array: Any, ids: list[int], *, prepare: bool
+) -> None:
+    """The trace says what was read of the store."""
+    asked = f"SELECT id, v FROM {table} WHERE id = ANY(%s::bigint[]) ORDER BY id"
+    for _ in range(3):
+        assert n1.execute(asked, [array], prepare=prepare).fetchall() == [(number, f"v{number}") for number in ids]
+    written = n1.execute(f"UPDATE {table} SET v = v WHERE id = ANY(%s::int[]) RETURNING id", [[1, 2, None, 60]])
+    assert sorted(number for (number,) in written.fetchall()) == [1, 2]
+
+
+def test_explain_names_the_keys(n1: "psycopg.Connection[Any]", table: str) -> None:
+    shown = n1.execute(f"EXPLAIN SELECT v FROM {table} WHERE id = ANY(ARRAY[1, 2])").fetchall()
+    as_array = n1.execute(f"EXPLAIN SELECT v FROM {table} WHERE id = ANY('{{1,2}}'::bigint[])").fetchall()
+    assert as_array == shown == n1.execute(f"EXPLAIN SELECT v FROM {table} WHERE id IN (1, 2)").fetchall()
+    assert not any("whole" in line for (line,) in shown)
