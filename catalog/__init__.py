@@ -4,7 +4,8 @@ kinds        the kinds of elements: the states each goes through, and what is tr
 elements     what a schema is made of: columns, indexes, constraints, placements
 descriptor   one immutable version of a table's schema
 states       the rule table: what a statement does to an element's pairs in each state
-types        the nine SQL types of columns
+types        the SQL types of columns
+floats       texts of numbers with a floating point
 hashing      how a router and a storage see that they mean different schemas
 story        what happened, as events people can read
 database     the address of the database, for sessions that are not Django's

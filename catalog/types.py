@@ -1,10 +1,10 @@
-"""The nine SQL types a column may have, and their PostgreSQL text form.
+"""The SQL types a column may have, and their PostgreSQL text form.
 
 A value lives in three shapes: text on the wire, a Python value here, and bytes in
 the store (`storage.encoding`). This file owns the first two, so that a node, a bulk
 load and a test read and print a value the same way.
 
-    boolean bool · integer, bigint int · double float · text str · uuid UUID
+    boolean bool · smallint, integer, bigint int · real, double float · text str · uuid UUID
     date date · timestamp naive datetime · timestamptz datetime in UTC
 """
 
@@ -12,8 +12,9 @@ import datetime as dt
 import re
 import uuid
 from collections.abc import Callable
-from decimal import Decimal
 from enum import Enum
+
+from catalog import floats
 
 Value = bool | int | float | str | dt.date | dt.datetime | uuid.UUID
 
@@ -24,8 +25,10 @@ class SqlType(Enum):
     __hash__ = object.__hash__  # by identity: an enum's own is computed in Python, at every look-up of an encoder
 
     BOOLEAN = "boolean"
+    SMALLINT = "smallint"
     INTEGER = "integer"
     BIGINT = "bigint"
+    REAL = "real"
     DOUBLE = "double precision"
     TEXT = "text"
     DATE = "date"
@@ -46,8 +49,10 @@ class SqlType(Enum):
 
 _WIRE = {
     SqlType.BOOLEAN: (16, 1),
+    SqlType.SMALLINT: (21, 2),
     SqlType.INTEGER: (23, 4),
     SqlType.BIGINT: (20, 8),
+    SqlType.REAL: (700, 4),
     SqlType.DOUBLE: (701, 8),
     SqlType.TEXT: (25, -1),
     SqlType.DATE: (1082, 4),
@@ -56,7 +61,9 @@ _WIRE = {
     SqlType.UUID: (2950, 16),
 }
 
-INT_LIMITS = {SqlType.INTEGER: 2**31, SqlType.BIGINT: 2**63}
+INT_LIMITS = {SqlType.SMALLINT: 2**15, SqlType.INTEGER: 2**31, SqlType.BIGINT: 2**63}
+WHOLE = frozenset(INT_LIMITS)
+FLOATING = frozenset({SqlType.REAL, SqlType.DOUBLE})
 
 
 class BadValue(ValueError):
@@ -95,7 +102,7 @@ def to_text(sql_type: SqlType, value: Value) -> str:
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, float):
-        return _double_text(value)
+        return floats.real_text(value) if sql_type is SqlType.REAL else floats.double_text(value)
     if isinstance(value, dt.datetime):
         return _datetime_text(value)
     if isinstance(value, dt.date):
@@ -133,20 +140,21 @@ def _parse_integer(sql_type: SqlType, text: str) -> int:
     return value
 
 
-_DOUBLE = re.compile(
-    r"\s*([+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE
-)
-
-
 def _parse_double(sql_type: SqlType, text: str) -> float:
-    if not _DOUBLE.fullmatch(text):
+    return _number(sql_type, text, floats.read_double)
+
+
+def _parse_real(sql_type: SqlType, text: str) -> float:
+    return _number(sql_type, text, floats.read_real)
+
+
+def _number(sql_type: SqlType, text: str, read: Callable[[str], float | None]) -> float:
+    try:
+        value = read(text)
+    except OverflowError:
+        raise NumberOutOfRange(f'"{text}" is out of range for type {sql_type.value}') from None
+    if value is None:
         raise _invalid(sql_type, text)
-    value = float(text)
-    is_word = "n" in text.lower()
-    mantissa = text.lower().partition("e")[0]
-    is_lost = value == 0 and any(digit in mantissa for digit in "123456789")
-    if (value in (float("inf"), float("-inf")) and not is_word) or is_lost:
-        raise NumberOutOfRange(f'"{text}" is out of range for type {sql_type.value}')
     return value
 
 
@@ -223,23 +231,6 @@ def _parse_uuid(sql_type: SqlType, text: str) -> uuid.UUID:
         raise _invalid(sql_type, text) from None
 
 
-def _double_text(value: float) -> str:
-    """The shortest decimal that reads back equal, with PostgreSQL's choice of exponent (float8out)."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    minus = "-" if sign else ""
-    power = len(digits) + exponent - 1
-    if value != 0 and not -4 <= power < 15:
-        mantissa = "".join(map(str, digits))
-        point = "." if len(digits) > 1 else ""
-        return f"{minus}{mantissa[0]}{point}{mantissa[1:]}e{'-' if power < 0 else '+'}{abs(power):02d}"
-    return f"{Decimal(repr(value)).normalize():f}"
-
-
 def _datetime_text(value: dt.datetime) -> str:
     text = value.replace(tzinfo=None, microsecond=0).isoformat(sep=" ")
     if value.microsecond:
@@ -249,8 +240,10 @@ def _datetime_text(value: dt.datetime) -> str:
 
 _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
     SqlType.BOOLEAN: _parse_boolean,
+    SqlType.SMALLINT: _parse_integer,
     SqlType.INTEGER: _parse_integer,
     SqlType.BIGINT: _parse_integer,
+    SqlType.REAL: _parse_real,
     SqlType.DOUBLE: _parse_double,
     SqlType.TEXT: _parse_string,
     SqlType.DATE: _parse_date,

@@ -9,7 +9,7 @@ from expressions.errors import GROUPING_ERROR, WINDOWING_ERROR, SqlError, unsupp
 from expressions.functions import Overload
 from expressions.limits import guarded, guarded_elements
 from expressions.scopes import Scope
-from expressions.sqltypes import FLOAT8, INT8, Type
+from expressions.sqltypes import FLOAT4, FLOAT8, INT8, Type
 from expressions.typed import Call, Expr, Fragment, joined
 
 Node = Any
@@ -89,7 +89,7 @@ class Aggregates:
     def _finished(
         self, name: str, parts: Sequence[str | Expr], of: Type, offset: int, *, is_aggregate: bool
     ) -> Fragment:
-        needs_cast = (name == "sum" and of is INT8) or (name == "ntile")
+        needs_cast = (name == "sum" and of in (INT8, FLOAT4)) or (name == "ntile")
         whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
         if name == "array_agg":
             whole = ("list_transform([", *whole, f"], lambda x: {guarded_elements('x', of.duck)})[1]")

@@ -32,8 +32,10 @@ from expressions.sqltypes import (
     CHAR,
     DATE,
     FLOAT8,
+    FLOATS,
     INT4,
     INT8,
+    INTEGERS,
     JSON,
     NAME,
     OID,
@@ -342,11 +344,6 @@ class Analyzer(Builder):
             return self._array(node.arg.a_array_expr, scope, type_of_name(node.type_name))
         arg = self.expr(node.arg, scope)
         place = node.location if node.location >= 0 else arg.offset
-        if node.type_name.names[-1].string.sval == "int2" and not len(node.type_name.array_bounds):
-            small = self.cast(arg, INT4, place)
-            return Call(
-                "int2", "CAST(CAST({0} AS SMALLINT) AS INTEGER)", (small,), INT4, arithmetic.small, offset=place
-            )
         return self.cast(arg, type_of_name(node.type_name), place)
 
     def _a_array_expr(self, node: Node, scope: Scope) -> Expr:
@@ -472,7 +469,7 @@ class Analyzer(Builder):
         parts: list[str | Expr] = ["concat('{', "]
         for place, arg in enumerate(self.known(arg) for arg in args):
             before = "', '" if place and not place % 2 else "' : '" if place else "''"
-            if arg.type not in (BOOL, INT4, INT8, FLOAT8, TEXT, OID, NAME, CHAR):
+            if arg.type not in (BOOL, *INTEGERS, *FLOATS, TEXT, OID, NAME, CHAR):
                 raise unsupported(f"json_build_object of {arg.type}", arg.offset)
             parts += [before, ", coalesce(CAST(to_json(", arg, ") AS VARCHAR), 'null'), "]
         return Fragment((*parts, "'}')"), JSON, offset=offset)

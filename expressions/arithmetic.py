@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from catalog import floats
 from catalog.types import BadValue, SqlType, parse_text, read_iso, to_text
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
@@ -22,10 +23,25 @@ from expressions.errors import (
     SqlError,
 )
 from expressions.limits import pass_over
-from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, TYPE_WORDS, Type
+from expressions.sqltypes import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    FLOATS,
+    INT2,
+    INT4,
+    INT8,
+    INTEGERS,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    TYPE_WORDS,
+    Type,
+)
 
 Compute = Callable[..., Any]
-LIMITS = {INT4: 2**31, INT8: 2**63}
+LIMITS = {INT2: 2**15, INT4: 2**31, INT8: 2**63}
 
 
 def out_of_range(of: Type) -> SqlError:
@@ -40,13 +56,6 @@ def ranged(of: Type, value: int) -> int:
     limit = LIMITS[of]
     if not -limit <= value < limit:
         raise out_of_range(of)
-    return value
-
-
-def small(value: int) -> int:
-    """A number that a smallint can hold, as an integer. Raises 22003."""
-    if not -(2**15) <= value < 2**15:
-        raise SqlError(NUMBER_OUT_OF_RANGE, "smallint out of range")
     return value
 
 
@@ -84,6 +93,22 @@ def real(compute: Callable[..., float]) -> Compute:
         return value
 
     return checked
+
+
+def single(compute: Callable[..., float]) -> Compute:
+    """Arithmetic of reals: worked out in double precision, which is exact enough to be rounded once."""
+    checked = real(compute)
+    return lambda *args: to_single(checked(*args))
+
+
+def to_single(value: float) -> float:
+    """A double as a real. Raises 22003 for one that is too large, or too small."""
+    found = floats.single(value)
+    if math.isinf(found) and not math.isinf(value):
+        raise SqlError(NUMBER_OUT_OF_RANGE, "value out of range: overflow")
+    if found == 0 and value != 0:
+        raise SqlError(NUMBER_OUT_OF_RANGE, "value out of range: underflow")
+    return found
 
 
 def divide_real(a: float, b: float) -> float:
@@ -298,12 +323,12 @@ def midnight(value: dt.date) -> dt.datetime:
 
 
 CASTS: dict[tuple[Type, Type], Compute] = {
-    (INT4, INT8): lambda v: v,
-    (INT4, FLOAT8): float,
-    (INT8, FLOAT8): float,
-    (INT8, INT4): lambda v: ranged(INT4, v),
-    (FLOAT8, INT4): double_to_whole(INT4),
-    (FLOAT8, INT8): double_to_whole(INT8),
+    **{(a, b): whole(b, lambda v: v) for a in INTEGERS for b in INTEGERS if a is not b},
+    **{(whole_type, FLOAT8): float for whole_type in INTEGERS},
+    **{(whole_type, FLOAT4): lambda v: floats.single(float(v)) for whole_type in INTEGERS},
+    **{(of, whole_type): double_to_whole(whole_type) for of in FLOATS for whole_type in INTEGERS},
+    (FLOAT4, FLOAT8): lambda v: v,
+    (FLOAT8, FLOAT4): to_single,
     (BOOL, INT4): int,
     (INT4, BOOL): bool,
     (DATE, TIMESTAMP): midnight,

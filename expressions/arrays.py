@@ -1,4 +1,4 @@
-"""Arrays: lists of values of one of the nine types, as PostgreSQL writes, compares and takes them apart.
+"""Arrays: lists of values of one type, as PostgreSQL writes, compares and takes them apart.
 
 They are values of statements only: a column has none. A list of the query engine counts from 1 as PostgreSQL's does;
 the two vectors of pg_catalog count from 0. Arrays of arrays are refused by name. What makes a longer array, or a text

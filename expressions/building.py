@@ -15,7 +15,7 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.object_names import OBJECTS
-from expressions.sqltypes import BOOL, CHAR, FLOAT8, INT4, INT8, NAME, NAMED, TEXT, UNKNOWN, Type
+from expressions.sqltypes import BOOL, CHAR, FLOATS, INTEGERS, NAME, NAMED, TEXT, UNKNOWN, Type
 from expressions.typed import (
     Call,
     Context,
@@ -94,7 +94,7 @@ class Builder:
         template = CAST_TEMPLATES.get((expr.type, target))
         if template is None:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
-        if isinstance(expr, Literal) and expr.is_exact and target in (INT4, INT8):
+        if isinstance(expr, Literal) and expr.is_exact and target in INTEGERS:
             return rounded(expr, target, offset)
         if expr.type in NAMED or target in NAMED:
             self.note_relations(frozenset({OBJECTS}))
@@ -173,7 +173,7 @@ class Builder:
             other = types[0] if types[1] is UNKNOWN else types[1]
             if other is UNKNOWN:
                 return [TEXT, TEXT]
-            return [t if t is not UNKNOWN or other not in (BOOL, TEXT, INT4, INT8, FLOAT8) else other for t in types]
+            return [t if t is not UNKNOWN or other not in (BOOL, TEXT, *INTEGERS, *FLOATS) else other for t in types]
         return types
 
     def function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:

@@ -18,14 +18,18 @@ from expressions.sqltypes import (
     BOOL,
     CHAR,
     DATE,
+    FLOAT4,
     FLOAT8,
+    FLOATS,
+    INT2,
     INT4,
     INT8,
+    INTEGERS,
     INTERVAL,
     NAME,
     NAMED,
-    NINE,
     OID,
+    STORED,
     SYSTEM,
     TEXT,
     TIMESTAMP,
@@ -65,25 +69,43 @@ class Overload:
 
 
 IMPLICIT = frozenset(
-    {(INT4, INT8), (INT4, FLOAT8), (INT8, FLOAT8), (DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ)}
+    {(INT2, INT4), (INT2, INT8), (INT4, INT8), (FLOAT4, FLOAT8)}
+    | {(whole, of) for whole in INTEGERS for of in FLOATS}
+    | {(DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ)}
     | {(of, INT8) for of in NAMED}
     | {(INT8, of) for of in NAMED}
-    | {(INT4, of) for of in NAMED}
+    | {(whole, of) for whole in (INT2, INT4) for of in NAMED}
     | set(VECTORS.items())
     | set(SYSTEM.items())
-    | {(of, OID) for of in (INT4, INT8, *NAMED)}
+    | {(of, OID) for of in (*INTEGERS, *NAMED)}
     | {(OID, of) for of in NAMED}
     | {(TEXT, NAME), (ARRAY_OF[NAME], ARRAY_OF[TEXT])}
 )
 ASSIGNMENT = IMPLICIT | {
-    (INT8, INT4), (FLOAT8, INT4), (FLOAT8, INT8), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE), (TIMESTAMPTZ, TIMESTAMP),
-}  # fmt: skip
+    (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
+    (TIMESTAMPTZ, TIMESTAMP),
+} | {(of, whole) for of in FLOATS for whole in INTEGERS}  # fmt: skip
 
 _DOUBLE_TEXT = (
     "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END"
     " WHEN abs({0}) >= 1e15::DOUBLE AND abs({0}) < 1e16::DOUBLE THEN"
     " regexp_replace(regexp_replace(format('{{:.16g}}', {0}), '^(-?\\d)(\\d*)$', '\\1.\\2'), '\\.?0*$', '') || 'e+15'"
     " ELSE regexp_replace(CAST({0} AS VARCHAR), '\\.0$', '') END"
+)
+_REAL_TEXT = (
+    "list_transform([{0}], lambda x: CASE WHEN isnan(x) THEN 'NaN' WHEN isinf(x) THEN"
+    " CASE WHEN x > 0 THEN 'Infinity' ELSE '-Infinity' END"
+    " WHEN abs(x) >= 1e6::FLOAT AND abs(x) < 1e16::FLOAT THEN list_transform([regexp_replace(CAST(abs(x) AS VARCHAR),"
+    " '\\.0$', '')], lambda t: CASE WHEN x < 0 THEN '-' ELSE '' END || t[1] || regexp_replace('.' || replace(t[2:],"
+    " '.', ''), '\\.?0*$', '') || 'e+' || lpad(CAST(strpos(t || '.', '.') - 2 AS VARCHAR), 2, '0'))[1]"
+    " ELSE regexp_replace(CAST(x AS VARCHAR), '\\.0$', '') END)[1]"
+)
+_TO_REAL = (
+    "list_transform([{0}], lambda x: CASE WHEN isinf(x) OR isnan(x) THEN CAST(x AS FLOAT)"
+    " WHEN abs(x) >= 3.4028235677973366e38::DOUBLE THEN"
+    " CAST(error('SQLSTATE 22003 value out of range: overflow') AS FLOAT)"
+    " WHEN x <> 0 AND CAST(x AS FLOAT) = 0 THEN CAST(error('SQLSTATE 22003 value out of range: underflow') AS FLOAT)"
+    " ELSE CAST(x AS FLOAT) END)[1]"
 )
 _NOT_TEXT_OF = "error('SQLSTATE {code} invalid input syntax for type {name}: \"' || {{0}} || '\"')"
 
@@ -106,8 +128,10 @@ _UUID = "\\s*[0-9a-fA-F]{{8}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{4}}-?[0-9a-fA-F]{{
 
 _WHOLE = "\\s*[+-]?\\d+\\s*"
 _TEXTS_OF = {
+    INT2: (_WHOLE, "22P02"),
     INT4: (_WHOLE, "22P02"),
     INT8: (_WHOLE, "22P02"),
+    FLOAT4: (_NUMBER, "22P02"),
     FLOAT8: (_NUMBER, "22P02"),
     DATE: (_DAY + f"{_CLOCK}.*)?\\s*", "22007"),
     TIMESTAMP: (_DAY + f"{_CLOCK})?\\s*", "22007"),
@@ -120,6 +144,8 @@ _IS_FALSE = "regexp_full_match(lower(trim({0})), 'f(a(l(se?)?)?)?|no?|off?|0')"
 
 CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
     (FLOAT8, TEXT): _DOUBLE_TEXT,
+    (FLOAT4, TEXT): _REAL_TEXT,
+    (FLOAT8, FLOAT4): _TO_REAL,
     **{(TEXT, of): _from_text(of, *texts_of) for of, texts_of in _TEXTS_OF.items()},
     (TEXT, BOOL): (
         f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {_IS_TRUE} THEN true WHEN {_IS_FALSE} THEN false"
@@ -129,11 +155,11 @@ CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
     (INTERVAL, TEXT): "CAST({0} AS VARCHAR)",
 }
 
-_PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, TEXT) for t in NINE if t is not FLOAT8}
+_PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, TEXT) for t in STORED if t not in FLOATS}
 CAST_TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN if pair not in CAST_TEMPLATES}
 
 
-WIDENED = (INT4, INT8, FLOAT8)
+WIDENED = (*INTEGERS, *FLOATS)
 SIGN = OID_COUNT // 2
 _WRONG_OID = "CAST(error('SQLSTATE 22003 OID out of range') AS BIGINT)"
 _OID_OF_TEXT = (
@@ -145,7 +171,7 @@ CAST_TEMPLATES |= {pair: "{0}" for of, used in SYSTEM.items() for pair in ((of, 
 CAST_TEMPLATES |= {pair: "{0}" for of in NAMED for pair in ((of, OID), (OID, of))}
 CAST_TEMPLATES |= {
     (OID, TEXT): "CAST({0} AS VARCHAR)", (TEXT, OID): _OID_OF_TEXT, (NAME, CHAR): "{0}[1:1]",
-    (INT4, OID): f"(CAST({{0}} AS BIGINT) & {OID_COUNT - 1})", (TEXT, CHAR): "{0}[1:1]",
+    **{(of, OID): f"(CAST({{0}} AS BIGINT) & {OID_COUNT - 1})" for of in (INT2, INT4)}, (TEXT, CHAR): "{0}[1:1]",
     (OID, INT4): f"CAST(CAST(({{0}} + {SIGN}) & {OID_COUNT - 1} AS BIGINT) - {SIGN} AS INTEGER)",
     (INT8, OID): _OID_OF_BIGINT,
     (CHAR, NAME): "{0}", (ARRAY_OF[NAME], ARRAY_OF[TEXT]): "{0}", (ARRAY_OF[TEXT], ARRAY_OF[NAME]): "{0}",
@@ -162,7 +188,7 @@ CAST_TEMPLATES |= {
 }
 
 
-EXACT = frozenset({(INT4, INT8), (INT4, FLOAT8), (INT8, FLOAT8)})
+EXACT = frozenset((a, b) for a in WIDENED for b in WIDENED if (a, b) in IMPLICIT)
 """Casts of numbers that arrays of them have in Python, too."""
 
 
@@ -184,7 +210,7 @@ _MODULO = "({0} % CASE WHEN {1} = -1 THEN 1 ELSE {1} END)"
 
 
 def _arithmetic() -> Iterator[tuple[str, Overload]]:
-    for of in (INT4, INT8):
+    for of in INTEGERS:
         pair = (of, of)
         yield "+", Overload(pair, of, "({0} + {1})", arithmetic.whole(of, lambda a, b: a + b))
         yield "-", Overload(pair, of, "({0} - {1})", arithmetic.whole(of, lambda a, b: a - b))
@@ -198,15 +224,18 @@ def _arithmetic() -> Iterator[tuple[str, Overload]]:
         yield "-", Overload((of,), of, "(- {0})", arithmetic.whole(of, lambda a: -a))
         yield "+", Overload((of,), of, "{0}", lambda a: a)
         yield "@", Overload((of,), of, "abs({0})", arithmetic.whole(of, abs))
-    real = (FLOAT8, FLOAT8)
-    yield "+", Overload(real, FLOAT8, _finite("{0} + {1}"), arithmetic.real(lambda a, b: a + b))
-    yield "-", Overload(real, FLOAT8, _finite("{0} - {1}"), arithmetic.real(lambda a, b: a - b))
-    yield "*", Overload(real, FLOAT8, _finite("{0} * {1}"), arithmetic.real(lambda a, b: a * b))
-    yield "/", Overload(real, FLOAT8, _finite("{0} / {1}"), arithmetic.real(arithmetic.divide_real))
-    yield "^", Overload(real, FLOAT8, _finite("pow({0}, {1})"))
-    yield "-", Overload((FLOAT8,), FLOAT8, "(- {0})", lambda a: -a)
-    yield "+", Overload((FLOAT8,), FLOAT8, "{0}", lambda a: a)
-    yield "@", Overload((FLOAT8,), FLOAT8, "abs({0})", abs)
+    for name, compute in (
+        ("+", lambda a, b: a + b), ("-", lambda a, b: a - b), ("*", lambda a, b: a * b), ("/", arithmetic.divide_real)
+    ):  # fmt: skip
+        for pair in ((FLOAT8, FLOAT8), (FLOAT4, FLOAT8), (FLOAT8, FLOAT4)):
+            yield name, Overload(pair, FLOAT8, _finite(f"{{0}} {name} {{1}}"), arithmetic.real(compute))
+        checked = _TO_REAL.format(_finite(f"CAST({{0}} AS DOUBLE) {name} CAST({{1}} AS DOUBLE)"))
+        yield name, Overload((FLOAT4, FLOAT4), FLOAT4, checked, arithmetic.single(compute))
+    yield "^", Overload((FLOAT8, FLOAT8), FLOAT8, _finite("pow({0}, {1})"))
+    for of in FLOATS:
+        yield "-", Overload((of,), of, "(- {0})", lambda a: -a)
+        yield "+", Overload((of,), of, "{0}", lambda a: a)
+        yield "@", Overload((of,), of, "abs({0})", abs)
     yield "|/", Overload((FLOAT8,), FLOAT8, _defined("sqrt", "sqrt"))
 
 
@@ -241,7 +270,10 @@ _CHARACTER = (
 
 
 def _comparisons() -> Iterator[tuple[str, Overload]]:
-    for of in (*NINE, INTERVAL):
+    for mixed in ((FLOAT4, FLOAT8), (FLOAT8, FLOAT4)):
+        for name, compute in arithmetic.COMPARISONS.items():
+            yield name, Overload(mixed, BOOL, f"({{0}} {name} {{1}})", compute)
+    for of in (*STORED, INTERVAL):
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload((of, of), BOOL, f"({{0}} {name} {{1}})", None if of is INTERVAL else compute)
 
@@ -296,11 +328,12 @@ OPERATORS = _table(_arithmetic(), _comparisons(), _dates(), _texts(), _arrays(ar
 
 
 def _scalar() -> Iterator[tuple[str, Overload]]:
-    for of in (INT4, INT8, FLOAT8):
-        check = abs if of is FLOAT8 else arithmetic.whole(of, abs)
+    for of in (*INTEGERS, *FLOATS):
+        check = abs if of in FLOATS else arithmetic.whole(of, abs)
         yield "abs", Overload((of,), of, "abs({0})", check)
-        if of is not FLOAT8:
+        if of not in FLOATS:
             yield "mod", Overload((of, of), of, _MODULO, arithmetic.whole(of, arithmetic.modulo))
+        if of in (INT4, INT8):
             yield "gcd", Overload((of, of), of, f"CAST(gcd({{0}}, {{1}}) AS {of.duck})")
             yield "lcm", Overload((of, of), of, f"CAST(lcm({{0}}, {{1}}) AS {of.duck})")
     for name in ("ceil", "floor", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "cbrt", "degrees", "radians"):
@@ -375,7 +408,7 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "concat_ws", Overload((TEXT, TEXT), TEXT, _checked("concat_ws({all})"), strict=False, variadic=True)
     quoted = "('''' || replace(CAST({0} AS VARCHAR), '''', '''''') || '''')"
     yield "pg_input_is_valid", Overload((TEXT, TEXT), BOOL, _is_valid(), arithmetic.is_valid)
-    yield "quote_literal", Overload((NINE[0],), TEXT, quoted)
+    yield "quote_literal", Overload((STORED[0],), TEXT, quoted)
 
 
 def _is_valid() -> str:
@@ -422,15 +455,16 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
     def agg(name: str, args: tuple[Type, ...], result: Type, template: str) -> tuple[str, Overload]:
         return name, Overload(args, result, template, aggregate=True)
 
-    for of in (*NINE, INTERVAL):
+    for of in (*STORED, INTERVAL):
         yield agg("count", (of,), INT8, "count")
         if of is not BOOL and of is not UUID:
             yield agg("min", (of,), of, "min")
             yield agg("max", (of,), of, "max")
-    yield agg("sum", (INT4,), INT8, "sum:BIGINT")
-    yield agg("sum", (INT8,), INT8, "sum:BIGINT")
-    yield agg("sum", (FLOAT8,), FLOAT8, "sum")
-    for of in (INT4, INT8, FLOAT8):
+    for of in INTEGERS:
+        yield agg("sum", (of,), INT8, "sum:BIGINT")
+    for of in FLOATS:
+        yield agg("sum", (of,), of, "sum" if of is FLOAT8 else "sum:FLOAT")
+    for of in (*INTEGERS, *FLOATS):
         yield agg("avg", (of,), FLOAT8, "avg")
     for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"):
         yield agg(name, (FLOAT8,), FLOAT8, name)
@@ -440,7 +474,7 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
     yield agg("every", (BOOL,), BOOL, "bool_and")
     yield agg("bool_or", (BOOL,), BOOL, "bool_or")
     yield agg("string_agg", (TEXT, TEXT), TEXT, "string_agg")
-    for of in (INT4, INT8):
+    for of in INTEGERS:
         yield agg("bit_and", (of,), of, "bit_and")
         yield agg("bit_or", (of,), of, "bit_or")
         yield agg("bit_xor", (of,), of, "bit_xor")
@@ -452,7 +486,7 @@ def _windows() -> Iterator[tuple[str, Overload]]:
     for name in ("percent_rank", "cume_dist"):
         yield name, Overload((), FLOAT8, name, aggregate=True)
     yield "ntile", Overload((INT4,), INT4, "ntile:INTEGER", aggregate=True)
-    for of in NINE:
+    for of in STORED:
         for name in ("first_value", "last_value"):
             yield name, Overload((of,), of, name, aggregate=True)
         yield "nth_value", Overload((of, INT4), of, "nth_value", aggregate=True)

@@ -16,12 +16,12 @@ from expressions.sqltypes import (
     INT8,
     INTERVAL,
     NAMED,
-    NINE,
     REGCLASS,
     REGNAMESPACE,
     REGPROC,
     REGROLE,
     REGTYPE,
+    STORED,
     SYSTEM,
     TEXT,
     Type,
@@ -108,7 +108,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     ):  # fmt: skip
         yield f"pg_{what}_is_visible", (INT8,), BOOL, "({0} IS NOT NULL OR NULL)"
     yield "pg_get_userbyid", (INT8,), TEXT, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END"
-    types = " ".join(f"WHEN {of.oid} THEN '{of.name}'" for of in (*NINE, INTERVAL, *SYSTEM, *ARRAY_OF.values()))
+    types = " ".join(f"WHEN {of.oid} THEN '{of.name}'" for of in (*STORED, INTERVAL, *SYSTEM, *ARRAY_OF.values()))
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown
     nothing = "CAST(NULL AS VARCHAR)"

@@ -176,7 +176,7 @@ def pinned_key(descriptor: Descriptor, conditions: Sequence[Expr]) -> tuple[Expr
     for condition in conditions:
         if isinstance(condition, Call) and condition.name == "=":
             for column, constant in (condition.args, reversed(condition.args)):
-                if isinstance(column, ColumnRef) and is_constant(constant):
+                if isinstance(column, ColumnRef) and column.type is constant.type and is_constant(constant):
                     given.setdefault(column.column_id, constant)
     if not given.keys() >= set(descriptor.primary_key):
         return None

@@ -1,7 +1,7 @@
-"""The types of expressions: the nine a column may have, and those that only expressions have.
+"""The types of expressions: those that a column may have, and those that only expressions have.
 
 `unknown` is a quoted literal or a parameter before its context gives it a type, `interval` is what
-dates are moved by, an array is a list of values of one of the nine, `json` is what json_build_object makes. The
+dates are moved by, an array is a list of values of one of them, `json` is what json_build_object makes. The
 names of catalog objects (regclass and the like) are their oids, shown as names. There is no numeric: a literal with a
 point, an average, a sum of bigints past 64 bits are double precision or an error, and docs say so.
 """
@@ -38,8 +38,10 @@ def _of(sql_type: SqlType, duck: str, category: str, *, preferred: bool = False,
 
 
 BOOL = _of(SqlType.BOOLEAN, "BOOLEAN", "B", preferred=True)
+INT2 = _of(SqlType.SMALLINT, "SMALLINT", "N")
 INT4 = _of(SqlType.INTEGER, "INTEGER", "N")
 INT8 = _of(SqlType.BIGINT, "BIGINT", "N")
+FLOAT4 = _of(SqlType.REAL, "FLOAT", "N")
 FLOAT8 = _of(SqlType.DOUBLE, "DOUBLE", "N", preferred=True)
 TEXT = _of(SqlType.TEXT, "VARCHAR", "S", preferred=True)
 DATE = _of(SqlType.DATE, "DATE", "D")
@@ -51,8 +53,10 @@ UNKNOWN = Type("unknown", 705, -2, "VARCHAR", "X")
 
 JSON = Type("json", 114, -1, "VARCHAR", "U")
 
-NINE = (BOOL, INT4, INT8, FLOAT8, TEXT, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
-OF_SQL_TYPE = {t.sql_type: t for t in NINE}
+STORED = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TEXT, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
+OF_SQL_TYPE = {t.sql_type: t for t in STORED}
+INTEGERS = (INT2, INT4, INT8)
+FLOATS = (FLOAT4, FLOAT8)
 
 OID = Type("oid", 26, 4, "BIGINT", "N")
 NAME = Type("name", 19, 64, "VARCHAR", "S")
@@ -61,8 +65,8 @@ SYSTEM = {OID: INT8, NAME: TEXT, CHAR: TEXT}
 """Kinds of columns that only the catalog has, and those that they are used as."""
 
 _ARRAY_OIDS = {
-    BOOL: 1000, INT4: 1007, INT8: 1016, FLOAT8: 1022, TEXT: 1009, DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185,
-    UUID: 2951, OID: 1028, NAME: 1003,
+    BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, TEXT: 1009, DATE: 1182, TIMESTAMP: 1115,
+    TIMESTAMPTZ: 1185, UUID: 2951, OID: 1028, NAME: 1003,
 }  # fmt: skip
 ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
 INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
@@ -82,29 +86,30 @@ SHOWN = {of: Type(of.name, of.oid, of.typlen, "VARCHAR", "S") for of in NAMED}
 """The same in a result: the names themselves."""
 
 _NAMES = {
-    "bool": BOOL, "boolean": BOOL, "int4": INT4, "int": INT4, "integer": INT4, "int8": INT8, "bigint": INT8,
-    "float8": FLOAT8, "text": TEXT, "varchar": TEXT, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
+    "bool": BOOL, "boolean": BOOL, "int2": INT2, "smallint": INT2, "int4": INT4, "int": INT4, "integer": INT4,
+    "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "text": TEXT, "varchar": TEXT,
+    "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
     "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
     "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
     "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
 
-TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*NINE, INTERVAL)} | {
-    of.name: of for of in (*NINE, INTERVAL)
+TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*STORED, INTERVAL)} | {
+    of.name: of for of in (*STORED, INTERVAL)
 }
 del TYPE_WORDS["varchar"]
 """The names of types that are really there: varchar is only taken for text."""
 
 _REFUSED = {
-    "int2": "smallint: use integer", "float4": "real: use double precision", "numeric": "numeric: use double precision",
+    "numeric": "numeric: use double precision",
     "bpchar": "character(n): use text", "json": "json: use text", "jsonb": "jsonb: use text", "bytea": "bytea",
     "time": "time", "timetz": "time with time zone", "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
 }  # fmt: skip
-_ELEMENTS = {"int2": INT4, "float4": FLOAT8, "numeric": FLOAT8, "bpchar": TEXT}
+_ELEMENTS = {"numeric": FLOAT8, "bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
-PARAMETER_OIDS = {t.oid: t for t in NINE} | {
-    21: INT4, 26: OID, 700: FLOAT8, 1700: FLOAT8, 1043: TEXT, 1042: TEXT, 19: NAME, 18: CHAR, 1186: INTERVAL,
+PARAMETER_OIDS = {t.oid: t for t in STORED} | {
+    26: OID, 1700: FLOAT8, 1043: TEXT, 1042: TEXT, 19: NAME, 18: CHAR, 1186: INTERVAL,
     2205: REGCLASS, 2206: REGTYPE,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
     1005: ARRAY_OF[INT4], 1021: ARRAY_OF[FLOAT8], 1231: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],

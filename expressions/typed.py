@@ -4,7 +4,7 @@
 
 `render` writes an expression for DuckDB, with the values of parameters in it; `evaluate` computes
 it right here for one row, when all its calls can do that (`is_simple`). Both give PostgreSQL's
-results for the nine types; a test runs them side by side. A Fragment is a piece of query text
+results for every type a column may have; a test runs them side by side. A Fragment is a piece of query text
 (a subquery, an aggregate) that only DuckDB can do.
 """
 
@@ -26,9 +26,9 @@ from expressions.object_names import oid_of
 from expressions.sqltypes import (
     CHAR,
     DATE,
-    FLOAT8,
-    INT4,
+    FLOATS,
     INT8,
+    INTEGERS,
     INTERVAL,
     NAME,
     NAMED,
@@ -350,12 +350,12 @@ def render_value(value: PyValue, of: Type) -> str:
         return f"{value}::BIGINT" if isinstance(value, int) else oid_of(quoted(str(value)), of)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if of in (INT4, INT8, OID):
+    if of in (*INTEGERS, OID):
         is_negative = isinstance(value, int) and value < 0
         return f"CAST({quoted(str(value))} AS {of.duck})" if is_negative else f"{value}::{of.duck}"
-    if of is FLOAT8:
+    if of in FLOATS:
         assert isinstance(value, float)
-        return f"CAST({quoted(repr(value))} AS DOUBLE)"
+        return f"CAST({quoted(repr(value))} AS {of.duck})"
     if isinstance(value, str):
         return f"{quoted(value)}::VARCHAR" if of is not INTERVAL else f"CAST({quoted(value)} AS INTERVAL)"
     assert of.sql_type is not None

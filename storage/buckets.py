@@ -15,7 +15,7 @@ Another function is a row of `FUNCTIONS`; a statement can only name one.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from catalog.types import SqlType, Value, to_text
+from catalog.types import FLOATING, WHOLE, SqlType, Value, to_text
 
 BUCKETS = 3000
 POLYNOMIAL = 0x82F63B78
@@ -57,7 +57,7 @@ class ShardingFunction:
 
     piece: Callable[[SqlType, Value], bytes]
     number: Callable[[bytes], int] = crc32c
-    types: frozenset[SqlType] = frozenset(SqlType) - {SqlType.DOUBLE}
+    types: frozenset[SqlType] = frozenset(SqlType) - FLOATING
     columns_max: int | None = None
 
 
@@ -66,7 +66,7 @@ def text_piece(sql_type: SqlType, value: Value) -> bytes:
     return to_text(sql_type, value).encode()
 
 
-PACKED = frozenset({SqlType.BOOLEAN, SqlType.INTEGER, SqlType.BIGINT})
+PACKED = WHOLE | {SqlType.BOOLEAN}
 """The types that MessagePack has a form of; PostgreSQL's others are strings to it."""
 
 
@@ -95,7 +95,7 @@ CUSTOM = "bucket"
 FUNCTIONS: dict[str, ShardingFunction] = {
     "strcrc32": ShardingFunction(text_piece),
     "mpcrc32": ShardingFunction(packed_piece),
-    CUSTOM: ShardingFunction(text_piece, _named, frozenset({SqlType.INTEGER, SqlType.BIGINT}), columns_max=1),
+    CUSTOM: ShardingFunction(text_piece, _named, WHOLE, columns_max=1),
 }
 
 

@@ -2,8 +2,8 @@
 
     NULL        02                       sorts last, as in PostgreSQL
     boolean     01 · 00 or 01
-    integer     01 · 4 bytes, bigint 8   big-endian, sign bit flipped
-    double      01 · 8 bytes             IEEE 754, negatives inverted, -0 is 0, NaN is greatest
+    integer     01 · 4 bytes             big-endian, sign bit flipped; smallint 2, bigint 8
+    double      01 · 8 bytes, real 4     IEEE 754, negatives inverted, -0 is 0, NaN is greatest
     text        01 · UTF-8 · 00          byte order is code point order; NUL cannot occur
     date        01 · 4 bytes             days since 1970-01-01
     timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
@@ -24,20 +24,23 @@ from catalog.types import SqlType, Value
 NULL = b"\x02"
 LIVE = b"\x01"
 TEXT_END = 0
-SIGN_32, SIGN_64 = 1 << 31, 1 << 63
-MASK_64 = (1 << 64) - 1
+SIGN_16, SIGN_32, SIGN_64 = 1 << 15, 1 << 31, 1 << 63
+MASK_32, MASK_64 = (1 << 32) - 1, (1 << 64) - 1
 EPOCH_DAY = dt.date(1970, 1, 1)
 EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
 EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
 INVERSE = bytes(255 - byte for byte in range(256))
 
-_U32, _U64, _DOUBLE = struct.Struct(">I"), struct.Struct(">Q"), struct.Struct(">d")
+_U16, _U32, _U64 = struct.Struct(">H"), struct.Struct(">I"), struct.Struct(">Q")
+_REAL, _DOUBLE = struct.Struct(">f"), struct.Struct(">d")
 
 PAYLOAD_BYTES = {
     SqlType.BOOLEAN: 1,
+    SqlType.SMALLINT: 2,
     SqlType.INTEGER: 4,
     SqlType.BIGINT: 8,
+    SqlType.REAL: 4,
     SqlType.DOUBLE: 8,
     SqlType.DATE: 4,
     SqlType.TIMESTAMP: 8,
@@ -93,6 +96,11 @@ def _encode_boolean(value: Value) -> bytes:
     return b"\x01" if value else b"\x00"
 
 
+def _encode_smallint(value: Value) -> bytes:
+    assert isinstance(value, int)
+    return _U16.pack(value + SIGN_16)
+
+
 def _encode_integer(value: Value) -> bytes:
     assert isinstance(value, int)
     return _U32.pack(value + SIGN_32)
@@ -103,9 +111,19 @@ def _encode_bigint(value: Value) -> bytes:
     return _U64.pack(value + SIGN_64)
 
 
-def _encode_double(value: Value) -> bytes:
+def _plain(value: Value) -> float:
+    """One zero, and one NaN."""
     assert isinstance(value, float)
-    number = 0.0 if value == 0 else (float("nan") if value != value else value)
+    return 0.0 if value == 0 else (float("nan") if value != value else value)
+
+
+def _encode_real(value: Value) -> bytes:
+    bits: int = _U32.unpack(_REAL.pack(_plain(value)))[0]
+    return _U32.pack(bits ^ MASK_32 if bits & SIGN_32 else bits | SIGN_32)
+
+
+def _encode_double(value: Value) -> bytes:
+    number = _plain(value)
     bits: int = _U64.unpack(_DOUBLE.pack(number))[0] & MASK_64
     return _U64.pack(bits ^ MASK_64 if bits & SIGN_64 else bits | SIGN_64)
 
@@ -146,6 +164,17 @@ def _signed_32(payload: bytes) -> int:
     return bits - SIGN_32
 
 
+def _signed_16(payload: bytes) -> int:
+    bits: int = _U16.unpack(payload)[0]
+    return bits - SIGN_16
+
+
+def _decode_real(payload: bytes) -> float:
+    bits: int = _U32.unpack(payload)[0]
+    number: float = _REAL.unpack(_U32.pack(bits ^ SIGN_32 if bits & SIGN_32 else bits ^ MASK_32))[0]
+    return number
+
+
 def _decode_double(payload: bytes) -> float:
     bits: int = _U64.unpack(payload)[0]
     raw = bits ^ SIGN_64 if bits & SIGN_64 else bits ^ MASK_64
@@ -155,8 +184,10 @@ def _decode_double(payload: bytes) -> float:
 
 _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.BOOLEAN: _encode_boolean,
+    SqlType.SMALLINT: _encode_smallint,
     SqlType.INTEGER: _encode_integer,
     SqlType.BIGINT: _encode_bigint,
+    SqlType.REAL: _encode_real,
     SqlType.DOUBLE: _encode_double,
     SqlType.TEXT: _encode_text,
     SqlType.DATE: _encode_date,
@@ -167,8 +198,10 @@ _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
 
 _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.BOOLEAN: lambda payload: payload != b"\x00",
+    SqlType.SMALLINT: _signed_16,
     SqlType.INTEGER: _signed_32,
     SqlType.BIGINT: _signed_64,
+    SqlType.REAL: _decode_real,
     SqlType.DOUBLE: _decode_double,
     SqlType.TEXT: lambda payload: payload[:-1].decode(),
     SqlType.DATE: lambda payload: EPOCH_DAY + dt.timedelta(days=_signed_32(payload)),

@@ -1,8 +1,9 @@
 """The types that a column may change to: those whose cast has an inverse, since both types are served for a while.
 
-    integer   <-> bigint, text        date      <-> timestamp, text
-    bigint    <-> integer, text       timestamp <-> timestamptz, date, text
-    double    <-> text                boolean, uuid <-> text
+    smallint <-> integer, bigint, text       date      <-> timestamp, text
+    integer  <-> smallint, bigint, text      timestamp <-> timestamptz, date, text
+    bigint   <-> smallint, integer, text     boolean, uuid <-> text
+    real     <-> double precision, text      double precision <-> real, text
 
 Not every value of the one is a value of the other: the fill and, until the old side is dropped, writers refuse those.
 """
@@ -23,9 +24,14 @@ from expressions.rows import canonical
 from expressions.typed import Context
 
 _BOTH_WAYS = (
+    (SqlType.SMALLINT, SqlType.INTEGER),
+    (SqlType.SMALLINT, SqlType.BIGINT),
+    (SqlType.SMALLINT, SqlType.TEXT),
     (SqlType.INTEGER, SqlType.BIGINT),
     (SqlType.INTEGER, SqlType.TEXT),
     (SqlType.BIGINT, SqlType.TEXT),
+    (SqlType.REAL, SqlType.DOUBLE),
+    (SqlType.REAL, SqlType.TEXT),
     (SqlType.DOUBLE, SqlType.TEXT),
     (SqlType.DATE, SqlType.TEXT),
     (SqlType.TIMESTAMP, SqlType.TEXT),
@@ -36,6 +42,9 @@ _BOTH_WAYS = (
 )
 INVERTIBLE = frozenset(_BOTH_WAYS) | frozenset((to, of) for of, to in _BOTH_WAYS)
 _WIDER = {
+    (SqlType.SMALLINT, SqlType.INTEGER),
+    (SqlType.SMALLINT, SqlType.BIGINT),
+    (SqlType.REAL, SqlType.DOUBLE),
     (SqlType.INTEGER, SqlType.BIGINT),
     (SqlType.DATE, SqlType.TIMESTAMP),
     (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),

@@ -18,8 +18,10 @@ from storage import encoding
 
 SAMPLES: Mapping[SqlType, tuple[str, ...]] = {
     SqlType.BOOLEAN: ("true", "false"),
+    SqlType.SMALLINT: ("10", "20", "1", "0", "-1", "100", "1000"),
     SqlType.INTEGER: ("10", "20", "1", "0", "-1", "100", "1000"),
     SqlType.BIGINT: ("10", "20", "1", "0", "-1", "100", "1000"),
+    SqlType.REAL: ("1.5", "2.5", "0", "-1", "100"),
     SqlType.DOUBLE: ("1.5", "2.5", "0", "-1", "100"),
     SqlType.TEXT: ("x", "y", "", "X1", "a@b.c"),
     SqlType.DATE: ("2026-03-01", "2026-04-01", "1970-01-01"),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State
-from catalog.types import SqlType, Value, parse_text, to_text
+from catalog.types import FLOATING, WHOLE, SqlType, Value, parse_text, to_text
 from storage import encoding
 from storage.mutations import REMOVALS, Act, Op
 from storage.pairs import Pair, PairName, StoredRow, StrayKey, encoded_value, key_parts, name_of, row_key
@@ -121,7 +121,7 @@ def _decoded(sql_type: SqlType, data: bytes, *, descending: bool = False) -> str
     if value is None:
         return "null"
     text = to_text(sql_type, value)
-    return text if sql_type in (SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE, SqlType.BOOLEAN) else f"'{text}'"
+    return text if sql_type in WHOLE | FLOATING | {SqlType.BOOLEAN} else f"'{text}'"
 
 
 def key_text(descriptor: Descriptor, key: bytes) -> str:

@@ -8,13 +8,15 @@ from expressions.sqltypes import (
     BOOL,
     CHAR,
     DATE,
+    FLOAT4,
     FLOAT8,
+    INT2,
     INT4,
     INT8,
     INTERVAL,
     NAME,
-    NINE,
     OID,
+    STORED,
     SYSTEM,
     TEXT,
     TIMESTAMP,
@@ -38,10 +40,11 @@ from nodes.catalog_views.values import (
     Row,
 )
 
-BY_VALUE = frozenset({1, 4, 8})
+BY_VALUE = frozenset({1, 2, 4, 8})
 """Lengths of types that PostgreSQL passes by value."""
 ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
-TYPE_NAMES = {16: "bool", 20: "int8", 23: "int4", 25: "text", 701: "float8", 1082: "date", 1114: "timestamp",
+TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 700: "float4", 701: "float8", 1082: "date",
+    1114: "timestamp",
     1184: "timestamptz", 1186: "interval", 2950: "uuid", 26: "oid", 19: "name", 18: "char"}  # fmt: skip
 """As pg_type has them; `format_type` gives the names of SQL."""
 _INPUT_OUTPUT = (("input", "in"), ("output", "out"), ("receive", "recv"), ("send", "send"))
@@ -54,7 +57,8 @@ FUNCTIONS = {
     "interval_out": 1161, "interval_recv": 2478, "interval_send": 2479, "textin": 46, "textout": 47, "textrecv": 2414,
     "textsend": 2415, "timestamp_in": 1312, "timestamp_out": 1313, "timestamp_recv": 2474, "timestamp_send": 2475,
     "timestamptz_in": 1150, "timestamptz_out": 1151, "timestamptz_recv": 2476, "timestamptz_send": 2477,
-    "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
+    "int2in": 38, "int2out": 39, "int2recv": 2404, "int2send": 2405, "float4in": 200, "float4out": 201,
+    "float4recv": 2424, "float4send": 2425, "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
     "timestamptypmodin": 2905, "timestamptypmodout": 2906, "timestamptztypmodin": 2907, "timestamptztypmodout": 2908,
     "charin": 1245, "charout": 33, "charrecv": 2434, "charsend": 2435, "namein": 34, "nameout": 35, "namerecv": 2422,
     "namesend": 2423, "oidin": 1798, "oidout": 1799, "oidrecv": 2418, "oidsend": 2419,
@@ -65,8 +69,9 @@ _BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date":
     "uuid": "uuid_"}  # fmt: skip
 """Beginnings of the names of functions that read and write a type, where they are not the type's name."""
 OPERATOR_CLASSES = {
-    BOOL: ("bool_ops", 10003, 424), DATE: ("date_ops", 3122, 434), FLOAT8: ("float8_ops", 3123, 1970),
-    INT4: ("int4_ops", 1978, 1976), INT8: ("int8_ops", 3124, 1976), TEXT: ("text_ops", 3126, 1994),
+    BOOL: ("bool_ops", 10003, 424), DATE: ("date_ops", 3122, 434), FLOAT4: ("float4_ops", 10012, 1970),
+    FLOAT8: ("float8_ops", 3123, 1970), INT2: ("int2_ops", 1979, 1976), INT4: ("int4_ops", 1978, 1976),
+    INT8: ("int8_ops", 3124, 1976), TEXT: ("text_ops", 3126, 1994),
     TIMESTAMPTZ: ("timestamptz_ops", 3127, 434), TIMESTAMP: ("timestamp_ops", 3128, 434),
     UUID: ("uuid_ops", 10065, 2968),
 }  # fmt: skip
@@ -86,7 +91,7 @@ def _access_methods(_: Sequence[Descriptor]) -> Iterator[Row]:
 
 
 def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
-    for of in (*NINE, INTERVAL, *SYSTEM):
+    for of in (*STORED, INTERVAL, *SYSTEM):
         name, array = TYPE_NAMES[of.oid], ARRAY_OF.get(of)
         begins = _BEGINNINGS.get(name, name)
         modifiers: Row = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, RESTRICT, Column, Constraint, State
-from catalog.types import SqlType
+from catalog.types import INT_LIMITS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
@@ -12,9 +12,8 @@ from nodes.catalog_views.keys import Key, is_constraint, keys_of, required_colum
 from nodes.catalog_views.values import DATABASE_NAME, OWNER_NAME, Row
 
 SCHEMA = "information_schema"
-_DIGITS = {SqlType.INTEGER: 32, SqlType.BIGINT: 64, SqlType.DOUBLE: 53}
+_DIGITS = {SqlType.SMALLINT: 16, SqlType.INTEGER: 32, SqlType.BIGINT: 64, SqlType.REAL: 24, SqlType.DOUBLE: 53}
 _FRACTION = {SqlType.DATE: 0, SqlType.TIMESTAMP: 6, SqlType.TIMESTAMPTZ: 6}
-_MOST = {SqlType.INTEGER: 2**31 - 1, SqlType.BIGINT: 2**63 - 1}
 TEXT_BYTES = 2**30
 
 
@@ -58,7 +57,7 @@ def _type(of: SqlType) -> Row:
     return {
         "data_type": OF_SQL_TYPE[of].name, "character_octet_length": TEXT_BYTES if of is SqlType.TEXT else None,
         "numeric_precision": digits, "numeric_precision_radix": 2 if digits else None,
-        "numeric_scale": 0 if of in _MOST else None, "datetime_precision": _FRACTION.get(of),
+        "numeric_scale": 0 if of in WHOLE else None, "datetime_precision": _FRACTION.get(of),
     }  # fmt: skip
 
 
@@ -67,7 +66,7 @@ def _identity(column: Column) -> Row:
         return {"is_identity": "NO", "identity_cycle": "NO"}
     return {
         "is_identity": "YES", "identity_generation": "BY DEFAULT", "identity_start": "1", "identity_increment": "1",
-        "identity_maximum": str(_MOST[column.type]), "identity_minimum": "1", "identity_cycle": "NO",
+        "identity_maximum": str(INT_LIMITS[column.type] - 1), "identity_minimum": "1", "identity_cycle": "NO",
     }  # fmt: skip
 
 
@@ -78,7 +77,7 @@ def _sequences(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 yield {
                     **_named("sequence", sequence_name(table, column)), "data_type": column.type.value,
                     "numeric_precision": _DIGITS[column.type], "numeric_precision_radix": 2, "numeric_scale": 0,
-                    "start_value": "1", "minimum_value": "1", "maximum_value": str(_MOST[column.type]),
+                    "start_value": "1", "minimum_value": "1", "maximum_value": str(INT_LIMITS[column.type] - 1),
                     "increment": "1", "cycle_option": "NO",
                 }  # fmt: skip
 

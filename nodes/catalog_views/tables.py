@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Constraint, State
+from catalog.types import INT_LIMITS
 from expressions.sqltypes import OF_SQL_TYPE, TEXT
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import ALIGNMENTS, BY_VALUE, OPERATOR_CLASSES
@@ -11,12 +12,11 @@ from nodes.catalog_views.keys import is_constraint, keys_of, required_columns, s
 from nodes.catalog_views.values import BTREE, DEFAULT_COLLATION, HEAP, OWNER, OWNER_NAME, PUBLIC, Row
 from nodes.wire.oids import column_oid, constraint_oid, index_oid, key_oid, table_oid
 
-_SEQUENCE_MAX = 2**63 - 1
 PG_CLASS = 1259
 LINKS = (FOREIGN_KEY, REFERENCED)
 """Rules that PostgreSQL keeps by triggers of its own."""
-EQUALS = {"boolean": 91, "integer": 96, "bigint": 410, "double precision": 670, "text": 98, "date": 1093,
-    "timestamp": 2060, "timestamptz": 1320, "uuid": 2972}  # fmt: skip
+EQUALS = {"boolean": 91, "smallint": 94, "integer": 96, "bigint": 410, "real": 620, "double precision": 670,
+    "text": 98, "date": 1093, "timestamp": 2060, "timestamptz": 1320, "uuid": 2972}  # fmt: skip
 """Oids of the operators that compare values of a foreign key."""
 
 
@@ -151,7 +151,7 @@ def _sequences(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 yield {
                     "seqrelid": column_oid(table.table_id, column.id), "seqtypid": OF_SQL_TYPE[column.type].oid,
                     "seqstart": 1, "seqincrement": 1, "seqmin": 1, "seqcache": 1,
-                    "seqmax": 2**31 - 1 if column.type.typlen == 4 else _SEQUENCE_MAX,
+                    "seqmax": INT_LIMITS[column.type] - 1,
                 }  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def _sequence_names(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 yield {
                     "schemaname": "public", "sequencename": sequence_name(table, column), "sequenceowner": OWNER_NAME,
                     "data_type": column.type.oid, "start_value": 1, "min_value": 1, "increment_by": 1,
-                    "cache_size": 1, "max_value": 2**31 - 1 if column.type.typlen == 4 else _SEQUENCE_MAX,
+                    "cache_size": 1, "max_value": INT_LIMITS[column.type] - 1,
                     "last_value": None,
                 }  # fmt: skip
 

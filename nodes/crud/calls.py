@@ -21,11 +21,11 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.limits import VALUE_BYTES_MAX
-from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, UNKNOWN
+from expressions.sqltypes import BOOL, FLOATS, INTEGERS, TEXT, UNKNOWN
 from nodes.crud.catalogue import OPERATIONS, Operation, check_options
 from nodes.crud.errors import RequestError, bad_request
 from nodes.wire.messages import decode_text
-from nodes.wire.parameters import BPCHAR, FLOAT4, INT2, NAME, OID, VARCHAR, values_of
+from nodes.wire.parameters import BPCHAR, NAME, OID, VARCHAR, values_of
 
 Node = Any
 SCHEMA = "crud"
@@ -33,7 +33,7 @@ JSON_OID, JSONB_OID = 114, 3802
 JSON_TYPES = frozenset({JSON_OID, JSONB_OID})
 TEXTS = frozenset({0, UNKNOWN.oid, TEXT.oid, VARCHAR, BPCHAR, NAME, JSON_OID})
 """The types of parameters whose binary form is the text itself."""
-NUMBERS = frozenset({INT2, INT4.oid, INT8.oid, OID, FLOAT4, FLOAT8.oid, BOOL.oid})
+NUMBERS = frozenset({*(of.oid for of in (*INTEGERS, *FLOATS)), OID, BOOL.oid})
 """Those whose binary form is read as what JSON has, too: a number, true or false."""
 NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 JSONB_FORM = b"\x01"

@@ -10,9 +10,10 @@ bound may be too wide but never too narrow.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from catalog import floats
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
-from catalog.types import SqlType, Value
+from catalog.types import FLOATING, SqlType, Value
 from expressions.rows import compiled
 from expressions.typed import Context, Expr, PyValue, evaluate
 from nodes.sql.implication import is_implied
@@ -120,7 +121,10 @@ def _path(
 
 
 def _stored(column: Column, value: PyValue) -> PyValue:
-    return float(value) if column.type is SqlType.DOUBLE and isinstance(value, int) and value is not None else value
+    """The value as the column has it. A double that is no real becomes the nearest one."""
+    if column.type not in FLOATING or not isinstance(value, int | float):
+        return value
+    return floats.single(value) if column.type is SqlType.REAL else float(value)
 
 
 def _range(column: Column, bound: Bound, prefix: bytes, *, descending: bool) -> Range:
@@ -129,11 +133,13 @@ def _range(column: Column, bound: Bound, prefix: bytes, *, descending: bool) -> 
     low, high = (bound.high, bound.low) if descending else (bound.low, bound.high)
     start, end = live, pairs.after(live)
     if low is not None:
-        key = prefix + encoding.encode(column.type, _stored(column, low[0]), descending=descending)
-        start = key if low[1] else pairs.after(key)
+        near = _stored(column, low[0])
+        key = prefix + encoding.encode(column.type, near, descending=descending)
+        start = key if low[1] or near != low[0] else pairs.after(key)
     if high is not None:
-        key = prefix + encoding.encode(column.type, _stored(column, high[0]), descending=descending)
-        end = pairs.after(key) if high[1] else key
+        near = _stored(column, high[0])
+        key = prefix + encoding.encode(column.type, near, descending=descending)
+        end = pairs.after(key) if high[1] or near != high[0] else key
     return start, max(start, end)
 
 

@@ -47,7 +47,7 @@ def named(node: Node) -> tuple[str, int]:
         return pb.SQLValueFunctionOp.Name(node.sqlvalue_function.op).removeprefix("SVFOP_").lower(), 2
     if kind == "case_expr":
         inner = named(node.case_expr.defresult) if node.case_expr.HasField("defresult") else NO_NAME
-        return inner if inner[1] else ("case", 1)
+        return inner if inner[1] > 1 else ("case", 1)
     if kind == "a_array_expr":
         return "array", 2
     if kind == "a_indirection":

@@ -17,7 +17,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scan, Scope
-from expressions.sqltypes import INT4, INT8, OID, UNKNOWN
+from expressions.sqltypes import INT4, INT8, INTEGERS, OID, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Literal, joined, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
@@ -160,7 +160,7 @@ class FromClause:
 
     def _series(self, node: Node, call: Node, scope: Scope) -> tuple[Parts, Stars]:
         args = [self.analyzer.expr(arg, scope) for arg in call.args]
-        if len(args) not in (2, 3) or any(a.type not in (INT4, INT8, UNKNOWN) for a in args):
+        if len(args) not in (2, 3) or any(a.type not in (*INTEGERS, UNKNOWN) for a in args):
             raise unsupported("generate_series over anything but integers", call.location)
         of = INT8 if any(a.type is INT8 for a in args) else INT4
         whole = joined((self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8),) for arg in args)

@@ -13,7 +13,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.types import INT_LIMITS
 from expressions.arithmetic import order_key
-from expressions.sqltypes import BOOL, INT4, INT8
+from expressions.sqltypes import BOOL, INTEGERS
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant
 
 VALUES_MAX = 2000
@@ -157,8 +157,8 @@ def _note_alternatives(
 
 def _column(expr: Expr) -> ColumnRef | None:
     """The column an expression is, seen through the widening of an integer."""
-    if isinstance(expr, Call) and expr.name == "cast" and expr.type is INT8 and expr.args[0].type is INT4:
-        expr = expr.args[0]
+    if isinstance(expr, Call) and expr.name == "cast" and {expr.type, expr.args[0].type} <= set(INTEGERS):
+        expr = expr.args[0] if expr.type.typlen > expr.args[0].type.typlen else expr
     return expr if isinstance(expr, ColumnRef) else None
 
 

@@ -25,7 +25,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scope
-from expressions.sqltypes import INT4, INT8, SHOWN, TEXT, UNKNOWN, Type
+from expressions.sqltypes import INT8, INTEGERS, SHOWN, TEXT, UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import FromClause, Star, note_conditions, renamed
@@ -305,7 +305,7 @@ class Selects:
 
     def _count(self, node: Node, clause: str) -> Expr:
         expr = self.analyzer.expr(node, Scope())
-        if expr.type not in (INT4, INT8, UNKNOWN):
+        if expr.type not in (*INTEGERS, UNKNOWN):
             raise SqlError("42804", f"argument of {clause} must be type bigint, not type {expr.type}", expr.offset)
         count = self.analyzer.coerce(expr, INT8)
         if isinstance(count, Literal) and isinstance(count.value, int) and count.value < 0:

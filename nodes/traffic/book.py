@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.types import SqlType
+from catalog.types import INT_LIMITS, SqlType
 
 KEYS_PER_CLIENT = 10**6
 WRITES_PERCENT = 67
@@ -30,7 +30,7 @@ FIRST_KEY = 10**8
 """Far above the demo's keys."""
 
 
-LAST_KEYS = {SqlType.INTEGER: 2**31 - 1, SqlType.BIGINT: 2**63 - 1}
+LAST_KEYS = {of: INT_LIMITS[of] - 1 for of in (SqlType.INTEGER, SqlType.BIGINT)}
 Row = tuple[Any, ...]
 
 

@@ -18,7 +18,9 @@ from expressions.sqltypes import (
     BOOL,
     CHAR,
     DATE,
+    FLOAT4,
     FLOAT8,
+    INT2,
     INT4,
     INT8,
     INTERVAL,
@@ -45,7 +47,8 @@ EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone coun
 EPOCH_UTC = EPOCH.replace(tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
 
-_int4, _int8, _double = struct.Struct("!i").pack, struct.Struct("!q").pack, struct.Struct("!d").pack
+_int2, _int4, _int8 = struct.Struct("!h").pack, struct.Struct("!i").pack, struct.Struct("!q").pack
+_real, _double = struct.Struct("!f").pack, struct.Struct("!d").pack
 _interval = struct.Struct("!qii").pack
 
 
@@ -81,8 +84,10 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
     zoned: Callable[[Any], bytes] = lambda value: moment_text(value, style.zone).encode()  # noqa: E731
     written: dict[Type, Callable[[Any], bytes]] = {
         BOOL: lambda value: b"t" if value else b"f",
+        INT2: whole,
         INT4: whole,
         INT8: whole,
+        FLOAT4: of_type(FLOAT4),
         FLOAT8: of_type(FLOAT8),
         TEXT: str.encode,
         DATE: lambda value: value.isoformat().encode(),
@@ -102,8 +107,10 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
 
 BINARY: dict[Type, Callable[[Any], bytes]] = {
     BOOL: lambda value: b"\x01" if value else b"\x00",
+    INT2: _int2,
     INT4: _int4,
     INT8: _int8,
+    FLOAT4: _real,
     FLOAT8: _double,
     TEXT: str.encode,
     DATE: lambda value: _int4(value.toordinal() - EPOCH_DAY),
@@ -117,8 +124,7 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     CHAR: lambda value: bytes((byte_of(value),)),
 }
 
-_INT2_OID = 21
-_short, _array, _dimension = struct.Struct("!h").pack, struct.Struct("!iii").pack, struct.Struct("!ii").pack
+_array, _dimension = struct.Struct("!iii").pack, struct.Struct("!ii").pack
 
 
 def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes], first: int = 1) -> bytes:
@@ -135,7 +141,7 @@ def _binary_array(items: Sequence[Any], oid: int, write: Callable[[Any], bytes],
 def _array_writer(of: Type) -> Callable[[Any], bytes]:
     if of in VECTORS:
         is_short = VECTORS[of].element is INT4
-        oid, write = (_INT2_OID, _short) if is_short else (OID.oid, BINARY[OID])
+        oid, write = (INT2.oid, _int2) if is_short else (OID.oid, BINARY[OID])
         return lambda items: _binary_array(items, oid, write, first=0)
     element = of.element
     assert element is not None

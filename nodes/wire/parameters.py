@@ -30,7 +30,7 @@ from nodes.wire.messages import decode_text
 EPOCH_DAY = dt.date(2000, 1, 1)
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
 
-INT2, OID, FLOAT4, NUMERIC = 21, 26, 700, 1700
+OID, NUMERIC = 26, 1700
 BPCHAR, VARCHAR, NAME, CHAR = 1042, 1043, 19, 18
 
 INTERVAL_PARTS = struct.Struct("!qii")
@@ -119,11 +119,11 @@ _int4, _int8 = _packed("!i"), _packed("!q")
 
 BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.BOOL.oid: _boolean,
-    INT2: _packed("!h"),
+    sqltypes.INT2.oid: _packed("!h"),
     sqltypes.INT4.oid: _int4,
     sqltypes.INT8.oid: _int8,
     OID: _packed("!I"),
-    FLOAT4: _double("!f"),
+    sqltypes.FLOAT4.oid: _double("!f"),
     sqltypes.FLOAT8.oid: _double("!d"),
     NUMERIC: _numeric,
     sqltypes.DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
@@ -136,7 +136,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
 
 
 ELEMENT_OIDS = {of.oid: element.oid for element, of in sqltypes.ARRAY_OF.items()} | {
-    1005: INT2, 1021: FLOAT4, 1231: NUMERIC, 1015: VARCHAR, 1014: BPCHAR, 1002: CHAR,
+    1005: sqltypes.INT2.oid, 1021: sqltypes.FLOAT4.oid, 1231: NUMERIC, 1015: VARCHAR, 1014: BPCHAR, 1002: CHAR,
 }  # fmt: skip
 """The type of an array's elements, by that of the array."""
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Kind, State
 from catalog.states import Write, rule
-from catalog.types import BadValue, SqlType, parse_text
+from catalog.types import WHOLE, BadValue, SqlType, parse_text
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW
@@ -95,7 +95,7 @@ def _typed(column: Column, given: pa.Array | None, count: int, first: int) -> pa
     return _parse(column, given, first)
 
 
-FAST = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
+FAST = WHOLE | {SqlType.DOUBLE}
 
 
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:

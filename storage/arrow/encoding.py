@@ -16,13 +16,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.types import SqlType
+from catalog.types import FLOATING, SqlType
 from storage.encoding import INVERSE, LIVE, NULL, PAYLOAD_BYTES
 
 ARROW: dict[SqlType, pa.DataType] = {
     SqlType.BOOLEAN: pa.bool_(),
+    SqlType.SMALLINT: pa.int16(),
     SqlType.INTEGER: pa.int32(),
     SqlType.BIGINT: pa.int64(),
+    SqlType.REAL: pa.float32(),
     SqlType.DOUBLE: pa.float64(),
     SqlType.TEXT: pa.string(),
     SqlType.DATE: pa.date32(),
@@ -35,10 +37,9 @@ ARROW: dict[SqlType, pa.DataType] = {
 END = 1 << 30
 """A slice to the end: longer than any value."""
 
-SIGN_32, SIGN_64 = -(1 << 31), -(1 << 63)
-_CODES = {4: "i", 8: "q"}
-_INTS = {4: pa.int32(), 8: pa.int64()}
-_SIGNS = {4: SIGN_32, 8: SIGN_64}
+_CODES = {2: "h", 4: "i", 8: "q"}
+_INTS = {2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
+_SIGNS = {size: pa.scalar(-(1 << 8 * size - 1), of) for size, of in _INTS.items()}
 _EMPTY = pa.scalar(b"", pa.binary())
 
 
@@ -145,18 +146,21 @@ def _payloads(sql_type: SqlType, column: pa.Array) -> bytes:
     if sql_type is SqlType.UUID:
         storage = column.storage if isinstance(column, pa.ExtensionArray) else column
         return bytes(storage.buffers()[1].slice(16 * storage.offset, 16 * count))
-    if sql_type is SqlType.DOUBLE:
-        ordered = _ordered_bits(column)
+    if sql_type in FLOATING:
+        ordered = _ordered_bits(column, size)
     else:
-        ordered = pc.bit_wise_xor(column.cast(_INTS[size]), pa.scalar(_SIGNS[size], _INTS[size]))
+        ordered = pc.bit_wise_xor(column.cast(_INTS[size]), _SIGNS[size])
     return _swapped(_raw(ordered, count * size), size)
 
 
-def _ordered_bits(column: pa.Array) -> pa.Array:
-    """The bits of doubles, in the order of their values: -0 is 0, one NaN, greatest of all."""
-    zeros = pc.if_else(pc.equal(column, 0.0), 0.0, column)
-    bits = pc.if_else(pc.is_nan(zeros), float("nan"), zeros).view(pa.int64())
-    return pc.if_else(pc.less(bits, 0), pc.bit_wise_not(bits), pc.bit_wise_xor(bits, SIGN_64))
+def _ordered_bits(column: pa.Array, size: int) -> pa.Array:
+    """The bits of floating-point numbers, in the order of their values: -0 is 0, one NaN, greatest of all."""
+    zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
+    zeros = pc.if_else(pc.equal(column, zero), zero, column)
+    bits = pc.if_else(pc.is_nan(zeros), nan, zeros).view(_INTS[size])
+    return pc.if_else(
+        pc.less(bits, pa.scalar(0, _INTS[size])), pc.bit_wise_not(bits), pc.bit_wise_xor(bits, _SIGNS[size])
+    )
 
 
 def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
@@ -172,9 +176,10 @@ def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
         storage = pa.Array.from_buffers(pa.binary(16), count, [None, pa.py_buffer(data)])
         return pa.ExtensionArray.from_storage(pa.uuid(), storage)
     bits = pa.Array.from_buffers(_INTS[size], count, [None, pa.py_buffer(_swapped(data, size))])
-    flipped = pc.bit_wise_xor(bits, pa.scalar(_SIGNS[size], _INTS[size]))
-    if sql_type is SqlType.DOUBLE:
-        return pc.if_else(pc.less(bits, 0), flipped, pc.bit_wise_not(bits)).view(pa.float64())
+    flipped = pc.bit_wise_xor(bits, _SIGNS[size])
+    if sql_type in FLOATING:
+        is_positive = pc.less(bits, pa.scalar(0, _INTS[size]))
+        return pc.if_else(is_positive, flipped, pc.bit_wise_not(bits)).view(ARROW[sql_type])
     return flipped.view(ARROW[sql_type])
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, Column, ColumnId, Constraint, Index
-from catalog.types import SqlType, Value, to_text
+from catalog.types import FLOATING, WHOLE, SqlType, Value, to_text
 from expressions.rows import columns_of
 from storage import encoding
 from storage.integrity.constraints import Broken
 from storage.pairs import PREFIX, StoredRow, encoded_value, key_parts, row_words
 from storage.reads import reads
 
-BARE = frozenset({SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE})
+BARE = WHOLE | FLOATING
 CHARS_MAX = 60
 Cells = dict[str, str]
 """Values as they stand in SQL, by the names of their columns."""

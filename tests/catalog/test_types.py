@@ -65,8 +65,10 @@ def test_a_bad_value_is_refused_by_name(sql_type: SqlType, text: str, sqlstate: 
 
 VALUES = {
     SqlType.BOOLEAN: st.booleans(),
+    SqlType.SMALLINT: st.integers(-(2**15), 2**15 - 1),
     SqlType.INTEGER: st.integers(-(2**31), 2**31 - 1),
     SqlType.BIGINT: st.integers(-(2**63), 2**63 - 1),
+    SqlType.REAL: st.floats(width=32, allow_nan=False),
     SqlType.DOUBLE: st.floats(allow_nan=False),
     SqlType.TEXT: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
     SqlType.DATE: st.dates(),

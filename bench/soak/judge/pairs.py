@@ -18,8 +18,10 @@ NULL, LIVE = b"\x02", b"\x01"
 HEAD = struct.Struct(">IHH")
 FIXED = {
     "boolean": 1,
+    "smallint": 2,
     "integer": 4,
     "bigint": 8,
+    "real": 4,
     "double precision": 8,
     "date": 4,
     "timestamp": 8,
@@ -238,6 +240,8 @@ def value_of(kind: str, data: bytes) -> Any:
     rest = data[1:]
     if kind == "text":
         return rest[:-1].decode()
+    if kind == "smallint":
+        return int.from_bytes(rest) - 2**15
     if kind == "integer":
         return int.from_bytes(rest) - 2**31
     if kind == "bigint":

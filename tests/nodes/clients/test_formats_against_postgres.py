@@ -12,17 +12,21 @@ import pytest
 from nodes.wire.oids import table_oid
 from tests.nodes.conftest import Cluster
 
-COLUMNS = "id int primary key, n bigint, f float8, s text, b boolean, d date, ts timestamp, tz timestamptz, u uuid"
+COLUMNS = (
+    "id int primary key, n bigint, f float8, s text, b boolean, d date, ts timestamp, tz timestamptz, u uuid,"
+    " m smallint, r real"
+)
 NAMES = [column.split()[0] for column in COLUMNS.split(", ")]
 ROWS = 40
 FIRST, LAST = (dt.datetime.fromisoformat(text) for text in ("0001-01-01", "9999-12-31 23:59:59.999999"))
 EDGES: list[tuple[Any, ...]] = [
-    (-(2**31), -(2**63), 5e-324, "", False, dt.date.min, FIRST, dt.datetime(2, 1, 1, tzinfo=dt.UTC), UUID(int=0)),
+    (-(2**31), -(2**63), 5e-324, "", False, dt.date.min, FIRST, dt.datetime(2, 1, 1, tzinfo=dt.UTC), UUID(int=0),
+     -(2**15), 1e-45),
     (2**31 - 1, 2**63 - 1, float("nan"), "ä€😀", True, dt.date.max, LAST,
-     dt.datetime(9998, 12, 31, tzinfo=dt.UTC), UUID(int=2**128 - 1)),
+     dt.datetime(9998, 12, 31, tzinfo=dt.UTC), UUID(int=2**128 - 1), 2**15 - 1, float("nan")),
     (0, 0, float("inf"), "'\"\\\n", True, dt.date(2000, 1, 1), dt.datetime.fromisoformat("2000-01-01"),
-     dt.datetime(1999, 12, 31, 23, 59, 59, 999_999, dt.UTC), UUID(int=1)),
-    (1, *[None] * 8),
+     dt.datetime(1999, 12, 31, 23, 59, 59, 999_999, dt.UTC), UUID(int=1), 0, float("-inf")),
+    (1, *[None] * 10),
 ]  # fmt: skip
 
 
@@ -39,9 +43,15 @@ def drawn() -> list[tuple[Any, ...]]:
             pass
         return float(value)
 
+    def real() -> float:
+        while (value := struct.unpack("!f", chance.randbytes(4))[0]) != value:
+            pass
+        return float(value)
+
     rows = [
         (number, chance.randrange(-(2**63), 2**63), double(), "x" * chance.randrange(9), chance.random() < 0.5,
-         moment().date(), moment(), moment().replace(tzinfo=dt.UTC), UUID(bytes=chance.randbytes(16)))
+         moment().date(), moment(), moment().replace(tzinfo=dt.UTC), UUID(bytes=chance.randbytes(16)),
+         chance.randrange(-(2**15), 2**15), real())
         for number in range(10, 10 + ROWS)
     ]  # fmt: skip
     return [*EDGES, *rows]
@@ -71,6 +81,8 @@ def answer(connection: "psycopg.Connection[Any]", sql: str, *, binary: bool) -> 
 
 QUERIES = {
     "by the engine": "SELECT * FROM {t} ORDER BY id",
+    "numbers of fewer bytes": "SELECT r::text AS a, r::float8 AS b, -r AS c, m + m / 2 AS d, m::real AS e, m * 2 AS f,"
+    " m::bigint AS g FROM {t} WHERE m BETWEEN -20000 AND 20000 ORDER BY id",
     "by a key": "SELECT * FROM {t} WHERE id IN (-2147483648, 2147483647, 0, 1, 12, 13)",
     "computed": "SELECT id + 1 AS a, n IS NULL AS b, tz::timestamp AS c, tz::date AS d, ts::timestamptz AS e,"
     " d::timestamptz AS f, tz::text AS g, date_trunc('day', tz) AS h, extract(hour FROM tz)::int AS i FROM {t}"

@@ -1,0 +1,148 @@
+"""Texts of real and double precision: read strictly, written as the shortest decimal that reads back equal.
+
+A real is a Python float that 32 bits can hold exactly.
+"""
+
+import math
+import re
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+_FORM = re.compile(r"\s*([+-]?(\d++\.?\d*+|\.\d++)([eE][+-]?\d++)?|[+-]?inf(inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
+_SINGLE = struct.Struct("<f")
+_BITS = struct.Struct("<I")
+_SINGLE_DIGITS_MAX, _DOUBLE_DIGITS_MAX = 9, 17
+FIRST_TIE = 2.0**53
+"""From here on a short decimal may lie in the middle between two doubles."""
+_INFINITE_BITS = 0x7F800000
+DOUBLE_PLAIN_BELOW, REAL_PLAIN_BELOW = 15, 6
+"""Powers of ten from which on PostgreSQL writes an exponent."""
+
+
+def single(value: float) -> float:
+    """The nearest number of 32 bits; infinite beyond them."""
+    try:
+        return float(_SINGLE.unpack(_SINGLE.pack(value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def read_double(text: str) -> float | None:
+    """The nearest double, None for what is no number. Raises `OverflowError` for what none is near to."""
+    if not _FORM.fullmatch(text):
+        return None
+    value = float(text)
+    _refuse_lost(text, value)
+    return value
+
+
+def read_real(text: str) -> float | None:
+    """The nearest real of the decimal itself: by way of a double it would be rounded twice."""
+    double = _read_loosely(text)
+    if double is None:
+        return None
+    value = single(double)
+    if math.isfinite(double) and single(double) != double:
+        value = _nearest_real(text, value)
+    _refuse_lost(text, value)
+    return value
+
+
+def _read_loosely(text: str) -> float | None:
+    return float(text) if _FORM.fullmatch(text) else None
+
+
+def _refuse_lost(text: str, value: float) -> None:
+    word = text.lower()
+    is_lost = value == 0 and any(digit in word.partition("e")[0] for digit in "123456789")
+    if is_lost or (math.isinf(value) and "n" not in word):
+        raise OverflowError(text)
+
+
+def _nearest_real(text: str, guess: float) -> float:
+    """Of the guess and its neighbours the one that the decimal is nearest to."""
+    if math.isinf(guess):
+        return guess
+    exact = Fraction(Decimal(text.strip()))
+    found = {one: abs(Fraction(one) - exact) for one in (guess, *neighbours(guess)) if math.isfinite(one)}
+    least = min(found.values())
+    nearest = [one for one, distance in found.items() if distance == least]
+    return next((one for one in nearest if not _bits(one) & 1), nearest[0])
+
+
+def neighbours(value: float) -> tuple[float, float]:
+    """The reals next to one, towards zero and away from it."""
+    bits, sign = _bits(abs(value)), math.copysign(1.0, value)
+    below = sign * _of_bits(bits - 1) if bits else -_of_bits(1)
+    return below, sign * _of_bits(min(bits + 1, _INFINITE_BITS))
+
+
+def _bits(value: float) -> int:
+    return int(_BITS.unpack(_SINGLE.pack(value))[0])
+
+
+def _of_bits(bits: int) -> float:
+    return float(_SINGLE.unpack(_BITS.pack(bits))[0])
+
+
+def double_text(value: float) -> str:
+    """The shortest decimal that reads back equal, with PostgreSQL's choice of exponent (float8out)."""
+    special = _special(value)
+    if special is not None:
+        return special
+    shortest = Decimal(repr(value))
+    if abs(value) >= FIRST_TIE and _double_of(shortest) is None:
+        shortest = _shortest(value, _DOUBLE_DIGITS_MAX, _double_of)
+    return _written(shortest, DOUBLE_PLAIN_BELOW)
+
+
+def real_text(value: float) -> str:
+    """The shortest decimal that reads back as the same real (float4out)."""
+    return _special(value) or _written(_shortest(value, _SINGLE_DIGITS_MAX, _single_of), REAL_PLAIN_BELOW)
+
+
+def _special(value: float) -> str | None:
+    if value != value:
+        return "NaN"
+    return None if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _shortest(value: float, digits_max: int, read: Callable[[Decimal], float | None]) -> Decimal:
+    """Of the shortest decimals that are this number the nearest one."""
+    for digits in range(1, digits_max):
+        near = Decimal(f"{value:.{digits - 1}e}")
+        step = Decimal((0, (1,), near.adjusted() - digits + 1))
+        candidates = [one for one in (near, near - step, near + step) if read(one) == value]
+        if candidates:
+            return min(candidates, key=lambda one: abs(one - Decimal(value)))
+    return Decimal(f"{value:.{digits_max - 1}e}")
+
+
+def _single_of(decimal: Decimal) -> float | None:
+    """The real nearest to a decimal; None for one that lies in the middle between two, as PostgreSQL writes neither."""
+    value = float(decimal)
+    near = single(value)
+    return None if _is_tie(decimal, near, *neighbours(near)) else near
+
+
+def _double_of(decimal: Decimal) -> float | None:
+    value = float(decimal)
+    return None if _is_tie(decimal, value, *(math.nextafter(value, way) for way in (-math.inf, math.inf))) else value
+
+
+def _is_tie(decimal: Decimal, value: float, *others: float) -> bool:
+    middle = 2 * Fraction(decimal) - Fraction(value)
+    return any(math.isfinite(other) and Fraction(other) == middle != Fraction(value) for other in others)
+
+
+def _written(number: Decimal, plain_below: int) -> str:
+    sign, digits, exponent = number.normalize().as_tuple()
+    assert isinstance(exponent, int)
+    power = len(digits) + exponent - 1
+    if number != 0 and not -4 <= power < plain_below:
+        mantissa = "".join(map(str, digits))
+        point = "." if len(digits) > 1 else ""
+        return f"{'-' if sign else ''}{mantissa[0]}{point}{mantissa[1:]}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    return f"{number.normalize():f}"
