@@ -5,13 +5,13 @@ the two vectors of pg_catalog count from 0. Arrays of arrays are refused by name
 of one, is refused before it is longer than a value may be.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expressions.arithmetic import OneOfValues
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import VALUE_BYTES_MAX, grown, guarded, guarded_elements
-from expressions.sqltypes import ARRAY_OF, ARRAYS, BOOL, FLOAT8, INT4, REGCLASS, TEXT, TIMESTAMPTZ, VECTORS, Type
+from expressions.sqltypes import ARRAY_OF, ARRAYS, BOOL, INT4, REGCLASS, TEXT, TIMESTAMPTZ, VECTORS, Type
 
 Line = tuple[str, tuple[Type, ...], Type, str]
 """One way to call a function: its name, the types it takes, the one it gives, the engine's text."""
@@ -102,8 +102,8 @@ def operators() -> Iterator[Line]:
         yield "&&", (of, of), BOOL, "list_has_any({0}, {1})"
 
 
-def functions(double_text: str) -> Iterator[Line]:
-    """`double_text` is the engine's text for a double as a client sees it."""
+def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
+    """`number_texts` are the engine's texts for a real or double as a client sees it."""
     for of in ARRAYS:
         element = of.element
         assert element is not None
@@ -115,7 +115,7 @@ def functions(double_text: str) -> Iterator[Line]:
         yield "array_upper", (of, INT4), INT4, f"CASE WHEN {{1}} = 1 AND len({{0}}) > 0 THEN {last} END"
         yield "array_ndims", (of,), INT4, "CASE WHEN len({0}) > 0 THEN 1 END"
         if element is not TIMESTAMPTZ:
-            texts = _texts_of(element, double_text)
+            texts = _texts_of(element, number_texts)
             yield "array_to_string", (of, TEXT), TEXT, _joined_text(texts, "'l': {0}, 'd': {1}")
             filled = f"list_transform({texts}, lambda t: coalesce(t, s.n))"
             yield "array_to_string", (of, TEXT, TEXT), TEXT, _joined_text(filled, "'l': {0}, 'd': {1}, 'n': {2}")
@@ -149,12 +149,12 @@ _SPLIT = (
 )
 
 
-def _texts_of(element: Type, double_text: str) -> str:
+def _texts_of(element: Type, number_texts: Mapping[Type, str]) -> str:
     """The list `s.l` as the elements' texts, as a client sees them."""
     if element is BOOL:
         return "list_transform(s.l, lambda e: CASE WHEN e THEN 't' WHEN NOT e THEN 'f' END)"
-    if element is FLOAT8:
-        return f"list_transform(s.l, lambda e: {double_text.replace('{0}', 'e')})"
+    if element in number_texts:
+        return f"list_transform(s.l, lambda e: {number_texts[element].replace('{0}', 'e')})"
     return "CAST(s.l AS VARCHAR[])"
 
 

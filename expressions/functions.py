@@ -22,6 +22,7 @@ from expressions.sqltypes import (
     FLOAT8,
     FLOATS,
     INT2,
+    INT2VECTOR,
     INT4,
     INT8,
     INTEGERS,
@@ -177,6 +178,7 @@ CAST_TEMPLATES |= {
     (CHAR, NAME): "{0}", (ARRAY_OF[NAME], ARRAY_OF[TEXT]): "{0}", (ARRAY_OF[TEXT], ARRAY_OF[NAME]): "{0}",
     (ARRAY_OF[OID], ARRAY_OF[INT8]): "{0}", (ARRAY_OF[INT8], ARRAY_OF[OID]): "{0}",
     (ARRAY_OF[INT4], ARRAY_OF[OID]): f"list_transform({{0}}, lambda e: CAST(e AS BIGINT) & {OID_COUNT - 1})",
+    (INT2VECTOR, ARRAY_OF[INT2]): "CAST({0} AS SMALLINT[])",
 }  # fmt: skip
 CAST_TEMPLATES |= dict.fromkeys(VECTORS.items(), "{0}")
 CAST_TEMPLATES |= {(a, b): template for a, b, template in object_names.casts()}
@@ -514,7 +516,14 @@ def _catalog() -> Iterator[tuple[str, Overload]]:
         yield name, Overload(args, result, template, relations=reads)
 
 
-FUNCTIONS = _table(_scalar(), _strings(), _times(), _settings(), _catalog(), _arrays(arrays.functions(_DOUBLE_TEXT)))
+FUNCTIONS = _table(
+    _scalar(),
+    _strings(),
+    _times(),
+    _settings(),
+    _catalog(),
+    _arrays(arrays.functions({FLOAT4: _REAL_TEXT, FLOAT8: _DOUBLE_TEXT})),
+)
 SETS = _table(_arrays(arrays.sets()))
 """Functions that give rows, each as a list of them."""
 AGGREGATES = _table(_aggregates(), _array_aggregates())

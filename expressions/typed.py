@@ -27,7 +27,7 @@ from expressions.sqltypes import (
     CHAR,
     DATE,
     FLOATS,
-    INT8,
+    INT2VECTOR,
     INTEGERS,
     INTERVAL,
     NAME,
@@ -380,7 +380,7 @@ def parse_value(
     if of.element is not None:
         element = of.element
         if of in VECTORS:
-            read = small_from if element is INT4 else oid_from
+            read = small_from if of is INT2VECTOR else oid_from
             vector: Any = tuple(read(word) for word in vector_words(text))
             return vector  # type: ignore[no-any-return]
         words = words_of(text)

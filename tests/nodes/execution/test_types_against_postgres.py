@@ -33,6 +33,8 @@ def floating(form: str) -> Callable[[random.Random], str]:
         "-Infinity",
         "0.1",
         "1e6",
+        "1e23",
+        "84450864",
         "999999.9",
         "123456.7",
         "1e15",
