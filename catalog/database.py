@@ -1,6 +1,6 @@
 """The database that Django is configured for, its clock, and its address for sessions that are not Django's own."""
 
-from django.db import connection
+from django.db import connection, connections
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
@@ -10,6 +10,12 @@ def database_clock_s() -> float:
     with connection.cursor() as cursor:
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         return float(cursor.fetchone()[0])
+
+
+def keep_connections() -> None:
+    """Have Django's connections of this thread outlive a request. One that was lost is still opened anew."""
+    for own in connections.all():
+        own.settings_dict = own.settings_dict | {"CONN_MAX_AGE": None}
 
 
 def database_dsn() -> str:

@@ -7,15 +7,16 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
 
-from django.core.asgi import get_asgi_application
+import django
 
-pages = get_asgi_application()  # loads the apps: consumers may be imported only after this
+django.setup(set_prefix=False)  # loads the apps: consumers may be imported only after this
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
 from catalog.live.snapshot import load_streams
+from schemalab.http.pages import Pages
 from schemalab.http.request_bounds import bounded
 
 load_streams()  # before the first request, which would wait for it
@@ -34,7 +35,7 @@ async def alive(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-limited_pages = bounded(pages)
+limited_pages = bounded(Pages())
 
 
 async def over_http(scope: Any, receive: Any, send: Any) -> None:

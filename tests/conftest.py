@@ -38,9 +38,17 @@ def django_db_modify_db_settings(services: None, django_db_modify_db_settings_pa
     """pytest-django makes its test database only after this: the server must be there."""
 
 
+OTHERS_END = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+"""Threads that keep their connection, of pages and live parts, still have it; the database is dropped now."""
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """After a test, only the tables that it filled are emptied: see `tests.clean_tables`."""
+    from django.db import connection
     from django.test import TransactionTestCase
 
     from tests.clean_tables import TableCleaner
@@ -50,6 +58,8 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     TransactionTestCase._fixture_teardown = lambda _: cleaner.clean()
     yield
     close_kept()
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(OTHERS_END)
 
 
 @pytest.fixture

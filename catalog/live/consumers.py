@@ -22,11 +22,11 @@ from collections import Counter, deque
 from contextlib import suppress
 from typing import Any
 
-from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
 
 from catalog.live import snapshot
+from catalog.live.database_reads import read
 from catalog.live.relay import Event, relay
 from catalog.live.single_flight import SharedReads
 from catalog.pace import Bucket
@@ -217,7 +217,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._refuse(stream, f"a page follows at most {STREAMS_MAX} streams")
             return
         try:
-            await _read(snapshot.check_may_follow, self.scope["user"], stream)
+            await read(snapshot.check_may_follow, self.scope["user"], stream)
         except snapshot.NoSuchStream as refusal:
             await self._refuse(stream, str(refusal))
             return
@@ -272,7 +272,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         language, html = self.language, self.html
         return await shared_reads.ask(
             (asyncio.get_running_loop(), work.__name__, arguments, language, html),
-            lambda: _read(snapshot.in_language, language, lambda: work(*arguments, html=html)),
+            lambda: read(snapshot.in_language, language, lambda: work(*arguments, html=html)),
         )
 
     async def _refuse(self, stream: str | None, why: str) -> None:
@@ -282,7 +282,6 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 shared_reads = SharedReads()
 sockets: Counter[int] = Counter()
 """How many each user has open in this process."""
-_read = database_sync_to_async(lambda work, *arguments: work(*arguments))
 
 
 def _text_of(message: snapshot.Message, wanted: set[str] | None) -> str:

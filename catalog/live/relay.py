@@ -23,13 +23,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 import psycopg
-from channels.db import database_sync_to_async
 from django.contrib.sessions.models import Session
 from django.db import DatabaseError
 
 from catalog import selectors
 from catalog.database import database_dsn
 from catalog.live import snapshot
+from catalog.live.database_reads import read
 from catalog.models import StoryEvent
 from catalog.services import session_digest
 
@@ -149,7 +149,7 @@ class Relay:
             await self._read_events(reader, stream, seq)
         followers = list(self.followers)
         keys = [follower.session_key for follower in followers]
-        alive = await _read(lambda: set(Session.objects.filter(pk__in=keys).values_list("pk", flat=True)))
+        alive = await read(lambda: set(Session.objects.filter(pk__in=keys).values_list("pk", flat=True)))
         for follower in followers:
             if follower.session_key not in alive:
                 follower.put_sign_out()
@@ -232,7 +232,7 @@ class Relay:
 
     async def _fresh(self, stream: str, language: str, html: bool, sampled: bool | None) -> snapshot.Message | None:
         try:
-            message = await _read(
+            message = await read(
                 snapshot.in_language, language, lambda: snapshot.state_message(stream, html=html, sampled=sampled)
             )
         except DatabaseError as error:
@@ -260,7 +260,7 @@ class Relay:
             await asyncio.sleep(snapshot.HEARTBEAT_S)
             seqs: dict[str, int] = {}
             try:
-                seqs = await _read(snapshot.newest_seqs, sorted(self._followed()))
+                seqs = await read(snapshot.newest_seqs, sorted(self._followed()))
             except DatabaseError as error:
                 log.warning("live counters not read: %s", error)
             for follower in list(self.followers):
@@ -272,9 +272,6 @@ class Relay:
         followed = {(stream, one.language, one.html) for one in self.followers for stream in one.streams}
         self.sent = {key: digests for key, digests in self.sent.items() if key in followed}
         self.newcomers = {(one, stream) for one, stream in self.newcomers if stream in one.streams}
-
-
-_read = database_sync_to_async(lambda work, *arguments: work(*arguments))
 
 
 def _digest(part: Any) -> str:

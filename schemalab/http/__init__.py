@@ -1,5 +1,6 @@
 """HTTP as the page speaks it.
 
+pages           a request is answered in one thread, whole
 protocol        a request's head is small and comes soon
 request_bounds  its body too
 storable_text   no text of it that cannot be stored

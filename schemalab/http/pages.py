@@ -1,0 +1,107 @@
+"""Django's pages over ASGI: a request enters a thread once and is answered there whole.
+
+    event loop ──request──► thread: middleware, view, template ──answer──► event loop
+
+Django's own handler makes a thread for each request, goes back and forth between it and the event loop five times, and
+opens a connection to the database for it; that was most of what a short answer cost. Here the first `KEPT` requests at
+a time have threads that keep their connection; the others, which come when some wait (for a statement of the console,
+for a supervisor), have one for the request alone.
+
+What streams from an asynchronous iterator is sent as Django does it: until it ends, or its reader leaves.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import IO, Any
+
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
+from django.core import signals
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.base import BaseHandler
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import set_script_prefix
+
+from catalog.database import keep_connections
+
+KEPT, OTHERS = 8, 400
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Pages(ASGIHandler):
+    """See the module."""
+
+    def __init__(self) -> None:
+        BaseHandler.__init__(self)
+        self.load_middleware(is_async=False)
+        self._kept = ThreadPoolExecutor(KEPT, "page", initializer=keep_connections)
+        self._others = ThreadPoolExecutor(OTHERS, "page beside")
+        self._busy = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        with self._thread() as thread:
+            response = await asyncio.get_running_loop().run_in_executor(thread, self._answer, scope, body)
+        if response.streaming:
+            async with ThreadSensitiveContext():
+                await self._stream(response, receive, send)
+        else:
+            await self.send_response(response, send)
+
+    @contextlib.contextmanager
+    def _thread(self) -> Iterator[Executor]:
+        """The threads for one more request; called in the event loop alone."""
+        if self._busy == KEPT:
+            yield self._others
+            return
+        self._busy += 1
+        try:
+            yield self._kept
+        finally:
+            self._busy -= 1
+
+    def _answer(self, scope: Scope, body: IO[bytes]) -> HttpResponseBase:
+        """The answer, whole and closed but for what streams from an asynchronous iterator."""
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        request, refusal = self.create_request(scope, body)
+        response: HttpResponseBase = refusal if request is None else self.get_response(request)
+        response._handler_class = self.__class__
+        if response.streaming and response.is_async:
+            return response
+        if response.streaming:
+            response = _gathered(response)
+        response.close()
+        body.close()
+        return response
+
+    async def _stream(self, response: HttpResponseBase, receive: Receive, send: Send) -> None:
+        sending = asyncio.create_task(self.send_response(response, send))
+        leaving = asyncio.create_task(receive())
+        try:
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            if not sending.done():
+                sending.cancel()
+            await asyncio.gather(sending, leaving, return_exceptions=True)
+            await sync_to_async(response.close)()
+        if not sending.cancelled():
+            sending.result()
+
+
+def _gathered(response: Any) -> HttpResponse:
+    """The answer with all that a plain iterator streams, such as a file, read here to its end."""
+    whole = HttpResponse(b"".join(response.streaming_content), status=response.status_code, headers=response.headers)
+    whole.cookies = response.cookies
+    whole._handler_class = response._handler_class
+    whole._resource_closers = response._resource_closers
+    return whole
