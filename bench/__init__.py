@@ -7,6 +7,7 @@ end_to_end  an index as its submitter feels it
 fill        fills beside writers, and alone
 kinds       changes of every kind
 statements  statements through a node
+requests    requests of crud: their check, their reload, beside SQL
 crowd       a hundred lease machines
 stage       steps on the lab's stage
 classroom   a class of thirty at the lab

@@ -1,4 +1,4 @@
-"""Traffic on live pages: what goes on, with the figures of the last second, and what ended last."""
+"""Traffic, requests and storages on live pages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 from django.utils.translation import gettext, gettext_lazy
 
 from catalog.live import snapshot
+from nodes import selectors
 from nodes.models import TrafficRun
 from nodes.traffic import runs
 
 ENDED_SHOWN = 3
+REQUESTS = "requests"
 MEANINGS = {
     "08006": gettext_lazy(
         "The connection was lost: its node was killed, or stood still. The client went on at another node and read"
@@ -77,3 +79,9 @@ def _run(run: TrafficRun) -> dict[str, Any]:
 
 
 snapshot.register("cluster", "traffic", "parts/traffic.html", _traffic, is_sampled=True)
+snapshot.register(
+    "cluster", "storages", "parts/storages.html", lambda _id: selectors.storages_now(selectors.TABLES_ON_CLUSTER)
+)
+snapshot.register_stream(REQUESTS, lambda number: number == 0)
+snapshot.register(REQUESTS, "counts", "parts/requests.html", lambda _id: selectors.requests_now(), is_sampled=True)
+snapshot.register(REQUESTS, "storages", "parts/storages.html", lambda _id: selectors.storages_now(), is_sampled=True)

@@ -1,4 +1,4 @@
-"""The SQL console."""
+"""The SQL console, and the page of requests."""
 
 from django.urls import path
 
@@ -10,4 +10,6 @@ urlpatterns = [
     path("console/<str:number>/transaction/", views.transaction, name="console-transaction"),
     path("console/<str:number>/end/", views.end, name="console-end"),
     path("console/<str:number>/stop/", views.stop, name="console-stop"),
+    path("requests/", views.requests, name="requests"),
+    path("requests/trace/", views.request_trace, name="request-trace"),
 ]

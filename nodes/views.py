@@ -1,4 +1,5 @@
-"""The SQL console: statements on one node, or on two side by side, through the wire as any client's."""
+"""The SQL console: statements on one node, or on two side by side, through the wire as any client's; and the page of
+requests."""
 
 from __future__ import annotations
 
@@ -13,15 +14,16 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadReque
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from catalog.live import snapshot
 from catalog.selectors import columns_by_table
 from catalog.text.marking import mark
 from leases.models import Node
-from nodes.console import held
+from nodes.console import held, pictures
 from nodes.console.sessions import CONNECT_S, Answer, PaneError, panes
-from nodes.console.words import described
 from nodes.people.rights import MAY_WRITE
 from nodes.people.vouching import vouched_address
 from nodes.settings.variables import TRACE
+from nodes.streams import REQUESTS
 
 NUMBERS = ("1", "2")
 SQL_CHARS_MAX = 20_000
@@ -101,9 +103,30 @@ def transaction(request: HttpRequest, number: str) -> HttpResponse:
     return render(request, "parts/pane_transaction.html", shown)
 
 
+@login_required
+@require_GET
+def requests(request: HttpRequest) -> HttpResponse:
+    """The requests of all nodes, counted, and the versions that the storages accept."""
+    return render(request, "requests.html", {"section": "cluster"} | snapshot.page_context(REQUESTS))
+
+
+@login_required
+@require_GET
+def request_trace(request: HttpRequest) -> HttpResponse:
+    """One request step by step, from the address that it is in."""
+    try:
+        kept = pictures.read(request.GET.get("t", ""))
+    except pictures.NoTrace as error:
+        raise Http404(str(error)) from error
+    shown = {"section": "console", "trace": pictures.shown(kept, kept["node"]), "kept": kept}
+    return render(request, "request_trace.html", shown)
+
+
 def _answered(answer: Answer) -> dict[str, Any]:
     """An answer with what its node tells of each statement, and where its error is."""
-    statements = [(grid, None if trace is None else described(trace)) for grid, trace in answer.statements]
+    statements = [
+        (grid, None if trace is None else pictures.shown(trace, answer.node)) for grid, trace in answer.statements
+    ]
     shown: dict[str, Any] = {"answer": answer, "statements": statements}
     if answer.error is not None:
         shown["marked"] = mark(answer.sql, answer.error.position)

@@ -17,7 +17,7 @@ colour of the text around them; it is as wide as a sheet of A4 at 0.25 mm a unit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from lab.diagrams.lettering import arrow, letters, lines_of
+from catalog.diagrams.lettering import arrow, letters, lines_of
 from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE
 from lab.explorer.narration import STATES
 from lab.sessions.handbooks import OFFICE, TABLE

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from lab.diagrams.sequence import Event, draw
+from catalog.diagrams.sequence import Event, draw
 from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE, ends
 from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
 from lab.explorer.spaces.fill import Step

@@ -93,12 +93,18 @@ def _step(step: Json) -> str:
             if step["fresh"]:
                 return gettext("Refused (%(sqlstate)s): %(message)s. Tried again with the newest versions.") % about
             return gettext("Refused (%(sqlstate)s): %(message)s. Tried again.") % about
+        case "reload" if step.get("found") is not None:
+            about = {"ms": step["took_ms"], "version": step["found"]}
+            return gettext("Reloaded in %(ms)s ms: the newest version is v%(version)s.") % about
         case "reload":
             about = {"message": step["message"]}
             return gettext("%(message)s: an old version could explain that, so the newest ones were asked for.") % about
         case "request":
-            about = {"table": step["table"], "version": step["version"], "hashes": ", ".join(step["hashes"]) or "-"}
-            return gettext("Sent as planned with %(table)s v%(version)s; hashes to compare: %(hashes)s.") % about
+            hashes = ", ".join(f"{name} {digits[:6]}" for name, digits in step["sent"].items())
+            about = {"table": step["table"], "version": step["version"], "hashes": hashes or "-"}
+            return gettext("This attempt uses %(table)s v%(version)s; hashes that go along: %(hashes)s.") % about
+        case "sent":
+            return gettext("Sent to the storages, with version and hashes.")
         case "accepted":
             about = {"table": step["table"], "version": step["version"]}
             return gettext("The storages accepted %(table)s v%(version)s.") % about

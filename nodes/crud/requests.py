@@ -36,7 +36,7 @@ from nodes.router.reloads import Known, Outcome
 from nodes.sql.planner import Plan, make_plan
 from nodes.sql.statements import parse
 from nodes.store.name_resolution import Names
-from nodes.store.transaction import Hashes, Owner, Retry, Transaction
+from nodes.store.transaction import Hashes, Owner, PinLike, Retry, Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
@@ -139,7 +139,9 @@ class Request:
                 self.phase = "it waited for the schema"
                 descriptor = self.descriptor = await self._snapshot(transaction)
                 transaction.sends[descriptor.table_id] = self._hashes()
-                self._say("request", table=self.table, version=descriptor.version, hashes=self._sent())
+                if self.caller.trace is not None:
+                    sent = self._sent(transaction.pins[descriptor.table_id])
+                    self._say("request", table=self.table, version=descriptor.version, hashes=list(sent), sent=sent)
                 self.phase = f"it waited for the storages, at version {descriptor.version}"
                 found = await work(transaction, descriptor)
                 self._say("accepted", table=self.table, version=descriptor.version)
@@ -180,9 +182,11 @@ class Request:
         is_asked = bool(self.call.options.get("add_space_schema_hash"))
         return Hashes(schema=self.call.operation.is_object or is_asked, sharding=self.uses_sharding)
 
-    def _sent(self) -> list[str]:
+    def _sent(self, pin: PinLike) -> dict[str, str]:
+        """The hashes that go along, by what they are of."""
         hashes = self._hashes()
-        return [name for name, is_sent in zip(("schema", "sharding"), hashes, strict=True) if is_sent]
+        given = {"schema": (hashes.schema, pin.schema_hash), "sharding": (hashes.sharding, pin.sharding_hash)}
+        return {name: value for name, (is_sent, value) in given.items() if is_sent}
 
     # -- failed attempts ----------------------------------------------------------------------------------------
 
@@ -224,7 +228,9 @@ class Request:
         began, loads = time.perf_counter(), self.env.router.is_loading(name)
         wake = await self.env.router.newer(name, than, deadline=self.deadline, is_patient=is_patient)
         took_ms = round((time.perf_counter() - began) * 1000, 2)
-        self._again("join" if loads else "reload", sqlstate=error.sqlstate, message=error.message, took_ms=took_ms)
+        found = None if wake.version is None else wake.version.version
+        about = {"sqlstate": error.sqlstate, "message": error.message, "took_ms": took_ms, "found": found}
+        self._again("join" if loads else "reload", **about)
         match wake.outcome:
             case Outcome.NEWER:
                 self.counts.retries += 1

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import pytest
 from django.core.management import CommandError, call_command
 
+from catalog.diagrams.sequence import Event, draw
 from lab.cluster.control_plane import Without
-from lab.diagrams.sequence import Event, draw
 from lab.diagrams.traces import picture_of_answer, picture_of_run
 from lab.simulator.events import Event as Line
 from lab.simulator.invariants import Memory

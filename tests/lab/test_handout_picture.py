@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from catalog.diagrams.lettering import lines_of, width_of
 from lab.diagrams.handout import picture_of_session
-from lab.diagrams.lettering import lines_of, width_of
 from lab.exercises.chapter import Chapter
 from lab.exercises.pictures import decisive_session
 from lab.exercises.reading import BadExercise, read_chapter

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from lab.diagrams.lettering import arrow, letters, lines_of
+from catalog.diagrams.lettering import arrow, letters, lines_of
 
 LANE, MARGIN, LINE, PAD = 92, 20, 18, 12
 HEAD = 58

@@ -1,0 +1,100 @@
+"""A request's trace as a sequence diagram, and as an address that shows it to others.
+
+    n1          catalog      storages
+    ├──────────────────────────►│   sent, with version 3
+    │                           ✗   refused: storage_1 accepts version 4 and newer
+    ├────────────►│             │   reloaded: version 4
+    ├──────────────────────────►│   sent, with version 4
+
+The address holds the trace itself, signed: it shows what this cluster has recorded, and nothing that anybody wrote.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core import signing
+from django.utils.translation import gettext
+
+from catalog.diagrams.sequence import Event, draw
+from nodes.console.words import described
+
+Json = dict[str, Any]
+SALT = "trace of a request"
+ADDRESS_CHARS_MAX = 7000
+SQL_CHARS_SHOWN = 500
+
+
+class NoTrace(Exception):
+    """An address that is cut off, or of another cluster."""
+
+
+def is_request(trace: Json) -> bool:
+    """True for the trace of an operation of crud."""
+    return any(step["do"] == "request" for step in trace.get("steps", ()))
+
+
+def shown(trace: Json, node: str) -> Json:
+    """A trace in the reader's language; of a request with its picture, and its address (empty: it is too long)."""
+    if not is_request(trace):
+        return described(trace)
+    found = described(trace | {"steps": with_sending(trace["steps"])})
+    return found | {"picture": picture(found, node), "address": address(trace, node)}
+
+
+def with_sending(steps: list[Json]) -> list[Json]:
+    """The steps, with the sending of an attempt of which the storages' answer is all that was recorded: a read's, or
+    one that was refused."""
+    found, is_sent = list[Json](), False
+    for step in steps:
+        if step["do"] in ("accepted", "refused") and not is_sent:
+            found.append({"do": "sent", "ms": found[-1]["ms"] if found else 0.0})
+        is_sent = step["do"] == "write" or (is_sent and step["do"] != "request")
+        found.append(step)
+    return found
+
+
+def picture(trace: Json, node: str) -> str:
+    """The diagram of a trace that has been put into words."""
+    catalog, storages = gettext("catalog"), gettext("storages")
+    events, before = [], 0.0
+    for number, step in enumerate(trace["steps"], 1):
+        took = max(step["ms"] - before, 0.0)
+        before = step["ms"]
+        sentence = step["words"] if step["do"] == "sent" else f"{step['words']} +{took:.1f} ms"
+        events.append(_event(step, f"{number}", sentence, node=node, catalog=catalog, storages=storages))
+    title = gettext("%(n)s steps, %(ms)s ms") % {"n": len(events), "ms": f"{trace['ms']:.1f}"}
+    return draw(title, (node, catalog, storages), events, (), alone=False)
+
+
+def _event(step: Json, number: str, sentence: str, *, node: str, catalog: str, storages: str) -> Event:
+    match step["do"]:
+        case "refused":
+            return Event(storages, number, sentence, is_refused=True)
+        case "accepted":
+            return Event(storages, number, sentence, node)
+        case "reload" | "join":
+            return Event(node, number, sentence, catalog)
+        case "lease" if not step["was_held"]:
+            return Event(node, number, sentence, catalog)
+        case "sent" | "write":
+            return Event(node, number, sentence, storages)
+    return Event(node, number, sentence)
+
+
+def address(trace: Json, node: str) -> str:
+    """The signed text that stands for a trace; empty when it does not fit into an address."""
+    kept = {"node": node, "sql": trace["sql"][:SQL_CHARS_SHOWN], "ms": trace["ms"], "steps": trace["steps"]}
+    text = signing.dumps(kept, salt=SALT, compress=True)
+    return text if len(text) <= ADDRESS_CHARS_MAX else ""
+
+
+def read(text: str) -> Json:
+    """The trace of an address. Raises `NoTrace`."""
+    if len(text) > ADDRESS_CHARS_MAX:
+        raise NoTrace("the address is too long")
+    try:
+        kept: Json = signing.loads(text, salt=SALT)
+    except (signing.BadSignature, ValueError) as error:
+        raise NoTrace("the address was cut off, or is of another cluster") from error
+    return kept

@@ -1,0 +1,103 @@
+"""Reads for pages: the versions that each storage accepts of each table, and the counts of each node's requests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from leases.models import Node
+from leases.redis.samples import read_totals
+from storage.buckets import storage_of
+
+TABLES_SHOWN, TABLES_ON_CLUSTER = 50, 12
+HASH_SHOWN = 6
+"""Digits of a hash: enough to tell the versions of a table apart."""
+Json = dict[str, Any]
+
+KNOWN = """
+SELECT t.id, pg_sequence_last_value(to_regclass('storage_{number}.fence_' || t.id)),
+    (SELECT json_agg(json_build_array(v.version, v.schema_hash, v.sharding_hash) ORDER BY v.version)
+     FROM storage_{number}.versions AS v WHERE v.table_id = t.id AND v.version >= t.version - 1)::text
+FROM catalog_table AS t WHERE t.id = ANY(%s)
+"""
+COUNTED = ("requests", "mismatches", "reloads", "joined", "retries", "conflicts", "map_reduces")
+
+
+def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
+    """The storages with their buckets, and what each knows of each table: the fence, the versions around the newest."""
+    numbers = range(1, settings.STORAGE_COUNT + 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT t.id, t.name, t.version, coalesce(d.body->>'coordination', 'lease') FROM catalog_table AS t"
+            " JOIN catalog_descriptor AS d ON d.table_id = t.id AND d.version = t.version"
+            " WHERE t.state = 'live' ORDER BY t.name LIMIT %s",
+            [tables_max + 1],
+        )
+        found = cursor.fetchall()
+        shown = found[:tables_max]
+        known = {number: _known(cursor, number, [table[0] for table in shown]) for number in numbers}
+    tables = [
+        _table(table_id, name, newest, coordination, [known[number].get(table_id, (None, [])) for number in numbers])
+        for table_id, name, newest, coordination in shown
+    ]
+    return {"storages": _storages(), "tables": tables, "is_cut": len(found) > tables_max}
+
+
+def _known(cursor: Any, number: int, tables: list[int]) -> dict[int, tuple[int | None, list[Any]]]:
+    """By table: the fence of a storage, and the versions it knows."""
+    cursor.execute(KNOWN.format(number=int(number)), [tables])
+    return {table: (fence, json.loads(versions or "[]")) for table, fence, versions in cursor.fetchall()}
+
+
+def _storages() -> list[Json]:
+    """The buckets that each storage owns."""
+    owned: dict[int, list[int]] = {number: [] for number in range(1, settings.STORAGE_COUNT + 1)}
+    for bucket in range(1, settings.BUCKET_COUNT + 1):
+        owned[storage_of(bucket, settings.STORAGE_COUNT, settings.BUCKET_COUNT)].append(bucket)
+    return [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]
+
+
+def _table(table_id: int, name: str, newest: int, coordination: str, known: list[tuple[int | None, list[Any]]]) -> Json:
+    """A table as the storages know it; storages that know the same are shown once."""
+    cells = [
+        {
+            "fence": fence,
+            "versions": [
+                {
+                    "number": version,
+                    "is_accepted": fence is not None and version >= fence,
+                    "schema": schema[:HASH_SHOWN],
+                    "sharding": sharding[:HASH_SHOWN],
+                }
+                for version, schema, sharding in versions
+            ],
+        }
+        for fence, versions in known
+    ]
+    agree = all(cell == cells[0] for cell in cells)
+    return {
+        "id": table_id, "name": name, "newest": newest, "coordination": coordination, "storages": cells,
+        "agree": agree,
+    }  # fmt: skip
+
+
+def requests_now() -> Json:
+    """The counts of each node and table, as nodes reported them last; and those of all together."""
+    totals = read_totals(Node.objects.filter(port__gt=0).values_list("name", flat=True))
+    rows = [
+        {"node": node, "table": table, "reload_ms": _mean_ms(counts), "age_s": counts.get("snapshot_age_s")}
+        | {name: int(counts.get(name) or 0) for name in COUNTED}
+        for node, one in sorted(totals.items())
+        for table, counts in sorted(one.requests.items())
+    ]
+    sums = {name: sum(row[name] for row in rows) for name in COUNTED}
+    return {"rows": rows, "sums": sums, "nodes": sorted(totals)}
+
+
+def _mean_ms(counts: dict[str, float | None]) -> float | None:
+    """The mean time of a reload. None: there was none."""
+    reloads, seconds = counts.get("reloads") or 0, counts.get("reload_s") or 0.0
+    return 1000 * seconds / reloads if reloads else None
