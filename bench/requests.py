@@ -156,15 +156,13 @@ def beside(node: "psycopg.Connection[Any]") -> list[Figure]:
 
 async def reload(cluster: RunningCluster) -> Figure:
     """Reloads that a hundred requests cause which are refused at once; the best round of those in which most were."""
+    address = cluster.nodes["n1"].dsn
+    with psycopg.connect(address, autocommit=True) as node:
+        node.execute("CREATE TABLE bench_stale (id bigint PRIMARY KEY, a text, b text) WITH (coordination = 'both')")
     async with AsyncExitStack() as stack:
-        address = cluster.nodes["n1"].dsn
         clients = [
             await stack.enter_async_context(await AsyncCrud.connect(address, timeout=60)) for _ in range(AT_ONCE)
         ]
-        with psycopg.connect(address, autocommit=True) as node:
-            node.execute(
-                "CREATE TABLE bench_stale (id bigint PRIMARY KEY, a text, b text) WITH (coordination = 'both')"
-            )
         await clients[0].insert_object_many("bench_stale", [{"id": n, "a": "a", "b": "b"} for n in range(AT_ONCE)])
         rounds = [await refused_at_once(cluster, clients) for _ in range(ROUNDS_MAX)]
     refused, reloads, took_s = max(rounds)
@@ -178,7 +176,7 @@ async def reload(cluster: RunningCluster) -> Figure:
 
 
 async def refused_at_once(cluster: RunningCluster, clients: list[AsyncCrud]) -> tuple[int, int, float]:
-    """How many were refused, how many reloads there were, and the seconds until all were answered."""
+    """The refusals, the reloads, and the seconds until all were answered."""
     before = await clients[0].stats("bench_stale")
     with psycopg.connect(cluster.database_url, autocommit=True) as database:
         new = swapped(newest(database, "bench_stale"))

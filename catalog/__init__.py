@@ -14,4 +14,5 @@ clock, pace  the wall clock; how fast somebody may go
 text/        wording: descriptors, mistakes, marks in statements, plain text
 live/        from a row of the story to the browser
 story_list/  the story as a page: filtered, paged, live, as a file
+diagrams/    sequence diagrams as SVG
 """

@@ -37,7 +37,7 @@ svg.trace .wrong { color: #ff8a80; }
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line: who did it, its id, in words; from which lane to which the arrow goes (none: a dot on its own)."""
+    """One line: who did it, its id, in words; from which lane to which the arrow points (none: a dot of its own)."""
 
     actor: str
     id: str
