@@ -177,7 +177,7 @@ class SchemaChangeLease(models.Model):
 class Reservation(models.Model):
     """An explicit transaction of `node` is making `table_id`; its names are freed when it ends, or its node dies.
 
-    The table's own name stands in its row; `names` are those of its unique indexes.
+    The first of `names` is what it was called at first, then come its indexes, and what else it was called.
     """
 
     table_id = models.IntegerField(primary_key=True)

@@ -1,40 +1,54 @@
 """Tables made inside a transaction (T9): their names are reserved, then announced or freed.
 
+A reservation is a row of its own, beside the catalog's: the transaction's snapshot may be older than it, so that the
+transaction could not change a row which was put with it.
+
 What is planned there is `changes.planning.table_in_transaction`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 
+from catalog import clock
+from catalog.descriptor import Descriptor
 from catalog.models import Table
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER
 from changes import tables_ahead
 from changes.ddl.actions import CreateTable
 from changes.ddl.errors import NOT_READY, DdlError
-from changes.ddl.resolve import resolve
+from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import Statement
 from changes.models import Reservation
 from changes.planning.planner import make_plan
-from changes.services import SUBMISSIONS, reserve
+from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
+from changes.services import SUBMISSIONS, TryAgain
+from expressions.typed import Context
+from storage.postgres import take_spare_table
 
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """A table that a transaction is making: its id, and what is to be made with every name settled."""
+    """A table that a transaction is making: its id, what is to be made with every name settled, and what comes of it.
+
+    `made` has the table itself, and those of the transaction to which it refers.
+    """
 
     table_id: int
     action: CreateTable
+    made: Remade
 
 
-def reserve_table(statement: Statement, *, node: str, incarnation: int) -> Reserved:
+def reserve_table(statement: Statement, *, node: str, incarnation: int, own: Sequence[Descriptor] = ()) -> Reserved:
     """Take the names of a table that a transaction of this node is making, and of its unique indexes.
 
-    Raises `DdlError` (42P07 when one is taken; 55000 where changes need approval, for which no transaction can wait)
-    and `NothingToDo`.
+    Raises `DdlError` (42P07 when one is taken; 55000 where changes need approval, for which no transaction can wait),
+    `NothingToDo`, and `OthersTakePart` when it refers to a table that is not one of the transaction's `own`.
     """
     if settings.CHANGES_NEED_APPROVAL:
         raise DdlError(
@@ -44,39 +58,84 @@ def reserve_table(statement: Statement, *, node: str, incarnation: int) -> Reser
         )
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        action = resolve(statement, tables_ahead.catalog_view())
-        assert isinstance(action, CreateTable), "nothing else is made inside a transaction"
-        make_plan(action, None, table_id=0)  # what can't be planned takes no name
-        table_id = reserve(action.table.text, cursor)
-        names = [unique.name.text for unique in action.uniques]
+        view = _view_of(own)
+        action = resolve(statement, view)
+        assert isinstance(action, CreateTable), "another statement makes no table"
+        ids = {table.table_id for table in own}
+        remade(make_plan(action, None, table_id=0, tables=view), {0, *ids})  # what can't be planned takes no name
+        table_id = take_spare_table(cursor)
+        names = [action.table.text, *(unique.name.text for unique in action.uniques)]
         Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation, names=names)
-    return Reserved(table_id, action)
+        plan = make_plan(action, None, table_id=table_id, tables=view)
+    return Reserved(table_id, action, remade(plan, {table_id, *ids}))
+
+
+def alter_tables(statement: Statement, *, own: Sequence[Descriptor]) -> Remade:
+    """A statement on tables that a transaction has made, its `own`; names that it gives are taken at once.
+
+    Raises `DdlError`, `NothingToDo`, and `OthersTakePart` when it moves another table.
+    """
+    with control_transaction() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
+        view = _view_of(own)
+        action = resolve(statement, view)
+        ids = {table.table_id for table in own}
+        base = view.named(action.table.text)
+        if base is not None and base.table_id not in ids:
+            raise OthersTakePart(base.name)
+        made = remade(make_plan(action, base, context=Context(now=clock.now()), tables=view), ids)
+        for table in made.tables:
+            reservation = Reservation.objects.filter(pk=table.table_id).first()
+            if reservation is None:
+                raise TryAgain(f'the name "{table.name}" was given up: this node was taken for dead')
+            reservation.names = list(dict.fromkeys([*reservation.names, *sorted(tables_ahead.names_in(table))]))
+            reservation.save(update_fields=["names"])
+    return made
+
+
+def _view_of(own: Sequence[Descriptor]) -> CatalogView:
+    """The tables there are, as a transaction sees them that has made `own`."""
+    view = tables_ahead.catalog_view(making=frozenset(table.table_id for table in own))
+    return CatalogView((*view.tables, *own), view.taken, view.sandboxes)
 
 
 def free_table(table_id: int) -> None:
     """The transaction rolled back: its table never was, and the names are free."""
-    with control_transaction():
-        Table.objects.filter(pk=table_id, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
-        Reservation.objects.filter(table_id=table_id).delete()
+    with control_transaction() as cursor:
+        _free(cursor, [table_id])
 
 
 def announce_table(table_id: int, *, who: str) -> None:
     """The transaction has committed: tell it to the cluster, too (its own stream heard it in the transaction)."""
     with control_transaction():
         table = Table.objects.get(pk=table_id)
+        Reservation.objects.filter(table_id=table_id).delete()
         append_event(
             "table created", table.name, {"table": table.name, "version": table.version, "who": who}, [CLUSTER]
         )
 
 
 def free_orphaned_tables() -> list[int]:
-    """Free the names that died nodes had reserved (T9). A frozen one that wakes finds its row changed: 40001."""
+    """Free the names that died nodes had reserved (T9), but of tables that were committed: which ones it were."""
     with control_transaction() as cursor:
         cursor.execute(
             "SELECT r.table_id FROM changes_reservation r LEFT JOIN leases_node n ON n.name = r.node"
             " WHERE n.name IS NULL OR n.incarnation <> r.incarnation OR n.state = 'down' FOR UPDATE OF r SKIP LOCKED"
         )
-        orphaned = [table_id for (table_id,) in cursor.fetchall()]
-        Table.objects.filter(pk__in=orphaned, state=Table.State.RESERVED).update(state=Table.State.DROPPED)
-        Reservation.objects.filter(table_id__in=orphaned).delete()
-    return orphaned
+        return _free(cursor, [table_id for (table_id,) in cursor.fetchall()])
+
+
+FREE = """
+INSERT INTO catalog_table (id, name, version, state, created_at)
+SELECT table_id, names ->> 0, 0, 'dropped', clock_timestamp() FROM changes_reservation WHERE table_id = ANY(%s)
+ON CONFLICT DO NOTHING RETURNING id
+"""
+"""The row of a table is put once: by the transaction that makes it, or here. Who comes second finds it, whatever its
+snapshot, and has lost; a transaction on its way is waited for."""
+
+
+def _free(cursor: Any, table_ids: list[int]) -> list[int]:
+    cursor.execute(FREE, [table_ids])
+    freed = [table_id for (table_id,) in cursor.fetchall()]
+    Reservation.objects.filter(table_id__in=table_ids).delete()
+    return freed

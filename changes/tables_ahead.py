@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -34,15 +34,20 @@ WHERE t.state <> 'dropped' ORDER BY t.id, d.version DESC
 """
 
 
-def catalog_view() -> CatalogView:
-    """The tables as the open changes will leave them, and the names that are not free yet (L12)."""
-    taken = dict.fromkeys(_reserved(), MAKING)  # before the tables: a transaction that commits meanwhile is seen twice
+def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
+    """The tables as the open changes will leave them, and the names that are not free yet (L12).
+
+    Those that the transaction which asks is `making` itself are left out.
+    """
+    reserved = _reserved(making)  # before the tables: what a transaction commits meanwhile is seen twice
     queued = Change.objects.filter(status__in=IN_QUEUE).order_by(Coalesce("place", "id"))
     plans = [(change, plan_from_json(change.plan)) for change in queued]
     awaiting = dict(Change.objects.filter(status=Status.AWAITING).values_list("table_id", "id"))
     ahead = {table.table_id: table for _, plan in plans for table in plan.results}
     tables: list[Descriptor] = []
     newest = _newest()
+    known = {table.table_id for table in newest}
+    taken = {name: MAKING for table_id, names in reserved.items() if table_id not in known for name in names}
     for table in newest:
         then = ahead.get(table.table_id, table.now)
         if then is None:
@@ -55,9 +60,9 @@ def catalog_view() -> CatalogView:
     return CatalogView(tuple(tables), taken, _sandboxes(newest))
 
 
-def _reserved() -> list[str]:
-    """The names of the unique indexes of tables that transactions are making (T9)."""
-    return [name for names in Reservation.objects.values_list("names", flat=True) for name in names]
+def _reserved(but: Set[int]) -> dict[int, list[str]]:
+    """The names that tables of other transactions, and their indexes, are to have (T9)."""
+    return dict(Reservation.objects.exclude(table_id__in=but).values_list("table_id", "names"))
 
 
 @dataclass(frozen=True, slots=True)

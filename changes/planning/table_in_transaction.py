@@ -1,46 +1,81 @@
-"""A table made inside an explicit transaction, and public at its COMMIT (T9).
+"""Tables made inside an explicit transaction, and public at its COMMIT (T9).
 
-Nobody else knows its id, so it needs no ladder and no lease: its first version is public, and becomes visible with the
-rows that were written to it. Its catalog rows are the transaction's last statements:
+Nobody else knows their ids, so they need no ladder and no lease: their first version is public, and becomes visible
+with the rows that were written to them. What else the transaction does with them before that, an index or a constraint,
+is done at once, too: the last version of the plan is taken, and the rows that are there are rewritten.
+Their catalog rows are the transaction's last statements:
 
-    reserve the name (at once, a control transaction of its own)   services.reserve_table
-    .. rows of the new table, without lease and door ..
+    reserve the names (at once, a control transaction of its own)  new_tables.reserve_table, new_tables.alter_tables
+    .. rows of the new tables, without lease and door ..
     `statements_at_commit`, COMMIT                                 in the node's serializable transaction
-    tell the others, or free the name                              services.announce_table, services.free_table
+    tell the others, or free the names                             new_tables.announce_table, new_tables.free_table
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import State
+from catalog.elements import ColumnId
 from catalog.hashing import schema_hash, sharding_hash
 from catalog.story import table_stream
 from changes.ddl.actions import CreateTable
+from changes.plan.model import Plan
 from changes.planning.planner import make_plan
+from changes.planning.tables import NO_TABLES, Tables
 
 Sql = tuple[str, tuple[Any, ...]]
 
 
-def new_table(action: CreateTable, table_id: int) -> Descriptor:
+class OthersTakePart(Exception):
+    """The statement moves a table that other nodes may use: it cannot be undone with the transaction."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(f"table {table} is not one that this transaction has made")
+        self.table = table
+
+
+@dataclass(frozen=True, slots=True)
+class Remade:
+    """The transaction's tables as a statement leaves them; its own comes first.
+
+    `computed` are expressions over the version before, by the ids of the columns that get their values.
+    """
+
+    tables: tuple[Descriptor, ...]
+    computed: Mapping[ColumnId, str] = field(default_factory=dict)
+
+
+def new_table(action: CreateTable, table_id: int, tables: Tables = NO_TABLES) -> Descriptor:
     """The table as its own transaction uses it: version 1, public from the start."""
-    first = make_plan(action, None, table_id=table_id).publishes[0].published
-    return replace(first, state=State.PUBLIC)
+    return replace(make_plan(action, None, table_id=table_id, tables=tables).result, version=1)
+
+
+def remade(plan: Plan, own: Collection[int]) -> Remade:
+    """The result of a plan on tables of the transaction alone, `own`. Raises `OthersTakePart`."""
+    for table in plan.results:
+        if table.table_id not in own:
+            raise OthersTakePart(table.name)
+    known = set() if plan.base is None else {column.id for column in plan.base.columns}
+    added = {column.id for column in plan.result.columns} - known
+    derived = [column for step in plan.publishes for column in step.published.columns if column.derived is not None]
+    computed = {c.id: c.derived.expression for c in reversed(derived) if c.id in added and c.derived is not None}
+    return Remade(plan.results, computed)
 
 
 def statements_at_commit(table: Descriptor, *, storages: int, who: str) -> list[Sql]:
-    """Statements to run right before COMMIT, in this order. The first must touch one row: else the name was lost."""
+    """Statements to run right before COMMIT, in this order. The first must put one row: else the name was lost."""
     hashes = (schema_hash(table), sharding_hash(table))
     payload = {"table": table.name, "version": table.version, "who": who}
     return [
         (
-            "UPDATE catalog_table SET state = 'live', version = %s WHERE id = %s AND state = 'reserved'",
-            (table.version, table.table_id),
+            "INSERT INTO catalog_table (id, name, version, state, created_at)"
+            " VALUES (%s, %s, %s, 'live', clock_timestamp()) ON CONFLICT DO NOTHING",
+            (table.table_id, table.name, table.version),
         ),
-        ("DELETE FROM changes_reservation WHERE table_id = %s", (table.table_id,)),
         (
             "INSERT INTO catalog_descriptor (table_id, version, body, schema_hash, sharding_hash, modified_at)"
             " VALUES (%s, %s, %s::jsonb, %s, %s, clock_timestamp())",
@@ -58,10 +93,11 @@ def statements_at_commit(table: Descriptor, *, storages: int, who: str) -> list[
             "SELECT catalog_tell(%s::text[], 'table created', %s, %s::jsonb)",
             ([table_stream(table.table_id)], table.name, json.dumps(payload)),
         ),
-        (_open_doors(table.table_id, storages), ()),
+        (_open_doors(table, storages), ()),
     ]
 
 
-def _open_doors(table_id: int, storages: int) -> str:
-    """The fences let version 1 in. Not undone by a rollback, and harmless then: the id is never used again."""
-    return "SELECT " + ", ".join(f"setval('storage_{n}.fence_{int(table_id)}', 1)" for n in range(1, storages + 1))
+def _open_doors(table: Descriptor, storages: int) -> str:
+    """The fences let its version in. Not undone by a rollback, and harmless then: the id is never used again."""
+    doors = (f"storage_{number}.fence_{int(table.table_id)}" for number in range(1, storages + 1))
+    return "SELECT " + ", ".join(f"setval('{door}', {int(table.version)})" for door in doors)

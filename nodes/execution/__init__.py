@@ -8,6 +8,7 @@ target_rows       the rows that an UPDATE or DELETE is about
 upsert            ON CONFLICT
 write_context     one statement's table, transaction, and pairs
 writer            its operations, sent to the store
+rewrite         the rows of a table that its transaction has made, under the next version (T9)
 truncate        TRUNCATE, in bounded transactions (R9)
 scans           reading rows by key, by index, or page by page
 pages           pages of pairs, bounded by their bytes

@@ -140,6 +140,7 @@ async def catalog_feeds(env: Environment, transaction: Transaction, names: Itera
 
     used = {table_id: pin.descriptor for table_id, pin in transaction.pins.items()}
     tables = [used.get(table.table_id, table) for table in await env.directory.tables()]
+    tables += transaction.own.values()
     feeds, loop = {}, asyncio.get_running_loop()
     for name in names:
         asked = own.ASKED.get(name)

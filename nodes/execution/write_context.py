@@ -89,7 +89,8 @@ class Writing:
         """A table that the transaction uses, too, or this one."""
         if table_id == self.descriptor.table_id:
             return self.descriptor
-        descriptor = self.transaction.pins[table_id].descriptor
+        own = self.transaction.own.get(table_id)
+        descriptor = own or self.transaction.pins[table_id].descriptor
         assert isinstance(descriptor, Descriptor)
         return descriptor
 

@@ -105,6 +105,10 @@ class Block:
         await self._commit()
         return "COMMIT"
 
+    async def commit_so_far(self) -> None:
+        """Commit what the explicit block has done; the client is in a block still, which begins anew."""
+        await self._commit()
+
     async def rollback(self) -> str:
         if not self.is_open:
             self.client.notice("there is no transaction in progress", "WARNING", NO_ACTIVE_TRANSACTION)
@@ -144,6 +148,7 @@ class Block:
             if self.transaction is None:
                 raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
             number = await self.transaction.rollback_to(name)
+            await self.new_tables.return_to(number, self.transaction)
             self.variables.return_to(number)
             self.client.statements.close_portals(since=number)
             self.is_failed = False
@@ -151,8 +156,11 @@ class Block:
         if word == "SAVEPOINT":
             await self.current().savepoint(name)
             self.variables.mark(self.savepoints_set)
+            self.new_tables.mark(self.savepoints_set)
         else:
-            self.variables.release(await self.current().release(name))
+            number = await self.current().release(name)
+            self.variables.release(number)
+            self.new_tables.release(number)
         return word
 
     async def fail(self, error: SqlError) -> None:

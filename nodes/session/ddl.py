@@ -2,7 +2,7 @@
 
 The statement returns when the change is complete. A client that gives up (Ctrl-C) leaves it running: a schema change
 belongs to the cluster, not to the session that asked for it. A store that restarts meanwhile is waited for. In an
-explicit transaction only CREATE TABLE is taken (`nodes.session.new_tables`).
+explicit transaction the tables that it has made itself are changed at once (`nodes.session.new_tables`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from expressions.errors import (
     SqlError,
 )
 from nodes.clients.protocols import Client
-from nodes.session.block import Block
+from nodes.session.block import Block, for_client
 from nodes.session.database_thread import StoreDown, in_database_thread
+from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.statements import Statement, ddl_error, tag_of
 from nodes.store.pipeline import finished
+from nodes.store.transaction import Retry, Transaction
 from nodes.wire.results import Result
 
 if TYPE_CHECKING:
+    from changes.planning.table_in_transaction import OthersTakePart
     from changes.rate_limits import TooFast
 
 log = logging.getLogger(__name__)
@@ -56,14 +59,7 @@ class SchemaStatements:
     async def change(self, statement: Statement) -> Result:
         """Submit and follow. Raises the error that the statement or its change ended with."""
         if self.block.is_explicit:
-            if statement.node.DESCRIPTOR.name == "CreateStmt":
-                await self._create_inside(statement)
-                return Result("CREATE TABLE")
-            raise SqlError(
-                FEATURE_NOT_SUPPORTED,
-                f"{tag_of(statement)} inside a transaction is not supported: other nodes take part in it",
-                hint="run it by itself; CREATE TABLE is the one that may stand in a transaction",
-            )
+            return await self._change_inside(statement)
         transaction = self.block.transaction
         if transaction is not None:  # what stood before it in one message is committed first
             if transaction.has_written:
@@ -74,15 +70,41 @@ class SchemaStatements:
             await self.block.end_implicit()
         return await self._submit(statement)
 
-    async def _create_inside(self, statement: Statement) -> None:
-        block = self.block
+    async def _change_inside(self, statement: Statement) -> Result:
+        """In an explicit transaction: its own tables are changed at once, others by a change of their own, or not."""
+        from changes.planning.table_in_transaction import OthersTakePart
+
+        block, tag = self.block, tag_of(statement)
         if block.variables.is_read_only:
-            raise SqlError(READ_ONLY_TRANSACTION, "cannot execute CREATE TABLE in a read-only transaction")
-        existing = await block.new_tables.create(statement, block.transaction)
-        if existing is not None:
-            self.client.notice(existing.message, sqlstate=existing.sqlstate)
+            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
+        transaction = block.current()
+        await self.client.statements.read_portals()
+        try:
+            existing = await block.new_tables.change(statement, transaction)
+        except OthersTakePart as others:
+            self._check_may_commit(tag, others, transaction)
+        except Retry as retry:
+            raise for_client(retry) from retry
         else:
-            block.current()
+            if existing is not None:
+                self.client.notice(existing.message, sqlstate=existing.sqlstate)
+            return Result(tag)
+        await block.commit_so_far()
+        self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
+        result = await self._submit(statement)
+        block.current()
+        return result
+
+    def _check_may_commit(self, tag: str, others: OthersTakePart, transaction: Transaction) -> None:
+        """Raises 0A000 unless what stands before the statement may be committed first."""
+        message = f"{tag} inside a transaction is not supported for tables that it has not made: other nodes take part"
+        detail = f'Table "{others.table}" was there before this transaction began.'
+        if not self.block.variables.commits_before_ddl:
+            hint = f"run it by itself, or SET {AUTOCOMMIT} = on, which commits what stands before it"
+            raise SqlError(FEATURE_NOT_SUPPORTED, message, detail=detail, hint=hint)
+        if transaction.savepoints:
+            hint = "release the savepoint first: what stands before the statement has to be committed"
+            raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", detail=detail, hint=hint)
 
     async def _submit(self, statement: Statement) -> Result:
         from changes.ddl.errors import DdlError

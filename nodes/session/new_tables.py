@@ -1,4 +1,4 @@
-"""Tables that a transaction creates: nobody else's until COMMIT, and the catalog's then (T9)."""
+"""Tables that a transaction makes, and changes: nobody else's until COMMIT, and the catalog's then (T9)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from catalog.descriptor import Descriptor
-from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
+from catalog.elements import State
+from expressions.errors import SqlError
 from nodes.context import Environment, TableOutcome
 from nodes.execution.fairness import in_thread_if_large
+from nodes.execution.rewrite import rewrite
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished
@@ -19,6 +22,7 @@ from nodes.store.transaction import Retry, Transaction
 
 if TYPE_CHECKING:
     from changes.ddl.resolve import NothingToDo
+    from changes.planning.table_in_transaction import Remade
 
 log = logging.getLogger(__name__)
 
@@ -29,45 +33,101 @@ LATER_S = 3.0
 
 
 class NewTables:
-    """The tables that a session's transaction has made."""
+    """The tables that a session's transaction has made.
+
+    Each statement that changes one of them gives it the next number of a version, also after a return to a savepoint:
+    what was planned for a version stays what it is.
+    """
 
     def __init__(self, env: Environment, user: str) -> None:
         self.env, self.user = env, user
         self.tables: dict[str, Descriptor] = {}
+        self._dropped: set[int] = set()
+        """Those that the transaction has made and dropped: what they were called is free when it ends."""
+        self._numbers: dict[int, int] = {}
+        self._marks: list[tuple[int, dict[str, Descriptor]]] = []
+        """The tables at each savepoint that can be returned to."""
 
-    async def create(self, statement: Statement, transaction: Transaction | None) -> NothingToDo | None:
-        """Make the table; the notice for the client if there is one already."""
+    async def change(self, statement: Statement, transaction: Transaction) -> NothingToDo | None:
+        """Make a table, or change those there are; the notice for the client if there is nothing to do.
+
+        Raises `OthersTakePart` when the statement moves tables that the transaction has not made.
+        """
         from changes.ddl.errors import DdlError
         from changes.ddl.resolve import NothingToDo
-        from changes.ddl.statements import parse
-        from changes.new_tables import reserve_table
-        from changes.planning.table_in_transaction import new_table
+        from changes.services import ChangeError
 
-        if transaction is not None and transaction.savepoints:
-            raise SqlError(FEATURE_NOT_SUPPORTED, "CREATE TABLE after a SAVEPOINT is not supported: make it before")
         try:
-            env = self.env
-            parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
-            name = parsed.action.table.text
-            if name in self.tables:
-                raise SqlError("42P07", f'relation "{name}" already exists')
-            reservation = in_database_thread(lambda: reserve_table(parsed, node=env.node, incarnation=env.incarnation))
-            reserved, cancel = await finished(reservation)  # names that are taken have to be freed again
+            made = await self._made(statement)
         except NothingToDo as nothing:
             return nothing
         except DdlError as error:
             raise ddl_error(error, statement) from None
-        self.tables[name] = new_table(reserved.action, reserved.table_id)
-        if cancel is not None:
-            raise cancel
+        except ChangeError as error:
+            raise SqlError(error.sqlstate, str(error)) from None
+        before = {table.table_id: table for table in self.tables.values()}
+        after = [self._numbered(table) for table in made.tables]
+        for table in after:
+            if table.table_id in before and table.state is State.PUBLIC:
+                await rewrite(self.env, transaction, before[table.table_id], table, made.computed)
+        self._dropped |= {table.table_id for table in after if table.state is not State.PUBLIC}
+        left = before | {table.table_id: table for table in after}
+        self._use({t.name: t for t in left.values() if t.table_id not in self._dropped}, transaction)
         return None
+
+    async def _made(self, statement: Statement) -> Remade:
+        """The tables as the statement leaves them, their names taken."""
+        from changes.ddl.actions import CreateTable
+        from changes.ddl.statements import parse
+        from changes.new_tables import alter_tables, reserve_table
+
+        env, own = self.env, tuple(self.tables.values())
+        parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
+        if not isinstance(parsed.action, CreateTable):
+            return await in_database_thread(lambda: alter_tables(parsed, own=own))
+        work = in_database_thread(lambda: reserve_table(parsed, node=env.node, incarnation=env.incarnation, own=own))
+        reserved, cancel = await finished(work)  # names that are taken have to be freed again
+        if cancel is not None:
+            self._dropped.add(reserved.table_id)
+            raise cancel
+        return reserved.made
+
+    def _numbered(self, table: Descriptor) -> Descriptor:
+        number = self._numbers[table.table_id] = self._numbers.get(table.table_id, 0) + 1
+        return replace(table, version=number)
+
+    def _use(self, tables: dict[str, Descriptor], transaction: Transaction) -> None:
+        self.tables = tables
+        transaction.own = {table.table_id: table for table in tables.values()}
+
+    # -- savepoints ---------------------------------------------------------------------------------------------
+
+    def mark(self, number: int) -> None:
+        """A savepoint of this number is set."""
+        self._marks.append((number, self.tables))
+
+    def release(self, number: int) -> None:
+        self._marks = [mark for mark in self._marks if mark[0] < number]
+
+    async def return_to(self, number: int, transaction: Transaction) -> None:
+        """The tables are as they were at the savepoint; the names of those made since are free."""
+        self._marks = [mark for mark in self._marks if mark[0] <= number]
+        tables = self._marks[-1][1]
+        kept = {table.table_id for table in tables.values()}
+        since = {table.table_id for table in self.tables.values()} - kept
+        self._dropped = (self._dropped | since) - kept
+        self._use(tables, transaction)
+        await self._report(dict.fromkeys(since, TableOutcome(self.user, has_committed=False)))
+        self._dropped -= since
+
+    # -- the end ------------------------------------------------------------------------------------------------
 
     async def before_commit(self, transaction: Transaction) -> None:
         """The catalog rows of the tables made here, by the same transaction, after the user's last statement."""
         from changes.planning.table_in_transaction import statements_at_commit
 
         env = self.env
-        for table in self.tables.values():
+        for table in sorted(self.tables.values(), key=lambda table: table.table_id):
             commands = [
                 Command(sql, tuple(as_text(p) for p in params), is_text=True)
                 for sql, params in statements_at_commit(table, storages=env.storages, who=self.user)
@@ -79,18 +139,26 @@ class NewTables:
 
     async def after_transaction(self, *, committed: bool) -> None:
         """Announce new tables, or free their names; what cannot be done now is tried again by the node."""
-        tables, self.tables = self.tables, {}
-        if not tables:
+        tables, dropped = self.tables, self._dropped
+        self.tables, self._dropped, self._numbers, self._marks = {}, set(), {}, []
+        if not tables and not dropped:
             return
-        env, outcome = self.env, TableOutcome(self.user, has_committed=committed)
-        outcomes = {table.table_id: outcome for table in tables.values()}
+        freed = TableOutcome(self.user, has_committed=False)
+        outcome = TableOutcome(self.user, has_committed=committed)
+        outcomes = {table.table_id: outcome for table in tables.values()} | dict.fromkeys(dropped, freed)
+        cancel = await self._report(outcomes)
+        if cancel is not None and not committed:  # after a COMMIT it comes too late
+            raise cancel
+
+    async def _report(self, outcomes: dict[int, TableOutcome]) -> asyncio.CancelledError | None:
+        """Report what became of tables; a cancel that was heard meanwhile."""
+        env = self.env
         env.unannounced |= outcomes
         _, cancel = await finished(announce(env, outcomes))
         if not outcomes.keys().isdisjoint(env.unannounced) and not env.is_announcing_later:
             env.is_announcing_later = True
             env.run_beside("announcing new tables", announce_later(env))
-        if cancel is not None and not committed:  # after a COMMIT it comes too late
-            raise cancel
+        return cancel
 
 
 async def announce(env: Environment, table_ids: Iterable[int]) -> None:

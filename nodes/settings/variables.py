@@ -36,6 +36,7 @@ HIDDEN = frozenset({"is_superuser", "role", "seed", "session_authorization"})
 NOT_NOW = "55P02"
 OWN_PREFIX = "schemalab"
 TRACE = "schemalab.trace"
+AUTOCOMMIT = "schemalab.autocommit_before_ddl"
 CUSTOM_MAX = 1000
 NAME_CHARS_MAX = 127
 CHARS_MAX = 2**20
@@ -73,6 +74,8 @@ class Variables:
     idle_in_transaction_s: float | None = field(init=False)
     is_traced: bool = field(init=False)
     """The client wants to know what is done for its statements (`nodes.trace`)."""
+    commits_before_ddl: bool = field(init=False)
+    """A schema change of other tables commits the transaction that it stands in (`nodes.session.ddl`)."""
     _given: Values = field(default_factory=dict)
     """Of `initial`, those that the node has for every session."""
     _values: Values = field(default_factory=dict)
@@ -277,6 +280,7 @@ class Variables:
         self.style = time_style(self._value("TimeZone"), self._value("DateStyle").rpartition(" ")[2])
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
         self.is_traced = self._value(TRACE) == "on"
+        self.commits_before_ddl = self._value(AUTOCOMMIT) == "on"
         self.idle_in_transaction_s = int(self._value("idle_in_transaction_session_timeout")) / 1000 or None
 
 

@@ -12,13 +12,14 @@ import datetime as dt
 import logging
 import struct
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from psycopg import pq
 
 from catalog import clock
+from catalog.descriptor import Descriptor
 from expressions.errors import (
     CONNECTION_FAILURE,
     DEADLOCK,
@@ -143,6 +144,8 @@ class Transaction:
     """The session it belongs to, for those who ask who holds a lease."""
     began: float = field(default_factory=time.monotonic)
     pins: dict[int, PinLike] = field(default_factory=dict)
+    own: Mapping[int, Descriptor] = field(default_factory=dict)
+    """The tables that it has made itself, which it uses without a lease (T9)."""
     connection: StoreConnection | None = None
     sends: dict[int, Hashes] = field(default_factory=dict)
     """The hashes of a table that are compared; by default both."""

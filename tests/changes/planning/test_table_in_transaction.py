@@ -1,17 +1,21 @@
 """A table made inside an explicit transaction: unknown until COMMIT, public then; its name is nobody else's (T9)."""
 
+from dataclasses import replace
+
 import psycopg
 import pytest
 from django.conf import settings
 
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
+from catalog.services import OutOfTime
 from changes import new_tables, services
 from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
 from changes.ddl.statements import parse
 from changes.driver import driver
 from changes.models import Reservation, Status
-from changes.planning.table_in_transaction import new_table, statements_at_commit
+from changes.planning.table_in_transaction import statements_at_commit
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -27,7 +31,8 @@ def begin(cluster, name: str = "n1", statement: str = USERS):
     connection = cluster.connect(f"schemalab node {name} {incarnation}")
     connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
     connection.execute("SELECT 1")
-    return connection, new_table(reserved.action, reserved.table_id)
+    [table] = reserved.made.tables
+    return connection, replace(table, version=1)
 
 
 def commit(connection, table) -> None:
@@ -38,7 +43,7 @@ def commit(connection, table) -> None:
 
 def test_t9_the_table_is_public_from_the_commit_on(cluster):
     connection, table = begin(cluster)
-    assert Table.objects.get(pk=table.table_id).state == "reserved"
+    assert not Table.objects.filter(pk=table.table_id).exists()
     assert newest_descriptor(table.table_id) is None
     commit(connection, table)
     new_tables.announce_table(table.table_id, who="ann")
@@ -102,6 +107,9 @@ def test_t9_a_unique_index_takes_no_name_that_is_another_ones(cluster, towns):
 def test_t9_once_committed_the_names_are_the_tables(cluster, towns):
     connection, table = begin(cluster, statement=UNIQUE)
     commit(connection, table)
+    with pytest.raises(NothingToDo, match='relation "users" already exists, skipping'):
+        services.submit(USERS.replace("users", "IF NOT EXISTS users"), who="bob")
+    new_tables.announce_table(table.table_id, who="ann")
     assert not Reservation.objects.exists()
     with pytest.raises(DdlError, match='relation "one_size" already exists'):
         index_named("one_size")
@@ -129,3 +137,25 @@ def test_t9_a_frozen_node_that_lost_the_name_cannot_commit(cluster):
     new_tables.free_table(table.table_id)
     with pytest.raises(psycopg.errors.SerializationFailure):
         commit(connection, table)
+
+
+def test_t9_a_node_that_dies_after_the_commit_leaves_a_table_and_no_reservation(cluster):
+    connection, table = begin(cluster)
+    commit(connection, table)
+    cluster.node("n1")
+    assert new_tables.free_orphaned_tables() == []
+    assert not Reservation.objects.exists()
+    assert newest_descriptor(table.table_id) == table
+    assert Table.objects.get(pk=table.table_id).state == "live"
+
+
+def test_t9_a_name_is_not_freed_while_its_commit_is_on_its_way(cluster):
+    """Whoever puts the table's row first decides; the other one waits for that, and gives up after a while."""
+    connection, table = begin(cluster)
+    first, *_ = statements_at_commit(table, storages=settings.STORAGE_COUNT, who="ann")
+    connection.execute(*first)
+    with pytest.raises(OutOfTime):
+        new_tables.free_table(table.table_id)
+    connection.execute("ROLLBACK")
+    new_tables.free_table(table.table_id)
+    assert Table.objects.get(pk=table.table_id).state == "dropped"

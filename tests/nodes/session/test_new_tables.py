@@ -10,6 +10,7 @@ import pytest
 from django.db import InternalError
 
 from changes.new_tables import Reserved
+from changes.planning.table_in_transaction import Remade, new_table
 from nodes.context import Environment, TableOutcome
 from nodes.session.new_tables import NewTables, announce, announce_last
 from tests.nodes.conftest import Cluster
@@ -167,14 +168,14 @@ def test_a_cancel_does_not_break_it_off(told: dict[str, Any], committed: bool) -
 def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def reserve(statement: Any, **_: Any) -> Reserved:
         time.sleep(0.1)
-        return Reserved(9, statement.action)
+        return Reserved(9, statement.action, Remade((new_table(statement.action, 9),)))
 
     monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
     made = new_tables()
     statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
 
     async def cancelled() -> None:
-        making = asyncio.create_task(made.create(statement, None))
+        making = asyncio.create_task(made.change(statement, made.env.begin()))
         await asyncio.sleep(0.03)
         making.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -1,0 +1,80 @@
+"""The rows of a table that this transaction has made, under its next version: removed as they were, and put anew (T9).
+
+Nobody else knows the table, so no row of it needs a state in between: what a plan would do by fill, verification and
+deletion is done to all rows at once, in the transaction, and undone with it.
+"""
+
+from collections.abc import Mapping
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId
+from expressions.rows import value_of
+from expressions.typed import Context, PyValue
+from nodes.context import Environment
+from nodes.execution.held_rows import HeldRows
+from nodes.execution.row_codec import decoded
+from nodes.execution.scans import stored_bytes, stored_rows
+from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.foreign_keys.checks import write
+from nodes.foreign_keys.enforced import ForeignKeys
+from nodes.sql.access_paths import access
+from nodes.sql.row_rules import rules_of
+from nodes.store.transaction import Transaction
+from storage import encoding
+from storage.pairs import StoredRow
+
+
+async def rewrite(
+    env: Environment,
+    transaction: Transaction,
+    old: Descriptor,
+    new: Descriptor,
+    computed: Mapping[ColumnId, str],
+) -> None:
+    """Rewrite the rows under version `new`. Raises 23502, 23503, 23505 or 23514 for one that does not fit, 54000.
+
+    `computed` are expressions over `old`, by the columns of `new` that get their values.
+    """
+    if not transaction.has_written:
+        return
+    with HeldRows(env.rows) as held:
+        leaving = Writing(env, transaction, old, Context(), held)
+        rows = await _all_rows(leaving)
+        if not rows:
+            return
+        for row in rows:
+            leaving.delete(row)
+            await leaving.turns.give()
+        await leaving.writer.write(leaving.ops)
+        coming = Writing(env, transaction, new, Context(), held, ForeignKeys(new.foreign_keys))
+        rules = rules_of(new)
+        for row in rows:
+            values = _new_values(old, new, row, computed)
+            rules.refuse(values)
+            coming.insert(coming.encoded(values))
+            await coming.turns.give()
+        await write(coming, commit=False)
+
+
+async def _all_rows(work: Writing) -> list[StoredRow]:
+    found: list[StoredRow] = []
+    way = access(work.descriptor, (), Context(), storages=work.env.storages, buckets=work.env.buckets)
+    async for rows in stored_rows(work.transaction, work.table, way):
+        work.held.take(sum(stored_bytes(row) for row in rows))
+        found += rows
+        if len(found) > ROWS_MAX:
+            raise too_many("schema change of a table that its transaction has made")
+    return found
+
+
+def _new_values(old: Descriptor, new: Descriptor, row: StoredRow, computed: Mapping[ColumnId, str]) -> Values:
+    before = decoded(old, row, old.columns)
+    return {column.id: _value(old, column, before, computed) for column in new.columns}
+
+
+def _value(old: Descriptor, column: Column, before: Values, computed: Mapping[ColumnId, str]) -> PyValue:
+    if column.id in before:
+        return before[column.id]
+    if column.id in computed:
+        return value_of(old, computed[column.id], before)
+    return None if column.fill_value is None else encoding.decode(column.type, column.fill_value)[0]
