@@ -10,6 +10,9 @@ The rules that are easily broken:
     statements up to Sync, or of one simple query, are one transaction unless BEGIN says otherwise
     ReadyForQuery tells the truth about the transaction: I idle, T in one, E in a failed one
 
+Between any two messages, and statements of one, others have their turn when it is due: what has arrived already is
+read without waiting, and a client may send thousands of messages at once.
+
 Nobody waits for a client for ever: not for one that does not sign in, nor, while its transaction holds versions and
 a session at the store, for one that neither sends the next statement nor takes its rows.
 """
@@ -27,6 +30,7 @@ from nodes.clients.interruptible import Interruptible
 from nodes.clients.protocols import Registry, Session
 from nodes.clients.startup import Greeting, Startup
 from nodes.clients.statements import Statements
+from nodes.execution.fairness import Turns
 from nodes.people.rights import Person
 from nodes.wire import messages
 
@@ -52,6 +56,7 @@ class Client:
     person: Person | None = None
     session: Session | None = None
     statements: Statements = field(init=False)
+    turns: Turns = field(default_factory=Turns)
     _reported: dict[str, str] = field(default_factory=dict)
     _reported_at: int = -1
     _skip_to_sync: bool = False
@@ -160,6 +165,7 @@ class Client:
             await self._guarded(chr(kind), body)
         if self.channel.is_full:
             await self.flush()
+        await self.turns.give()
         return True
 
     async def _guarded(self, kind: str, body: bytes) -> None:

@@ -14,6 +14,7 @@ from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.portals import Kept, Portal, Prepared, read_on, send_at_once, send_rows
 from nodes.clients.protocols import Session
+from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import bytes_of
 from nodes.wire import messages
 from nodes.wire.columns import checked
@@ -28,6 +29,7 @@ class Line(Protocol):
     """The connection, as far as its statements need it (`nodes.clients.connection`)."""
 
     channel: Channel
+    turns: Turns
 
     async def ready(self) -> None: ...
 
@@ -119,6 +121,7 @@ class Statements:
         if not statements:
             self.line.channel.send(messages.EMPTY_QUERY)
         for statement in statements:
+            await self.line.turns.give()
             prepared = Prepared(self.sql, statement)
             with self.line.timed(statement):
                 result = await self._run(prepared, (), (), alone=len(statements) == 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 from catalog.elements import ColumnId
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_answered_here, render
-from nodes.execution.held_rows import bytes_of
+from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.write_context import Writing
 from nodes.sql.planner import Returning
 from nodes.sql.query import Output
@@ -21,8 +21,10 @@ async def compute_once(work: Writing, exprs: Sequence[Expr]) -> list[PyValue]:
     computed: list[PyValue] = []
     for place in range(0, len(exprs), ONCE_MAX):
         part = exprs[place : place + ONCE_MAX]
-        sql = "SELECT " + ", ".join(f"{render(e, work.context)} AS o{i}" for i, e in enumerate(part))
-        (row,) = await engine_rows(work, sql, {}, [Output("", e.type) for e in part])
+        with PlanBytes(work.env.rows) as held:
+            held.take_parts(part)
+            sql = "SELECT " + ", ".join(f"{render(e, work.context)} AS o{i}" for i, e in enumerate(part))
+            (row,) = await engine_rows(work, sql, {}, [Output("", e.type) for e in part])
         computed += row
     return computed
 

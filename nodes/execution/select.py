@@ -13,7 +13,7 @@ from nodes.catalog_views.relations import columns_of, feed_name
 from nodes.catalog_views.rows import rows_of as rows_of_catalog
 from nodes.context import Environment
 from nodes.execution.fairness import Turns, in_thread
-from nodes.execution.held_rows import VALUE_BYTES
+from nodes.execution.held_rows import VALUE_BYTES, PlanBytes
 from nodes.execution.pages import Table, point_commands, rows_in
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_batches, arrow_schema, catalog_batch, stored_rows
@@ -103,12 +103,14 @@ async def engine_batches(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context
 ) -> AsyncIterator[Any]:
     """The result as Arrow batches, straight from the engine."""
-    sql = await rendered(plan.query.parts, context)
-    feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
-    if plan.relations:
-        feeds |= await catalog_feeds(env, transaction, plan.relations)
-    async for batch in env.engine.run(sql, feeds, context.style.zone.engine):
-        yield batch
+    with PlanBytes(env.rows) as held:
+        held.take_parts(plan.query.parts)
+        sql = await rendered(plan.query.parts, context)
+        feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
+        if plan.relations:
+            feeds |= await catalog_feeds(env, transaction, plan.relations)
+        async for batch in env.engine.run(sql, feeds, context.style.zone.engine):
+            yield batch
 
 
 async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:

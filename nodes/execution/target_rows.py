@@ -10,7 +10,7 @@ from expressions.scopes import Scan
 from expressions.sqltypes import BOOL, INT4
 from expressions.typed import Expr, Literal, PyValue, evaluate, is_simple, render
 from nodes.execution.expressions import engine_rows
-from nodes.execution.held_rows import bytes_of
+from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_schema, batch_of, stored_rows
 from nodes.execution.select import access_of, feed_of, table_of
@@ -78,9 +78,11 @@ async def _match_by_engine(
     outputs = [Output("number", INT4), *(Output("", e.type) for e in exprs)]
     others[scan.sql] = _numbered_feed(work.descriptor, rows, columns)
     found: list[tuple[int, list[PyValue]]] = []
-    for number, *computed in await engine_rows(work, sql, others, outputs):
-        assert isinstance(number, int)
-        found.append((number, computed))
+    with PlanBytes(work.env.rows) as held:
+        held.take_parts([condition, *exprs])
+        for number, *computed in await engine_rows(work, sql, others, outputs):
+            assert isinstance(number, int)
+            found.append((number, computed))
     return found
 
 

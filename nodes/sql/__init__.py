@@ -5,6 +5,7 @@ planner       the plan of any statement: `SelectPlan`, `InsertPlan` ..
 query         a SELECT for the query engine, of:
 selects         a SELECT's parse tree as such a query
 from_clause     FROM
+extent          limits of what one statement may name
 grouping        GROUP BY
 column_names    names of result columns
 access_paths  which keys a scan must read

@@ -21,6 +21,7 @@ from expressions.sqltypes import INT4, INT8, INTEGERS, OID, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Literal, joined, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
+from nodes.sql.extent import JOINED_MAX, Extent
 from nodes.sql.predicates import conjuncts, refuses_nulls
 from nodes.sql.query import Output, Parts, Query
 
@@ -29,7 +30,6 @@ Star = tuple[str, Expr | None, Relation | None]
 """One column that * stands for: its name, and its expression or the relation that has it."""
 Stars = list[Star]
 SCHEMAS = ("public", "")
-RELATIONS_MAX = 200
 CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
 NOT_HERE = frozenset({"pg_settings", "pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "pg_cursors"})
 """Relations of pg_catalog that a node has not, also when they are named without their schema."""
@@ -41,13 +41,14 @@ class Queries(Protocol):
     @property
     def analyzer(self) -> Analyzer: ...
 
+    @property
+    def extent(self) -> Extent: ...
+
     def find_cte(self, name: str) -> tuple[str, Sequence[Output]] | None: ...
 
     def query(self, node: Node, parent: Scope | None = None) -> Query: ...
 
     def number(self) -> int: ...
-
-    def note_columns(self, count: int, offset: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class FromClause:
     def _add(self, scope: Scope, relation: Relation, offset: int) -> Stars:
         if any(r.name == relation.name for r in scope.relations):
             raise SqlError(DUPLICATE_ALIAS, f'table name "{relation.name}" specified more than once', offset)
-        if len(scope.relations) >= RELATIONS_MAX:
-            raise SqlError(PROGRAM_LIMIT, f"a query may name at most {RELATIONS_MAX} tables in FROM", offset)
+        if len(scope.relations) >= JOINED_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"a query may name at most {JOINED_MAX} tables in FROM", offset)
         scope.relations.append(relation)
         return [(name, None, relation) for name in relation.names()]
 
@@ -97,7 +98,7 @@ class FromClause:
         descriptor = table_of(self.analyzer, node)
         if renames:
             raise unsupported("new names for a table's columns", node.location)
-        self.selects.note_columns(len(descriptor.public_columns), node.location)
+        self.selects.extent.relation(len(descriptor.public_columns), node.location)
         scan = Scan(len(self.analyzer.scans), descriptor)
         self.analyzer.scans.append(scan)
         relation = Relation(scan.number, alias, scan=scan)
@@ -107,13 +108,15 @@ class FromClause:
         query = self.selects.query(node.subquery.select_stmt, scope if node.lateral else scope.parent)
         alias = node.alias.aliasname if node.HasField("alias") else f"unnamed_subquery_{self.selects.number()}"
         outputs = renamed(query.outputs, [a.string.sval for a in node.alias.colnames], alias, -1)
+        if node.lateral:
+            self.selects.extent.subquery()
         lateral = "LATERAL " if node.lateral else ""
         return self._derived(scope, alias, outputs, (f"{lateral}(", *query.parts, ")"), -1)
 
     def _derived(
         self, scope: Scope, alias: str, outputs: Sequence[Output], source: Parts, offset: int
     ) -> tuple[Parts, Stars]:
-        self.selects.note_columns(len(outputs), offset)
+        self.selects.extent.relation(len(outputs), offset)
         number = self.selects.number() + 1_000_000  # apart from scans
         name = f"s{number}"
         names = [o.name for o in outputs]
@@ -143,6 +146,7 @@ class FromClause:
             shown = unknown or "several functions"
             hint = "generate_series, unnest and generate_subscripts may stand there"
             raise unsupported(f"function {shown} in FROM", calls[0].location, hint=hint)
+        self.selects.extent.subquery(calls[0].location)
         given = [self.analyzer.expr(arg, scope) for arg in calls[0].args]
         several = name == "unnest" and len(given) > 1
         each = [[arg] for arg in given] if several else [given]

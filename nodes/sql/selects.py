@@ -19,7 +19,6 @@ from expressions.building import common_type
 from expressions.errors import (
     INVALID_COLUMN_REFERENCE,
     SYNTAX_ERROR,
-    TOO_MANY_COLUMNS,
     UNDEFINED_TABLE,
     SqlError,
     unsupported,
@@ -28,13 +27,12 @@ from expressions.scopes import Relation, Scope
 from expressions.sqltypes import INT8, INTEGERS, SHOWN, TEXT, UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.column_names import implied_name, star_of
+from nodes.sql.extent import Extent
 from nodes.sql.from_clause import FromClause, Star, note_conditions, renamed
 from nodes.sql.grouping import check_groups
 from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target, refuse_wide
 
 Node = Any
-FROM_COLUMNS_MAX = 100_000
-"""Of all tables and subqueries that a statement names; one that it names twice counts twice."""
 
 
 @dataclass(eq=False)
@@ -43,8 +41,8 @@ class Selects:
 
     analyzer: Analyzer
     ctes: list[dict[str, tuple[str, tuple[Output, ...]]]] = field(default_factory=list)
+    extent: Extent = field(default_factory=Extent)
     _serial: int = 0
-    _columns: int = 0
 
     def __post_init__(self) -> None:
         self.analyzer.subquery = self._subquery
@@ -73,6 +71,7 @@ class Selects:
         return self._select(node, parent, loose=loose)
 
     def _subquery(self, node: Node, scope: Scope) -> tuple[Parts, list[Type]]:
+        self.extent.subquery()
         query = self.query(node, scope)
         return query.parts, [o.type for o in query.outputs]
 
@@ -91,13 +90,6 @@ class Selects:
             outputs.append(output)
         return Query(("SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name}"), tuple(outputs))
 
-    def note_columns(self, count: int, offset: int) -> None:
-        """Count columns of relations in FROM. Raises 54011: a short text may name many, again and again."""
-        self._columns += count
-        if self._columns > FROM_COLUMNS_MAX:
-            message = f"the tables and subqueries in FROM have more than {FROM_COLUMNS_MAX} columns"
-            raise SqlError(TOO_MANY_COLUMNS, message, offset)
-
     def number(self) -> int:
         """One that no other relation of the statement has."""
         self._serial += 1
@@ -111,6 +103,7 @@ class Selects:
             cte = item.common_table_expr
             if cte.ctequery.WhichOneof("node") != "select_stmt":
                 raise unsupported("a statement that writes inside WITH", cte.location)
+            self.extent.with_query(cte.location)
             name = f"w{self.number()}"
             if clause.recursive and is_recursive(cte):
                 query = self._recursive(cte, name, parent)

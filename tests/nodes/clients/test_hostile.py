@@ -30,6 +30,40 @@ HOSTILE = {
     "a padded text for each row": ("INSERT INTO {t} SELECT id + 10000, lpad(v, 1000000), 1 FROM {t}", "54000"),
     "a list of many values": ("SELECT count(*) FROM {t} WHERE id IN (" + "1," * 300_000 + "1)", "54000"),
     "a list that is long but may be": ("UPDATE {t} SET n = 2 WHERE n IN (" + "7," * 19_000 + "7)", None),
+    "more rows of constants than the engine plans": (
+        "SELECT count(*) FROM (VALUES " + "(1)," * 30_000 + "(1)) x",
+        "54000",
+    ),
+    "a choice among more than the engine plans": (
+        "SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END FROM {t} ORDER BY 1",
+        "54000",
+    ),
+    "the same for rows that are written": (
+        "UPDATE {t} SET n = (SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END)",
+        "54000",
+    ),
+    "subqueries that look around": (
+        "SELECT 1 FROM {t} x WHERE "
+        + " OR ".join(f"EXISTS (SELECT 1 FROM {{t}} WHERE n = x.n + {i})" for i in range(60)),
+        "54001",
+    ),
+    "lateral subqueries, each of the one before": (
+        "SELECT 1 FROM {t} s0" + "".join(f", LATERAL (SELECT s{i}.n + 1 AS n) s{i + 1}" for i in range(100)),
+        "54001",
+    ),
+    "a join of many": (
+        "SELECT 1 FROM "
+        + ", ".join(f"{{t}} x{i}" for i in range(190))
+        + " WHERE "
+        + " AND ".join(f"x{i}.n = x{i + 1}.n" for i in range(189)),
+        "54000",
+    ),
+    "queries that use each the one before": (
+        "WITH w0 AS (SELECT 1 AS n)"
+        + "".join(f", w{i} AS (SELECT n FROM w{i - 1})" for i in range(1, 2_000))
+        + " TABLE w0",
+        "54001",
+    ),
     "a value that is too long": (
         "INSERT INTO {t} VALUES (1, " + " || ".join(["repeat('a', 100000)"] * 11) + ", 1)",
         "54000",

@@ -22,6 +22,10 @@ def listed(pattern: str, count: int = 1600) -> str:
     return ", ".join(pattern.format(i) for i in range(count))
 
 
+JOINED = "SELECT 1 FROM " + listed("generate_series(1, 2) g{}", 60)
+BESIDE = "SELECT 1 FROM generate_series(1, 2) g" + "".join(f", LATERAL (SELECT g.g + {i}) s{i}" for i in range(41))
+
+
 @pytest.mark.parametrize(("sql", "sqlstate"), [
     pytest.param("SELECT " + "1, " * COLUMNS_MAX + "1", "54011", id="targets"),
     pytest.param(WIDE + "SELECT w.*, w.* FROM w", "54011", id="stars"),
@@ -30,7 +34,11 @@ def listed(pattern: str, count: int = 1600) -> str:
     pytest.param(WIDE + "SELECT 1 FROM w ORDER BY " + "c1, " * COLUMNS_MAX + "c1", "54011", id="keys of an order"),
     pytest.param(WIDE + "SELECT 1 FROM w GROUP BY " + "c1, " * COLUMNS_MAX + "c1", "54011", id="keys of groups"),
     pytest.param(WIDE + "SELECT 1 FROM " + listed("w w{}", 100), "54011", id="columns of tables"),
-    pytest.param("SELECT 1 FROM " + listed("generate_series(1, 2) g{}", 201), "54000", id="tables"),
+    pytest.param("SELECT 1 FROM " + listed("generate_series(1, 2) g{}", 65), "54000", id="tables"),
+    pytest.param("SELECT 1 FROM " + listed(f"({JOINED}) s{{}}", 7), "54000", id="tables of subqueries"),
+    pytest.param("SELECT " + listed("(SELECT {})", 41), "54001", id="subqueries"),
+    pytest.param(BESIDE, "54001", id="subqueries beside others"),
+    pytest.param("WITH " + listed("w{} AS (SELECT 1)", 201) + " SELECT 1", "54001", id="queries in WITH"),
 ])  # fmt: skip
 def test_what_is_too_wide_is_refused(sql: str, sqlstate: str) -> None:
     with pytest.raises(SqlError) as caught:

@@ -1,0 +1,94 @@
+"""A client that sends thousands of messages at once lets others go first between any two of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from nodes.clients.registry import Clients
+from nodes.clients.startup import Greeting
+from nodes.execution import fairness
+from nodes.execution.held_rows import KeptByConnection, NodeRows
+from nodes.wire.results import Result
+from tests.nodes.clients.test_signing_in import STARTUP
+from tests.nodes.raw_client import SYNC, message, query
+
+COUNT = 2000
+BYE = message(b"X")
+
+
+class Idle:
+    """A session whose statements ask nobody: nothing of it ever waits."""
+
+    def __init__(self) -> None:
+        self.kept = KeptByConnection(NodeRows())
+
+    def status(self) -> bytes:
+        return b"I"
+
+    def idle_s_max(self) -> None: ...
+
+    def statement_s_max(self, _statement: object) -> None: ...
+
+    def setting_changes(self) -> int:
+        return 0
+
+    def reported(self) -> dict[str, str]:
+        return {}
+
+    def has_implicit_block(self) -> bool:
+        return False
+
+    async def parse(self, _sql: str) -> list[str]:
+        return ["SET"] * COUNT
+
+    async def execute(self, *_: Any, **__: Any) -> Result:
+        return Result("SET")
+
+    async def fail(self, _error: object) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+@asynccontextmanager
+async def counted_rounds() -> AsyncIterator[list[int]]:
+    """How often the event loop comes round meanwhile."""
+    rounds = [0]
+
+    async def count() -> None:
+        while True:
+            rounds[0] += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    yield rounds
+    counting.cancel()
+
+
+@pytest.mark.parametrize("data", [
+    pytest.param(SYNC * COUNT, id="Sync"),
+    pytest.param(message(b"H") * COUNT, id="Flush"),
+    pytest.param(message(b"C", b"Sx\0") * COUNT, id="Close"),
+    pytest.param(message(b"F") + message(b"D") * COUNT, id="what is skipped after an error"),
+    pytest.param(query("SET a.b = 'c';" * COUNT), id="statements of one message"),
+])  # fmt: skip
+def test_others_have_their_turn(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """A flood of these held a node for longer than it may be silent, and so ended it."""
+    monkeypatch.setattr(fairness, "SLICE_S", 0.0)
+
+    async def flood() -> int:
+        clients = Clients(Greeting(lambda *_: Idle()))  # type: ignore[arg-type, return-value]
+        server = await asyncio.get_running_loop().create_server(clients.channel, "127.0.0.1", 0)
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(STARTUP)
+            await asyncio.wait_for(reader.readuntil(b"Z\0\0\0\5I"), 10)
+            async with counted_rounds() as rounds:
+                writer.write(data + BYE)
+                await asyncio.wait_for(reader.read(), 30)
+            writer.close()
+            return rounds[0]
+
+    assert asyncio.run(flood()) >= COUNT
