@@ -34,11 +34,37 @@ PRIMARY = IndexId(0)
 
 
 class Coordination(Enum):
-    """The way in which nodes of a table agree on its version (requests.md)."""
+    """The way in which nodes of a table agree on its version (requests.md).
+
+    Two protections, at least one of them in each version: leases bound how long an older version is used, the fence at
+    the newest version refuses an older one at once.
+
+                leases    the newest version alone is accepted
+        lease   yes       -
+        both    yes       yes
+        hash    -         yes
+    """
 
     LEASE = "lease"
     HASH = "hash"
     BOTH = "both"
+
+    @property
+    def has_leases(self) -> bool:
+        """A node uses a version under a lease."""
+        return self is not Coordination.HASH
+
+    @property
+    def is_strict(self) -> bool:
+        """The storages accept the newest version alone."""
+        return self is not Coordination.LEASE
+
+    def steps_to(self, other: "Coordination") -> tuple["Coordination", ...]:
+        """The coordination of each version on the way to `other`: neighbours have a protection in common."""
+        if self is other:
+            return ()
+        is_apart = {self, other} == {Coordination.LEASE, Coordination.HASH}
+        return (Coordination.BOTH, other) if is_apart else (other,)
 
 
 @dataclass(frozen=True, slots=True)

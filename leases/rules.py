@@ -154,7 +154,19 @@ def accepted_from(newest: int, coordination: Coordination) -> int:
     a request that was planned with an older one is refused before it writes, reloads, and is tried again, and those
     in flight finish (requests.md).
     """
-    return max(newest - 1, 1) if coordination is Coordination.LEASE else newest
+    return newest if coordination.is_strict else max(newest - 1, 1)
+
+
+GRACE_S = 1.0
+
+
+def grace_s(coordination: Coordination, lease_s: float) -> float:
+    """The time that a transaction may hold back a change when no lease on its version is live (L8), in seconds.
+
+    `coordination` is that of the version it uses. Without leases the transaction itself has the span of a lease, from
+    its pin on, which nothing extends.
+    """
+    return GRACE_S if coordination.has_leases else lease_s
 
 
 def why_not_enter(

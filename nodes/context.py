@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from catalog.descriptor import Descriptor
 from leases.holders import Holder
+from leases.rules import LeaseError
 from nodes.beside import run_beside
 from nodes.execution.held_rows import NodeRows
 from nodes.execution.pages import Table
@@ -17,7 +19,7 @@ from nodes.metrics import Meter
 from nodes.router.router import Router
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
-from nodes.store.transaction import Owner, Transaction
+from nodes.store.transaction import Owner, Retry, Transaction
 
 TABLES_MAX = 256
 
@@ -129,6 +131,15 @@ class Environment:
         pin = transaction.pins.pop(table_id, None)
         if pin is not None and self._holders.pop(id(pin), None) is not None:
             self.keeper.unpin(pin)  # type: ignore[arg-type]
+
+    async def load_refused(self, retry: Retry) -> None:
+        """Have the newest version at hand of a table that was refused, before the client tries again.
+
+        News of it may be lost, and without a lease the old one is not over by itself.
+        """
+        if retry.pin is not None:
+            with suppress(LeaseError):  # the next attempt says so, or another node is asked
+                self.keeper.unpin(await self.keeper.pin(retry.pin.table_id, fresh=True))
 
     def end_holder(self, pin: Pin) -> None:
         """The keeper says that nothing done under this pin may be acknowledged any more."""

@@ -244,6 +244,14 @@ class SetSharding:
     position: Position = field(default=None, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SetCoordination:
+    """SET (coordination = ..)."""
+
+    coordination: Coordination
+    position: Position = field(default=None, compare=False)
+
+
 Alteration = (
     AddColumn
     | DropColumn
@@ -251,6 +259,7 @@ Alteration = (
     | SetDefault
     | SetType
     | SetSharding
+    | SetCoordination
     | NewCheck
     | NewUnique
     | NewForeignKey

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from catalog.elements import Coordination
 from changes.ddl import actions
 from changes.ddl.columns import read_column, read_type
 from changes.ddl.constraints import kind_of, read_constraint
@@ -94,10 +95,13 @@ def _drop_constraint(command: Node, source: Source, after: int) -> actions.Alter
 
 def _set_options(command: Node, source: Source, after: int) -> actions.Alteration:
     options = read_options(getattr(command, "def").list.items, source)
-    if options.coordination is not None:
-        hint = "It is chosen when the table is created."
-        raise unsupported("another coordination of a table", position=options.coordination.position, hint=hint)
-    return actions.SetSharding(options.key, options.function, position=source.where(after))
+    given = options.coordination
+    if given is None:
+        return actions.SetSharding(options.key, options.function, position=source.where(after))
+    if options.key is not None or options.function is not None:
+        message = "coordination is changed together with how rows are spread in one statement"
+        raise DdlError(NOT_SUPPORTED, message, position=given.position, hint="Send two statements.")
+    return actions.SetCoordination(Coordination(given.text), position=given.position)
 
 
 def impossible(what: str, position: int | None, hint: str) -> DdlError:

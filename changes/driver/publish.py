@@ -4,8 +4,9 @@
     publish v+1    none     any     -        exclusive lock on v-1 obtained, fence set to v
     drained at v+1 none     none    any      exclusive lock on v obtained, fence set to v+1
 
-A table that is coordinated by hashes, too, has its fence at v+1 as soon as v+1 is published (`accepted_from`): new
-transactions of v are refused then, those in flight finish. So there the fence alone proves nothing about v.
+A table that is coordinated by hashes, too or alone, has its fence at v+1 as soon as v+1 is published (`accepted_from`):
+new transactions of v are refused then, those in flight finish. So there the fence alone proves nothing about v. Without
+leases the rows are none, and the lock is what proves that v is over: nothing here asks which of the two a table has.
 
 A lease that ended proves nothing about a transaction that its node began: it may still commit. The lock proves it: each
 transaction holds it shared from its `enter` to its end, and the fence, moved before the lock is given back, shuts the
@@ -31,7 +32,7 @@ from datetime import datetime
 from typing import Any
 
 from catalog.descriptor import Descriptor, from_json
-from catalog.elements import TableId
+from catalog.elements import Coordination, TableId
 from catalog.hashing import schema_hash, sharding_hash
 from leases import rules
 from leases.rules import Hindrance
@@ -55,6 +56,7 @@ class Held:
     session: str
     pid: int
     since: datetime
+    coordination: Coordination = Coordination.LEASE
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,10 @@ class Blocked:
         if any(lease.table == table_id for lease in self.hindrance.leases):
             return ()
         return tuple(one for one in self.held if one.table_id == table_id)
+
+    def grace_s(self, table_id: int, lease_s: float) -> float:
+        """Seconds that those have, by how the versions they use are coordinated (L8)."""
+        return max(rules.grace_s(one.coordination, lease_s) for one in self.outlived(table_id))
 
 
 DONE = Blocked()
@@ -183,6 +189,9 @@ def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | 
     `versions` are the ones to be drained at, by table.
     """
     tables = sorted((TableId(table_id), version) for table_id, version in versions.items())
+    for table_id, version in tables:
+        if _coordination(cur, table_id, version).is_strict:  # a worker that ended after its publish left that to us
+            store.set_fence(cur, storages, table_id, version)
     blocked = _blocked(cur, {table: _drain_hindrance(cur, table, version, storages) for table, version in tables})
     if blocked is None:
         for table_id, version in tables:
@@ -216,8 +225,15 @@ def _blocked(cur: Any, found: Mapping[TableId, Hindrance | None]) -> Blocked | N
 
 
 def _holders(cur: Any, table_id: int, version: int) -> Iterator[Held]:
+    how = _coordination(cur, table_id, version)
     for one in store.holders(cur, table_id, version):
-        yield Held(table_id, version, one.application_name, one.pid, one.since)
+        yield Held(table_id, version, one.application_name, one.pid, one.since, how)
+
+
+def _coordination(cur: Any, table_id: int, version: int) -> Coordination:
+    sql = "SELECT body ->> 'coordination' FROM catalog_descriptor WHERE table_id = %s AND version = %s"
+    known = cur.execute(sql, (table_id, version)).fetchone()
+    return Coordination.LEASE if known is None else Coordination(known[0])
 
 
 def is_leased_before(cur: Any, table_id: int, version: int) -> bool:

@@ -14,7 +14,6 @@ from django.conf import settings
 from django.db import connection
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Coordination
 from catalog.services import control_transaction
 from changes.driver import publish
 from changes.driver.listener import Listener
@@ -69,7 +68,7 @@ class Versions:
 
     def _accept_only_newest(self, versions: Sequence[Descriptor]) -> None:
         """Of tables that are coordinated by hashes the predecessor is accepted no longer."""
-        strict = [one for one in versions if one.coordination is not Coordination.LEASE]
+        strict = [one for one in versions if one.coordination.is_strict]
         if strict:
             with control_transaction() as cur:
                 lock_driven(cur, self.progress.change_id, self.progress.lease)
@@ -97,7 +96,8 @@ class Versions:
 
     def _count_grace(self, now: Transition, blocked: publish.Blocked) -> None:
         before, at = self.grace, time.monotonic()
-        self.grace = before.seen([table for table in self.progress.table_ids if blocked.outlived(table)], at)
+        outlived = [table for table in self.progress.table_ids if blocked.outlived(table)]
+        self.grace = before.seen({table: blocked.grace_s(table, settings.LEASE_S) for table in outlived}, at)
         if self.grace.starts(before):
             self.lock_pause_s = LOCK_PAUSE_S[0]
         over = self.grace.over(at)

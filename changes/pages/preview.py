@@ -18,7 +18,18 @@ from catalog.descriptor import Descriptor
 from catalog.elements import State
 from changes.pages.estimates import ROWS_PER_S, estimate, together
 from changes.plan.element_states import is_filling, state_of
-from changes.plan.model import RUNS, Element, Plan, Step, StepKind, describe, edits, names_of, pairs_of, why_no_return
+from changes.plan.model import (
+    RUNS,
+    Element,
+    Plan,
+    Step,
+    StepKind,
+    describe,
+    edits_in,
+    names_of,
+    pairs_of,
+    why_no_return,
+)
 from changes.plan.rollback import moving, rollback_steps
 
 Json = dict[str, Any]
@@ -31,10 +42,8 @@ def versions(plan: Plan) -> list[Json]:
     before = plan.base
     for step in plan.publishes:
         others |= {partner.table_id: partner for partner in step.partners}
-        shown.append(_version(plan, step.published, before, others.values()))
+        shown.append(_version(plan, step.published, before, others.values()) | {"edits": edits_in(plan, step)})
         before = step.published
-    if plan.publishes and edits(plan):
-        shown[1]["edits"] = edits(plan)
     return shown
 
 

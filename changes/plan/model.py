@@ -19,7 +19,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
-from catalog.elements import Column, Constraint, Index, Kind, State
+from catalog.elements import Column, Constraint, Coordination, Index, Kind, State
 from catalog.kinds import Family
 
 Json = dict[str, Any]
@@ -48,7 +48,8 @@ YIELDING = RUNS - {StepKind.VERIFY}
 
 
 class MoveKind(Enum):
-    """Done with an element by a change. A rename and an altered default need one version and move no state."""
+    """Done with an element by a change. A rename and an altered default need one version, another coordination (of the
+    table) one or two; they move no state."""
 
     ADD = "add"
     DROP = "drop"
@@ -241,8 +242,15 @@ def describe(plan: Plan, step: Step) -> str:
 def _differences(plan: Plan, step: Step) -> str:
     """The differences that a version makes: states, and once the new names and defaults."""
     moved = [str(transition) for transition in step.transitions]
-    is_first = step == plan.publishes[0] or step not in plan.publishes
-    return ", ".join([*moved, *(edits(plan, back=step not in plan.publishes) if is_first else ())]) or "nothing moves"
+    return ", ".join([*moved, *edits_in(plan, step)]) or "nothing moves"
+
+
+def edits_in(plan: Plan, step: Step) -> list[str]:
+    """The names and defaults that a version gives, the first one in each direction, or its coordination, in words."""
+    is_back = step not in plan.publishes
+    if _coordinated(plan):
+        return [f"nodes are coordinated by {BY[step.published.coordination]}{' again' if is_back else ''}"]
+    return edits(plan, back=is_back) if is_back or step == plan.publishes[0] else []
 
 
 def edits(plan: Plan, *, back: bool = False) -> list[str]:
@@ -255,8 +263,22 @@ def edits(plan: Plan, *, back: bool = False) -> list[str]:
         return [f"{element} is called so again" for element in renamed] + [
             f"{element} has its old default again" for element in altered
         ]
+    if _coordinated(plan):
+        return [f"nodes are coordinated by {BY[plan.result.coordination]}"]
     named = [f"{element} is renamed to {name_in(plan.result, element)}" for element in renamed]
     return named + [f"{element} {_default_of(plan.result, element)}" for element in altered]
+
+
+BY = {
+    Coordination.LEASE: "leases",
+    Coordination.BOTH: "leases and hashes",
+    Coordination.HASH: "hashes, without leases",
+}
+
+
+def _coordinated(plan: Plan) -> bool:
+    """True when the change is of the table's coordination, which is changed alone."""
+    return any(move.kind is MoveKind.ALTER and move.element.kind is Kind.TABLE for move in plan.moves)
 
 
 def _default_of(table: Descriptor, element: Element) -> str:
@@ -309,8 +331,19 @@ def is_point_of_no_return(moves: tuple[Move, ...], step: Step) -> bool:
     """True when the change can only go on once this step is done (X6); a deletion: once it has begun."""
     if step.kind is StepKind.DELETE:
         return True
-    only_edits = all(move.kind in (MoveKind.RENAME, MoveKind.ALTER) for move in moves)
-    return step.kind is StepKind.PUBLISH and (only_edits or any(is_final(moves, t) for t in step.transitions))
+    return step.kind is StepKind.PUBLISH and (_are_edits(moves) or any(is_final(moves, t) for t in step.transitions))
+
+
+def point_of_no_return(moves: tuple[Move, ...], steps: Sequence[Step]) -> int | None:
+    """The place of the first step after which the change can only go on; of edits alone it is the last version."""
+    found = [at for at, step in enumerate(steps) if is_point_of_no_return(moves, step)]
+    if not found:
+        return None
+    return found[-1] if _are_edits(moves) else found[0]
+
+
+def _are_edits(moves: tuple[Move, ...]) -> bool:
+    return all(move.kind in (MoveKind.RENAME, MoveKind.ALTER) for move in moves)
 
 
 def pairs_of(elements: tuple[Element, ...]) -> str:

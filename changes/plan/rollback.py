@@ -127,7 +127,7 @@ def _swapped_back(here: Descriptor, new: Element, versions: Sequence[Descriptor]
 
 
 def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
-    """Names, defaults and the order of columns as `base` has them."""
+    """Names, defaults, the order of columns and the coordination as `base` has them."""
     if base is None:
         return here
     columns = {column.id: column for column in base.columns}
@@ -137,6 +137,7 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
     return replace(
         here,
         name=base.name,
+        coordination=base.coordination,
         columns=tuple(
             replace(c, name=columns[c.id].name, default=columns[c.id].default) if c.id in columns else c
             for c in sorted(here.columns, key=lambda column: order.index(column.id))

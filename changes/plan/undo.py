@@ -61,6 +61,9 @@ def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
 
 def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
     name = quoted(move.element.name)
+    if move.kind is MoveKind.ALTER:
+        assert plan.base is not None, "what is altered was there"
+        return Undo(f"ALTER TABLE {name} SET ({_options([('coordination', plan.base.coordination.value)])})")
     if move.kind is MoveKind.RENAME:
         return Undo(f"ALTER TABLE {quoted(plan.result.name)} RENAME TO {name}")
     if move.kind is MoveKind.ADD:

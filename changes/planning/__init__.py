@@ -12,6 +12,7 @@ renames                 names
 castable_types        which type a column may change to
 defaults              what a default is worth for existing rows
 dependents            what a foreign key needs stays
+coordination          leases, the newest version alone, or both
 sharding              by which columns and function rows are spread
 tables                the tables there are
 table_in_transaction  a table made inside a transaction (T9)

@@ -4,7 +4,8 @@
     DROP COLUMN    its NOT NULL, the constraints that read it and the indexes that cover it go with it
     TYPE           a twin of the new type, which takes the column's place in one version
     SET NOT NULL   a constraint until it is public; then the column bears it
-    SET (..)       another placement, which takes the place of the one that is read; and what guards the primary key
+    SET (..)       another placement, which takes the place of the one that is read; and what guards the primary key;
+                   or another coordination, in one version or by way of both protections in two
 
 What a change may not do at once is refused here by name: use what it drops, or touch one column twice.
 """
@@ -22,6 +23,7 @@ from changes.ddl.actions import (
     NewCheck,
     NewForeignKey,
     NewUnique,
+    SetCoordination,
     SetDefault,
     SetNotNull,
     SetSharding,
@@ -33,6 +35,7 @@ from changes.planning.alter_columns import add_column, drop_column, set_default,
 from changes.planning.alter_constraints import add_check, add_unique, drop_constraint
 from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.alter_types import set_type
+from changes.planning.coordination import set_coordination
 from changes.planning.draft import Sketch
 from changes.planning.sharding import set_sharding
 from changes.planning.stages import Draft
@@ -68,11 +71,12 @@ def _order_of(alteration: Alteration) -> int:
 
 
 def _refuse_twice(action: AlterTable) -> None:
-    """One column, one thing, and sharding alone: more could only be done one after the other."""
-    spread = next((one for one in action.alterations if isinstance(one, SetSharding)), None)
-    if spread is not None and len(action.alterations) > 1:
-        message = "how rows are spread is changed together with something else in one statement"
-        raise DdlError(NOT_SUPPORTED, message, position=spread.position, hint="Send two statements.")
+    """One column, one thing; sharding and coordination alone: more could only be done one after the other."""
+    alone = next((one for one in action.alterations if isinstance(one, SetSharding | SetCoordination)), None)
+    if alone is not None and len(action.alterations) > 1:
+        what = "how rows are spread" if isinstance(alone, SetSharding) else "coordination"
+        message = f"{what} is changed together with something else in one statement"
+        raise DdlError(NOT_SUPPORTED, message, position=alone.position, hint="Send two statements.")
     seen: dict[str, str] = {}
     for alteration in action.alterations:
         if isinstance(alteration, AddColumn):
@@ -103,6 +107,8 @@ def _apply(alteration: Alteration, sketch: Sketch) -> None:
             set_type(sketch, alteration)
         case SetSharding():
             set_sharding(sketch, alteration)
+        case SetCoordination():
+            set_coordination(sketch, alteration)
         case NewCheck():
             add_check(sketch, alteration)
         case NewUnique():

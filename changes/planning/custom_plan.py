@@ -41,8 +41,8 @@ from changes.plan.model import (
     Plan,
     Step,
     StepKind,
-    is_point_of_no_return,
     plan_from_json,
+    point_of_no_return,
 )
 from changes.plan.rollback import moving
 
@@ -265,8 +265,8 @@ def _check_uncovered(here: Descriptor, number: int, element: Element, state: Sta
 
 def _point_of_no_return(plan: Plan, written: Sequence[Step], asked: object) -> int:
     """The point of no return (X6), as the planner sets it, unless the plan says otherwise."""
-    final = (at for at, step in enumerate(written) if is_point_of_no_return(plan.moves, step))
-    usual = next(final, len(written))
+    found = point_of_no_return(plan.moves, written)
+    usual = len(written) if found is None else found
     if asked is None:
         return usual
     if not isinstance(asked, int) or isinstance(asked, bool) or not 1 <= asked <= usual + 1:

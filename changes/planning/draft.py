@@ -62,6 +62,8 @@ class Sketch:
     retyped: set[ColumnId] = field(default_factory=set)
     swaps: list[Swap] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
+    later_edits: tuple[Edit, ...] = ()
+    """Of versions that follow the first one."""
     dangers: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     there: dict[Element, Constraint] = field(default_factory=dict)
@@ -218,6 +220,7 @@ class Sketch:
             late=self._late(),
             swaps=tuple(self.swaps),
             edit=self._edit if self.edits else None,
+            later_edits=self.later_edits,
             dangers=tuple(self.dangers),
             partners=partners_of((move.element for move in self.moves), self.base, self.tables),
             there=self.there,

@@ -50,7 +50,7 @@ from changes.planning.alter_table import altered
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
 from changes.planning.draft import Sketch, check_public, public_index
 from changes.planning.renames import rename_column, rename_constraint, rename_index, rename_table
-from changes.planning.sharding import check_coordination, check_key, check_types
+from changes.planning.sharding import check_key, check_types
 from changes.planning.stages import Draft, compose
 from changes.planning.tables import NO_TABLES, Tables, partners_of
 from changes.review.check import review
@@ -157,7 +157,6 @@ def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
     ids = {column.name.text: ColumnId(number) for number, column in enumerate(action.columns, 1)}
     key = tuple(_column_id(ids, name) for name in action.primary_key)
     columns = tuple(_new_column(column, ids[column.name.text], key) for column in action.columns)
-    check_coordination(action.coordination)
     sharding_key: tuple[ColumnId, ...] = ()
     if action.sharding_key:
         named = check_key(action.sharding_key, action.sharding_function, columns)

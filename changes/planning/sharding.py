@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Coordination, Index, Kind, Placement, State
+from catalog.elements import Column, ColumnId, Index, Kind, Placement, State
 from changes.ddl.actions import IndexPart, Name, Position, SetSharding
 from changes.ddl.errors import (
     DATATYPE_MISMATCH,
@@ -21,19 +21,11 @@ from changes.ddl.errors import (
     UNDEFINED_COLUMN,
     UNDEFINED_OBJECT,
     DdlError,
-    unsupported,
 )
 from changes.ddl.sharding import shown
 from changes.plan.model import Element
 from changes.planning.draft import Sketch, placement_name
 from storage.buckets import FUNCTIONS, ShardingFunction
-
-
-def check_coordination(coordination: Coordination) -> None:
-    """Refuse what nodes do not do yet: requests without leases."""
-    if coordination is Coordination.HASH:
-        hint = "coordination = 'both' checks each request against the storages' newest version, beside leases."
-        raise unsupported("coordination = 'hash' (no leases)", hint=hint)
 
 
 def set_sharding(sketch: Sketch, action: SetSharding) -> None:

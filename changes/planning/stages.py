@@ -34,7 +34,7 @@ from changes.plan.model import (
     Step,
     StepKind,
     Transition,
-    is_point_of_no_return,
+    point_of_no_return,
 )
 from changes.plan.rollback import deletion_order
 
@@ -78,6 +78,8 @@ class Draft:
     late: frozenset[Element] = frozenset()
     swaps: tuple[Swap, ...] = ()
     edit: Edit | None = None
+    later_edits: tuple[Edit, ...] = ()
+    """What each version after the last stage changes besides."""
     dangers: tuple[str, ...] = ()
     partners: tuple[Descriptor, ...] = ()
     there: Mapping[Element, Constraint] = field(default_factory=dict)
@@ -87,14 +89,15 @@ class Draft:
 def compose(draft: Draft) -> Plan:
     """The plan of everything that `draft` asks for."""
     forward = tuple(_Steps(draft).steps())
-    point_of_no_return = next(at for at, step in enumerate(forward) if is_point_of_no_return(draft.moves, step))
+    point = point_of_no_return(draft.moves, forward)
+    assert point is not None, "some step is the last that can be taken back"
     return Plan(
         draft.table_id,
         draft.table,
         draft.moves,
         draft.base,
         forward,
-        point_of_no_return,
+        point,
         draft.dangers,
         partners=draft.partners,
     )
@@ -169,6 +172,11 @@ class _Steps:
             yield Step(StepKind.PUBLISH, here.version, self._transitions(due), here, partners=partners)
             yield drain(here, partners)
             yield from self._runs(stage, here)
+        for later in self.draft.later_edits:
+            assert here is not None, "what is edited is there"
+            here = later(here).next_version()
+            yield Step(StepKind.PUBLISH, here.version, descriptor=here)
+            yield drain(here)
 
     def _version(
         self,

@@ -3,6 +3,7 @@
 The steps are read one by one, once for each element. Faults, each with the clause that breaks:
 
     two neighbouring versions hold an element in states that may not live together
+    two neighbouring versions have no protection in common: leases, or a fence at the newest
     a version, or a reorganisation, follows a publish that was not drained (L9)
     an element becomes public unfilled, or with the run that fills it still open (R7)
     an element becomes absent with pairs left; tombstones stay behind (R8)
@@ -70,7 +71,20 @@ def step_faults(
     versions = [*([] if base is None else [base]), *(s.published for s in steps if s.kind is StepKind.PUBLISH)]
     together = [*version_faults(base, steps), *run_faults(steps, versions)]
     sides = [*side_faults(base, partners, steps), *drain_faults(steps)]
-    return sorted([*_drain_faults(steps), *alone, *together, *sides], key=lambda fault: fault.at)
+    ways = _coordination_faults(base, steps)
+    return sorted([*_drain_faults(steps), *ways, *alone, *together, *sides], key=lambda fault: fault.at)
+
+
+def _coordination_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iterator[Fault]:
+    """Between leases alone and no leases there is a version with both protections."""
+    before = base
+    for at, step in enumerate(steps):
+        if step.kind is StepKind.PUBLISH:
+            if before is not None and len(before.coordination.steps_to(step.published.coordination)) > 1:
+                ways = f"{before.coordination.value} and {step.published.coordination.value}"
+                why = "nothing says how long a node that hears nothing goes on with the older one"
+                yield Fault(at, (), f"coordination {ways} may not be in use together: {why}")
+            before = step.published
 
 
 def _drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
 from changes.plan.element_states import columns_read, state_of
-from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, is_final, is_point_of_no_return
+from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, is_final, point_of_no_return
 from changes.review.defect import Fault
 from storage.reads import reads
 
@@ -195,7 +195,7 @@ def _contradictions(plan: Plan) -> Iterator[Fault]:
 
 def _irreversible(plan: Plan) -> Iterator[Fault]:
     """Nothing is lost before it is known that everything fits (X6)."""
-    first = next((at for at, step in enumerate(plan.forward) if is_point_of_no_return(plan.moves, step)), None)
+    first = point_of_no_return(plan.moves, plan.forward)
     if first is not None and plan.point_of_no_return > first:
         yield Fault(
             first,

@@ -118,10 +118,15 @@ class Control:
     # Leases (L3, L4, L5)
 
     def acquire(self, table: TableId, node: NodeId, now: float) -> Lease | None:
-        """A lease on the newest version; None when the table may not be leased (L13)."""
+        """A lease on the newest version; None when the table may not be leased (L13).
+
+        Without leases it is none: nobody keeps it.
+        """
         newest = self.newest(table)
         if not rules.may_acquire(newest.state, internal=True):
             return None
+        if not newest.coordination.has_leases:
+            return Lease(table, newest.version, node, self.incarnations[node], now + self.lease_s)
         return self._grant(table, newest.version, node, now)
 
     def _grant(self, table: TableId, version: int, node: NodeId, now: float) -> Lease:
@@ -220,16 +225,33 @@ class Control:
     def live(self, table: TableId, now: float) -> list[Lease]:
         return rules.live_leases(self.leases, table=table, now=now)
 
-    def versions_in_force(self, table: TableId, now: float) -> list[Descriptor]:
-        """The newest version and every older one that is leased: each must find the pairs consistent."""
-        used = set(rules.versions_in_use(self.leases, table=table, now=now)) | {self.newest(table).version}
-        return [one for one in self.published[table] if one.version in used]
+    def versions_in_force(self, table: TableId, now: float, locked: Locked) -> list[Descriptor]:
+        """The newest version and every older one that is leased, or used by a transaction without a lease.
 
-    def accepted_versions(self, table: TableId, now: float) -> list[Descriptor]:
-        """The versions that the fence lets in, and those that are leased all the same."""
+        Each must find the pairs consistent.
+        """
+        used = set(rules.versions_in_use(self.leases, table=table, now=now)) | {self.newest(table).version}
+        return [one for one in self.published[table] if one.version in used or self._is_used_unleased(one, locked)]
+
+    def accepted_versions(self, table: TableId, now: float, locked: Locked) -> list[Descriptor]:
+        """The versions that the fence lets in, and those that are in use all the same."""
         fence = self.fences.get(table, 0)
         leased = {lease.version for lease in self.live(table, now)}
-        return [one for one in self.published[table][-4:] if one.version >= fence or one.version in leased]
+        return [
+            one
+            for one in self.published[table][-4:]
+            if one.version >= fence or one.version in leased or self._is_used_unleased(one, locked)
+        ]
+
+    @staticmethod
+    def _is_used_unleased(version: Descriptor, locked: Locked) -> bool:
+        return not version.coordination.has_leases and version.version in locked.get(version.table_id, ())
+
+    def used_outside_two_versions(self, locked: Locked) -> Iterable[Descriptor]:
+        """Versions that running transactions use although there are two newer ones, leases or not (L2)."""
+        for table, versions in locked.items():
+            newest = self.newest(table).version
+            yield from (self.version(table, version) for version in versions if version < newest - 1)
 
     def outside_two_versions(self, now: float) -> Iterable[Lease]:
         """Leases that break the two-version invariant (L2)."""

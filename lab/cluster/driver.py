@@ -18,7 +18,7 @@ from changes.plan.model import RUNS, Element, Plan, Step, StepKind, describe, pa
 from lab.cluster.control_plane import Hindrances, LabError, Without
 from lab.cluster.reorganisation import Run, clear, close, delete, fill, labels, names, purge, verify
 from lab.cluster.world import World
-from leases.rules import Hindrance, all_hindrances
+from leases.rules import Hindrance, all_hindrances, grace_s
 from storage.integrity.clauses import element_label
 from storage.pairs import CannotDerive
 
@@ -205,12 +205,18 @@ class Driver:
     def _blocked(self, world: World, hindrances: Hindrances, below: dict[TableId, int]) -> events.Event:
         """Sessions that hold a lock without a lease are ended after a grace, each table's own (L8)."""
         self.blocked_by = hindrances
-        self.grace = self.grace.seen([table for table, one in hindrances.items() if not one.leases], world.now)
+        held = {int(table): self._grace_s(world, table, one) for table, one in hindrances.items() if not one.leases}
+        self.grace = self.grace.seen(held, world.now)
         over = () if Without.GRACE in world.control.without else self.grace.over(world.now)
         for table in over:
             world.end_lock_holders(TableId(table), below=below[TableId(table)])
         self.grace = self.grace.anew(over)
         return events.Blocked(all_hindrances(hindrances.values()) or Hindrance(()))
+
+    @staticmethod
+    def _grace_s(world: World, table: TableId, hindrance: Hindrance) -> float:
+        used = [world.control.version(table, version).coordination for version in hindrance.locked]
+        return max(grace_s(one, world.control.lease_s) for one in used)
 
     # Reorganisation
 

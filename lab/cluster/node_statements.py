@@ -181,13 +181,32 @@ def _transaction(world: World, actor: str, table: TableId) -> Iterator[Transacti
             enter(world, one, table)
             yield one
         return
-    held = pin(world, node, table)
-    one = begin(world, actor)
-    one.pins[table] = held
+    one = _alone(world, node, actor, table)
     with _failing(world, one):
         enter(world, one, table)
         yield one
     commit(world, actor)
+
+
+def _alone(world: World, node: Node, actor: str, table: TableId) -> Transaction:
+    """A transaction for one statement. A version that only the newest is accepted beside is loaded anew, once."""
+    for fresh in (False, True):
+        held = pin(world, node, table, fresh=fresh)
+        one = begin(world, actor)
+        _pinned(world, one, table, held)
+        used = world.control.version(table, held[1])
+        refusal = world.control.why_not_enter(used, one.newest.get(table, 0))
+        if fresh or refusal is None or not world.control.newest(table).coordination.is_strict:
+            break
+        world.say(f"{actor}: refused: {refusal}")
+        one.store.rollback()
+        _leave(world, one)
+    return one
+
+
+def _pinned(world: World, one: Transaction, table: TableId, held: tuple[int, int]) -> None:
+    one.pins[table] = held
+    one.until[table] = world.now + world.control.lease_s
 
 
 @contextmanager
@@ -217,7 +236,7 @@ def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
     one = _running(world, actor)
     with _failing(world, one):
         if table not in one.pins:
-            one.pins[table] = pin(world, world.nodes[one.node], table)
+            _pinned(world, one, table, pin(world, world.nodes[one.node], table))
     return world.control.version(table, one.pins[table][1])
 
 
@@ -235,7 +254,7 @@ def enter(world: World, one: Transaction, table: TableId, *, internal: bool = Fa
     `internal`: only to see whether rows refer to one that a statement takes away (L13).
     """
     if table not in one.pins:
-        one.pins[table] = pin(world, world.nodes[one.node], table)
+        _pinned(world, one, table, pin(world, world.nodes[one.node], table))
     descriptor = world.control.version(table, one.pins[table][1])
     if table not in one.entered:
         refusal = world.control.why_not_enter(descriptor, one.newest.get(table, 0))

@@ -59,6 +59,8 @@ class Transaction:
     pins: dict[TableId, tuple[int, int]] = field(default_factory=dict)
     entered: dict[TableId, int] = field(default_factory=dict)
     ended: str | None = None
+    until: dict[TableId, float] = field(default_factory=dict)
+    """The end of its time with a version that is not leased; nothing extends it."""
     is_sent: bool = False
     is_lost: bool = False
 
@@ -223,7 +225,8 @@ class World:
         content = message.content
         match content:
             case vocabulary.Acquired(table, version):
-                self.say(f"{message.node}: leased {self.table_name(table, version)}")
+                how = "leased" if content.is_leased else "loaded"
+                self.say(f"{message.node}: {how} {self.table_name(table, version)}")
                 content = self._counted_late(message.node, content)
             case vocabulary.Released(table, version):
                 self.say(f"{message.node}: released {self.table_name(table, version)}")
@@ -281,7 +284,8 @@ class World:
         if lease is None:
             state = self.control.newest(table).state.value
             return vocabulary.AcquireFailed(table, f"cannot lease {name}: it is {state}", gone=True)
-        return vocabulary.Acquired(table, lease.version, lease.expires_at, lease.expires_at - self.now, name)
+        left_s, is_leased = lease.expires_at - self.now, self.control.newest(table).coordination.has_leases
+        return vocabulary.Acquired(table, lease.version, lease.expires_at, left_s, name, is_leased)
 
     def _renew(self, node: Node, table: TableId) -> vocabulary.RenewOutcome:
         newest = self.control.newest(table).version
@@ -323,9 +327,7 @@ class World:
                 self.hears(node.name, vocabulary.Tick())
 
     def _check_deadline(self, one: Transaction) -> None:
-        leases = self.nodes[one.node].leases
-        held = (leases.table(table).version(version) for table, version in one.entered.items())
-        is_over = any(lease is not None and lease.expires_at <= self.now for lease in held)
+        is_over = any(self._is_over(one, table, version) for table, version in one.entered.items())
         if (
             is_over
             and one.ended is None
@@ -334,6 +336,12 @@ class World:
         ):
             self.say(f"{one.actor}: its transaction is past its deadline and ends")
             self.end_transaction(one, "it was past its deadline")
+
+    def _is_over(self, one: Transaction, table: TableId, version: int) -> bool:
+        if not self.control.version(table, version).coordination.has_leases:
+            return one.until[table] <= self.now
+        lease = self.nodes[one.node].leases.table(table).version(version)
+        return lease is not None and lease.expires_at <= self.now
 
     # Versions
 

@@ -19,6 +19,7 @@ REQUIRED = "alter table users add column c int not null default 2"
 CHECK = "alter table users add constraint k check (age <> 99)"
 RESHARD = "alter table users set (sharding_func = 'mpcrc32')"
 BY_TOWN = "alter table users set (sharding_key = 'town, id')"
+BY_HASH = "alter table users set (coordination = 'hash')"
 REFER = "alter table pets add constraint f foreign key (owner) references users (id)"
 REFER_ITSELF = "alter table users add constraint f foreign key (boss) references users (id)"
 
@@ -65,6 +66,11 @@ KINDS = (
     ChangeKind("change the sharding key", BY_TOWN),
     ChangeKind("change the sharding key back", "alter table users set (sharding_key = 'id')", (BY_TOWN,)),
     ChangeKind("add an index to a table that is spread by a column", INDEX, (BY_TOWN,)),
+    ChangeKind("give up leases", BY_HASH),
+    ChangeKind("have leases again", "alter table users set (coordination = 'lease')", (BY_HASH,)),
+    ChangeKind("add an index without leases", INDEX, (BY_HASH,)),
+    ChangeKind("drop a required column without leases", "alter table users drop column c", (REQUIRED, BY_HASH)),
+    ChangeKind("change the sharding key without leases", BY_TOWN, (BY_HASH,)),
     ChangeKind("rename a table", "alter table users rename to people"),
     ChangeKind("rename a column", "alter table users rename column town to city"),
     ChangeKind("rename an index", "alter index i rename to j", (INDEX,)),

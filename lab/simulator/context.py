@@ -15,6 +15,13 @@ from lab.simulator.faults import Fault
 from lab.simulator.oracle import Write
 
 
+def apart(rng: Random) -> Random:
+    """A generator that follows from `rng` and leaves it as it is: what it decides moves nothing else of the run."""
+    twin = Random()
+    twin.setstate(rng.getstate())
+    return Random(twin.getrandbits(64))
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line. `write` is what it does to a row, `reads` the session that shall see all rows of `table`."""

@@ -5,6 +5,8 @@
     alter     one to three actions in one ALTER TABLE: columns, NOT NULL, CHECK, foreign keys, types, names
     refer     a foreign key comes or goes, between the two tables or within one
 
+and now and then a table is coordinated otherwise.
+
 What does not go together is refused by the planner, as it would be to a user.
 """
 
@@ -14,13 +16,14 @@ from random import Random
 from typing import TypeVar
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column
+from catalog.elements import Column, Coordination
 from catalog.types import SqlType
-from lab.simulator.context import Made, Situation
+from lab.simulator.context import Made, Situation, apart
 
 T = TypeVar("T")
 
 PETS = "pets (id int primary key, name text, owner int)"
+COORDINATION_SHARE = 0.08
 COLUMNS_MAX = 5
 """A table that has so many gets no more."""
 
@@ -40,6 +43,9 @@ def submit(now: Situation) -> Made:
     """A new change, when there is none."""
     if now.change is not None:
         return None
+    other = apart(now.rng)
+    if other.random() < COORDINATION_SHARE:
+        return f"alter table {now.some_table().name} set (coordination = '{other.choice(list(Coordination)).value}')"
     _, maker = now.rng.choices(FAMILIES, cum_weights=now.habits.family)[0]
     return maker(now)
 

@@ -15,7 +15,7 @@ from changes.plan.model import RUNS, StepKind
 from lab.cluster.driver import Driver
 from lab.scripts.commands import Lab
 from lab.simulator.clients import NUMBERS, caller, client
-from lab.simulator.context import Event, Habits, Made, Situation
+from lab.simulator.context import Event, Habits, Made, Situation, apart
 from lab.simulator.ddl_generator import PETS, family, submit
 from lab.simulator.faults import Fault
 from lab.simulator.oracle import Write
@@ -251,9 +251,10 @@ def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
     """A table with some rows, perhaps a second one, an index or a constraint, and two or three nodes."""
     nodes = NODES[: 2 + (rng.random() < 0.4)]
     age = rng.choice(("int", "int", "int not null", "int not null default 2"))
-    lines = ["lease 10 s", f"table users (id int primary key, name text, age {age})"]
+    other = apart(rng)
+    lines = ["lease 10 s", f"table users (id int primary key, name text, age {age}){_coordination(other)}"]
     has_pets = rng.random() < 0.4
-    lines += [f"table {PETS}"] if has_pets else []
+    lines += [f"table {PETS}{_coordination(other)}"] if has_pets else []
     if Fault.SKEW in faults:
         lines += [f"{node}: clock {rng.randint(-50, 50)} s" for node in nodes]
     events = [Event(line) for line in lines]
@@ -266,6 +267,12 @@ def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
     if first and (has_pets or "pets" not in first):
         events += [Event(first), Event("run")]
     return [*events, Event("by hand")]
+
+
+def _coordination(rng: Random) -> str:
+    """The option of a table whose nodes agree on its version otherwise than by leases alone."""
+    chosen = rng.choice(("", "", "", "both", "hash", "hash"))
+    return f" with (coordination = '{chosen}')" if chosen else ""
 
 
 FIRST_CHANGES = (

@@ -90,6 +90,9 @@ class Judge:
 
     def _wrong(self) -> Iterator[Finding]:
         world = self.lab.world
+        for used in world.control.used_outside_two_versions(world.locked()):
+            newest = world.control.newest(used.table_id)
+            yield Finding("L2", f"a transaction uses {used} while {newest} is published")
         for lease in world.control.outside_two_versions(world.now):
             newest = world.control.newest(lease.table)
             yield Finding("L2", f"{lease.node} leases version {lease.version} while {newest} is published")
@@ -98,9 +101,8 @@ class Judge:
                 yield from self._beliefs(node)
         for driver in self.lab.changes[-1:]:
             yield from self._verification(driver)
-        in_force = [
-            one for table in world.control.published for one in world.control.accepted_versions(table, world.now)
-        ]
+        accepted, locked = world.control.accepted_versions, world.locked()
+        in_force = [one for table in world.control.published for one in accepted(table, world.now, locked)]
         state = (len(world.store.writes), [self._number(one) for one in in_force], len(world.untidy), self._lost())
         if state != self.seen:
             self.seen = state
@@ -121,7 +123,7 @@ class Judge:
         world = self.lab.world
         for table, leases in node.leases.tables:
             for held in leases.held:
-                if held.pins and world.now + node.clock_ahead_s < held.stop_at:
+                if held.is_leased and held.pins and world.now + node.clock_ahead_s < held.stop_at:
                     ends = held.deadline - node.clock_ahead_s
                     if not self._is_leased(node, table, held.version, ends):
                         what = world.table_name(table, held.version)

@@ -230,12 +230,13 @@ class LeaseKeeper:
         table, version = grant.table, grant.version
         held = self._state.table(table).version(version)
         assert held is not None, f"version {version} of table {table} was granted and is not held"
-        use = self._uses.of_version(table, version)
+        use, now = self._uses.of_version(table, version), self._loop.time()
         if use is not None:
-            pin = use.pin()
+            use.learn(held)
+            pin = use.pin(now)
             self._feed(vocabulary.Unpin(grant.request, table))
         else:
-            pin = self._uses.begin(grant.request, table, held, self._schemas[table, version])
+            pin = self._uses.begin(grant.request, table, held, self._schemas[table, version], now)
         answer = self._answers.get(grant.request)
         if answer is None or answer.done():
             self.unpin(pin)  # the caller has gone meanwhile

@@ -70,14 +70,21 @@ class Queries:
         self._living = Session(dsn, name=name, request_s_max=limit_s, channel="schemalab_node", on_notify=on_notify)
 
     async def acquire(self, table: TableId) -> Leased | AcquireFailed:
-        """A lease on the newest version. Raises `Superseded` and `DrainAsked` besides."""
+        """The newest version, leased if its coordination says so. Raises `Superseded` and `DrainAsked` besides."""
         rows = await self._ask(ACQUIRE, [table, self._node, self._incarnation, self._lease_s])
         if not rows:
             return await self._why_not(table)
         version, body, schema_hash, sharding_hash, expires_at, remaining_s = rows[0]
         descriptor = from_json(body)
         return Leased(
-            Acquired(table, version, expires_at.timestamp(), remaining_s, descriptor.name),
+            Acquired(
+                table,
+                version,
+                expires_at.timestamp(),
+                remaining_s,
+                descriptor.name,
+                is_leased=descriptor.coordination.has_leases,
+            ),
             Schema(descriptor, schema_hash, sharding_hash),
         )
 

@@ -10,6 +10,7 @@ All times are on the node's monotonic clock, except `expires_at`.
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import inf
 
 from catalog.elements import NodeId, TableId
 from leases import rules
@@ -33,7 +34,11 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lease on `version` of the table called `name`, used by the requests in `pins`."""
+    """A lease on `version` of the table called `name`, used by the requests in `pins`.
+
+    Or the version without a lease: it is never over, renewed or released. Its times are those of a transaction that
+    begins at `asked_at`; each transaction has the same span, from its own beginning.
+    """
 
     name: str
     version: int
@@ -41,6 +46,8 @@ class Held:
     renew_at: float
     stop_at: float
     deadline: float
+    asked_at: float = 0.0
+    is_leased: bool = True
     pins: frozenset[RequestId] = frozenset()
 
     def __str__(self) -> str:
@@ -53,6 +60,14 @@ class Held:
     @property
     def is_idle(self) -> bool:
         return not self.pins
+
+    def span_at(self, now: float) -> tuple[float, float]:
+        """The end of a transaction that begins now: by the database's clock, and on the node's own.
+
+        Under a lease it ends with that; without one it has the span that the database named, counted from now.
+        """
+        later_s = 0.0 if self.is_leased else now - self.asked_at
+        return self.expires_at + later_s, self.deadline + later_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +176,14 @@ def edit(state: NodeLeases, table: TableId, change: TableStep) -> Step:
 
 
 def hold(
-    leases: TableLeases, *, name: str, version: int, asked_at: float, expires_at: float, remaining_s: float
+    leases: TableLeases,
+    *,
+    name: str,
+    version: int,
+    asked_at: float,
+    expires_at: float,
+    remaining_s: float,
+    is_leased: bool = True,
 ) -> TableLeases:
     """With a lease on `version` that runs at least as long as this answer says; its users stay."""
     deadline = rules.local_deadline(asked_at=asked_at, remaining_s=remaining_s)
@@ -169,9 +191,11 @@ def hold(
         name=name,
         version=version,
         expires_at=expires_at,
-        renew_at=rules.renew_at(asked_at=asked_at, deadline=deadline),
-        stop_at=rules.stop_at(asked_at=asked_at, deadline=deadline),
+        renew_at=rules.renew_at(asked_at=asked_at, deadline=deadline) if is_leased else inf,
+        stop_at=rules.stop_at(asked_at=asked_at, deadline=deadline) if is_leased else inf,
         deadline=deadline,
+        asked_at=asked_at,
+        is_leased=is_leased,
     )
     old = leases.version(version)
     if old is not None:

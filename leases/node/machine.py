@@ -161,6 +161,7 @@ def _acquired(leases: holdings.TableLeases, event: vocabulary.Acquired, now: flo
         asked_at=acquisition.asked_at,
         expires_at=event.expires_at,
         remaining_s=event.remaining_s,
+        is_leased=event.is_leased,
     )
     # news that came during the acquisition is kept; news older than it that proved false is forgotten (L6)
     heard = highest(leases.heard, event.version) if leases.heard > acquisition.heard else event.version

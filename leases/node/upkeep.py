@@ -2,7 +2,7 @@
 
     newest version, not renewed in time   stop serving, end all, exit (L10)
     older version, over                   its users end, it is forgotten (L5)
-    older version, idle                   release (L4); every idle one when draining
+    older version, idle                   release (L4); every idle one when draining; one without a lease: forget
     somebody waits, or news came          acquire, one at a time (L3, L6)
     half of a newest lease is over        renew all in one statement (L5)
 
@@ -98,8 +98,9 @@ def _release_idle(leases: holdings.TableLeases, table: TableId, *, draining: boo
     if not idle:
         return leases, ()
     kept = tuple(held for held in leases.held if held not in idle)
-    leaving = (*leases.leaving, *(holdings.Leaving(held.version) for held in idle))
-    return replace(leases, held=kept, leaving=leaving), tuple(vocabulary.Release(table, held.version) for held in idle)
+    leased = [held.version for held in idle if held.is_leased]
+    leaving = (*leases.leaving, *map(holdings.Leaving, leased))
+    return replace(leases, held=kept, leaving=leaving), tuple(vocabulary.Release(table, one) for one in leased)
 
 
 def _release_again(leases: holdings.TableLeases, table: TableId, now: float) -> holdings.TableStep:
@@ -130,7 +131,8 @@ def _renew_due(state: holdings.NodeLeases, now: float) -> holdings.Step:
     due_at = _renew_at(state)
     if state.renewing or due_at is None or now < due_at:
         return state, ()
-    asked = tuple((table, leases.newest_version) for table, leases in state.tables if leases.held)
+    newest = ((table, leases.newest) for table, leases in state.tables)
+    asked = tuple((table, held.version) for table, held in newest if held is not None and held.is_leased)
     if not asked:
         return replace(state, renew_again_at=None), ()
     renewing = replace(state, renewing=asked, renew_asked_at=now, renew_again_at=None)
@@ -142,7 +144,7 @@ def _renew_at(state: holdings.NodeLeases) -> float | None:
     if state.renew_again_at is not None:
         return state.renew_again_at
     newest = (leases.newest for _, leases in state.tables if not leases.is_behind)
-    return min((held.renew_at for held in newest if held is not None), default=None)
+    return min((held.renew_at for held in newest if held is not None and held.is_leased), default=None)
 
 
 def _due_times(state: holdings.NodeLeases) -> Iterable[float]:
@@ -150,7 +152,7 @@ def _due_times(state: holdings.NodeLeases) -> Iterable[float]:
     if renew_at is not None and not state.renewing:
         yield renew_at
     for _, leases in state.tables:
-        yield from (held.stop_at for held in leases.held)
+        yield from (held.stop_at for held in leases.held if held.is_leased)
         yield from (one.again_at for one in leases.leaving if one.again_at is not None)
         if leases.looks_for_news and not leases.is_releasing_newest and state.phase is holdings.Phase.SERVING:
             yield leases.look_at

@@ -34,7 +34,8 @@ class Pin:
     """One transaction's use of one version, from `pin` to `unpin`.
 
     `expires_at` (database time) and `deadline` (monotonic) are those of the moment it was pinned; a renewal moves
-    them on, see `expires_at_now`. `ended_because` is set when nothing it does may be acknowledged any more.
+    them on, see `expires_at_now`, and without a lease nothing does. `ended_because` is set when nothing it does may be
+    acknowledged any more.
     """
 
     use: "Use"
@@ -65,7 +66,12 @@ class Pin:
     @property
     def expires_at_now(self) -> datetime:
         """Until when it may run, renewals included (database time)."""
-        return self.use.expires_at
+        return self.use.expires_at if self.use.held.is_leased else self.expires_at
+
+    @property
+    def is_leased(self) -> bool:
+        """False: nothing but a storage's check says whether the version is still accepted."""
+        return self.use.held.is_leased
 
 
 @dataclass(slots=True, eq=False)
@@ -76,19 +82,20 @@ class Use:
     table: TableId
     version: int
     schema: Schema
+    held: Held
     expires_at: datetime
-    stop_at: float
-    deadline: float
     pins: set[Pin] = field(default_factory=set)
 
-    def pin(self) -> Pin:
-        pin = Pin(self, self.expires_at, self.deadline)
+    def pin(self, now: float) -> Pin:
+        expires_at, deadline = self.held.span_at(now)
+        pin = Pin(self, self.expires_at if self.held.is_leased else moment(expires_at), deadline)
         self.pins.add(pin)
         return pin
 
     def learn(self, held: Held) -> None:
         """The lease as the machine knows it now."""
-        self.expires_at, self.stop_at, self.deadline = expiration(held), held.stop_at, held.deadline
+        if held is not self.held:
+            self.held, self.expires_at = held, moment(held.expires_at)
 
 
 class Uses:
@@ -101,14 +108,14 @@ class Uses:
     def join(self, table: TableId, now: float) -> Pin | None:
         """A pin on the table's current version; None: the machine has to be asked."""
         use = self._current.get(table)
-        return use.pin() if use is not None and now < use.stop_at else None
+        return use.pin(now) if use is not None and now < use.held.stop_at else None
 
-    def begin(self, request: RequestId, table: TableId, held: Held, schema: Schema) -> Pin:
+    def begin(self, request: RequestId, table: TableId, held: Held, schema: Schema, now: float) -> Pin:
         """The first pin of a version that the machine granted to `request`."""
-        use = Use(request, table, held.version, schema, expiration(held), held.stop_at, held.deadline)
+        use = Use(request, table, held.version, schema, held, moment(held.expires_at))
         self._by_request[request] = use
         self._current[table] = use
-        return use.pin()
+        return use.pin(now)
 
     def of_version(self, table: TableId, version: int) -> Use | None:
         return next((u for u in self._by_request.values() if u.table == table and u.version == version), None)
@@ -159,6 +166,6 @@ class Uses:
             del self._current[use.table]
 
 
-def expiration(held: Held) -> datetime:
-    """Exact to the microsecond, as the database told it."""
-    return datetime.fromtimestamp(held.expires_at, UTC)
+def moment(at: float) -> datetime:
+    """A time of the database's, exact to the microsecond."""
+    return datetime.fromtimestamp(at, UTC)

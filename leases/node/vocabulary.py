@@ -60,7 +60,8 @@ class Undrain:
 class Acquired:
     """The database granted `version` until `expires_at`, which is `remaining_s` from when it answered.
 
-    `name` is what the table is called in this version.
+    `name` is what the table is called in this version. Without a lease (`coordination = 'hash'`) the version may be
+    used until a storage refuses it, and the span is that of a transaction which begins now.
     """
 
     table: TableId
@@ -68,6 +69,7 @@ class Acquired:
     expires_at: float
     remaining_s: float
     name: str
+    is_leased: bool = True
 
 
 @dataclass(frozen=True, slots=True)

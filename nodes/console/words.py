@@ -83,6 +83,11 @@ def _step(step: Json) -> str:
             if step["fresh"]:
                 return gettext("The node asked for the newest version: %(table)s v%(version)s.") % about
             return gettext("The node acquired a lease on %(table)s v%(version)s.") % about
+        case "version":
+            about = {"table": step["table"], "version": step["version"]}
+            if step["fresh"]:
+                return gettext("The node asked for the newest version: %(table)s v%(version)s.") % about
+            return gettext("The node uses %(table)s v%(version)s without a lease: the storages check it.") % about
         case "plan":
             used = ", ".join(f"{name} v{version}" for name, version in step["versions"])
             if not used:

@@ -35,6 +35,7 @@ from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
 from nodes.sql.planner import Plan, make_plan
 from nodes.sql.statements import parse
+from nodes.store.checked import checked
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Hashes, Owner, PinLike, Retry, Transaction
 from nodes.trace.record import Trace
@@ -143,7 +144,8 @@ class Request:
                     sent = self._sent(transaction.pins[descriptor.table_id])
                     self._say("request", table=self.table, version=descriptor.version, hashes=list(sent), sent=sent)
                 self.phase = f"it waited for the storages, at version {descriptor.version}"
-                found = await work(transaction, descriptor)
+                async with checked(transaction):
+                    found = await work(transaction, descriptor)
                 self._say("accepted", table=self.table, version=descriptor.version)
                 return found
             except (Ambiguous, NotInOneBatch):

@@ -132,6 +132,7 @@ class Block:
             await transaction.commit()
             self.variables.end(committed=True)
         except Retry as retry:
+            await self.env.load_refused(retry)
             raise for_client(retry) from retry
         finally:
             self.variables.end(committed=False)

@@ -54,6 +54,7 @@ from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.planner import Plan, SelectPlan, TruncatePlan, make_plan
 from nodes.sql.statements import Statement, parse
+from nodes.store.checked import checked
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
 from nodes.trace.record import Trace
@@ -234,11 +235,13 @@ class Session:
         if alone and not self.block.is_open:
             return await self._alone(statement, prepared, bound)
         transaction = self.block.current()
-        plan, context = await self.plan(transaction, statement, prepared.oids, bound)
-        prepared.check_result(plan_fields(plan))
         try:
-            return await perform(self.env, transaction, plan, context, commit=False)
+            async with checked(transaction):
+                plan, context = await self.plan(transaction, statement, prepared.oids, bound)
+                prepared.check_result(plan_fields(plan))
+                return await perform(self.env, transaction, plan, context, commit=False)
         except Retry as retry:
+            await self.env.load_refused(retry)
             raise for_client(retry) from retry
 
     async def _alone(self, statement: Statement, prepared: Prepared, bound: Bound) -> Result:
@@ -248,9 +251,10 @@ class Session:
         for attempt in range(TRIES_MAX):
             transaction = self.env.begin(is_read_only=statement.kind == "select", by=self)
             try:
-                plan, context = await self.plan(transaction, statement, prepared.oids, bound, fresh=fresh)
-                prepared.check_result(plan_fields(plan))
-                result = await perform(self.env, transaction, plan, context, commit=in_one_batch)
+                async with checked(transaction):
+                    plan, context = await self.plan(transaction, statement, prepared.oids, bound, fresh=fresh)
+                    prepared.check_result(plan_fields(plan))
+                    result = await perform(self.env, transaction, plan, context, commit=in_one_batch)
                 if result.more is not None:
                     result.more = self.block.streamed(transaction, result.more)
                 elif not transaction.is_over:
@@ -312,13 +316,19 @@ class Session:
         if statement.kind not in PLANNED:
             return self.utility.fields(statement)
         if self.block.transaction is not None:
-            return await self._fields_in(self.block.transaction, statement, parameters, fresh=False)
+            try:
+                async with checked(self.block.transaction):
+                    return await self._fields_in(self.block.transaction, statement, parameters, fresh=False)
+            except Retry as retry:
+                await self.env.load_refused(retry)
+                raise for_client(retry) from retry
         for fresh in (False, True):
             transaction = self.env.begin(is_read_only=True, by=self)
             try:
-                return await self._fields_in(transaction, statement, parameters, fresh=fresh)
+                async with checked(transaction):
+                    return await self._fields_in(transaction, statement, parameters, fresh=fresh)
             except SqlError as error:
-                if error.sqlstate not in RELOADABLE or fresh:
+                if fresh or not (isinstance(error, Retry) or error.sqlstate in RELOADABLE):
                     raise
             finally:
                 await transaction.rollback()
@@ -403,9 +413,10 @@ class Session:
         for attempt in range(TRIES_MAX):
             transaction = self.env.begin(by=self)
             try:
-                plan, _ = await self.plan(transaction, statement, (), UNBOUND, fresh=fresh)
-                assert isinstance(plan, TruncatePlan)
-                return await truncate_some(self.env, transaction, plan)
+                async with checked(transaction):
+                    plan, _ = await self.plan(transaction, statement, (), UNBOUND, fresh=fresh)
+                    assert isinstance(plan, TruncatePlan)
+                    return await truncate_some(self.env, transaction, plan)
             except Retry as retry:
                 last, fresh = retry, retry.stale
                 await asyncio.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))
@@ -420,22 +431,24 @@ class Session:
         raise last
 
     async def _explain(self, statement: Statement) -> Result:
-        transaction = self.env.begin(is_read_only=True, by=self)
-        try:
-            for fresh in (False, True):
-                catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
-                try:
+        for fresh in (False, True):
+            transaction = self.env.begin(is_read_only=True, by=self)
+            try:
+                async with checked(transaction):
+                    catalog = await self.catalog(transaction, statement.tables, fresh=fresh)
                     context = Context((), transaction.started_at, self._known, self.variables.style)
-                    return await in_thread_if_large(
+                    explained = await in_thread_if_large(
                         statement.text,
                         lambda catalog=catalog, context=context: explain(self.env, statement, catalog, context),
                     )
-                except SqlError as error:
-                    if error.sqlstate not in RELOADABLE or fresh:
-                        raise
-            raise AssertionError("the second try returns or raises")
-        finally:
-            await transaction.rollback()
+                await transaction.check()
+                return explained
+            except SqlError as error:
+                if fresh or not (isinstance(error, Retry) or error.sqlstate in RELOADABLE):
+                    raise
+            finally:
+                await transaction.rollback()
+        raise AssertionError("the second try returns or raises")
 
 
 def writes(statement: Statement) -> bool:

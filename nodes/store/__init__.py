@@ -2,6 +2,7 @@
 
 pipeline         sessions in libpq's pipeline mode
 transaction      from BEGIN and `enter` to COMMIT, under leases, with a deadline (section 6)
+checked          errors of an old schema count only where something vouches for it
 lost_commit      asks until it is known what became of a COMMIT whose session was lost (T7)
 name_resolution  from names to the versions that a transaction uses (L12)
 name_cache       from names to ids, and identity numbers

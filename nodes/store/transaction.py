@@ -86,6 +86,9 @@ class PinLike(Protocol):
     @property
     def expires_at_now(self) -> dt.datetime: ...
 
+    @property
+    def is_leased(self) -> bool: ...
+
 
 class Owner(Protocol):
     """The session of a transaction."""
@@ -164,6 +167,21 @@ class Transaction:
     _xid: bytes | None = None
     _looking: asyncio.TimerHandle | None = None
     _moving: asyncio.Task[None] | None = None
+    _has_failed: bool = False
+    """The store takes nothing more of it but ROLLBACK; what it was asked before that has been checked."""
+
+    @property
+    def is_unchecked(self) -> bool:
+        """True while it uses a version that nothing vouches for: without a lease, and no storage has been asked yet."""
+        return any(not pin.is_leased and table_id not in self._entered for table_id, pin in self.pins.items())
+
+    async def check(self) -> None:
+        """Have the storages check each version that nothing vouches for. Raises `Retry` when one is not accepted.
+
+        Under a version without a lease also an answer that needs no storage, or an error, would be an old schema's.
+        """
+        if self.is_unchecked and not self._has_failed:
+            await self.run([])
 
     @property
     def expires_at(self) -> dt.datetime | None:
@@ -200,6 +218,7 @@ class Transaction:
             results = await self._settle_lost(lost, len(batch))
             return results[skipped : skipped + len(commands)]
         except StoreError as error:
+            self._has_failed = True
             raise self._translated(error, skipped, entering) from error
         self._entered, self._armed = pins, armed
         if commit:
@@ -235,7 +254,10 @@ class Transaction:
         await self._quiet()
         self._refuse_ended()
         if self.connection is None:
-            self._finish(committed=True)
+            if self.is_unchecked:
+                await self.run([], commit=True)
+            else:
+                self._finish(committed=True)
             return
         batch, _ = self._prologue()
         if self.has_written and self._xid is None:
@@ -361,7 +383,7 @@ class Transaction:
         enters = [self._enter(pin, expires_at) for pin in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
         await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters])
-        self._entered, self._armed = pins, expires_at
+        self._entered, self._armed, self._has_failed = pins, expires_at, False
         del self.savepoints[place + 1 :]
         return number
 

@@ -48,6 +48,9 @@ class PinLike(Protocol):
     @property
     def expires_at_now(self) -> datetime: ...
 
+    @property
+    def is_leased(self) -> bool: ...
+
 
 @dataclass(eq=False)
 class Trace:
@@ -76,9 +79,9 @@ class Trace:
             self.steps.append({"do": do, "ms": self._ms()} | more)
 
     def leased(self, pin: PinLike, *, was_held: bool, fresh: bool) -> None:
-        """The transaction uses a version from now on; `was_held`: the node had the lease, and asked nobody."""
+        """The transaction uses a version from now on; `was_held`: the node had it, and asked nobody."""
         about = {"table": _name(pin), "version": pin.version, "until": pin.expires_at_now.isoformat()}
-        self.step("lease", **about, was_held=was_held, fresh=fresh)
+        self.step("lease" if pin.is_leased else "version", **about, was_held=was_held, fresh=fresh)
 
     def planned(
         self, pins: Mapping[int, PinLike], used: Iterable[Descriptor], scans: Sequence[Json], hidden: Sequence[Json]

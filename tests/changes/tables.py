@@ -93,6 +93,8 @@ KINDS = {
     "change a type with its cast": ("ALTER TABLE people ALTER town TYPE integer USING town::integer", 5),
     "change the sharding key": ("ALTER TABLE people SET (sharding_key = 'town, born')", 5),
     "change the sharding function": ("ALTER TABLE people SET (sharding_func = 'mpcrc32')", 5),
+    "check the newest version beside leases": ("ALTER TABLE people SET (coordination = 'both')", 1),
+    "give up leases": ("ALTER TABLE people SET (coordination = 'hash')", 2),
     "rename a table": ("ALTER TABLE people RENAME TO folk", 1),
     "rename a column": ("ALTER TABLE people RENAME name TO nick", 1),
     "rename an index": ("ALTER INDEX by_age RENAME TO by_years", 1),

@@ -241,7 +241,7 @@ def _put(world: World, driver: Driver, pick: int) -> None:
 
 def _check(lab: Lab) -> None:
     world = lab.world
-    for descriptor in world.control.versions_in_force(USERS, world.now):
+    for descriptor in world.control.versions_in_force(USERS, world.now, world.locked()):
         assert world.violations(USERS, descriptor) == []
 
 

@@ -10,7 +10,7 @@ from redis import Redis
 
 from catalog.elements import TableId
 from leases.asyncio.keeper import LeaseKeeper, Pin
-from leases.node.uses import expiration
+from leases.node.uses import moment
 from leases.redis.gossip import CHANNEL
 
 WAIT_S_MAX = 5.0
@@ -56,7 +56,7 @@ class Stage:
 def expiration_of(keeper: LeaseKeeper, table_id: int, version: int) -> datetime | None:
     """Until when a version may be used, renewals included (database time); None: it is not leased any more."""
     held = keeper._state.table(TableId(table_id)).version(version)
-    return None if held is None else expiration(held)
+    return None if held is None else moment(held.expires_at)
 
 
 async def until(holds: Callable[[], bool], what: str) -> None:

@@ -1,10 +1,12 @@
 """Acquire, renew and release (L3, L4, L5, L13) on PostgreSQL, one session at a time."""
 
+from dataclasses import replace
+
 import psycopg
 import pytest
 
 from catalog.descriptor import from_json
-from catalog.elements import State
+from catalog.elements import Coordination, State
 from tests.leases.rows import (
     USERS,
     Connection,
@@ -33,6 +35,17 @@ def test_a_lease_comes_with_the_descriptor_and_its_hashes(database: Connection, 
     assert leased(database) == [(USERS, 1, "n1", 1)]
     assert only(database, "SELECT expires_at FROM leases_lease") == expires_at
     assert 0.94 * 30 < remaining_s <= 30
+
+
+def test_without_leases_the_newest_version_is_answered_and_nothing_is_kept(database: Connection, node: None) -> None:
+    acquire(database)
+    publish(database, replace(users(2), coordination=Coordination.HASH))
+    version, body, _, _, expires_at, remaining_s = acquire(database)
+    assert (version, from_json(body).coordination) == (2, Coordination.HASH)
+    assert 0.94 * 30 < remaining_s <= 30
+    assert leased(database) == [(USERS, 1, "n1", 1)]  # of the version before: it runs to its end
+    assert renew(database) == [(USERS, 2, "lost")]
+    assert acquire(database)[4] > expires_at
 
 
 def test_the_jitter_shortens_a_lease_by_5_percent_at_most(database: Connection, node: None) -> None:

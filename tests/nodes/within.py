@@ -30,6 +30,7 @@ class Pin:
     descriptor: Descriptor
     expires_at_now: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC) + HOUR)
     ended_because: str | None = None
+    is_leased: bool = True
 
     @property
     def table_id(self) -> int:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from catalog.elements import State
 from changes.plan.element_states import drain, publish
-from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, is_point_of_no_return
+from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, point_of_no_return
 from changes.plan.rollback import deletion_order
 from lab.explorer.model import BadModel, Broken, Model, Stage
 from lab.explorer.plans.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
@@ -27,21 +27,20 @@ def written_by_hand(model: Model) -> Plan:
         for element, state in zip(elements, model.stages[0], strict=False)
     )
     forward = tuple(_Pen(model, elements).steps())
-    point_of_no_return = next(
-        (at for at, step in enumerate(forward) if is_point_of_no_return(moves, step)), len(forward)
-    )
+    found = point_of_no_return(moves, forward)
+    last = len(forward) if found is None else found
     if model.lacks(Broken.LATE_CANCEL):
         too_late = [at for at, step in enumerate(forward) if _takes_away(moves, step)]
         if not too_late:
             raise BadModel(f"{Broken.LATE_CANCEL.value} is for a plan that drops something")
-        point_of_no_return = too_late[0]
+        last = too_late[0]
     return Plan(
         first[CHILD].table_id,
         first[CHILD].name,
         moves,
         first[CHILD],
         forward,
-        point_of_no_return,
+        last,
         partners=first[PARENT:],
     )
 

@@ -10,7 +10,7 @@ from lab.scripts.hand_made_versions import edited, first_version
 from lab.scripts.text import pair_text
 
 
-@command("table NAME (COLUMN TYPE ..)", r"table (\w+) (\(.*\))", "make a table, public at once")
+@command("table NAME (COLUMN TYPE ..) [with (..)]", r"table (\w+) (\(.*\))", "make a table, public at once")
 def _table(lab: Lab, match: Match) -> None:
     action = parse(f"create table {match[1]} {match[2]}").action
     assert isinstance(action, CreateTable), "CREATE TABLE is read as such"
@@ -99,6 +99,6 @@ def _pairs(lab: Lab, match: Match) -> None:
 def _check(lab: Lab, match: Match) -> None:
     world = lab.world
     versions = world.control.accepted_versions if match[2] else world.control.versions_in_force
-    for descriptor in versions(world.control.find(match[1]), world.now):
+    for descriptor in versions(world.control.find(match[1]), world.now, world.locked()):
         violations = world.violations(descriptor.table_id, descriptor)
         world.say(f"{descriptor}: {'consistent' if not violations else '; '.join(map(str, violations))}")

@@ -233,7 +233,8 @@ class Lines:
     def clauses(self) -> set[str]:
         """Clauses that any version breaks that the fence lets in, or a node leases."""
         world = self.lab.world
-        versions = (version for table in self.tables for version in world.control.accepted_versions(table, world.now))
+        accepted, locked = world.control.accepted_versions, world.locked()
+        versions = (version for table in self.tables for version in accepted(table, world.now, locked))
         return {one.clause for version in versions for one in world.violations(version.table_id, version)}
 
 

@@ -52,7 +52,7 @@ class Drawing:
         self.lab, self.world, self.before = lab, lab.world, before
         control = lab.world.control
         self.versions = control.published[T]
-        self.in_force = control.accepted_versions(T, lab.world.now)
+        self.in_force = control.accepted_versions(T, lab.world.now, lab.world.locked())
 
     def cluster(self) -> Cluster:
         return Cluster(

@@ -245,7 +245,7 @@ def _faults(lab: Lab) -> list[Fault]:
     world = lab.world
     found = [
         Fault(violation.clause, one.version, violation.why)
-        for one in world.control.accepted_versions(T, world.now)
+        for one in world.control.accepted_versions(T, world.now, world.locked())
         for violation in world.violations(T, one)
     ]
     newest = world.control.newest(T).version

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from catalog.elements import Coordination
 from changes.driver.publish import Blocked, Held
 from changes.driver.versions import Versions
 from changes.executor import events
-from changes.executor.grace import GRACE_S, Grace
+from changes.executor.grace import Grace
+from leases.rules import GRACE_S
 
 AIRPORTS, TRIPS = 11, 12
 
@@ -17,7 +19,7 @@ def looked(*looks: tuple[float, set[int]]) -> Grace:
     """What is known after looks at these moments, which found these tables held without a lease."""
     grace = Grace()
     for at, held in looks:
-        grace = grace.seen(held, at)
+        grace = grace.seen(dict.fromkeys(held, GRACE_S), at)
     return grace
 
 
@@ -43,13 +45,25 @@ def test_l8_an_attempt_that_succeeds_puts_all_clocks_back() -> None:
 def test_l8_when_sessions_were_ended_the_time_begins_again() -> None:
     grace = looked((0.0, {AIRPORTS, TRIPS})).anew({TRIPS})
     assert grace.over(GRACE_S) == (AIRPORTS,)
-    assert grace.seen({AIRPORTS, TRIPS}, GRACE_S).over(GRACE_S) == (AIRPORTS,)
+    assert grace.seen({AIRPORTS: GRACE_S, TRIPS: GRACE_S}, GRACE_S).over(GRACE_S) == (AIRPORTS,)
 
 
 def test_a_look_says_what_began_and_what_is_left() -> None:
     before, after = looked((0.0, {TRIPS})), looked((0.0, {TRIPS}), (0.25, {AIRPORTS, TRIPS}))
     assert (after.starts(before), before.starts(after)) == (True, False)
     assert list(after.left_s(0.5)) == [0.75, 0.5]
+
+
+def test_l8_without_leases_a_transaction_has_the_span_of_a_lease() -> None:
+    """Of several that hold a table back the longest counts: whoever has less is ended by its own deadline."""
+    of_both, of_hash = (
+        Held(TRIPS, version, "schemalab node n1 1", 4711, datetime.now(UTC), how)
+        for version, how in ((1, Coordination.BOTH), (2, Coordination.HASH))
+    )
+    assert Blocked(held=(of_both,)).grace_s(TRIPS, 30.0) == GRACE_S
+    assert Blocked(held=(of_both, of_hash)).grace_s(TRIPS, 30.0) == 30.0
+    grace = Grace().seen({AIRPORTS: GRACE_S, TRIPS: 30.0}, 0.0)
+    assert [grace.over(at) for at in (0.5, 1.0, 29.9, 30.0)] == [(), (AIRPORTS,), (AIRPORTS,), (AIRPORTS, TRIPS)]
 
 
 class Transition:

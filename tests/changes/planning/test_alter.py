@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Kind, State
+from catalog.elements import Coordination, Kind, State
 from catalog.types import SqlType
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
@@ -116,12 +116,68 @@ def test_an_undo_says_what_it_does_not_bring_back(name: str) -> None:
         ("rename a check", 'ALTER TABLE "people" RENAME CONSTRAINT "adult" TO "grown"'),
         ("rename a unique", 'ALTER INDEX "one_of_a_name" RENAME TO "one_name"'),
         ("add an index", 'DROP INDEX "i"'),
+        ("give up leases", """ALTER TABLE "people" SET (coordination = 'lease')"""),
         ("drop a required column", 'ALTER TABLE "people" ADD COLUMN "visits" integer NOT NULL DEFAULT 0, '
          'ADD CONSTRAINT "calm" CHECK (visits < 100)'),
     ],
 )  # fmt: skip
 def test_the_undo_in_words(name: str, statement: str) -> None:
     assert undo_of(PLANS[name]).statement == statement
+
+
+# --- coordination
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "versions"),
+    [
+        ("lease", "both", ["both"]),
+        ("lease", "hash", ["both", "hash"]),
+        ("both", "lease", ["lease"]),
+        ("both", "hash", ["hash"]),
+        ("hash", "lease", ["both", "lease"]),
+        ("hash", "both", ["both"]),
+    ],
+)
+def test_neighbouring_versions_have_a_protection_in_common(before: str, after: str, versions: list[str]) -> None:
+    table = replace(people(), coordination=Coordination(before))
+    plan = planned(f"ALTER TABLE people SET (coordination = '{after}')", table)
+    assert [step.published.coordination.value for step in plan.publishes] == versions
+    assert [step.kind for step in plan.forward] == [StepKind.PUBLISH, StepKind.DRAIN] * len(versions)
+    assert plan.point_of_no_return == len(plan.forward) - 2
+    assert undo_of(plan).statement == f"""ALTER TABLE "people" SET (coordination = '{before}')"""
+
+
+def test_a_plan_from_leases_to_none_at_once_is_refused() -> None:
+    plan = PLANS["give up leases"]
+    assert plan.base is not None
+    hasty = replace(plan.publishes[-1], version=plan.base.version + 1)
+    drained = replace(plan.forward[-1], version=hasty.version)
+    [fault] = find_faults(replace(plan, forward=(hasty, drained), point_of_no_return=0))
+    words = "coordination lease and hash may not be in use together: nothing says how long"
+    assert words in str(fault)
+
+
+def test_a_change_of_coordination_in_words() -> None:
+    plan = PLANS["give up leases"]
+    said = [describe(plan, step).partition(": ")[2] for step in plan.publishes]
+    assert said == [
+        "nodes are coordinated by leases and hashes",
+        "nodes are coordinated by hashes, without leases",
+    ]
+    [back] = [step for step in rollback_steps(plan, 1) if step.kind is StepKind.PUBLISH]
+    assert describe(plan, back).endswith(": nodes are coordinated by leases again")
+    assert why_no_return(plan).startswith("nodes are coordinated by hashes, without leases since people@")
+
+
+def test_coordination_that_is_so_already_is_nothing_to_do() -> None:
+    with pytest.raises(NothingToDo, match="coordination of people is lease already"):
+        planned("ALTER TABLE people SET (coordination = 'lease')", people())
+
+
+def test_coordination_is_changed_alone() -> None:
+    with pytest.raises(DdlError, match="coordination is changed together with something else"):
+        planned("ALTER TABLE people ADD nick text, SET (coordination = 'both')", people())
 
 
 # --- the steps of each kind

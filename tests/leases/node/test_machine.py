@@ -59,6 +59,9 @@ class Node:
     def granted(self, version: int, at: float | None = None) -> list[Effect]:
         return self.hears(Acquired(USERS, version, 1000.0 + self.now + LEASE_S, LEASE_S, "users"), at)
 
+    def loaded(self, version: int) -> list[Effect]:
+        return self.hears(Acquired(USERS, version, 1000.0 + self.now + LEASE_S, LEASE_S, "users", is_leased=False))
+
     def renewed(self, outcome: Renewal, version: int = 1) -> list[Effect]:
         return self.hears(Renewed((RenewOutcome(USERS, version, outcome, 1200.0, LEASE_S),)))
 
@@ -347,3 +350,54 @@ def test_the_machine_says_when_to_wake_it(node: Node) -> None:
     state, effects = step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S, "users"), 0.0)
     assert of(WakeAt, effects) == [WakeAt(50.0)]
     assert hash(state) == hash(step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S, "users"), 0.0)[0])
+
+
+# Without leases
+
+
+@pytest.fixture
+def unleased(node: Node) -> Node:
+    """A node with version 1 of a table without leases, and one transaction "a" that uses it."""
+    node.hears(Pin("a", USERS))
+    node.loaded(1)
+    return node
+
+
+def test_a_version_without_a_lease_is_never_renewed_released_or_over(unleased: Node) -> None:
+    assert unleased.state.wake_at is None
+    assert unleased.hears(Tick(), at=100 * LEASE_S) == []
+    assert unleased.hears(Pin("b", USERS)) == [Grant("b", USERS, 1)]
+    assert unleased.hears(News(USERS, 2)) == [Acquire(USERS)]
+    assert unleased.loaded(2) == []
+    assert (unleased.hears(Unpin("a", USERS)), unleased.hears(Unpin("b", USERS))) == ([], [])
+    assert unleased.held() == {2: 0}
+
+
+def test_a_refused_caller_gets_a_version_that_was_asked_for_since(unleased: Node) -> None:
+    """A storage has refused version 1: nothing else says that it is over."""
+    assert unleased.hears(Pin("b", USERS, fresh=True), at=3.0) == [Acquire(USERS)]
+    assert unleased.loaded(2) == [Grant("b", USERS, 2)]
+    assert unleased.held() == {1: 1, 2: 1}
+
+
+def test_a_table_changes_from_leases_to_none_and_back(user: Node) -> None:
+    user.hears(News(USERS, 2))
+    user.loaded(2)
+    assert user.hears(Tick(), at=LEASE_S) != []  # the older version's lease runs out, and its users end
+    assert user.held() == {2: 0}
+    assert user.hears(News(USERS, 3)) == [Acquire(USERS)]
+    assert user.granted(3) == []
+    assert user.held() == {3: 0}
+    assert user.hears(Tick(), at=1.5 * LEASE_S) == [Renew((USERS,))]
+
+
+def test_draining_forgets_a_version_without_a_lease(unleased: Node) -> None:
+    assert unleased.hears(Drain()) == []
+    assert unleased.hears(Unpin("a", USERS)) == [DrainDone()]
+
+
+def test_of_several_tables_only_the_leased_ones_are_renewed(unleased: Node) -> None:
+    other = TableId(8)
+    unleased.hears(Pin("b", other))
+    unleased.hears(Acquired(other, 1, 1000.0 + LEASE_S, LEASE_S, "pets"))
+    assert unleased.hears(Tick(), at=LEASE_S / 2) == [Renew((other,))]

@@ -1,5 +1,8 @@
 """Many users share one reference of the machine, and it goes back when the machine is to know (L4)."""
 
+from dataclasses import replace
+from math import inf
+
 import pytest
 
 from catalog.elements import NodeId, TableId
@@ -28,7 +31,7 @@ def uses() -> Uses:
 
 @pytest.fixture
 def first(uses: Uses) -> Pin:
-    return uses.begin(1, T, held(1), SCHEMA)
+    return uses.begin(1, T, held(1), SCHEMA, now=0.0)
 
 
 def test_who_comes_later_joins(uses: Uses, first: Pin) -> None:
@@ -85,3 +88,14 @@ def test_all_who_use_an_ended_reference_are_named(uses: Uses, first: Pin) -> Non
     assert set(uses.end([1, 99])) == {first, second}
     assert uses.join(T, now=1.0) is None
     assert uses.leave(first) is None
+
+
+def test_without_a_lease_each_transaction_has_a_span_of_its_own_that_nothing_extends(uses: Uses) -> None:
+    version = replace(held(1, stop_at=inf), expires_at=1000.0, deadline=40.0, asked_at=10.0, is_leased=False)
+    early = uses.begin(1, T, version, SCHEMA, now=12.0)
+    late = uses.join(T, now=500.0)
+    assert late is not None
+    assert [(pin.expires_at.timestamp(), pin.deadline) for pin in (early, late)] == [(1002.0, 42.0), (1490.0, 530.0)]
+    uses.learn(machine_holds(replace(version, expires_at=2000.0, deadline=1040.0, asked_at=1010.0)))
+    assert [pin.expires_at_now.timestamp() for pin in (early, late)] == [1002.0, 1490.0]
+    assert not early.is_leased

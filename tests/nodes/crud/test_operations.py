@@ -274,11 +274,6 @@ def test_a_row_says_its_bucket_where_placement_is_custom(crud: Crud, cluster: Cl
     assert cluster.violations(table) == []
 
 
-def test_coordination_without_leases_is_refused_by_name(cluster: Cluster):
-    with pytest.raises(psycopg.errors.FeatureNotSupported, match="coordination = 'hash'"):
-        cluster.table("id int PRIMARY KEY) WITH (coordination = 'hash'")
-
-
 def test_a_write_among_other_statements_is_refused_for_it_could_not_be_undone(
     people: str, n1: "psycopg.Connection[Any]", crud: Crud
 ):

@@ -106,6 +106,7 @@ class Pin:
     schema_hash: str = "a"
     sharding_hash: str = "b"
     ended_because: str | None = None
+    is_leased: bool = True
     expires_at_now: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC) + dt.timedelta(minutes=1))
 
 

@@ -33,6 +33,7 @@ class Pin:
     schema_hash: str = "a"
     sharding_hash: str = "b"
     ended_because: str | None = None
+    is_leased: bool = True
 
 
 @dataclass

@@ -1,0 +1,46 @@
+"""Another coordination: how nodes agree on the version of a table, from lease, both and hash to any of them.
+
+    lease ── both ── hash      each step is one version, drained before the next
+
+Neighbouring versions have a protection in common, so there is always one that bounds whoever knows only the older:
+towards `hash` a version is published beside a predecessor that is leased, towards `lease` beside one of which only
+transactions in flight are left, since the fence is moved at once. Between `lease` and `hash` there is a version with
+both. Nothing moves in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Coordination, Kind
+from changes.ddl.actions import SetCoordination
+from changes.plan.model import Element, Move, MoveKind
+from changes.planning.draft import Sketch
+
+WARNINGS = {
+    Coordination.HASH: (
+        "Nobody leases {table} any more: a node may use an old version until a storage refuses it, and a statement in a"
+        " transaction block then ends in 40001."
+    ),
+    Coordination.BOTH: "A node that has not heard of a new version of {table} is refused, and tries again.",
+}
+
+
+def set_coordination(sketch: Sketch, action: SetCoordination) -> None:
+    """SET (coordination = ..): as many versions as it takes."""
+    table, new = sketch.base, action.coordination
+    steps = table.coordination.steps_to(new)
+    if not steps:
+        sketch.notices.append(f"coordination of {table.name} is {new.value} already, skipping")
+        return
+    sketch.edits.append(_to(steps[0]))
+    sketch.later_edits = tuple(map(_to, steps[1:]))
+    sketch.moves.append(Move(Element(Kind.TABLE, table.table_id, table.name), MoveKind.ALTER))
+    if new in WARNINGS:
+        sketch.dangers.append(WARNINGS[new].format(table=table.name))
+
+
+def _to(coordination: Coordination) -> Callable[[Descriptor], Descriptor]:
+    return lambda table: replace(table, coordination=coordination)
