@@ -190,13 +190,22 @@ def drain(cur: Any, versions: Mapping[int, int], *, storages: int) -> Blocked | 
     """
     tables = sorted((TableId(table_id), version) for table_id, version in versions.items())
     for table_id, version in tables:
-        if _coordination(cur, table_id, version).is_strict:  # a worker that ended after its publish left that to us
-            store.set_fence(cur, storages, table_id, version)
+        _shut_out_predecessor(cur, table_id, version, storages)
     blocked = _blocked(cur, {table: _drain_hindrance(cur, table, version, storages) for table, version in tables})
     if blocked is None:
         for table_id, version in tables:
             store.set_fence(cur, storages, table_id, version)
     return blocked
+
+
+def _shut_out_predecessor(cur: Any, table_id: int, version: int, storages: int) -> None:
+    """Move the fence as the publisher does after its publish (`accept_only_newest`): it may have ended before that.
+
+    Without leases nodes that hear nothing would come in for ever, and the lock never be free.
+    """
+    oldest = rules.accepted_from(version, _coordination(cur, table_id, version))
+    if oldest == version:
+        store.set_fence(cur, storages, table_id, oldest)
 
 
 def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> Hindrance | None:

@@ -19,6 +19,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, Coordination
 from catalog.types import SqlType
 from lab.simulator.context import Made, Situation, apart
+from lab.simulator.faults import Fault
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ def submit(now: Situation) -> Made:
     if now.change is not None:
         return None
     other = apart(now.rng)
-    if other.random() < COORDINATION_SHARE:
+    if Fault.UNLEASED in now.faults and other.random() < COORDINATION_SHARE:
         return f"alter table {now.some_table().name} set (coordination = '{other.choice(list(Coordination)).value}')"
     _, maker = now.rng.choices(FAMILIES, cum_weights=now.habits.family)[0]
     return maker(now)

@@ -251,10 +251,10 @@ def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
     """A table with some rows, perhaps a second one, an index or a constraint, and two or three nodes."""
     nodes = NODES[: 2 + (rng.random() < 0.4)]
     age = rng.choice(("int", "int", "int not null", "int not null default 2"))
-    other = apart(rng)
-    lines = ["lease 10 s", f"table users (id int primary key, name text, age {age}){_coordination(other)}"]
+    ways = [_coordination(apart(rng), n) if Fault.UNLEASED in faults else "" for n in range(2)]
+    lines = ["lease 10 s", f"table users (id int primary key, name text, age {age}){ways[0]}"]
     has_pets = rng.random() < 0.4
-    lines += [f"table {PETS}{_coordination(other)}"] if has_pets else []
+    lines += [f"table {PETS}{ways[1]}"] if has_pets else []
     if Fault.SKEW in faults:
         lines += [f"{node}: clock {rng.randint(-50, 50)} s" for node in nodes]
     events = [Event(line) for line in lines]
@@ -269,9 +269,9 @@ def opening(rng: Random, faults: frozenset[Fault]) -> list[Event]:
     return [*events, Event("by hand")]
 
 
-def _coordination(rng: Random) -> str:
+def _coordination(rng: Random, number: int) -> str:
     """The option of a table whose nodes agree on its version otherwise than by leases alone."""
-    chosen = rng.choice(("", "", "", "both", "hash", "hash"))
+    chosen = rng.choices(("", "both", "hash"), (3, 1, 2), k=2)[number]
     return f" with (coordination = '{chosen}')" if chosen else ""
 
 

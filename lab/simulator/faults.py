@@ -27,6 +27,8 @@ class Fault(Enum):
     """people drain nodes, take leases away, cancel, pause"""
     FORGET = "forget"
     """the store crashes, loses commits it has not flushed, and gives their ids out again"""
+    UNLEASED = "unleased"
+    """tables have no leases, or the newest version alone is accepted; changes lead from one to another"""
 
 
 ALL = frozenset(Fault)

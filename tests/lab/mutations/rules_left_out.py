@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from lab.cluster.control_plane import Without
 from lab.simulator.faults import ALL, Fault
 
-REMEMBERS = ALL - {Fault.FORGET}
+LEASED = ALL - {Fault.UNLEASED}
+REMEMBERS = LEASED - {Fault.FORGET}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,10 @@ class Behind:
 
 IN_SIMULATOR = (
     InSimulator("L2, L7", (Without.TWO_VERSIONS,), 1, "L2"),
-    InSimulator("T2, L7", (Without.FENCE,), 287, "C5"),
+    InSimulator("T2, L7", (Without.FENCE,), 287, "L2"),
     InSimulator("T2", (Without.ENTRY,), 411, "C5"),
-    InSimulator("L7, L9", (Without.LOCK,), 4940, "C5"),
+    InSimulator("L7, L9", (Without.LOCK,), 68, "L2"),
+    InSimulator("L7, L9", (Without.LOCK,), 11, "L2", ALL),
     InSimulator("L9", (Without.DRAIN,), 9, "C7"),
     InSimulator("L11", (Without.PARTNERS,), 96, "C6"),
     InSimulator("L11, L2", (Without.EVERY_TABLE,), 10, "L2"),
@@ -94,7 +96,7 @@ IN_SIMULATOR = (
     InSimulator("T1", (Without.HIDDEN_VALUES,), 1022, "C5"),
     InSimulator("T3", (Without.SNAPSHOT,), 574, "read"),
     InSimulator("T7", (Without.CREATION,), 2, "lost"),
-    InSimulator("T7", (Without.LIFE,), 40, "lost", ALL),
+    InSimulator("T7", (Without.LIFE,), 40, "lost", LEASED),
     InSimulator("L1", (Without.ASKING_TIME,), 73, "L1"),
     InSimulator("R6", (Without.CLEAR,), 150, "R10"),
     InSimulator("R10", (Without.VERIFICATION,), 54, "C6"),
@@ -116,6 +118,7 @@ IN_SCRIPTS = (
     InScript("T4", (Without.DEADLINE,), "leases/frozen_node"),
     InScript("L11", (Without.PARTNERS,), "changes/foreign_key_in_one_table"),
     InScript("L11, L9", (Without.EVERY_TABLE,), "changes/foreign_key_asks_one_table"),
+    InScript("L7", (Without.LOCK,), "transactions/hash_without_lock"),
 )
 
 ENTER = "sql:storage_*.enter"

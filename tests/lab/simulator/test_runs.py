@@ -18,7 +18,7 @@ from lab.simulator.simulation import Setup, replay, simulate
 from lab.simulator.to_script import lines_of, script_of
 
 ROOT = Path(__file__).parents[3]
-SHORT = range(20_101, 20_151)
+SHORT = range(20_151, 20_201)
 
 
 @pytest.fixture(scope="module")
