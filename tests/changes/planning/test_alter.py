@@ -153,9 +153,9 @@ def test_a_plan_from_leases_to_none_at_once_is_refused() -> None:
     assert plan.base is not None
     hasty = replace(plan.publishes[-1], version=plan.base.version + 1)
     drained = replace(plan.forward[-1], version=hasty.version)
-    [fault] = find_faults(replace(plan, forward=(hasty, drained), point_of_no_return=0))
+    faults = find_faults(replace(plan, forward=(hasty, drained), point_of_no_return=0))
     words = "coordination lease and hash may not be in use together: nothing says how long"
-    assert words in str(fault)
+    assert any(words in str(fault) for fault in faults)
 
 
 def test_a_change_of_coordination_in_words() -> None:
