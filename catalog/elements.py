@@ -84,6 +84,8 @@ class Derivation:
 class Column:
     """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
 
+    `length`: the characters that a varchar may have, or a char has.
+
     While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`.
     """
 
@@ -98,6 +100,14 @@ class Column:
     added_with_default: bool = False
     filling: bool = False
     derived: Derivation | None = None
+    length: int | None = None
+
+    @property
+    def type_name(self) -> str:
+        """The type as a statement names it, with its length."""
+        if self.length is None:
+            return self.type.value
+        return f"{'char' if self.type is SqlType.CHAR else self.type.value}({self.length})"
 
     @property
     def required(self) -> bool:

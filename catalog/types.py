@@ -4,7 +4,8 @@ A value lives in three shapes: text on the wire, a Python value here, and bytes 
 the store (`storage.encoding`). This file owns the first two, so that a node, a bulk
 load and a test read and print a value the same way.
 
-    boolean bool · smallint, integer, bigint int · real, double float · text str · uuid UUID
+    boolean bool · smallint, integer, bigint int · real, double float · text, varchar str
+    char str without trailing blanks · uuid UUID
     date date · timestamp naive datetime · timestamptz datetime in UTC
 """
 
@@ -31,6 +32,8 @@ class SqlType(Enum):
     REAL = "real"
     DOUBLE = "double precision"
     TEXT = "text"
+    VARCHAR = "varchar"
+    CHAR = "bpchar"
     DATE = "date"
     TIMESTAMP = "timestamp"
     TIMESTAMPTZ = "timestamptz"
@@ -55,6 +58,8 @@ _WIRE = {
     SqlType.REAL: (700, 4),
     SqlType.DOUBLE: (701, 8),
     SqlType.TEXT: (25, -1),
+    SqlType.VARCHAR: (1043, -1),
+    SqlType.CHAR: (1042, -1),
     SqlType.DATE: (1082, 4),
     SqlType.TIMESTAMP: (1114, 8),
     SqlType.TIMESTAMPTZ: (1184, 8),
@@ -64,6 +69,10 @@ _WIRE = {
 INT_LIMITS = {SqlType.SMALLINT: 2**15, SqlType.INTEGER: 2**31, SqlType.BIGINT: 2**63}
 WHOLE = frozenset(INT_LIMITS)
 FLOATING = frozenset({SqlType.REAL, SqlType.DOUBLE})
+TEXTS = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR})
+LENGTHS = {SqlType.VARCHAR: "character varying", SqlType.CHAR: "character"}
+"""The types that may have a length, and their long names."""
+LENGTH_MAX = 10_485_760
 
 
 class BadValue(ValueError):
@@ -90,6 +99,10 @@ class DatetimeOutOfRange(BadValue):
 
 class BadCharacter(BadValue):
     sqlstate = "22021"
+
+
+class TooLong(BadValue):
+    sqlstate = "22001"
 
 
 def parse_text(sql_type: SqlType, text: str) -> Value:
@@ -162,6 +175,19 @@ def _parse_string(_: SqlType, text: str) -> str:
     if "\x00" in text:
         raise BadCharacter('invalid byte sequence for encoding "UTF8": 0x00')
     return text
+
+
+def _parse_char(sql_type: SqlType, text: str) -> str:
+    return _parse_string(sql_type, text).rstrip(" ")
+
+
+def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value | None:
+    """A text as a column of this length takes it: blanks too many are cut. Raises `TooLong` for anything else."""
+    if length is None or not isinstance(value, str) or len(value) <= length:
+        return value
+    if len(value.rstrip(" ")) > length:
+        raise TooLong(f"value too long for type {LENGTHS[sql_type]}({length})")
+    return value[:length]
 
 
 def _parse_date(sql_type: SqlType, text: str) -> dt.date:
@@ -246,6 +272,8 @@ _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
     SqlType.REAL: _parse_real,
     SqlType.DOUBLE: _parse_double,
     SqlType.TEXT: _parse_string,
+    SqlType.VARCHAR: _parse_string,
+    SqlType.CHAR: _parse_char,
     SqlType.DATE: _parse_date,
     SqlType.TIMESTAMP: _parse_timestamp,
     SqlType.TIMESTAMPTZ: _parse_timestamptz,

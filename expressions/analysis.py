@@ -11,6 +11,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
+from catalog.types import LENGTH_MAX
 from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, refuse_aggregates
 from expressions.array_literals import words_of
@@ -40,6 +41,7 @@ from expressions.sqltypes import (
     NAME,
     OID,
     TEXT,
+    TEXTUAL,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
@@ -289,7 +291,7 @@ class Analyzer(Builder):
     def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
         """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""
         if array.type is UNKNOWN:
-            of = self.known(left).type
+            of = TEXT if left.type in TEXTUAL else self.known(left).type
             if of not in ARRAY_OF:
                 raise unsupported(f"{word} over an array of {of}", offset)
             array = self.coerce(array, ARRAY_OF[of])
@@ -344,7 +346,8 @@ class Analyzer(Builder):
             return self._array(node.arg.a_array_expr, scope, type_of_name(node.type_name))
         arg = self.expr(node.arg, scope)
         place = node.location if node.location >= 0 else arg.offset
-        return self.cast(arg, type_of_name(node.type_name), place)
+        cast = self.cast(arg, type_of_name(node.type_name), place)
+        return self.of_length(cast, length_of_name(node.type_name), is_explicit=True, offset=place)
 
     def _a_array_expr(self, node: Node, scope: Scope) -> Expr:
         refuse_long_list(len(node.elements), node.location)
@@ -353,6 +356,8 @@ class Analyzer(Builder):
                 "42P18", "cannot determine type of empty array", node.location, hint="cast it, as in ARRAY[]::integer[]"
             )
         args, of = self.common([self.expr(item, scope) for item in node.elements], "ARRAY")
+        if of in TEXTUAL:
+            args, of = [self.coerce(arg, TEXT) for arg in args], TEXT
         if of not in ARRAY_OF:
             raise unsupported(f"an array of {of}", node.location)
         return Call("array", "[{all}]", tuple(args), ARRAY_OF[of], offset=node.location)
@@ -469,7 +474,7 @@ class Analyzer(Builder):
         parts: list[str | Expr] = ["concat('{', "]
         for place, arg in enumerate(self.known(arg) for arg in args):
             before = "', '" if place and not place % 2 else "' : '" if place else "''"
-            if arg.type not in (BOOL, *INTEGERS, *FLOATS, TEXT, OID, NAME, CHAR):
+            if arg.type not in (BOOL, *INTEGERS, *FLOATS, *TEXTUAL, OID, NAME, CHAR):
                 raise unsupported(f"json_build_object of {arg.type}", arg.offset)
             parts += [before, ", coalesce(CAST(to_json(", arg, ") AS VARCHAR), 'null'), "]
         return Fragment((*parts, "'}')"), JSON, offset=offset)
@@ -487,9 +492,10 @@ class Analyzer(Builder):
         if len(types) != 1:
             raise SqlError("42601", "subquery must return only one column", node.location)
         if kind == "ARRAY":
-            if types[0] not in ARRAY_OF:
+            element = TEXT if types[0] in TEXTUAL else types[0]
+            if element not in ARRAY_OF:
                 raise unsupported(f"an array of {types[0]}", node.location)
-            return Fragment(("ARRAY(", *parts, ")"), ARRAY_OF[types[0]], is_query=True, offset=node.location)
+            return Fragment(("ARRAY(", *parts, ")"), ARRAY_OF[element], is_query=True, offset=node.location)
         value = Fragment(("(", *parts, ")"), types[0], is_query=True, offset=node.location)
         if kind == "EXPR":
             return value
@@ -553,6 +559,20 @@ def type_of_name(node: Node) -> Type:
     if len(node.typmods) and name != "interval":
         length = node.typmods[0].a_const.ival.ival
     return type_named(name, node.location, length=length)
+
+
+def length_of_name(node: Node) -> int | None:
+    """The length of a varchar or char that a cast names. Raises 22023 for one that there cannot be."""
+    name = node.names[-1].string.sval
+    if name not in ("varchar", "bpchar") or not len(node.typmods) or len(node.array_bounds):
+        return None
+    length = int(node.typmods[0].a_const.ival.ival)
+    shown = "varchar" if name == "varchar" else "char"
+    if length < 1:
+        raise SqlError("22023", f"length for type {shown} must be at least 1", node.location)
+    if length > LENGTH_MAX:
+        raise SqlError("22023", f"length for type {shown} cannot exceed {LENGTH_MAX}", node.location)
+    return length
 
 
 def _location(node: Node, kind: str | None) -> int:

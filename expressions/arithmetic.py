@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from catalog import floats
-from catalog.types import BadValue, SqlType, parse_text, read_iso, to_text
+from catalog.types import BadValue, SqlType, fitted, parse_text, read_iso, to_text
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
@@ -25,6 +25,7 @@ from expressions.errors import (
 from expressions.limits import pass_over
 from expressions.sqltypes import (
     BOOL,
+    BPCHAR,
     DATE,
     FLOAT4,
     FLOAT8,
@@ -37,6 +38,7 @@ from expressions.sqltypes import (
     TIMESTAMP,
     TIMESTAMPTZ,
     TYPE_WORDS,
+    VARCHAR,
     Type,
 )
 
@@ -292,6 +294,18 @@ def text_to(of: SqlType) -> Compute:
     return parsed
 
 
+def cut_to(length: int, of: SqlType, *, is_explicit: bool) -> Compute:
+    """The length of a varchar or char: an explicit cast cuts what is too long, an assignment nothing but blanks."""
+
+    def cut(text: str) -> Any:
+        try:
+            return text[:length] if is_explicit else fitted(of, length, text)
+        except BadValue as bad:
+            raise SqlError(bad.sqlstate, str(bad)) from None
+
+    return cut
+
+
 def is_valid(text: str, name: str) -> bool:
     """True when a text is a value of the type of this name. Raises 42704 when there is none."""
     of = TYPE_WORDS.get(name.lower())
@@ -338,6 +352,8 @@ CASTS: dict[tuple[Type, Type], Compute] = {
     (TIMESTAMP, DATE): lambda v: v.date(),
     (TIMESTAMPTZ, DATE): lambda v: v.date(),
     (TEXT, TEXT): lambda v: v,
+    (BPCHAR, VARCHAR): lambda v: v,
+    (VARCHAR, BPCHAR): lambda v: v.rstrip(" "),
 }
 
 ZONED = frozenset(

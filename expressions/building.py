@@ -15,7 +15,22 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.object_names import OBJECTS
-from expressions.sqltypes import BOOL, CHAR, FLOATS, INTEGERS, NAME, NAMED, TEXT, UNKNOWN, Type
+from expressions.sqltypes import (
+    BOOL,
+    BPCHAR,
+    CHAR,
+    FLOATS,
+    HEAD,
+    INTEGERS,
+    NAME,
+    NAMED,
+    OF_A_LENGTH,
+    TEXT,
+    TEXTUAL,
+    UNKNOWN,
+    VARCHAR,
+    Type,
+)
 from expressions.typed import (
     Call,
     Context,
@@ -80,7 +95,7 @@ class Builder:
             return expr
         if expr.type is UNKNOWN:
             return self._settle(expr, target)
-        allowed = (expr.type, target) in (ASSIGNMENT if assignment else IMPLICIT) or (assignment and target is TEXT)
+        allowed = (expr.type, target) in (ASSIGNMENT if assignment else IMPLICIT) or (assignment and target in TEXTUAL)
         if not allowed:
             raise SqlError(DATATYPE_MISMATCH, f"cannot use {expr.type} where {target} is needed", expr.offset)
         return self.cast(expr, target, expr.offset)
@@ -92,6 +107,10 @@ class Builder:
         if expr.type is UNKNOWN:
             return self._settle(expr, target)
         template = CAST_TEMPLATES.get((expr.type, target))
+        if template is None and expr.type in (VARCHAR, BPCHAR):
+            return self.cast(self.cast(expr, TEXT, offset), target, offset)
+        if template is None and target in (VARCHAR, BPCHAR):
+            return self.cast(self.cast(expr, TEXT, offset), target, offset)
         if template is None:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
         if isinstance(expr, Literal) and expr.is_exact and target in INTEGERS:
@@ -140,6 +159,23 @@ class Builder:
         of = common_type([(e.type, e.offset) for e in exprs], what)
         return [self.coerce(e, of) for e in exprs], of
 
+    def of_length(self, expr: Expr, length: int | None, *, is_explicit: bool, offset: int = -1) -> Expr:
+        """A varchar or char of this length: cut by an explicit cast, refused (22001) by an assignment."""
+        of = expr.type
+        if length is None or of not in OF_A_LENGTH:
+            return expr
+        assert of.sql_type is not None
+        compute = arithmetic.cut_to(length, of.sql_type, is_explicit=is_explicit)
+        refusal = f"error('SQLSTATE 22001 value too long for type {of.name}({length})')"
+        is_fit = f"x IS NULL OR length(rtrim(x, ' ')) <= {length}"
+        fits = f"CASE WHEN {is_fit} THEN left(x, {length}) ELSE {refusal} END"
+        template = f"left({{0}}, {length})" if is_explicit else f"list_transform([{{0}}], lambda x: {fits})[1]"
+        name = f"{'cut' if is_explicit else 'fit'} to {length}"
+        call = Call(name, template, (expr,), of, compute, offset=offset, modifier=length + HEAD)
+        if isinstance(expr, Literal) and not is_explicit:
+            return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
+        return call
+
     # -- operators and functions ---------------------------------------------------------------------------------
 
     def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr:
@@ -162,7 +198,7 @@ class Builder:
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
         """text || anything is text."""
-        if any(a.type in (TEXT, UNKNOWN, NAME, CHAR) for a in args) and not any(a.type.element for a in args):
+        if any(a.type in (*TEXTUAL, UNKNOWN, NAME, CHAR) for a in args) and not any(a.type.element for a in args):
             return [self.cast(a, TEXT, a.offset) for a in args]
         return list(args)
 
@@ -171,9 +207,12 @@ class Builder:
         types = [a.type for a in args]
         if len(types) == 2 and UNKNOWN in types:
             other = types[0] if types[1] is UNKNOWN else types[1]
+            other = TEXT if other is VARCHAR else other
             if other is UNKNOWN:
                 return [TEXT, TEXT]
-            return [t if t is not UNKNOWN or other not in (BOOL, TEXT, *INTEGERS, *FLOATS) else other for t in types]
+            return [
+                t if t is not UNKNOWN or other not in (BOOL, TEXT, BPCHAR, *INTEGERS, *FLOATS) else other for t in types
+            ]
         return types
 
     def function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:

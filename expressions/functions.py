@@ -16,6 +16,7 @@ from expressions.limits import grown, guarded
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    BPCHAR,
     CHAR,
     DATE,
     FLOAT4,
@@ -33,11 +34,13 @@ from expressions.sqltypes import (
     STORED,
     SYSTEM,
     TEXT,
+    TEXTUAL,
     TIMESTAMP,
     TIMESTAMPTZ,
     TYPE_WORDS,
     UNKNOWN,
     UUID,
+    VARCHAR,
     VECTORS,
     Type,
 )
@@ -80,9 +83,11 @@ IMPLICIT = frozenset(
     | set(SYSTEM.items())
     | {(of, OID) for of in (*INTEGERS, *NAMED)}
     | {(OID, of) for of in NAMED}
+    | {(VARCHAR, TEXT), (BPCHAR, TEXT), (BPCHAR, VARCHAR)}
     | {(TEXT, NAME), (ARRAY_OF[NAME], ARRAY_OF[TEXT])}
 )
 ASSIGNMENT = IMPLICIT | {
+    (TEXT, VARCHAR), (TEXT, BPCHAR), (VARCHAR, BPCHAR),
     (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
     (TIMESTAMPTZ, TIMESTAMP),
 } | {(of, whole) for of in FLOATS for whole in INTEGERS}  # fmt: skip
@@ -144,6 +149,7 @@ _IS_TRUE = "regexp_full_match(lower(trim({0})), 't(r(ue?)?)?|y(es?)?|on|1')"
 _IS_FALSE = "regexp_full_match(lower(trim({0})), 'f(a(l(se?)?)?)?|no?|off?|0')"
 
 CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
+    **{(a, b): "rtrim({0}, ' ')" if b is BPCHAR else "{0}" for a in TEXTUAL for b in TEXTUAL if a is not b},
     (FLOAT8, TEXT): _DOUBLE_TEXT,
     (FLOAT4, TEXT): _REAL_TEXT,
     (FLOAT8, FLOAT4): _TO_REAL,
@@ -275,7 +281,7 @@ def _comparisons() -> Iterator[tuple[str, Overload]]:
     for mixed in ((FLOAT4, FLOAT8), (FLOAT8, FLOAT4)):
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload(mixed, BOOL, f"({{0}} {name} {{1}})", compute)
-    for of in (*STORED, INTERVAL):
+    for of in (one for one in (*STORED, INTERVAL) if one is not VARCHAR):
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload((of, of), BOOL, f"({{0}} {name} {{1}})", None if of is INTERVAL else compute)
 
@@ -417,7 +423,7 @@ def _is_valid() -> str:
     """True when a text is a value of the type that another text names, for the engine."""
     cases = {of: f"regexp_full_match({{0}}, '{pattern}') AND TRY_CAST(trim({{0}}) AS {of.duck}) IS NOT NULL"
              for of, (pattern, _) in _TEXTS_OF.items()}  # fmt: skip
-    cases |= {BOOL: f"{_IS_TRUE} OR {_IS_FALSE}", TEXT: "true"}
+    cases |= {BOOL: f"{_IS_TRUE} OR {_IS_FALSE}", **dict.fromkeys(TEXTUAL, "true")}
     words = {of: ", ".join(f"'{word}'" for word, named in sorted(TYPE_WORDS.items()) if named is of) for of in cases}
     whens = " ".join(f"WHEN lower({{1}}) IN ({words[of]}) THEN {case}" for of, case in cases.items())
     unknown = "CAST(error('SQLSTATE 42704 type \"' || {1} || '\" does not exist') AS BOOLEAN)"
@@ -459,7 +465,7 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
 
     for of in (*STORED, INTERVAL):
         yield agg("count", (of,), INT8, "count")
-        if of is not BOOL and of is not UUID:
+        if of not in (BOOL, UUID, VARCHAR):
             yield agg("min", (of,), of, "min")
             yield agg("max", (of,), of, "max")
     for of in INTEGERS:

@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    BPCHAR,
+    HEAD,
     INT4,
     INT8,
     INTERVAL,
     NAMED,
+    OF_A_LENGTH,
     REGCLASS,
     REGNAMESPACE,
     REGPROC,
@@ -24,6 +27,7 @@ from expressions.sqltypes import (
     STORED,
     SYSTEM,
     TEXT,
+    VARCHAR,
     Type,
 )
 
@@ -108,7 +112,14 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     ):  # fmt: skip
         yield f"pg_{what}_is_visible", (INT8,), BOOL, "({0} IS NOT NULL OR NULL)"
     yield "pg_get_userbyid", (INT8,), TEXT, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END"
-    types = " ".join(f"WHEN {of.oid} THEN '{of.name}'" for of in (*STORED, INTERVAL, *SYSTEM, *ARRAY_OF.values()))
+    types = " ".join(
+        f"WHEN {of.oid} THEN '{of.name}'"
+        for of in (*(one for one in STORED if one not in OF_A_LENGTH), INTERVAL, *SYSTEM, *ARRAY_OF.values())
+    )
+    types += "".join(
+        f" WHEN {of.oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || ')' ELSE '{other}' END"
+        for of, other in ((VARCHAR, VARCHAR.name), (BPCHAR, "bpchar"))
+    )
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown
     nothing = "CAST(NULL AS VARCHAR)"

@@ -7,13 +7,13 @@ for another says its state and why.
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from expressions.errors import AMBIGUOUS_COLUMN, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
-from expressions.sqltypes import OF_SQL_TYPE
-from expressions.typed import Call, ColumnRef, Expr, is_constant
+from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXT, VARCHAR
+from expressions.typed import Call, ColumnRef, Expr, bare, is_constant
 
 WHY = {
     State.DELETE_ONLY: "a schema change has only begun to add it, or is about to remove it",
@@ -88,7 +88,9 @@ class Relation:
 def reference(scan: Scan, column: Column) -> ColumnRef:
     sql = f"{scan.sql}.c{column.id}"
     origin = (scan.descriptor.table_id, column.id)
-    return ColumnRef(sql, OF_SQL_TYPE[column.type], column.name, scan.number, column.id, origin=origin)
+    modifier = NO_MODIFIER if column.length is None else column.length + HEAD
+    of = OF_SQL_TYPE[column.type]
+    return ColumnRef(sql, of, column.name, scan.number, column.id, origin=origin, modifier=modifier)
 
 
 @dataclass(eq=False)
@@ -152,7 +154,7 @@ class Scope:
 def at(expr: Expr, offset: int) -> Expr:
     """The same column, seen at another place of the statement."""
     if isinstance(expr, ColumnRef):
-        return ColumnRef(expr.sql, expr.type, expr.name, expr.relation, expr.column_id, offset, expr.origin)
+        return replace(expr, offset=offset)
     return expr
 
 
@@ -176,7 +178,12 @@ def pinned_key(descriptor: Descriptor, conditions: Sequence[Expr]) -> tuple[Expr
     for condition in conditions:
         if isinstance(condition, Call) and condition.name == "=":
             for column, constant in (condition.args, reversed(condition.args)):
-                if isinstance(column, ColumnRef) and column.type is constant.type and is_constant(constant):
+                column = bare(column)
+                if (
+                    isinstance(column, ColumnRef)
+                    and constant.type in (column.type, TEXT if column.type is VARCHAR else column.type)
+                    and is_constant(constant)
+                ):
                     given.setdefault(column.column_id, constant)
     if not given.keys() >= set(descriptor.primary_key):
         return None

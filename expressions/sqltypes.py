@@ -44,6 +44,8 @@ INT8 = _of(SqlType.BIGINT, "BIGINT", "N")
 FLOAT4 = _of(SqlType.REAL, "FLOAT", "N")
 FLOAT8 = _of(SqlType.DOUBLE, "DOUBLE", "N", preferred=True)
 TEXT = _of(SqlType.TEXT, "VARCHAR", "S", preferred=True)
+VARCHAR = _of(SqlType.VARCHAR, "VARCHAR", "S", name="character varying")
+BPCHAR = _of(SqlType.CHAR, "VARCHAR", "S", name="character")
 DATE = _of(SqlType.DATE, "DATE", "D")
 TIMESTAMP = _of(SqlType.TIMESTAMP, "TIMESTAMP", "D", name="timestamp without time zone")
 TIMESTAMPTZ = _of(SqlType.TIMESTAMPTZ, "TIMESTAMPTZ", "D", preferred=True, name="timestamp with time zone")
@@ -53,10 +55,14 @@ UNKNOWN = Type("unknown", 705, -2, "VARCHAR", "X")
 
 JSON = Type("json", 114, -1, "VARCHAR", "U")
 
-STORED = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TEXT, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
+STORED = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TEXT, VARCHAR, BPCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
 OF_SQL_TYPE = {t.sql_type: t for t in STORED}
 INTEGERS = (INT2, INT4, INT8)
 FLOATS = (FLOAT4, FLOAT8)
+TEXTUAL = (TEXT, VARCHAR, BPCHAR)
+OF_A_LENGTH = (VARCHAR, BPCHAR)
+NO_MODIFIER, HEAD = -1, 4
+"""PostgreSQL's modifier of a type is its length and 4, or -1."""
 
 OID = Type("oid", 26, 4, "BIGINT", "N")
 NAME = Type("name", 19, 64, "VARCHAR", "S")
@@ -87,8 +93,8 @@ SHOWN = {of: Type(of.name, of.oid, of.typlen, "VARCHAR", "S") for of in NAMED}
 
 _NAMES = {
     "bool": BOOL, "boolean": BOOL, "int2": INT2, "smallint": INT2, "int4": INT4, "int": INT4, "integer": INT4,
-    "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "text": TEXT, "varchar": TEXT,
-    "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
+    "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "text": TEXT,
+    "varchar": VARCHAR, "bpchar": BPCHAR, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
     "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
     "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
     "regoper": REGPROC, "regoperator": REGPROC,
@@ -97,19 +103,17 @@ _NAMES = {
 TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*STORED, INTERVAL)} | {
     of.name: of for of in (*STORED, INTERVAL)
 }
-del TYPE_WORDS["varchar"]
-"""The names of types that are really there: varchar is only taken for text."""
 
 _REFUSED = {
     "numeric": "numeric: use double precision",
-    "bpchar": "character(n): use text", "json": "json: use text", "jsonb": "jsonb: use text", "bytea": "bytea",
+    "json": "json: use text", "jsonb": "jsonb: use text", "bytea": "bytea",
     "time": "time", "timetz": "time with time zone", "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
 }  # fmt: skip
-_ELEMENTS = {"numeric": FLOAT8, "bpchar": TEXT}
+_ELEMENTS = {"numeric": FLOAT8, "varchar": TEXT, "bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
 PARAMETER_OIDS = {t.oid: t for t in STORED} | {
-    26: OID, 1700: FLOAT8, 1043: TEXT, 1042: TEXT, 19: NAME, 18: CHAR, 1186: INTERVAL,
+    26: OID, 1700: FLOAT8, 19: NAME, 18: CHAR, 1186: INTERVAL,
     2205: REGCLASS, 2206: REGTYPE,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
     1005: ARRAY_OF[INT4], 1021: ARRAY_OF[FLOAT8], 1231: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],
@@ -122,7 +126,7 @@ def type_named(name: str, offset: int, *, length: int | None = None) -> Type:
     """The type a cast names. Raises 42704 for an unknown one and 0A000, by name, for one a node has not."""
     if name in _REFUSED:
         raise SqlError(FEATURE_NOT_SUPPORTED, f"there is no type {_REFUSED[name]}", offset)
-    if length is not None:
+    if length is not None and name not in ("varchar", "bpchar"):
         raise SqlError(FEATURE_NOT_SUPPORTED, f"a length or precision of type {name} is not supported", offset)
     try:
         return _NAMES[name]

@@ -24,6 +24,7 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
 from expressions.object_names import oid_of
 from expressions.sqltypes import (
+    BPCHAR,
     CHAR,
     DATE,
     FLOATS,
@@ -32,11 +33,13 @@ from expressions.sqltypes import (
     INTERVAL,
     NAME,
     NAMED,
+    NO_MODIFIER,
     OID,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
+    VARCHAR,
     VECTORS,
     Type,
 )
@@ -79,6 +82,7 @@ class ColumnRef:
     column_id: int = 0
     offset: int = field(default=-1, compare=False)
     origin: tuple[int, int] = field(default=(0, 0), compare=False)
+    modifier: int = field(default=NO_MODIFIER, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ class Call:
     strict: bool = True
     offset: int = field(default=-1, compare=False)
     reads: int | None = None
+    modifier: int = field(default=NO_MODIFIER, compare=False)
     size: int = field(default=1, init=False, compare=False, repr=False)
     hashed: int = field(default=0, init=False, compare=False, repr=False)
 
@@ -218,6 +223,18 @@ def is_simple(expr: Expr) -> bool:
 def is_answered_here(expr: Expr) -> bool:
     """True if `evaluate` gives what a client can be sent. An interval is a text here: the engine says what it means."""
     return expr.type is not INTERVAL and is_simple(expr)
+
+
+def modifier_of(expr: Expr) -> int:
+    """The modifier of an expression's type: a column's, or what a cast says."""
+    return expr.modifier if isinstance(expr, ColumnRef | Call) else NO_MODIFIER
+
+
+def bare(expr: Expr) -> Expr:
+    """A varchar that is taken as text, without the cast that changes nothing."""
+    if isinstance(expr, Call) and expr.name == "cast" and expr.type is TEXT and expr.args[0].type is VARCHAR:
+        return expr.args[0]
+    return expr
 
 
 def is_constant(expr: Expr) -> bool:
@@ -371,8 +388,10 @@ def parse_value(
 
     A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
     """
-    if of in (TEXT, UNKNOWN, INTERVAL, NAME):
+    if of in (TEXT, VARCHAR, UNKNOWN, INTERVAL, NAME):
         return text
+    if of is BPCHAR:
+        return text.rstrip(" ")
     if of is CHAR:
         return char_from(text)
     if of is OID:

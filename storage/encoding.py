@@ -4,7 +4,8 @@
     boolean     01 · 00 or 01
     integer     01 · 4 bytes             big-endian, sign bit flipped; smallint 2, bigint 8
     double      01 · 8 bytes, real 4     IEEE 754, negatives inverted, -0 is 0, NaN is greatest
-    text        01 · UTF-8 · 00          byte order is code point order; NUL cannot occur
+    text        01 · UTF-8 · 00          byte order is code point order; NUL cannot occur; varchar is the same,
+                                         char without its trailing blanks
     date        01 · 4 bytes             days since 1970-01-01
     timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
     uuid        01 · 16 bytes
@@ -19,7 +20,7 @@ import struct
 import uuid
 from collections.abc import Callable
 
-from catalog.types import SqlType, Value
+from catalog.types import TEXTS, SqlType, Value
 
 NULL = b"\x02"
 LIVE = b"\x01"
@@ -134,6 +135,11 @@ def _encode_text(value: Value) -> bytes:
     return value.encode() + b"\x00"
 
 
+def _encode_char(value: Value) -> bytes:
+    assert isinstance(value, str), value
+    return _encode_text(value.rstrip(" "))
+
+
 def _encode_date(value: Value) -> bytes:
     assert isinstance(value, dt.date)
     return _U32.pack((value - EPOCH_DAY).days + SIGN_32)
@@ -190,6 +196,8 @@ _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.REAL: _encode_real,
     SqlType.DOUBLE: _encode_double,
     SqlType.TEXT: _encode_text,
+    SqlType.VARCHAR: _encode_text,
+    SqlType.CHAR: _encode_char,
     SqlType.DATE: _encode_date,
     SqlType.TIMESTAMP: _encode_timestamp,
     SqlType.TIMESTAMPTZ: _encode_timestamptz,
@@ -203,7 +211,7 @@ _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.BIGINT: _signed_64,
     SqlType.REAL: _decode_real,
     SqlType.DOUBLE: _decode_double,
-    SqlType.TEXT: lambda payload: payload[:-1].decode(),
+    **dict.fromkeys(TEXTS, lambda payload: payload[:-1].decode()),
     SqlType.DATE: lambda payload: EPOCH_DAY + dt.timedelta(days=_signed_32(payload)),
     SqlType.TIMESTAMP: lambda payload: EPOCH + dt.timedelta(microseconds=_signed_64(payload)),
     SqlType.TIMESTAMPTZ: lambda payload: EPOCH_UTC + dt.timedelta(microseconds=_signed_64(payload)),

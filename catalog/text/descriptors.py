@@ -75,7 +75,7 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
     names = {column.id: column.name for column in descriptor.columns}
     for column in descriptor.columns:
         is_key = column.id in descriptor.primary_key
-        detail = [column.type.value, "not null" if column.not_null or is_key else "", "primary key" if is_key else ""]
+        detail = [column.type_name, "not null" if column.not_null or is_key else "", "primary key" if is_key else ""]
         detail += [f"default {column.default}" if column.default is not None else ""]
         detail += ["identity" if column.identity else ""]
         if column.derived is not None:

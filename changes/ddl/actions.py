@@ -53,6 +53,7 @@ class NewColumn:
     not_null: bool = False
     default: str | None = None
     identity: bool = False
+    length: int | None = None
     default_position: Position = field(default=None, compare=False)
 
 
@@ -223,6 +224,7 @@ class SetType:
     column: Name
     type: SqlType
     using: Sql | None = None
+    length: int | None = None
     position: Position = field(default=None, compare=False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from catalog.elements import Coordination
 from changes.ddl import actions
-from changes.ddl.columns import read_column, read_type
+from changes.ddl.columns import read_column, read_length, read_type
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import NOT_SUPPORTED, DdlError, unsupported
 from changes.ddl.sharding import read_options
@@ -79,7 +79,8 @@ def _set_type(command: Node, source: Source, after: int) -> actions.Alteration:
     if is_serial:
         raise unsupported("serial as the new type of a column", position=position, hint=f"Write {sql_type.value}.")
     using = source.sql(definition.raw_default) if definition.HasField("raw_default") else None
-    return actions.SetType(_name(command, source, after), sql_type, using, position)
+    length = read_length(definition.type_name, sql_type, source)
+    return actions.SetType(_name(command, source, after), sql_type, using, length, position)
 
 
 def _add_constraint(command: Node, source: Source, after: int) -> actions.Alteration:

@@ -13,7 +13,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.types import FLOATING, INT_LIMITS, WHOLE, BadValue, SqlType, Value, parse_text, to_text
+from catalog.types import (
+    FLOATING,
+    INT_LIMITS,
+    LENGTH_MAX,
+    LENGTHS,
+    TEXTS,
+    WHOLE,
+    BadValue,
+    SqlType,
+    Value,
+    fitted,
+    parse_text,
+    to_text,
+)
 from changes.ddl.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import (
@@ -37,6 +50,8 @@ TYPES = {
     "float4": SqlType.REAL,
     "float8": SqlType.DOUBLE,
     "text": SqlType.TEXT,
+    "varchar": SqlType.VARCHAR,
+    "bpchar": SqlType.CHAR,
     "date": SqlType.DATE,
     "timestamp": SqlType.TIMESTAMP,
     "timestamptz": SqlType.TIMESTAMPTZ,
@@ -53,8 +68,6 @@ SERIALS = {
 }
 
 INSTEAD = {
-    "varchar": "text",
-    "bpchar": "text",
     "char": "text",
     "name": "text",
     "citext": "text",
@@ -108,6 +121,7 @@ def read_column(node: Node, source: Source) -> ColumnDef:
         raise unsupported(f"STORAGE or COMPRESSION of column {node.colname}", position=position)
     sql_type, is_serial = read_type(node.type_name, source)
     clauses = _Clauses(Name(node.colname, position), sql_type, source)
+    clauses.length = read_length(node.type_name, sql_type, source)
     for item in node.constraints:
         clauses.add(item.constraint)
     return clauses.column(position, is_serial=is_serial)
@@ -128,9 +142,29 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
         spelled = ".".join(words)
         hint = f"Types are {', '.join(t.value for t in SqlType)}."
         raise DdlError(UNDEFINED_OBJECT, f'type "{spelled}" does not exist', position=position, hint=hint)
-    if node.typmods:
+    if node.typmods and found not in LENGTHS:
         raise unsupported(f"a precision for type {found.value}", position=position, hint=f"Write {found.value} alone.")
     return found, name in SERIALS
+
+
+def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
+    """The length of a varchar or char. Raises `DdlError` for one that there cannot be, or a char without one."""
+    position = source.where(node.location)
+    if sql_type not in LENGTHS:
+        return None
+    if not node.typmods:
+        if sql_type is SqlType.CHAR:
+            raise unsupported("type bpchar without a length", position=position, hint="Use text.")
+        return None
+    given = node.typmods[0].a_const
+    shown = "char" if sql_type is SqlType.CHAR else "varchar"
+    if len(node.typmods) > 1 or given.WhichOneof("val") != "ival":
+        raise DdlError("22023", f"invalid length for type {shown}", position=position)
+    length = int(given.ival.ival)
+    if not 1 <= length <= LENGTH_MAX:
+        limit = "must be at least 1" if length < 1 else f"cannot exceed {LENGTH_MAX}"
+        raise DdlError("22023", f"length for type {shown} {limit}", position=position)
+    return length
 
 
 def _written(name: str) -> str:
@@ -142,6 +176,7 @@ class _Clauses:
 
     def __init__(self, name: Name, sql_type: SqlType, source: Source) -> None:
         self.name, self.type, self.source, self.where = name, sql_type, source, source.where
+        self.length: int | None = None
         self.null: bool | None = None
         self.default: str | None = None
         self.has_default = False
@@ -161,7 +196,7 @@ class _Clauses:
         elif kind == "CONSTR_DEFAULT":
             self._once(not self.has_default, "multiple default values specified", constraint)
             self.has_default = True
-            self.default = read_default(self.type, constraint.raw_expr, self.source, self.name.text)
+            self.default = read_default(self.type, constraint.raw_expr, self.source, self.name.text, self.length)
             self.default_position = self.where(constraint.location)
         elif kind == "CONSTR_IDENTITY":
             self._add_identity(constraint)
@@ -203,7 +238,7 @@ class _Clauses:
             message = f'conflicting NULL/NOT NULL declarations for column "{self.name}"'
             raise DdlError(SYNTAX_ERROR if identity else INVALID_TABLE_DEFINITION, message, position=position)
         not_null = self.null is False or self.is_key or identity
-        column = NewColumn(self.name, self.type, not_null, self.default, identity, self.default_position)
+        column = NewColumn(self.name, self.type, not_null, self.default, identity, self.length, self.default_position)
         return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques), tuple(self.foreign_keys))
 
 
@@ -216,7 +251,7 @@ LITERALS = {
 """Which types take which kind of constant without a cast. A quoted one is read by the column's own type."""
 
 
-def read_default(sql_type: SqlType, node: Node, source: Source, name: str) -> str | None:
+def read_default(sql_type: SqlType, node: Node, source: Source, name: str, length: int | None = None) -> str | None:
     """The canonical constant that a DEFAULT clause means, None for NULL, or another expression as it is written."""
     if not _is_constant(node):
         return expression_default(sql_type, source.sql(node), name)
@@ -225,7 +260,9 @@ def read_default(sql_type: SqlType, node: Node, source: Source, name: str) -> st
     if text is None:
         return None
     try:
-        return constant(sql_type, parse_text(sql_type, text))
+        value = parse_text(sql_type, text)
+        fitted(sql_type, length, value)
+        return constant(sql_type, value)
     except BadValue as error:
         raise DdlError(error.sqlstate, str(error), position=position) from error
 
@@ -239,7 +276,7 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
     where = source.where
     if node.WhichOneof("node") == "type_cast":
         cast, _ = read_type(node.type_cast.type_name, source)
-        if cast is not sql_type:
+        if cast is not sql_type and not {cast, sql_type} <= TEXTS:
             raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
         return _constant_text(sql_type, node.type_cast.arg, source, name)
     const = node.a_const
@@ -280,4 +317,4 @@ def constant(sql_type: SqlType, value: Value) -> str:
     if sql_type in BARE:
         return to_text(sql_type, value)
     quoted = "'" + to_text(sql_type, value).replace("'", "''") + "'"
-    return quoted if sql_type is SqlType.TEXT else f"{quoted}::{sql_type.value}"
+    return quoted if sql_type in TEXTS else f"{quoted}::{sql_type.value}"

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
-from changes.ddl.actions import AddColumn, DropColumn, Name, SetDefault, SetNotNull
+from catalog.types import BadValue, fitted
+from changes.ddl.actions import AddColumn, DropColumn, Name, NewColumn, SetDefault, SetNotNull
 from changes.ddl.alter import OF_THE_KEY, impossible
 from changes.ddl.columns import constant, read_default
 from changes.ddl.errors import (
@@ -52,6 +53,7 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
         default=new.default,
         fill_value=None if new.default is None else encoding.encode(new.type, value),
         added_with_default=new.default is not None,
+        length=new.length,
     )
     sketch.add_column(column)
     sketch.fresh[column.id] = value
@@ -76,6 +78,7 @@ def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
     value = None
     if new.default is not None:
         value = fill_value(new.type, new.default, new.name.text, new.default_position, sketch.context)
+        value = _fitted(new, value)
     if new.not_null and new.default is None:
         hint = "Give it a DEFAULT; or add it without NOT NULL, fill it with UPDATE, then SET NOT NULL."
         what = "NOT NULL without a default on an added column: the rows that are there have no value. It"
@@ -84,6 +87,13 @@ def _fill_value(sketch: Sketch, action: AddColumn) -> PyValue:
         message = f"the default of column {new.name} is NULL, and the column is NOT NULL"
         raise DdlError(NOT_NULL_VIOLATION, message, position=new.default_position or new.name.position)
     return value
+
+
+def _fitted(new: NewColumn, value: PyValue) -> PyValue:
+    try:
+        return fitted(new.type, new.length, value)
+    except BadValue as error:
+        raise DdlError(error.sqlstate, str(error), position=new.default_position) from error
 
 
 def drop_column(sketch: Sketch, action: DropColumn) -> None:
@@ -176,7 +186,7 @@ def set_default(sketch: Sketch, action: SetDefault) -> None:
     if column.identity:
         message = f'column "{name}" of relation "{sketch.base.name}" is an identity column'
         raise DdlError("42601", message, position=name.position)
-    text = None if sql is None else read_default(column.type, sql.node, Source(sql.source), column.name)
+    text = None if sql is None else read_default(column.type, sql.node, Source(sql.source), column.name, column.length)
     if text == column.default:
         sketch.notices.append(f"column {name} of {sketch.base.name} has that default already, skipping")
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
+from catalog.types import LENGTHS
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
@@ -23,9 +24,11 @@ from storage.reads import reads
 def set_type(sketch: Sketch, action: SetType) -> None:
     """ALTER COLUMN .. TYPE."""
     column = column_there(sketch, action.column)
-    if column.type is action.type and action.using is None:
-        sketch.notices.append(f"column {column.name} is of type {action.type.value} already, skipping")
+    if column.type is action.type and column.length == action.length and action.using is None:
+        sketch.notices.append(f"column {column.name} is of type {column.type_name} already, skipping")
         return
+    if LENGTHS.keys() & {column.type, action.type}:
+        _refuse_length(column, action)
     _refuse_type_change(sketch, column, action)
     forth = cast_text(sketch.base, column, action.type)
     _check_using(sketch, action, column, forth)
@@ -50,6 +53,13 @@ def set_type(sketch: Sketch, action: SetType) -> None:
         f"Every row of {sketch.base.name} is rewritten: {one} stands beside the {was}, then takes its place.",
         *([] if holds_every(action.type, column.type) else [misfit]),
     ]
+
+
+def _refuse_length(column: Column, action: SetType) -> None:
+    """Until a length can be made longer in one step and shorter by a verification."""
+    hint = "Add a column of the new type, fill it with UPDATE, drop this one, and rename it."
+    what = f"a type change of {column.name} to or from varchar or char"
+    raise unsupported(what, position=action.position, hint=hint)
 
 
 def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None:

@@ -217,6 +217,7 @@ def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...
         not_null=column.not_null or column_id in key,
         default=column.default,
         identity=column.identity,
+        length=column.length,
     )
 
 

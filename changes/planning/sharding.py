@@ -99,7 +99,7 @@ def check_types(columns: Iterable[Column], function: Name, position: Position) -
     of, listed = check_function(function), list(columns)
     for column in listed:
         if column.type not in of.types:
-            message = f"column {column.name} is of type {column.type.value}: {function} does not spread rows by it"
+            message = f"column {column.name} is of type {column.type_name}: {function} does not spread rows by it"
             types = ", ".join(sorted(one.value for one in of.types))
             raise DdlError(DATATYPE_MISMATCH, message, position=position, hint=f"It takes columns of type {types}.")
     if of.columns_max is not None and len(listed) > of.columns_max:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State, TableId
-from catalog.types import SqlType
+from catalog.types import TEXTS
 from lab.scripts.commands import Lab
 from lab.simulator.context import Event
 from lab.simulator.oracle import Write
@@ -31,7 +31,7 @@ def value_of(column: Column, key: str, round_number: int) -> str:
     if column.name == MAY_BE_NULL and round_number % 3 == 0:
         return "null"
     number = key if round_number % 2 else f"{key}0"
-    return f"'{number}'" if column.type is SqlType.TEXT else number
+    return f"'{number}'" if column.type in TEXTS else number
 
 
 def insert(node: str, table: Descriptor, key: str, round_number: int) -> Event:

@@ -23,6 +23,8 @@ SAMPLES: Mapping[SqlType, tuple[str, ...]] = {
     SqlType.BIGINT: ("10", "20", "1", "0", "-1", "100", "1000"),
     SqlType.REAL: ("1.5", "2.5", "0", "-1", "100"),
     SqlType.DOUBLE: ("1.5", "2.5", "0", "-1", "100"),
+    SqlType.VARCHAR: ("x", "y", "", "X1", "a@b.c"),
+    SqlType.CHAR: ("x", "y", "X1", "a@b.c"),
     SqlType.TEXT: ("x", "y", "", "X1", "a@b.c"),
     SqlType.DATE: ("2026-03-01", "2026-04-01", "1970-01-01"),
     SqlType.TIMESTAMP: ("2026-03-01 09:00:00", "2026-04-01 09:00:00", "1970-01-01 00:00:00"),

@@ -6,6 +6,7 @@ from catalog.descriptor import Descriptor
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    BPCHAR,
     CHAR,
     DATE,
     FLOAT4,
@@ -19,9 +20,11 @@ from expressions.sqltypes import (
     STORED,
     SYSTEM,
     TEXT,
+    TEXTUAL,
     TIMESTAMP,
     TIMESTAMPTZ,
     UUID,
+    VARCHAR,
 )
 from nodes.catalog_views.values import (
     BTREE,
@@ -43,8 +46,8 @@ from nodes.catalog_views.values import (
 BY_VALUE = frozenset({1, 2, 4, 8})
 """Lengths of types that PostgreSQL passes by value."""
 ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
-TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 700: "float4", 701: "float8", 1082: "date",
-    1114: "timestamp",
+TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 1042: "bpchar", 1043: "varchar",
+    700: "float4", 701: "float8", 1082: "date", 1114: "timestamp",
     1184: "timestamptz", 1186: "interval", 2950: "uuid", 26: "oid", 19: "name", 18: "char"}  # fmt: skip
 """As pg_type has them; `format_type` gives the names of SQL."""
 _INPUT_OUTPUT = (("input", "in"), ("output", "out"), ("receive", "recv"), ("send", "send"))
@@ -58,7 +61,10 @@ FUNCTIONS = {
     "textsend": 2415, "timestamp_in": 1312, "timestamp_out": 1313, "timestamp_recv": 2474, "timestamp_send": 2475,
     "timestamptz_in": 1150, "timestamptz_out": 1151, "timestamptz_recv": 2476, "timestamptz_send": 2477,
     "int2in": 38, "int2out": 39, "int2recv": 2404, "int2send": 2405, "float4in": 200, "float4out": 201,
-    "float4recv": 2424, "float4send": 2425, "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
+    "varcharin": 1046, "varcharout": 1047, "varcharrecv": 2432, "varcharsend": 2433, "bpcharin": 1044,
+    "bpcharout": 1045, "bpcharrecv": 2430, "bpcharsend": 2431, "varchartypmodin": 2915, "varchartypmodout": 2916,
+    "bpchartypmodin": 2913, "bpchartypmodout": 2914, "float4recv": 2424, "float4send": 2425,
+    "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
     "timestamptypmodin": 2905, "timestamptypmodout": 2906, "timestamptztypmodin": 2907, "timestamptztypmodout": 2908,
     "charin": 1245, "charout": 33, "charrecv": 2434, "charsend": 2435, "namein": 34, "nameout": 35, "namerecv": 2422,
     "namesend": 2423, "oidin": 1798, "oidout": 1799, "oidrecv": 2418, "oidsend": 2419,
@@ -71,7 +77,8 @@ _BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date":
 OPERATOR_CLASSES = {
     BOOL: ("bool_ops", 10003, 424), DATE: ("date_ops", 3122, 434), FLOAT4: ("float4_ops", 10012, 1970),
     FLOAT8: ("float8_ops", 3123, 1970), INT2: ("int2_ops", 1979, 1976), INT4: ("int4_ops", 1978, 1976),
-    INT8: ("int8_ops", 3124, 1976), TEXT: ("text_ops", 3126, 1994),
+    INT8: ("int8_ops", 3124, 1976), TEXT: ("text_ops", 3126, 1994), VARCHAR: ("text_ops", 3126, 1994),
+    BPCHAR: ("bpchar_ops", 10004, 426),
     TIMESTAMPTZ: ("timestamptz_ops", 3127, 434), TIMESTAMP: ("timestamp_ops", 3128, 434),
     UUID: ("uuid_ops", 10065, 2968),
 }  # fmt: skip
@@ -101,7 +108,7 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
         }
         usual: Row = {
             "typnamespace": PG_CATALOG, "typowner": OWNER, "typtype": "b", "typisdefined": True, "typdelim": ",",
-            "typtypmod": -1, "typcollation": DEFAULT_COLLATION if of is TEXT else C_COLLATION if of is NAME else 0,
+            "typtypmod": -1, "typcollation": DEFAULT_COLLATION if of in TEXTUAL else C_COLLATION if of is NAME else 0,
         }  # fmt: skip
         yield {
             **usual, "oid": of.oid, "typname": name, "typlen": of.typlen, "typbyval": of.typlen in BY_VALUE,
@@ -110,7 +117,7 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
             **{f"typ{word}": FUNCTIONS[f"{begins}{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
             "typalign": "d" if of is INTERVAL else ALIGNMENTS.get(of.typlen, "c"),
             **({"typelem": CHAR.oid, "typsubscript": FUNCTIONS["raw_array_subscript_handler"]} if of is NAME else {}),
-            "typstorage": "x" if of is TEXT else "p",
+            "typstorage": "x" if of in TEXTUAL else "p",
         }  # fmt: skip
         if array is not None:
             yield {
@@ -123,6 +130,8 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
 
 def _operator_classes(_: Sequence[Descriptor]) -> Iterator[Row]:
     for of, (name, oid, family) in OPERATOR_CLASSES.items():
+        if of is VARCHAR:  # has the class of text
+            continue
         yield {
             "oid": oid, "opcmethod": BTREE, "opcname": name, "opcnamespace": PG_CATALOG, "opcowner": OWNER,
             "opcfamily": family, "opcintype": of.oid, "opcdefault": True,

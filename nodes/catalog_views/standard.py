@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, RESTRICT, Column, Constraint, State
-from catalog.types import INT_LIMITS, WHOLE, SqlType
+from catalog.types import INT_LIMITS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
@@ -45,20 +45,29 @@ def _columns(tables: Sequence[Descriptor]) -> Iterator[Row]:
             yield {
                 **_named("table", table.name), "column_name": column.name, "ordinal_position": column.id,
                 "column_default": None if column.default is None else texts.default_of(column),
-                "is_nullable": "NO" if column.id in required else "YES", **_type(column.type),
+                "is_nullable": "NO" if column.id in required else "YES", **_type(column),
                 "udt_catalog": DATABASE_NAME, "udt_schema": "pg_catalog",
                 "udt_name": TYPE_NAMES[column.type.oid], "dtd_identifier": str(column.id),
                 "is_self_referencing": "NO", **_identity(column), "is_generated": "NEVER", "is_updatable": "YES",
             }  # fmt: skip
 
 
-def _type(of: SqlType) -> Row:
+def _type(column: Column) -> Row:
+    of = column.type
     digits = _DIGITS.get(of)
     return {
-        "data_type": OF_SQL_TYPE[of].name, "character_octet_length": TEXT_BYTES if of is SqlType.TEXT else None,
+        "data_type": OF_SQL_TYPE[of].name, "character_octet_length": _bytes(column),
+        "character_maximum_length": column.length,
         "numeric_precision": digits, "numeric_precision_radix": 2 if digits else None,
         "numeric_scale": 0 if of in WHOLE else None, "datetime_precision": _FRACTION.get(of),
     }  # fmt: skip
+
+
+def _bytes(column: Column) -> int | None:
+    """The bytes that a text may have, four for each character."""
+    if column.type not in TEXTS:
+        return None
+    return TEXT_BYTES if column.length is None else column.length * 4
 
 
 def _identity(column: Column) -> Row:

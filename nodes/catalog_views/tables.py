@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Constraint, State
-from catalog.types import INT_LIMITS
-from expressions.sqltypes import OF_SQL_TYPE, TEXT
+from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
+from catalog.types import INT_LIMITS, TEXTS
+from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXTUAL
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import ALIGNMENTS, BY_VALUE, OPERATOR_CLASSES
 from nodes.catalog_views.keys import is_constraint, keys_of, required_columns, sequence_name
@@ -16,7 +16,8 @@ PG_CLASS = 1259
 LINKS = (FOREIGN_KEY, REFERENCED)
 """Rules that PostgreSQL keeps by triggers of its own."""
 EQUALS = {"boolean": 91, "smallint": 94, "integer": 96, "bigint": 410, "real": 620, "double precision": 670,
-    "text": 98, "date": 1093, "timestamp": 2060, "timestamptz": 1320, "uuid": 2972}  # fmt: skip
+    "text": 98, "varchar": 98, "bpchar": 1054, "date": 1093, "timestamp": 2060, "timestamptz": 1320,
+    "uuid": 2972}  # fmt: skip
 """Oids of the operators that compare values of a foreign key."""
 
 
@@ -47,25 +48,27 @@ def _attributes(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for table in tables:
         required = required_columns(table)
         for column in table.public_columns:
-            of = OF_SQL_TYPE[column.type]
             yield {
                 "attrelid": table_oid(table.table_id), "attname": column.name, "attnum": column.id,
                 "attnotnull": column.id in required, "atthasdef": column.default is not None,
-                "attidentity": "d" if column.identity else "", **_kind(of.oid, of.typlen, is_text=of is TEXT),
+                "attidentity": "d" if column.identity else "", **_kind(column),
             }  # fmt: skip
         for key in keys_of(table):
             for number, part in enumerate(key.columns, start=1):
                 column = table.column(part.column)
-                of = OF_SQL_TYPE[column.type]
                 yield {
                     "attrelid": index_oid(table.table_id, key.id), "attname": column.name, "attnum": number,
-                    "attidentity": "", **_kind(of.oid, of.typlen, is_text=of is TEXT),
+                    "attidentity": "", **_kind(column),
                 }  # fmt: skip
 
 
-def _kind(oid: int, typlen: int, *, is_text: bool) -> Row:
+def _kind(column: Column) -> Row:
+    of, is_text = OF_SQL_TYPE[column.type], column.type in TEXTS
+    oid, typlen = of.oid, of.typlen
     return {
-        "atttypid": oid, "attlen": typlen, "atttypmod": -1, "attbyval": typlen in BY_VALUE,
+        "atttypid": oid, "attlen": typlen,
+        "atttypmod": NO_MODIFIER if column.length is None else column.length + HEAD,
+        "attbyval": typlen in BY_VALUE,
         "attalign": ALIGNMENTS.get(typlen, "c"), "attstorage": "x" if is_text else "p", "attcompression": "",
         "attgenerated": "", "attislocal": True, "attcollation": DEFAULT_COLLATION if is_text else 0,
         "attstattarget": None,
@@ -92,7 +95,7 @@ def _indexes(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 "indnatts": len(columns), "indnkeyatts": len(columns), "indisunique": key.unique,
                 "indisprimary": key.id == PRIMARY, "indimmediate": True, "indisvalid": True, "indisready": True,
                 "indislive": True, "indkey": tuple(int(column.id) for column in columns),
-                "indcollation": tuple(DEFAULT_COLLATION if of is TEXT else 0 for of in kinds),
+                "indcollation": tuple(DEFAULT_COLLATION if of in TEXTUAL else 0 for of in kinds),
                 "indclass": tuple(OPERATOR_CLASSES[of][1] for of in kinds),
                 "indoption": tuple(3 if part.descending else 0 for part in key.columns),
                 "indpred": texts.condition_of(table, key.where),

@@ -5,6 +5,7 @@ import re
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, PRIMARY, RESTRICT, Column, ColumnId, Constraint
+from catalog.types import SqlType
 from expressions.grammar import is_reserved
 from expressions.rows import columns_of as read_columns
 from expressions.rows import parsed, shown
@@ -47,7 +48,8 @@ def default_of(column: Column) -> str:
     """A default; a quoted constant has its type, as PostgreSQL shows it."""
     text = column.default or ""
     if _QUOTED.fullmatch(text):
-        return f"{text}::{OF_SQL_TYPE[column.type].name}"
+        name = "bpchar" if column.type is SqlType.CHAR else OF_SQL_TYPE[column.type].name
+        return f"{text}::{name}"
     return f"({text})" if _is_operation(text) else text
 
 

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from expressions import errors
 from expressions.limits import ELEMENTS_MAX, VALUE_BYTES_MAX, too_long, too_many_elements
-from expressions.sqltypes import DATE, INTEGERS, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
+from expressions.sqltypes import DATE, INTEGERS, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR, Type
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -270,7 +270,7 @@ def rows_of(
 def as_written(column: pa.Array, of: Type, write: Writer, *, is_text: bool) -> list[bytes | None]:
     """A column as a client sees it; many texts are made at once."""
     refuse_long(column)
-    if is_text and of in (*INTEGERS, TEXT, DATE, UUID):
+    if is_text and of in (*INTEGERS, TEXT, VARCHAR, DATE, UUID):
         if isinstance(column, pa.ExtensionArray):
             return [None if v is None else str(v).encode() for v in column.to_pylist()]
         if of is DATE:

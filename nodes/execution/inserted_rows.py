@@ -6,12 +6,14 @@ follows from its source's (`storage.mutations`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from catalog.elements import Column, State
+from expressions.arithmetic import cut_to
 from expressions.errors import SqlError
-from expressions.functions import CAST_TEMPLATES, cast_compute
-from expressions.sqltypes import OF_SQL_TYPE, Type
+from expressions.functions import cast_compute
+from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
 from expressions.typed import Expr, PyValue, evaluate, is_simple
 from nodes.execution.expressions import compute_once
 from nodes.execution.held_rows import bytes_of
@@ -109,10 +111,13 @@ async def _default_values(work: Writing, default: Expr | None, count: int) -> li
 def _assignment(given: Type, column: Column) -> Any:
     """The cast an assignment makes, as a function; NULL stays NULL."""
     wanted = OF_SQL_TYPE[column.type]
+    if wanted in TEXTUAL and column.length is not None:
+        cut = cut_to(column.length, column.type, is_explicit=False)
+        text = _assignment(given, replace(column, length=None))
+        return lambda value: None if value is None else cut(text(value))
     if given is wanted:
         return lambda value: value
-    compute = cast_compute(given, wanted)
-    assert compute is not None or (given, wanted) in CAST_TEMPLATES, (given, wanted)
+    compute = cast_compute(given, TEXT if wanted in TEXTUAL else wanted)
     if compute is None:
         raise SqlError("0A000", f"cannot assign {given} to {wanted} here: add a cast")
     return lambda value: None if value is None else compute(value)

@@ -121,12 +121,16 @@ class FromClause:
         name = f"s{number}"
         names = [o.name for o in outputs]
         columns: dict[str, Expr] = {
-            o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, number, origin=o.origin) for i, o in enumerate(outputs)
+            o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, number, origin=o.origin, modifier=o.modifier)
+            for i, o in enumerate(outputs)
         }
         twice = frozenset(name for name, count in Counter(names).items() if count > 1)
         relation = Relation(number, alias, columns, duplicates=twice)
         self._add(scope, relation, offset)
-        refs = [ColumnRef(f"{name}.o{i}", o.type, o.name, number, origin=o.origin) for i, o in enumerate(outputs)]
+        refs = [
+            ColumnRef(f"{name}.o{i}", o.type, o.name, number, origin=o.origin, modifier=o.modifier)
+            for i, o in enumerate(outputs)
+        ]
         return (*source, f" AS {name}"), [(o.name, ref, relation) for o, ref in zip(outputs, refs, strict=True)]
 
     def _from_function(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:

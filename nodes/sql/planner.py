@@ -24,7 +24,7 @@ from expressions.errors import (
 )
 from expressions.rows import compiled, parsed
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
-from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
+from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, UNKNOWN, Type
 from expressions.typed import ColumnRef, Context, Expr, Literal, Parameter, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import table_of
@@ -342,13 +342,14 @@ class Planner:
         expr = self.analyzer.expr(node, scope)
         if expr.type is not UNKNOWN:
             self._refuse_type(column, expr.type, expr.offset)
-        return self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
+        assigned = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
+        return self.analyzer.of_length(assigned, column.length, is_explicit=False)
 
     def _refuse_type(self, column: Column, given: Type, offset: int) -> None:
         from expressions.functions import ASSIGNMENT
 
         wanted = OF_SQL_TYPE[column.type]
-        if given is not wanted and (given, wanted) not in ASSIGNMENT and wanted is not TEXT:
+        if given is not wanted and (given, wanted) not in ASSIGNMENT and wanted not in TEXTUAL:
             raise SqlError(
                 DATATYPE_MISMATCH,
                 f'column "{column.name}" is of type {wanted} but expression is of type {given}',
@@ -362,7 +363,8 @@ class Planner:
         for column in descriptor.columns:
             if column.default is not None and column.state in (State.PUBLIC, State.WRITE_ONLY):
                 expr = self.analyzer.expr(parsed(column.default), Scope())
-                found[column.id] = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
+                value = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
+                found[column.id] = self.analyzer.of_length(value, column.length, is_explicit=False)
         return found
 
     def _returning(self, node: Node, scope: Scope) -> Returning | None:

@@ -14,7 +14,7 @@ from catalog.elements import ColumnId
 from catalog.types import INT_LIMITS
 from expressions.arithmetic import order_key
 from expressions.sqltypes import BOOL, INTEGERS
-from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant
+from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, bare, evaluate, is_constant
 
 VALUES_MAX = 2000
 """Values that a bound names one by one; keys are made of no more (`nodes.sql.access_paths`)."""
@@ -157,6 +157,7 @@ def _note_alternatives(
 
 def _column(expr: Expr) -> ColumnRef | None:
     """The column an expression is, seen through the widening of an integer."""
+    expr = bare(expr)
     if isinstance(expr, Call) and expr.name == "cast" and {expr.type, expr.args[0].type} <= set(INTEGERS):
         expr = expr.args[0] if expr.type.typlen > expr.args[0].type.typlen else expr
     return expr if isinstance(expr, ColumnRef) else None

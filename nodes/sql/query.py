@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from expressions.errors import TOO_MANY_COLUMNS, SqlError
 from expressions.scopes import Scan
-from expressions.sqltypes import UNKNOWN, Type
-from expressions.typed import ColumnRef, Expr, is_answered_here, is_simple
+from expressions.sqltypes import NO_MODIFIER, UNKNOWN, Type
+from expressions.typed import ColumnRef, Expr, is_answered_here, is_simple, modifier_of
 
 Parts = tuple["str | Expr", ...]
 COLUMNS_MAX = 1664
@@ -27,6 +27,7 @@ class Output:
     type: Type
     origin: tuple[int, int] = (0, 0)
     """The column of a table that it shows, by the ids of both."""
+    modifier: int = NO_MODIFIER
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +72,5 @@ class Target:
 
     @property
     def output(self) -> Output:
-        return Output(self.name, self.expr.type, self.expr.origin if isinstance(self.expr, ColumnRef) else (0, 0))
+        origin = self.expr.origin if isinstance(self.expr, ColumnRef) else (0, 0)
+        return Output(self.name, self.expr.type, origin, modifier_of(self.expr))

@@ -24,7 +24,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scope
-from expressions.sqltypes import INT8, INTEGERS, SHOWN, TEXT, UNKNOWN, Type
+from expressions.sqltypes import INT8, INTEGERS, NO_MODIFIER, SHOWN, TEXT, UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.extent import Extent
@@ -83,7 +83,9 @@ class Selects:
         columns: list[Parts] = []
         outputs = []
         for place, output in enumerate(query.outputs):
-            ref: Expr = ColumnRef(f"{name}.o{place}", output.type, output.name, origin=output.origin)
+            ref: Expr = ColumnRef(
+                f"{name}.o{place}", output.type, output.name, origin=output.origin, modifier=output.modifier
+            )
             if output.type in SHOWN:
                 ref, output = self.analyzer.cast(ref, TEXT, -1), Output(output.name, SHOWN[output.type])
             columns.append((ref, f" AS o{place}"))
@@ -336,7 +338,10 @@ class Selects:
         left, right = (side.settled(types, self.analyzer.coerce) for side in (left, right))
         all_word = " ALL" if node.all else ""
         parts = (*self._as_types(left, types), f" {word}{all_word} ", *self._as_types(right, types))
-        outputs = tuple(Output(o.name, of) for o, of in zip(left.outputs, types, strict=True))
+        outputs = tuple(
+            Output(a.name, of, modifier=a.modifier if a.modifier == b.modifier else NO_MODIFIER)
+            for a, b, of in zip(left.outputs, right.outputs, types, strict=True)
+        )
         return self._ordered(node, Query(parts, outputs))
 
     def _as_types(self, query: Query, types: Sequence[Type]) -> Parts:

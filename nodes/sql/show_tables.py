@@ -33,7 +33,7 @@ def row_of(table: Descriptor, others: Others = NOBODY) -> tuple[str | None, ...]
 def _column(table: Descriptor, column: Column) -> str:
     """A key column is NOT NULL anyhow."""
     is_noted = column.not_null and column.id not in table.primary_key
-    return f"{column.name} {column.type.value}{' NOT NULL' if is_noted else ''}{_state(column)}"
+    return f"{column.name} {column.type_name}{' NOT NULL' if is_noted else ''}{_state(column)}"
 
 
 def _constraints(table: Descriptor, others: Others) -> Iterator[str]:

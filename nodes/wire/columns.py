@@ -16,10 +16,12 @@ from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlE
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    BPCHAR,
     CHAR,
     DATE,
     FLOAT4,
     FLOAT8,
+    HEAD,
     INT2,
     INT4,
     INT8,
@@ -28,7 +30,7 @@ from expressions.sqltypes import (
     NAME,
     OID,
     SHOWN,
-    TEXT,
+    TEXTUAL,
     TIMESTAMP,
     TIMESTAMPTZ,
     UUID,
@@ -89,7 +91,7 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         INT8: whole,
         FLOAT4: of_type(FLOAT4),
         FLOAT8: of_type(FLOAT8),
-        TEXT: str.encode,
+        **dict.fromkeys(TEXTUAL, str.encode),
         DATE: lambda value: value.isoformat().encode(),
         TIMESTAMP: of_type(TIMESTAMP),
         TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
@@ -112,7 +114,7 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     INT8: _int8,
     FLOAT4: _real,
     FLOAT8: _double,
-    TEXT: str.encode,
+    **dict.fromkeys(TEXTUAL, str.encode),
     DATE: lambda value: _int4(value.toordinal() - EPOCH_DAY),
     TIMESTAMP: lambda value: _int8((value - EPOCH) // MICROSECOND),
     TIMESTAMPTZ: lambda value: _int8((value - EPOCH_UTC) // MICROSECOND),
@@ -176,22 +178,29 @@ class Columns:
             written = _text_writers(style)
             texts = _TEXTS[style] = {of: _nullable(write) for of, write in written.items()}
         self.types = tuple(o.type for o in outputs)
-        self.fields = tuple(Field(o.name, o.type.oid, o.type.typlen, *_place(o)) for o in outputs)
-        self._texts = tuple(texts[of] for of in self.types)
+        self.fields = tuple(Field(o.name, o.type.oid, o.type.typlen, *_place(o), o.modifier) for o in outputs)
+        self._texts = tuple(texts[o.type] if o.type is not BPCHAR else _padded(o) for o in outputs)
+        self._binaries = tuple(_BINARIES[o.type] if o.type is not BPCHAR else _padded(o) for o in outputs)
 
     def writers(self, formats: tuple[int, ...]) -> tuple[Writer, ...]:
         """The writer of each column in the formats that the client has asked for. Raises 08P01 for too many of them."""
         if not formats:
             return self._texts
         return tuple(
-            _BINARIES[of] if form == BINARY_FORMAT else text
-            for of, form, text in zip(self.types, each(formats, len(self.types)), self._texts, strict=True)
+            binary if form == BINARY_FORMAT else text
+            for form, text, binary in zip(each(formats, len(self.types)), self._texts, self._binaries, strict=True)
         )
 
 
 _TEXTS: dict[TimeStyle, dict[Type, Writer]] = {}
 STYLES_MAX = 256
 _BINARIES = {of: _nullable(write) for of, write in BINARY.items()}
+
+
+def _padded(output: Output) -> Writer:
+    """A char is kept without its trailing blanks, and shown with them."""
+    length = max(output.modifier - HEAD, 0)
+    return _nullable(lambda value: value.ljust(length).encode())
 
 
 def _place(output: Output) -> tuple[int, int]:

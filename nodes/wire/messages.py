@@ -50,6 +50,7 @@ class Field:
     typlen: int = -1
     table: int = field(default=0, compare=False)
     column: int = field(default=0, compare=False)
+    modifier: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,7 @@ def row_description(fields: Sequence[Field], formats: Sequence[int] = ()) -> byt
     for place, shown in enumerate(fields):
         form = formats[place if len(formats) > 1 else 0] if formats else 0
         parts.append(cstring(shown.name))
-        parts.append(_FIELD.pack(shown.table, shown.column, shown.oid, shown.typlen, -1, form))
+        parts.append(_FIELD.pack(shown.table, shown.column, shown.oid, shown.typlen, shown.modifier, form))
     return message(b"T", b"".join(parts))
 
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
-from catalog.types import SqlType
+from catalog.types import TEXTS
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import END, Pairs, concat, unpack
@@ -154,7 +154,7 @@ def _cut(keys: pa.Array) -> pa.Array:
 def _key_size(descriptor: Descriptor) -> int | None:
     """The length of every row's keys; None when it varies."""
     types = types_of_key(descriptor)
-    if SqlType.TEXT in types:
+    if TEXTS & set(types):
         return None
     return PREFIX.size + sum(1 + PAYLOAD_BYTES[sql_type] for sql_type in types) + COLUMN.size
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Kind, State
 from catalog.states import Write, rule
-from catalog.types import WHOLE, BadValue, SqlType, parse_text
+from catalog.types import TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW
@@ -100,8 +100,8 @@ FAST = WHOLE | {SqlType.DOUBLE}
 
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
-    if column.type is SqlType.TEXT:
-        return _without_nul(column, given.cast(pa.string()), first)
+    if column.type in TEXTS:
+        return _fitted(column, _without_nul(column, given.cast(pa.string()), first), first)
     if given.type == ARROW[column.type]:
         return given
     if column.type in FAST:
@@ -131,6 +131,18 @@ def _without_nul(column: Column, texts: pa.Array, first: int) -> pa.Array:
         number = number_in_file(first, has_nul.index(True).as_py())
         raise CannotLoad(f"row {number}: column {column.name}: a text may not contain the character 0x00")
     return texts
+
+
+def _fitted(column: Column, texts: pa.Array, first: int) -> pa.Array:
+    if column.length is None or not pc.any(pc.greater(pc.utf8_length(texts), column.length)).as_py():
+        return texts
+    values = []
+    for place, text in enumerate(texts.to_pylist()):
+        try:
+            values.append(fitted(column.type, column.length, text))
+        except BadValue as bad:
+            raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name}: {bad}") from None
+    return pa.array(values, pa.string())
 
 
 def number_in_file(first: int, place: int) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.types import FLOATING, SqlType
+from catalog.types import FLOATING, TEXTS, SqlType
 from storage.encoding import INVERSE, LIVE, NULL, PAYLOAD_BYTES
 
 ARROW: dict[SqlType, pa.DataType] = {
@@ -26,7 +26,7 @@ ARROW: dict[SqlType, pa.DataType] = {
     SqlType.BIGINT: pa.int64(),
     SqlType.REAL: pa.float32(),
     SqlType.DOUBLE: pa.float64(),
-    SqlType.TEXT: pa.string(),
+    **dict.fromkeys(TEXTS, pa.string()),
     SqlType.DATE: pa.date32(),
     SqlType.TIMESTAMP: pa.timestamp("us"),
     SqlType.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
@@ -81,7 +81,8 @@ def concat(parts: Iterable[Pairs]) -> Pairs:
 
 def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> pa.Array:
     """Each value's bytes, NULLs included. `column` must be of the type's Arrow type, and text without NUL."""
-    if sql_type is SqlType.TEXT:
+    if sql_type in TEXTS:
+        column = pc.utf8_rtrim(column, " ") if sql_type is SqlType.CHAR else column
         encoded = join(LIVE, column.cast(pa.binary()), b"\x00")
     else:
         encoded = _with_marker(_payloads(sql_type, column), len(column), PAYLOAD_BYTES[sql_type])
@@ -125,7 +126,7 @@ def cut(types: Iterable[SqlType], joined: pa.Array) -> list[pa.Array]:
     """Keys cut into the encoded values of non-NULL columns of these types."""
     pieces, rest = [], joined
     for sql_type in types:
-        if sql_type is SqlType.TEXT:
+        if sql_type in TEXTS:
             halves = pc.split_pattern(rest, b"\x00", max_splits=1)
             pieces.append(join(pc.list_element(halves, 0), b"\x00"))
             rest = pc.list_element(halves, 1)
@@ -164,7 +165,7 @@ def _ordered_bits(column: pa.Array, size: int) -> pa.Array:
 
 
 def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
-    if sql_type is SqlType.TEXT:
+    if sql_type in TEXTS:
         return pc.binary_slice(encoded, 1, -1).cast(pa.string())
     size, count = PAYLOAD_BYTES[sql_type], len(encoded)
     data, _ = _bytes_of(pc.binary_slice(encoded, 1, END))

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, PlacementId
-from catalog.types import WHOLE, SqlType, to_text
+from catalog.types import TEXTS, WHOLE, SqlType, to_text
 from expressions.errors import SqlError
 from expressions.rows import columns_of, evaluator
 from expressions.typed import PyValue
@@ -221,7 +221,7 @@ def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, row
 
 # --- where rows lie
 
-TEXT_BY_CAST = WHOLE | {SqlType.TEXT}
+TEXT_BY_CAST = WHOLE | TEXTS
 
 
 def row_storages(

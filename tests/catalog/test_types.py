@@ -71,6 +71,10 @@ VALUES = {
     SqlType.REAL: st.floats(width=32, allow_nan=False),
     SqlType.DOUBLE: st.floats(allow_nan=False),
     SqlType.TEXT: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
+    SqlType.VARCHAR: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
+    SqlType.CHAR: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])).map(
+        lambda t: t.rstrip(" ")
+    ),
     SqlType.DATE: st.dates(),
     SqlType.TIMESTAMP: st.datetimes(),
     SqlType.TIMESTAMPTZ: st.datetimes(timezones=st.just(dt.UTC)),

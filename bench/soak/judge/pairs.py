@@ -28,6 +28,7 @@ FIXED = {
     "timestamptz": 8,
     "uuid": 16,
 }
+TEXTS = ("text", "varchar", "bpchar")
 FAULTS_MAX = 20
 CRC32C = 0x82F63B78
 
@@ -207,7 +208,7 @@ def length_of(kind: str, data: bytes, at: int) -> int:
         return 1
     if data[at : at + 1] != LIVE:
         raise Unreadable(f"no {kind} begins at byte {at} of {data.hex()}")
-    if kind == "text":
+    if kind in TEXTS:
         end = data.find(b"\x00", at)
         if end < 0:
             raise Unreadable(f"text without end: {data.hex()}")
@@ -238,7 +239,7 @@ def value_of(kind: str, data: bytes) -> Any:
     if data == NULL:
         return None
     rest = data[1:]
-    if kind == "text":
+    if kind in TEXTS:
         return rest[:-1].decode()
     if kind == "smallint":
         return int.from_bytes(rest) - 2**15

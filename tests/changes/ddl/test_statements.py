@@ -181,7 +181,10 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         ("CREATE TABLE t (id int, PRIMARY KEY (|nope))", "42703", 'column "nope" named in key does not exist', "|"),
         ("CREATE TABLE t (id int, PRIMARY KEY (id, id))", "42701", "appears twice in primary key", None),
         (TABLE + "|id text)", "42701", 'column "id" specified more than once', "|"),
-        (TABLE + "v |varchar(10))", "0A000", "type varchar is not supported yet", "|"),
+        (TABLE + "v |varchar(0))", "22023", "length for type varchar must be at least 1", "|"),
+        (TABLE + "v |char(10485761))", "22023", "length for type char cannot exceed 10485760", "|"),
+        (TABLE + "v |bpchar)", "0A000", "type bpchar without a length", "|"),
+        (TABLE + "v varchar(2) DEFAULT |'abc')", "22001", "value too long for type character varying(2)", "|"),
         (TABLE + "v |numeric)", "0A000", "type numeric", "|"),
         (TABLE + "v smallint DEFAULT |40000)", "22003", "out of range for type smallint", "|"),
         (TABLE + "v |timestamp(3))", "0A000", "a precision for type timestamp", "|"),
@@ -247,7 +250,7 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         ("ALTER TABLE users SET (sharding_func = mpcrc32, |coordination = 'hash')", "0A000", "together with how", "|"),
         ("ALTER TABLE users SET (|coordination = 'hope')", "22023", "'hope'", "|"),
         ("ALTER TABLE users ADD |UNIQUE USING INDEX by_name", "0A000", "USING INDEX is not supported yet", "|"),
-        ("ALTER TABLE users ALTER name TYPE |varchar(3)", "0A000", "type varchar is not supported yet", "|"),
+        ("ALTER TABLE users ALTER name TYPE |inet", "0A000", "type inet is not supported yet", "|"),
         ("ALTER TABLE users ALTER name TYPE |serial", "0A000", "serial as the new type of a column", "|"),
         ("ALTER TABLE users |ALTER id ADD GENERATED ALWAYS AS IDENTITY", "0A000", "AS IDENTITY is not supported", "|"),
         ("ALTER TABLE users |DISABLE TRIGGER ALL", "0A000", "ALTER TABLE .. DISABLE TRIG ALL is not", "|"),
@@ -287,7 +290,7 @@ def test_every_unique_gets_a_name_of_its_own(sql, names):
 
 def test_a_hint_says_what_to_use_instead():
     with pytest.raises(DdlError) as caught:
-        parse(TABLE + "v varchar)")
+        parse(TABLE + "v inet)")
     assert caught.value.hint == "Use text."
 
 

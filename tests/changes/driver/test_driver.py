@@ -128,7 +128,7 @@ def test_a_change_behind_another_is_planned_again_with_the_names_and_values_it_w
 
 def test_x5_a_bad_statement_stores_nothing():
     with pytest.raises(DdlError):
-        services.submit("CREATE TABLE t (id varchar PRIMARY KEY)", who="ann")
+        services.submit("CREATE TABLE t (id inet PRIMARY KEY)", who="ann")
     with pytest.raises(DdlError):
         services.submit("DROP TABLE nobody", who="ann")
     assert not Change.objects.exists()

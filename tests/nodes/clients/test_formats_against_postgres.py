@@ -14,24 +14,24 @@ from tests.nodes.conftest import Cluster
 
 COLUMNS = (
     "id int primary key, n bigint, f float8, s text, b boolean, d date, ts timestamp, tz timestamptz, u uuid,"
-    " m smallint, r real"
+    " m smallint, r real, v varchar(30), c char(6)"
 )
 NAMES = [column.split()[0] for column in COLUMNS.split(", ")]
 ROWS = 40
 FIRST, LAST = (dt.datetime.fromisoformat(text) for text in ("0001-01-01", "9999-12-31 23:59:59.999999"))
 EDGES: list[tuple[Any, ...]] = [
     (-(2**31), -(2**63), 5e-324, "", False, dt.date.min, FIRST, dt.datetime(2, 1, 1, tzinfo=dt.UTC), UUID(int=0),
-     -(2**15), 1e-45),
+     -(2**15), 1e-45, "", ""),
     (2**31 - 1, 2**63 - 1, float("nan"), "ä€😀", True, dt.date.max, LAST,
-     dt.datetime(9998, 12, 31, tzinfo=dt.UTC), UUID(int=2**128 - 1), 2**15 - 1, float("nan")),
+     dt.datetime(9998, 12, 31, tzinfo=dt.UTC), UUID(int=2**128 - 1), 2**15 - 1, float("nan"), "ä€😀", "ä€😀"),
     (0, 0, float("inf"), "'\"\\\n", True, dt.date(2000, 1, 1), dt.datetime.fromisoformat("2000-01-01"),
-     dt.datetime(1999, 12, 31, 23, 59, 59, 999_999, dt.UTC), UUID(int=1), 0, float("-inf")),
-    (1, *[None] * 10),
+     dt.datetime(1999, 12, 31, 23, 59, 59, 999_999, dt.UTC), UUID(int=1), 0, float("-inf"), "a ", "b  "),
+    (1, *[None] * 12),
 ]  # fmt: skip
 
 
 def drawn() -> list[tuple[Any, ...]]:
-    chance = random.Random(11)
+    chance, other = random.Random(11), random.Random(12)
     start, years = dt.datetime.fromisoformat("1850-01-01"), 300 * 365 * 86_400
 
     def moment() -> dt.datetime:
@@ -51,7 +51,7 @@ def drawn() -> list[tuple[Any, ...]]:
     rows = [
         (number, chance.randrange(-(2**63), 2**63), double(), "x" * chance.randrange(9), chance.random() < 0.5,
          moment().date(), moment(), moment().replace(tzinfo=dt.UTC), UUID(bytes=chance.randbytes(16)),
-         chance.randrange(-(2**15), 2**15), real())
+         chance.randrange(-(2**15), 2**15), real(), " x" * other.randrange(9), "y" * other.randrange(7))
         for number in range(10, 10 + ROWS)
     ]  # fmt: skip
     return [*EDGES, *rows]
@@ -75,7 +75,7 @@ def answer(connection: "psycopg.Connection[Any]", sql: str, *, binary: bool) -> 
     """Types, lengths, formats and raw values."""
     result = connection.cursor(binary=binary).execute(sql).pgresult
     assert result is not None
-    described = [(result.ftype(i), result.fsize(i), result.fformat(i)) for i in range(result.nfields)]
+    described = [(result.ftype(i), result.fsize(i), result.fformat(i), result.fmod(i)) for i in range(result.nfields)]
     return [described, *([result.get_value(r, c) for c in range(result.nfields)] for r in range(result.ntuples))]
 
 
@@ -83,6 +83,8 @@ QUERIES = {
     "by the engine": "SELECT * FROM {t} ORDER BY id",
     "numbers of fewer bytes": "SELECT r::text AS a, r::float8 AS b, -r AS c, m + m / 2 AS d, m::real AS e, m * 2 AS f,"
     " m::bigint AS g FROM {t} WHERE m BETWEEN -20000 AND 20000 ORDER BY id",
+    "texts of a length": "SELECT c, v, c || v AS a, v || v AS b, c::text AS d, v::varchar(2) AS e, c::char(9) AS f,"
+    " max(c) OVER () IS NULL AS g, x.w FROM (SELECT id, c, v, c AS w FROM {t}) AS x ORDER BY id",
     "by a key": "SELECT * FROM {t} WHERE id IN (-2147483648, 2147483647, 0, 1, 12, 13)",
     "computed": "SELECT id + 1 AS a, n IS NULL AS b, tz::timestamp AS c, tz::date AS d, ts::timestamptz AS e,"
     " d::timestamptz AS f, tz::text AS g, date_trunc('day', tz) AS h, extract(hour FROM tz)::int AS i FROM {t}"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from catalog.types import SqlType, parse_text, to_text
+from catalog.types import TEXTS, SqlType, parse_text, to_text
 from storage.encoding import encode
 from tests.nodes.conftest import Cluster
 
@@ -70,12 +70,14 @@ DRAWN: dict[SqlType, Callable[[random.Random], str]] = {
     SqlType.REAL: floating("f"),
     SqlType.DOUBLE: floating("d"),
     SqlType.TEXT: text,
+    SqlType.VARCHAR: text,
+    SqlType.CHAR: text,
     SqlType.DATE: day,
     SqlType.TIMESTAMP: moment,
     SqlType.TIMESTAMPTZ: lambda chance: f"{moment(chance)}+00",
     SqlType.UUID: lambda chance: f"{chance.getrandbits(128):032x}",
 }
-COLLATED = (SqlType.TEXT,)
+COLLATED = TEXTS
 
 
 @pytest.mark.parametrize("sql_type", list(SqlType), ids=lambda of: of.value)

@@ -1,0 +1,52 @@
+"""Values of a file as columns of each type take them, or which row has one that they do not take."""
+
+import pyarrow as pa
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, TableId
+from catalog.types import SqlType
+from spark_tasks.load.file_rows import CannotLoad, typed_rows
+from storage.encoding import encode
+
+TABLE = Descriptor(
+    TableId(1),
+    "labels",
+    1,
+    (
+        Column(ColumnId(1), "id", SqlType.SMALLINT, not_null=True),
+        Column(ColumnId(2), "name", SqlType.VARCHAR, length=3),
+        Column(ColumnId(3), "code", SqlType.CHAR, length=2),
+        Column(ColumnId(4), "size", SqlType.REAL),
+    ),
+    (ColumnId(1),),
+)
+
+
+def row(key: str = "1", name: str = "abc", code: str = "a", size: str = "0.1") -> dict[str, pa.Array]:
+    return {"id": pa.array(["7", key]), **{k: pa.array(["x", v]) for k, v in (("name", name), ("code", code))},
+            "size": pa.array(["1", size])}  # fmt: skip
+
+
+def test_values_come_in_as_an_insert_would_store_them() -> None:
+    rows = typed_rows(TABLE, row(name="ab   ", code="a     "), 0)
+    assert rows.keys.to_pylist()[1] == encode(SqlType.SMALLINT, 1)
+    stored = {column: data.to_pylist()[1] for column, data in rows.columns.items()}
+    assert stored[ColumnId(2)] == encode(SqlType.VARCHAR, "ab ")
+    assert stored[ColumnId(3)] == encode(SqlType.CHAR, "a")
+    assert stored[ColumnId(4)] == encode(SqlType.REAL, 0.10000000149011612)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (row(name="abcd"), "row 2: column name: value too long for type character varying"),
+        (row(code="a b"), "row 2: column code: value too long for type character"),
+        (row(key="40000"), 'row 2: column id: value "40000" is out of range for type smallint'),
+        (row(size="1e60"), 'row 2: column size: "1e60" is out of range for type real'),
+    ],
+    ids=["a varchar too long", "a char too long", "a smallint too large", "a real too large"],
+)
+def test_a_value_that_its_column_cannot_hold_is_named(texts: dict[str, pa.Array], message: str) -> None:
+    with pytest.raises(CannotLoad, match=message):
+        typed_rows(TABLE, texts, 0)
