@@ -133,6 +133,8 @@ def _double_of(decimal: Decimal) -> float | None:
 
 
 def _is_tie(decimal: Decimal, value: float, *others: float) -> bool:
+    if not math.isfinite(value):
+        return False
     middle = 2 * Fraction(decimal) - Fraction(value)
     return any(math.isfinite(other) and Fraction(other) == middle != Fraction(value) for other in others)
 
