@@ -7,6 +7,7 @@ rows of the catalog (`nodes.catalog_views`), so the functions are look-ups in th
     definitions  kind, oid, part (0: the whole), whether for people, the text
 """
 
+import re
 from collections.abc import Iterator
 
 from expressions.sqltypes import (
@@ -41,8 +42,28 @@ _WHAT = {
     REGCLASS: ("42P01", "relation"), REGTYPE: ("42704", "type"), REGNAMESPACE: ("3F000", "schema"),
     REGROLE: ("42704", "role"), REGPROC: ("42883", "function"),
 }  # fmt: skip
-_SPELLED = "CASE WHEN contains(v.x, '\"') THEN replace(v.x, '\"', '') ELSE lower(v.x) END"
-"""A name as it is looked up: a name in quotes keeps its capitals."""
+_WORD = r'"(?:[^"]|"")+"|[^".\s][^.\s]*'
+_NAMES = rf"\s*(?:{_WORD})\s*(?:\.\s*(?:{_WORD})\s*)*"
+"""Names with points between: one in quotes may hold anything, another ends at a point or a space."""
+PLAIN = "[a-z_][a-z0-9_$]*"
+_INNER = "replace(w[2:-2], '\"\"', '\"')"
+_SPELLED_WORD = (
+    f"CASE WHEN NOT starts_with(w, '\"') THEN lower(w) WHEN regexp_full_match({_INNER}, '{PLAIN}') THEN {_INNER}"
+    " ELSE w END"
+)
+_WORDS = f"list_transform(regexp_extract_all(u.x, '{_WORD}'), lambda w: {_SPELLED_WORD})"
+_SPELLED_NAMES = (
+    f"CASE WHEN regexp_full_match(u.x, '{_NAMES}') THEN array_to_string(CASE WHEN len({_WORDS}) = 3"
+    f" AND {_WORDS}[1] = 'schemalab' THEN {_WORDS}[2:] ELSE {_WORDS} END, '.') END"
+)
+_SPELLED_TYPE = "trim(CASE WHEN contains(u.x, '\"') THEN replace(u.x, '\"', '') ELSE lower(u.x) END)"
+"""A name as it is looked up: one in quotes keeps its capitals, and its quotes where it needs them."""
+
+
+def spelled(name: str) -> str:
+    """A name as it is looked up, in quotes unless it is plain."""
+    return name if re.fullmatch(PLAIN, name) else '"' + name.replace('"', '""') + '"'
+
 
 Line = tuple[str, tuple[Type, ...], Type, str, frozenset[str]]
 """One way to call a function: its name, the types it takes, the one it gives, the engine's text, what that reads."""
@@ -52,12 +73,38 @@ NOTHING: frozenset[str] = frozenset()
 def oid_of(name: str, of: Type, *, missing_ok: bool = False) -> str:
     """The engine's text for the oid of what an SQL text names; NULL or an error when there is no such thing."""
     code, what = _WHAT[of]
-    refusal = f"concat('SQLSTATE {code} {what} \"', max(v.x), '\" does not exist')"
-    missing = "" if missing_ok else f", CAST(error({refusal}) AS BIGINT)"
-    return (
-        f"(SELECT CASE WHEN max(v.x) IS NOT NULL THEN coalesce(max(n.o1), TRY_CAST(max(v.x) AS BIGINT){missing}) END"
-        f" FROM (SELECT {name} AS x) AS v LEFT JOIN k_{OBJECTS} AS n ON n.o0 = '{KINDS[of]}' AND n.o3 = {_SPELLED})"
+    words = _SPELLED_TYPE if of is REGTYPE else _SPELLED_NAMES
+    is_number = "regexp_full_match(max(v.x), '[0-9]+')"
+    number = "TRY_CAST(max(v.x) AS UINTEGER)::BIGINT"
+    if not missing_ok:
+        number = f"coalesce({number}, {_error('22003', _OUT_OF_RANGE)})"
+    unknown = "NULL" if missing_ok else _error(code, f"concat('{what} \"', max(v.x), '\" does not exist')")
+    invalid = "NULL" if missing_ok else _error("42602", _INVALID)
+    points = f"len(regexp_extract_all(max(v.x), '{_WORD}'))"
+    missing = unknown
+    if of is REGCLASS:
+        missing = (
+            f"CASE WHEN max(v.s) IS NULL THEN {invalid} WHEN {points} = 3 THEN {_error('0A000', _OTHER_DATABASE)}"
+            f" WHEN {points} > 3 THEN {_error('42601', _TOO_MANY)} ELSE {unknown} END"
+        )
+    verdict = (
+        f"CASE WHEN max(v.x) IS NULL THEN NULL WHEN max(v.x) = '-' THEN 0 WHEN {is_number} THEN {number}"
+        f" WHEN min(n.o1) IS NOT NULL THEN min(n.o1) ELSE {missing} END"
     )
+    return (
+        f"(SELECT {verdict} FROM (SELECT u.x AS x, {words} AS s FROM (SELECT {name} AS x) AS u) AS v"
+        f" LEFT JOIN k_{OBJECTS} AS n ON n.o0 = '{KINDS[of]}' AND n.o3 = v.s)"
+    )
+
+
+_OUT_OF_RANGE = "concat('value \"', max(v.x), '\" is out of range for type oid')"
+_INVALID = "'invalid name syntax'"
+_OTHER_DATABASE = "concat('cross-database references are not implemented: \"', max(v.x), '\"')"
+_TOO_MANY = "concat('improper relation name (too many dotted names): ', max(v.x))"
+
+
+def _error(code: str, words: str) -> str:
+    return f"CAST(error(concat('SQLSTATE {code} ', {words})) AS BIGINT)"
 
 
 def name_of(oid: str, of: Type) -> str:
@@ -95,9 +142,9 @@ def functions() -> Iterator[Line]:
     yield "pg_get_expr", (TEXT, INT8), TEXT, "CASE WHEN {1} IS NOT NULL THEN {0} END", NOTHING
     bare = "CASE WHEN {2} AND {1} IS NOT NULL AND starts_with({0}, '(') AND ends_with({0}, ')') THEN {0}[2:-2]"
     yield "pg_get_expr", (TEXT, INT8, BOOL), TEXT, f"{bare} WHEN {{1}} IS NOT NULL THEN {{0}} END", NOTHING
-    column = "(SELECT {0} AS x, {1} AS y) AS v"
-    key = "replace(lower(v.x), '\"', '') || '/' || v.y"
-    sequence = f"(SELECT max(n.o2) FROM {column}, k_{OBJECTS} AS n WHERE n.o0 = '{SEQUENCE}' AND n.o3 = {key})"
+    column = f"(SELECT {oid_of('{0}', REGCLASS)} AS x, {{1}} AS y) AS v"
+    is_its = f"n.o0 = '{SEQUENCE}' AND n.o1 = v.x AND n.o3 = v.y"
+    sequence = f"(SELECT max(n.o2) FROM {column}, k_{OBJECTS} AS n WHERE {is_its})"
     yield "pg_get_serial_sequence", (TEXT, TEXT), TEXT, sequence, names
     for of in NAMED:
         yield f"to_{of}", (TEXT,), of, oid_of("{0}", of, missing_ok=True), names

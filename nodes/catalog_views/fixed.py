@@ -34,11 +34,13 @@ from nodes.catalog_views.values import (
     DEFAULT_COLLATION,
     HEAP,
     INFORMATION,
+    OWN,
     OWNER,
     OWNER_NAME,
     PG_CATALOG,
     PUBLIC,
     TABLESPACE,
+    USER,
     UTF8,
     Row,
 )
@@ -83,7 +85,7 @@ OPERATOR_CLASSES = {
     UUID: ("uuid_ops", 10065, 2968),
 }  # fmt: skip
 """The name, oid and family of each type's order in an index."""
-SCHEMAS = {PG_CATALOG: "pg_catalog", PUBLIC: "public", INFORMATION: "information_schema"}
+SCHEMAS = {PG_CATALOG: "pg_catalog", PUBLIC: "public", INFORMATION: "information_schema", OWN: "schemalab"}
 COLLATIONS = {DEFAULT_COLLATION: ("default", "d", None), 950: ("C", "c", "C"), 951: ("POSIX", "c", "POSIX")}
 
 
@@ -146,15 +148,31 @@ def _collations(_: Sequence[Descriptor]) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _roles(_: Sequence[Descriptor]) -> Iterator[Row]:
-    yield {
-        "oid": OWNER, "rolname": OWNER_NAME, "rolinherit": True, "rolcanlogin": True, "rolconnlimit": -1,
-        "rolpassword": "********",
-    }  # fmt: skip
+NO_USER = ""
 
 
-def _users(_: Sequence[Descriptor]) -> Iterator[Row]:
-    yield {"usename": OWNER_NAME, "usesysid": OWNER, "passwd": "********"}
+def _names(user: str) -> Iterator[tuple[int, str]]:
+    """The owner of everything, and who asks."""
+    yield OWNER, OWNER_NAME
+    if user not in (NO_USER, OWNER_NAME):
+        yield USER, user
+
+
+def _roles(user: str) -> Iterator[Row]:
+    for oid, name in _names(user):
+        yield {
+            "oid": oid, "rolname": name, "rolinherit": True, "rolcanlogin": True, "rolconnlimit": -1,
+            "rolpassword": "********",
+        }  # fmt: skip
+
+
+def _users(user: str) -> Iterator[Row]:
+    for oid, name in _names(user):
+        yield {"usename": name, "usesysid": oid, "passwd": "********"}
+
+
+PEOPLE: dict[str, Callable[[str], Iterator[Row]]] = {"pg_roles": _roles, "pg_user": _users}
+"""Relations whose rows depend on who asks."""
 
 
 def _databases(_: Sequence[Descriptor]) -> Iterator[Row]:
@@ -174,8 +192,6 @@ MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
     "pg_type": _types,
     "pg_opclass": _operator_classes,
     "pg_collation": _collations,
-    "pg_roles": _roles,
-    "pg_user": _users,
     "pg_database": _databases,
     "pg_tablespace": _tablespaces,
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from expressions.object_names import DEFINITIONS, OBJECTS, SEQUENCE
+from expressions.object_names import DEFINITIONS, OBJECTS, SEQUENCE, spelled
 from expressions.sqltypes import ARRAY_OF, INTERVAL, STORED, SYSTEM, TYPE_WORDS
 from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.keys import keys_of, sequence_name
@@ -15,8 +15,8 @@ from nodes.wire.oids import column_oid, index_oid, table_oid
 
 
 def _objects(tables: Sequence[Descriptor]) -> Iterator[Row]:
-    for kind, oid, shown, spelled in _names(tables):
-        yield {"kind": kind, "oid": oid, "shown": shown, "spelled": spelled}
+    for kind, oid, shown, found_by in _names(tables):
+        yield {"kind": kind, "oid": oid, "shown": shown, "spelled": found_by}
 
 
 def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
@@ -28,11 +28,10 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
             if column.identity:
                 name = sequence_name(table, column)
                 relations.append((column_oid(table.table_id, column.id), name))
-                for spelled in (table.name, f"public.{table.name}"):
-                    yield SEQUENCE, 0, f"public.{quoted(name)}", f"{spelled.lower()}/{column.name}"
+                yield SEQUENCE, table_oid(table.table_id), f"public.{quoted(name)}", column.name
         for oid, name in relations:
-            for spelled in (name, f"public.{name}"):
-                yield "c", oid, quoted(name), spelled
+            for found_by in (spelled(name), f"public.{spelled(name)}"):
+                yield "c", oid, quoted(name), found_by
     for key, oid in OIDS.items():
         yield "c", oid, key, key
         if not key.startswith(INFORMATION):
@@ -44,13 +43,13 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
     for of in (*STORED, INTERVAL, *SYSTEM):
         yield "t", of.oid, of.name, f"pg_catalog.{TYPE_NAMES[of.oid]}"
     for of, array in ARRAY_OF.items():
-        for spelled in (array.name, f"_{TYPE_NAMES[of.oid]}", f"{TYPE_NAMES[of.oid]}[]"):
-            yield "t", array.oid, array.name, spelled
+        for found_by in (array.name, f"_{TYPE_NAMES[of.oid]}", f"{TYPE_NAMES[of.oid]}[]"):
+            yield "t", array.oid, array.name, found_by
     for oid, name in SCHEMAS.items():
         yield "n", oid, name, name
     for name, oid in FUNCTIONS.items():
-        for spelled in (name, f"pg_catalog.{name}"):
-            yield "p", oid, name, spelled
+        for found_by in (name, f"pg_catalog.{name}"):
+            yield "p", oid, name, found_by
     yield "r", OWNER, OWNER_NAME, OWNER_NAME
 
 

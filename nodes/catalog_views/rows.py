@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from expressions.errors import PROGRAM_LIMIT, SqlError
 from nodes.catalog_views import fixed, names, own, standard, tables
 from nodes.catalog_views.relations import OWN, RELATIONS, UNNAMED, columns_of, empty_of
 from nodes.catalog_views.values import Row, Value
@@ -14,12 +15,30 @@ MADE: Mapping[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
 assert MADE.keys() <= RELATIONS.keys() | UNNAMED.keys()
 
 
-def rows_of(key: str, descriptors: Sequence[Descriptor]) -> list[dict[str, Value]]:
-    """All rows of one relation, with every column."""
-    if key not in MADE:
+OIDS_MADE = frozenset({"pg_class", "pg_constraint", "pg_attrdef"})
+"""Relations whose oids follow from ids of tables and what belongs to them."""
+
+
+def rows_of(key: str, descriptors: Sequence[Descriptor], user: str = fixed.NO_USER) -> list[dict[str, Value]]:
+    """All rows of one relation, with every column. Raises 54000 when two objects would have the same oid."""
+    if key not in MADE and key not in fixed.PEOPLE:
         return []
     has_nulls = key.startswith((standard.SCHEMA, OWN))
     empty = {column.name: None if has_nulls else empty_of(column.type) for column in columns_of(key)}
     is_own = key == own.ELEMENTS
     shown = [table for table in descriptors if is_own or table.state is State.PUBLIC]
-    return [{**empty, **row} for row in MADE[key](shown)]
+    made = fixed.PEOPLE[key](user) if key in fixed.PEOPLE else MADE[key](shown)
+    rows = [{**empty, **row} for row in made]
+    if key in OIDS_MADE:
+        refuse_same_oids(key, rows)
+    return rows
+
+
+def refuse_same_oids(key: str, rows: Sequence[Mapping[str, Value]]) -> None:
+    """Ids of tables and their parts that are too far apart for the ranges of `nodes.wire.oids`."""
+    seen: set[Value] = set()
+    for row in rows:
+        if row["oid"] in seen:
+            message = f"two objects of {key} would have the oid {row['oid']}: too many were made and dropped"
+            raise SqlError(PROGRAM_LIMIT, message, hint="ask schemalab.elements, or information_schema")
+        seen.add(row["oid"])

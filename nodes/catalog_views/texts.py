@@ -39,7 +39,7 @@ def condition_of(table: Descriptor, expression: str | None) -> str | None:
     return f"({text})" if _is_operation(text) else text
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=16_384)
 def _is_operation(text: str) -> bool:
     return parsed(text).WhichOneof("node") in _OPERATIONS
 

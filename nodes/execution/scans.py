@@ -8,13 +8,11 @@ No page takes long, so a scan never outlasts the transaction's deadline in one s
 cancel waits for one page at most. Only pairs of the columns that are asked for cross the wire.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
 from catalog.types import SqlType
-from nodes.catalog_views.relations import columns_of
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
 from nodes.sql.access_paths import Access
@@ -129,27 +127,6 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
         for c in columns
     ]
     return pa.schema(fields or [pa.field("c0", pa.bool_())])
-
-
-def catalog_batch(key: str, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """These rows of a relation of the catalog, with columns o0, o1, .."""
-    import pyarrow as pa
-
-    from nodes.execution.duckdb_engine import SHORT
-
-    kinds = {
-        "BOOLEAN": pa.bool_(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
-        "VARCHAR": pa.string(), "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
-    }  # fmt: skip
-    columns, fields = columns_of(key), []
-    for place, column in enumerate(columns):
-        element = column.type.element
-        kind = kinds[column.type.duck] if element is None else pa.list_(kinds[element.duck])
-        fields.append(pa.field(f"o{place}", kind, metadata=SHORT))
-    arrays = [
-        pa.array([row[column.name] for row in rows], field.type) for column, field in zip(columns, fields, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 async def arrow_batches(

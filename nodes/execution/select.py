@@ -1,22 +1,18 @@
 """SELECT: the engine over what its scans read, or no engine at all for a row or a few reached by key."""
 
-import datetime as dt
 import functools
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from expressions.scopes import Scan
-from expressions.sqltypes import TIMESTAMPTZ
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of
-from nodes.catalog_views import own
-from nodes.catalog_views.relations import columns_of, feed_name
-from nodes.catalog_views.rows import rows_of as rows_of_catalog
 from nodes.context import Environment
+from nodes.execution.catalog_feeds import catalog_feeds
 from nodes.execution.fairness import Turns, in_thread
 from nodes.execution.held_rows import VALUE_BYTES, PlanBytes
 from nodes.execution.pages import Table, point_commands, rows_in
 from nodes.execution.row_codec import decoded
-from nodes.execution.scans import arrow_batches, arrow_schema, catalog_batch, stored_rows
+from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
 from nodes.sql.access_paths import Access, access, point
 from nodes.sql.planner import SelectPlan
 from nodes.sql.query import SimpleSelect
@@ -108,7 +104,7 @@ async def engine_batches(
         sql = await rendered(plan.query.parts, context)
         feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
         if plan.relations:
-            feeds |= await catalog_feeds(env, transaction, plan.relations)
+            feeds |= await catalog_feeds(env, transaction, plan.relations, context)
         async for batch in env.engine.run(sql, feeds, context.style.zone.engine):
             yield batch
 
@@ -132,38 +128,6 @@ def feed_of(env: Environment, transaction: Transaction, scan: Scan, context: Con
     columns = [c for c in scan.descriptor.public_columns if c.id in scan.used]
     schema = arrow_schema(columns)
     return Feed(schema, lambda: arrow_batches(transaction, table, way, columns), asyncio.get_running_loop())
-
-
-async def catalog_feeds(env: Environment, transaction: Transaction, names: Iterable[str]) -> dict[str, Any]:
-    """Relations of pg_catalog for the engine: tables in the version that the transaction uses, else in the newest."""
-    import asyncio
-
-    from nodes.execution.duckdb_engine import Feed
-
-    used = {table_id: pin.descriptor for table_id, pin in transaction.pins.items()}
-    tables = [used.get(table.table_id, table) for table in await env.directory.tables()]
-    tables += transaction.own.values()
-    feeds, loop = {}, asyncio.get_running_loop()
-    for name in names:
-        asked = own.ASKED.get(name)
-        rows = rows_of_catalog(name, tables) if asked is None else await _asked_rows(env, name, asked)
-        batch = catalog_batch(name, rows)
-        feeds[feed_name(name)] = Feed(batch.schema, functools.partial(_once, batch), loop)
-    return feeds
-
-
-async def _asked_rows(env: Environment, name: str, asked: str) -> list[dict[str, Any]]:
-    """Rows of a view of our own that only the store knows."""
-    rows = await env.directory.rows(asked)
-    for column in columns_of(name):
-        if column.type is TIMESTAMPTZ:
-            for row in rows:
-                row[column.name] = row[column.name] and dt.datetime.fromisoformat(row[column.name])
-    return rows
-
-
-async def _once(batch: Any) -> AsyncIterator[Any]:
-    yield batch
 
 
 async def select_result(

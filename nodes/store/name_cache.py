@@ -4,23 +4,29 @@ A name is a hint only: it counts under a lease of a version that bears it (L12).
 taken in blocks, so most inserts ask nobody; a block that is not used up leaves a gap, as a sequence does.
 """
 
+import asyncio
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from psycopg import pq
 
 from catalog.descriptor import Descriptor, from_json
-from expressions.errors import CONNECTION_FAILURE, SqlError
+from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
 from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4
 
 log = logging.getLogger(__name__)
 
 FIND = "SELECT id FROM catalog_table WHERE name = %b AND state <> 'dropped'"
-LIST = """
-SELECT d.body::text FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
-WHERE t.state = 'live' ORDER BY t.name LIMIT 1000
+TABLES_MAX = 5000
+"""Tables that a node lists: it refuses to show some of them as all."""
+TABLES_AT_ONCE = 100
+VERSIONS = f"SELECT id, version FROM catalog_table WHERE state = 'live' ORDER BY name LIMIT {TABLES_MAX + 1}"
+BODIES = """
+SELECT d.table_id, d.version, d.body::text FROM unnest(%b::int[], %b::int[]) AS w (table_id, version)
+JOIN catalog_descriptor d USING (table_id, version)
 """
 FORMER_TABLE = """
 SELECT t.name, t.version, d.version FROM catalog_descriptor d JOIN catalog_table t ON t.id = d.table_id
@@ -48,6 +54,7 @@ class Directory:
 
     pool: StorePool
     _ids: dict[str, int] = field(default_factory=dict)
+    _newest: dict[int, Descriptor] = field(default_factory=dict)
     _numbers: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def known(self, name: str) -> int | None:
@@ -64,9 +71,31 @@ class Directory:
         return found
 
     async def tables(self) -> list[Descriptor]:
-        """The newest version of each table, as the catalog has them now, by name."""
-        result = await self.ask(Command(LIST))
-        return [from_json(json.loads(result.get_value(row, 0) or b"")) for row in range(result.ntuples)]
+        """The newest version of each table, as the catalog has them now, by name. Raises 54000 for too many.
+
+        A version is read once: the same one is the same object, as long as it is the newest.
+        """
+        result = await self.ask(Command(VERSIONS))
+        if result.ntuples > TABLES_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"there are more than {TABLES_MAX} tables: a node does not list them")
+        newest = {_number(result, 0, row): _number(result, 1, row) for row in range(result.ntuples)}
+        known = {t: d for t, d in self._newest.items() if newest.get(t) == d.version}
+        missing = [(table_id, version) for table_id, version in newest.items() if table_id not in known]
+        for first in range(0, len(missing), TABLES_AT_ONCE):
+            known |= await self._read(missing[first : first + TABLES_AT_ONCE])
+        self._newest = known
+        return [known[table_id] for table_id in newest if table_id in known]
+
+    async def _read(self, versions: Sequence[tuple[int, int]]) -> dict[int, Descriptor]:
+        """These versions by table; one of a table that was dropped meanwhile is left out."""
+        arrays = (f"{{{','.join(map(str, numbers))}}}".encode() for numbers in zip(*versions, strict=True))
+        result = await self.ask(Command(BODIES, tuple(arrays), is_text=True))
+        found: dict[int, Descriptor] = {}
+        for row in range(result.ntuples):
+            descriptor = from_json(json.loads(result.get_value(row, 2) or b""))
+            found[descriptor.table_id] = descriptor
+            await asyncio.sleep(0)
+        return found
 
     async def rows(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query of ours, by the names of its columns; a time is a text of ISO 8601."""
@@ -123,5 +152,5 @@ class Directory:
             return (await session.run([command]))[0]
 
 
-def _number(result: "pq.abc.PGresult", column: int) -> int:
-    return int.from_bytes(result.get_value(0, column) or b"")
+def _number(result: "pq.abc.PGresult", column: int, row: int = 0) -> int:
+    return int.from_bytes(result.get_value(row, column) or b"")

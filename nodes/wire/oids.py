@@ -1,8 +1,13 @@
 """Object ids of tables and what belongs to them: the same on every node and in every version.
 
 PostgreSQL gives ids as things are made; here they follow from the ids that descriptors hold, which are never used
-twice. Each table has a range of its own, above those that PostgreSQL keeps for itself. An id names one thing in its
-relation: a sequence and a default of the same column share one.
+twice. Each table has a range of its own, above those that PostgreSQL keeps for itself: table 1 has 24576 to 32767,
+table 2 what follows. In it, of pg_class and of pg_constraint apart: the table, 4,096 indexes (of which 2,048 are
+constraints), as many CHECKs and foreign keys, 4,095 columns. An id names one thing in its relation: a sequence and a
+default of the same column share one.
+
+The ranges begin anew after 524,286 tables, and so do those of parts; two objects that exist at the same time and would
+share an oid are refused by name where rows are made (`nodes.catalog_views.rows`).
 """
 
 FIRST = 16384

@@ -8,10 +8,12 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.types import SqlType
+from expressions.errors import SqlError
 from expressions.sqltypes import BOOL, CHAR, FLOAT8, INT4, INT8, NAME, OID, REGPROC, REGTYPE, TEXT
+from nodes.catalog_views.fixed import PEOPLE as OF_PEOPLE
 from nodes.catalog_views.relations import RELATIONS, UNNAMED, columns_of, key_of
 from nodes.catalog_views.rows import MADE, rows_of
-from nodes.wire.oids import column_oid, index_oid, table_oid
+from nodes.wire.oids import TABLES_MAX, column_oid, index_oid, table_oid
 
 BY_NAME = IndexColumn(ColumnId(2))
 PEOPLE = Descriptor(
@@ -38,7 +40,7 @@ PYTHON = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", [*MADE, *OF_PEOPLE])
 def test_each_row_has_every_column_with_a_value_of_its_type(name: str) -> None:
     for row in rows_of(name, [PEOPLE]):
         assert list(row) == [column.name for column in columns_of(name)]
@@ -63,6 +65,21 @@ def test_oids_of_one_relation_are_all_different() -> None:
     for name in ("pg_class", "pg_constraint", "pg_type", "pg_attrdef"):
         oids = [row["oid"] for row in rows_of(name, [PEOPLE, replace(PEOPLE, table_id=TableId(8), name="others")])]
         assert len(set(oids)) == len(oids) > 0, name
+
+
+def test_two_objects_with_one_oid_are_refused_by_name() -> None:
+    """Each table has a range of oids; the ranges begin anew after half a million tables."""
+    far = replace(PEOPLE, table_id=TableId(PEOPLE.table_id + TABLES_MAX), name="others")
+    for name in ("pg_class", "pg_constraint", "pg_attrdef"):
+        with pytest.raises(SqlError, match=f"two objects of {name} would have the oid") as caught:
+            rows_of(name, [PEOPLE, far])
+        assert caught.value.sqlstate == "54000"
+    assert len(rows_of("information_schema.tables", [PEOPLE, far])) == 2
+
+
+def test_who_asks_is_a_role() -> None:
+    assert [row["rolname"] for row in rows_of("pg_roles", [], "ann")] == ["schemalab", "ann"]
+    assert [row["usename"] for row in rows_of("pg_user", [], "schemalab")] == ["schemalab"]
 
 
 def test_what_is_not_public_is_not_there() -> None:
