@@ -127,7 +127,7 @@ FAMOUS = (
         missing=_("not in the old place"),
     ),
 )  # fmt: skip
-"""In the order of the front page. The router with an old schema comes with requests between routers and storages."""
+"""In the order of the front page."""
 
 
 @lru_cache(maxsize=1)

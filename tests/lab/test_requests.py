@@ -304,8 +304,10 @@ RULES: list[Any] = [
     pytest.param(FenceNotAsked, None, "", None, id="storages accept what is below the fence"),
     pytest.param(CatalogBeforeStorages, None, "", None, id="a version that a storage does not know", marks=SOAK),
     pytest.param(WithoutLadder, None, "", None, id="another sharding key at once"),
-    pytest.param(Cluster, attempts, "MISMATCHES_MAX", 0, id="a refused request is not tried again"),
-    pytest.param(Cluster, reloads, "is_newer", lambda *_: True, id="any version serves who waits for a newer one"),
+    pytest.param(Cluster, attempts, "MISMATCHES_MAX", 0, id="a refused request is not tried again", marks=SOAK),
+    pytest.param(
+        Cluster, reloads, "is_newer", lambda *_: True, id="any version serves who waits for a newer one", marks=SOAK
+    ),
     pytest.param(Cluster, product, "insert_row", public_alone, id="an insert into one placement only", marks=SOAK),
     pytest.param(Cluster, batches.Batch, "left", property(lambda self: list(range(self.size))), id="a row done twice"),
 ]
