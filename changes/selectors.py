@@ -32,6 +32,7 @@ from changes.plan.model import YIELDING, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.queue import Place, ahead_of, free_to_move
 from leases import rules
+from leases.models import Node
 from leases.selectors import leases_as_of_now, leases_on
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.runs.pacing import share_of_time
@@ -293,10 +294,13 @@ def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
     versions = {change.table_id: step.version} | {one.table_id: one.version for one in step.partners}
     with connection.cursor() as cursor:
         found = [lease for table, v in versions.items() for lease in _in_the_way(cursor, TableId(table), v, step.kind)]
+    if not found:
+        return []
+    down = set(Node.objects.filter(state=Node.State.DOWN).values_list("name", flat=True))
     return [
         {"node": lease.node, "table_id": lease.table, "version": lease.version}
         | {"until": datetime.fromtimestamp(lease.expires_at, UTC).isoformat()}
-        | {"table": name_of(state.plan, lease.table)}
+        | {"table": name_of(state.plan, lease.table), "is_down": lease.node in down}
         for lease in sorted(found, key=lambda lease: (-lease.expires_at, lease.table, lease.node))
     ]
 

@@ -125,7 +125,15 @@ def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "nodes": len(everybody),
         "there": len(everybody - held),
         "holders": _holders(snapshot),
+        "door": _door(blockers[0]),
     }
+
+
+def _door(last: Json) -> str:
+    """The situation in the lab (`lab.sessions.doors`) that is like the wait for the one that is the last to release."""
+    if last["is_down"]:
+        return "dead-node"
+    return "lease" if last["until"] else "open-transaction"
 
 
 def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:

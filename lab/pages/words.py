@@ -215,6 +215,7 @@ STAGE: dict[str, str | Promise] = {
 ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
     # head
     "lab": _("Lab"),
+    "its chapter": _("its chapter"),
     "set-up": _("Set-up"),
     "single steps": _("Single steps"),
     "copy link": _("Copy link"),

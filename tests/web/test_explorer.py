@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
 
+from changes.pages import change_page
 from lab.explorer.variants import all_variants
 from lab.sessions.doors import DOORS
 from lab.sessions.replay import show
@@ -18,6 +20,7 @@ from lab.sessions.session import Linked, decode
 
 ClientOf = Callable[[str], Client]
 PAGE = "/lab/explorer/"
+TEMPLATES = Path(__file__).parents[2] / "templates"
 OWN = {"kind": "index", "states": "absent, delete-only, public", "nodes": "2"}
 
 
@@ -53,6 +56,30 @@ def test_a_proved_model_opens_at_its_start_and_asks(client_of: ClientOf) -> None
 def test_a_door_opens_on_the_stage(client_of: ClientOf, situation: str) -> None:
     link, _ = linked(client_of("lea").get(f"/lab/why/{situation}/"))
     assert link.session == DOORS[situation]
+
+
+def test_pages_lead_to_doors_that_there_are() -> None:
+    """Waits, refusals, failures, and what is invisible; nothing on a page is about lost news yet."""
+    templates = "".join(path.read_text(encoding="utf-8") for path in TEMPLATES.rglob("*.html"))
+    named = set(re.findall(r'url "lab-why" "([^"]+)"', templates))
+    chosen = set(re.findall(r'url "lab-why" ([a-z][\w.]*) ', templates))
+    assert named <= set(DOORS)
+    assert chosen == {"part.wait.door", "c.wait.door", "slot.state.value"}
+    assert set(DOORS) - named - {"delete-only", "write-only"} == {"news"}
+
+
+@pytest.mark.parametrize(
+    ("is_down", "until", "door"),
+    [(True, "12:00", "dead-node"), (False, "12:00", "lease"), (False, None, "open-transaction")],
+)
+def test_a_wait_leads_to_the_situation_that_it_is(is_down: bool, until: str | None, door: str) -> None:
+    blocker = {"node": "n1", "table": "t", "table_id": 1, "version": 1, "until": until, "is_down": is_down}
+    step = {"kind": "publish", "table": "t", "version": 3, "partners": []}
+    snapshot = {"blockers": [blocker], "status": "waiting", "table_ids": [1], "step": step, "partners": []}
+    wait = change_page.wait(snapshot, [])
+    assert wait is not None
+    assert wait["door"] == door
+    assert door in DOORS
 
 
 def test_a_model_of_ones_own_opens_and_asks(client_of: ClientOf) -> None:

@@ -519,7 +519,7 @@ def test_a_node_that_holds_both_tables_is_reported_once() -> None:
     step = {"kind": "drain", "table": "trips", "version": 3, "partners": [{"table": "airports", "version": 5}]}
     until = "2026-11-22T01:20:53+00:00"
     blockers = [
-        {"node": node, "table": table, "version": version, "until": until}
+        {"node": node, "table": table, "version": version, "until": until, "is_down": False}
         for node, table, version in (("n2", "airports", 4), ("n2", "trips", 2), ("n3", "airports", 4))
     ]
     snapshot = {"blockers": blockers, "status": "waiting", "table_ids": [1, 2], "step": step, "partners": [{}]}
