@@ -325,3 +325,9 @@ def test_a_bulk_load_is_no_node_that_takes_traffic(flights: Table) -> None:
 def test_stop_returns_to_the_page_that_asked(client_of: ClientOf, run: TrafficRun, came_from: str, back: str) -> None:
     answer = client_of("sam").get(f"/traffic/{run.pk}/stop/", headers={"referer": came_from})
     assert f'name="next" value="{back}"' in answer.content.decode()
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan")])
+def test_the_command_runs_for_some_time(seconds: float) -> None:
+    with pytest.raises(CommandError, match="--seconds must be more than 0"):
+        call_command("traffic", seconds=seconds)

@@ -57,6 +57,8 @@ class Command(BaseCommand):
             return
         if options["rate"] < 0 or options["clients"] < 1 or not 0 <= options["writes"] <= 100:
             raise CommandError("--rate must be 0 or more, --clients at least 1, --writes from 0 to 100", returncode=2)
+        if options["seconds"] is not None and not options["seconds"] > 0:
+            raise CommandError("--seconds must be more than 0", returncode=2)
         running = self._start(
             self._shape(options["table"], [name for name in options["columns"].split(",") if name]),
             self._addresses(options["nodes"]),
