@@ -23,8 +23,9 @@ from changes import tables_ahead
 from changes.ddl.actions import CreateTable
 from changes.ddl.errors import NOT_READY, DdlError
 from changes.ddl.resolve import CatalogView, resolve
-from changes.ddl.statements import Statement
+from changes.ddl.statements import Statement, read_drop
 from changes.models import Reservation
+from changes.planning.drops import Drops, drops_of
 from changes.planning.planner import make_plan
 from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
 from changes.services import SUBMISSIONS, TryAgain
@@ -97,6 +98,11 @@ def _view_of(own: Sequence[Descriptor]) -> CatalogView:
     """The tables there are, as a transaction sees them that has made `own`."""
     view = tables_ahead.catalog_view(making=frozenset(table.table_id for table in own))
     return CatalogView((*view.tables, *own), view.taken, view.sandboxes)
+
+
+def drops(text: str, *, own: Sequence[Descriptor] = ()) -> Drops:
+    """A DROP of several, or with CASCADE, as statements that are a change each; raises `DdlError`."""
+    return drops_of(read_drop(text), _view_of(own))
 
 
 def free_table(table_id: int) -> None:

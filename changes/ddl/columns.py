@@ -37,10 +37,14 @@ from changes.ddl.errors import (
     DdlError,
     unsupported,
 )
+from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
 from changes.planning.defaults import expression_default
 
 Node = Any
+
+OF_DEFERRAL = ("CONSTR_ATTR_DEFERRABLE", "CONSTR_ATTR_NOT_DEFERRABLE", "CONSTR_ATTR_DEFERRED", "CONSTR_ATTR_IMMEDIATE")
+"""What the grammar makes of DEFERRABLE and INITIALLY behind a column: an item of its own, after the constraint."""
 
 TYPES = {
     "bool": SqlType.BOOLEAN,
@@ -202,6 +206,10 @@ class _Clauses:
             self._add_identity(constraint)
         elif kind == "CONSTR_PRIMARY":
             self.is_key = True
+            note_key_name(constraint, self.source)
+        elif kind in OF_DEFERRAL and self.foreign_keys:
+            if kind in ("CONSTR_ATTR_DEFERRABLE", "CONSTR_ATTR_DEFERRED"):
+                self.source.notices.append(JUDGED_AT_ONCE)
         else:
             read = read_constraint(constraint, self.source, column=self.name)
             if isinstance(read, NewCheck):
@@ -240,6 +248,12 @@ class _Clauses:
         not_null = self.null is False or self.is_key or identity
         column = NewColumn(self.name, self.type, not_null, self.default, identity, self.length, self.default_position)
         return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques), tuple(self.foreign_keys))
+
+
+def note_key_name(constraint: Node, source: Source) -> None:
+    """A primary key is not called otherwise than by its table."""
+    if constraint.conname:
+        source.notices.append(f'the name "{constraint.conname}" is not kept: a primary key is called <table>_pkey')
 
 
 LITERALS = {

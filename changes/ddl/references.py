@@ -1,7 +1,8 @@
 """FOREIGN KEY .. REFERENCES as PostgreSQL's grammar says it, read as an action, or refused by name.
 
 Only what refuses is taken: NO ACTION and RESTRICT. A cascade writes rows of another table on its own, under a version
-that the statement's node may not have.
+that the statement's node may not have. DEFERRABLE is taken with a notice: rows are judged when each statement ends, so
+that some are refused which PostgreSQL would refuse at COMMIT, or not at all; none is let through.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from changes.ddl.source import MATCH_SIMPLE, Source, relation
 
 Node = Any
 
+JUDGED_AT_ONCE = "DEFERRABLE changes nothing: each statement is held against foreign keys when it ends, not at COMMIT"
 ACTIONS = {"a": NO_ACTION, "r": RESTRICT}
 REFUSED_ACTIONS = {"c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
 
@@ -28,6 +30,8 @@ def read_foreign_key(constraint: Node, source: Source, *, column: Name | None = 
     behind = source.opening_of(max(constraint.pktable.location, 0))
     own = _columns(constraint.fk_attrs, source, source.opening_of(after))
     name = Name(constraint.conname, source.find(constraint.conname, after=after)) if constraint.conname else UNNAMED
+    if constraint.deferrable or constraint.initdeferred:
+        source.notices.append(JUDGED_AT_ONCE)
     return NewForeignKey(
         name,
         own or (() if column is None else (column,)),
@@ -55,10 +59,6 @@ def _action(letter: str, of: str, source: Source, after: int) -> str:
 def _refuse_clauses(constraint: Node, source: Source, after: int) -> None:
     if constraint.fk_matchtype == "f":
         raise unsupported("MATCH FULL", position=source.find_words("match", "full", after=after), hint=MATCH_SIMPLE)
-    if constraint.deferrable or constraint.initdeferred:
-        word = "deferrable" if source.find("deferrable", after=after) else "initially"
-        hint = "Leave it out: a statement is judged when it ends."
-        raise unsupported("DEFERRABLE", position=source.find(word, after=after), hint=hint)
     if constraint.fk_with_period or constraint.pk_with_period:
         raise unsupported("PERIOD", position=source.find("period", after=after), hint="Leave it out.")
     verified = "The rows that are there are verified while writes go on: leave it out."

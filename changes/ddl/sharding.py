@@ -32,6 +32,10 @@ _FOLDED = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^\W\d][\w$]*))\s*(,|$)')
 
 
+OF_HEAPS = ("fillfactor", "parallel_workers", "autovacuum_enabled", "toast_tuple_target", "vacuum_truncate")
+"""Options of PostgreSQL's tables that say how they are kept on disk: taken, with a notice."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of a statement; None: it does not say. The places are those of the options' names."""
@@ -49,6 +53,9 @@ def read_options(options: Iterable[Node], source: Source) -> Options:
         option = item.def_elem
         position = source.where(option.location)
         name = f"{option.defnamespace}.{option.defname}" if option.defnamespace else option.defname
+        if name in OF_HEAPS:
+            source.notices.append(f"{name} changes nothing: a table here is not kept as PostgreSQL keeps one")
+            continue
         if name not in OPTIONS:
             hint = f"There are: {', '.join(OPTIONS)}."
             raise DdlError(INVALID_PARAMETER, f'unrecognized parameter "{name}"', position=position, hint=hint)

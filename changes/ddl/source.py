@@ -26,6 +26,8 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text, self.bytes = text, text.encode()
+        self.notices: list[str] = []
+        """What is taken, and does something else here than the words say."""
         self._tokens: list[Node] | None = None
 
     def statements(self) -> list[Node]:

@@ -15,7 +15,7 @@ from typing import Any
 from catalog.elements import Coordination
 from changes.ddl import actions
 from changes.ddl.alter import read_alter, read_rename
-from changes.ddl.columns import ColumnDef, read_column
+from changes.ddl.columns import ColumnDef, note_key_name, read_column
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import (
     DUPLICATE_COLUMN,
@@ -39,10 +39,14 @@ INDEX_COLUMNS_MAX = 32
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A parsed statement. `forgiving` is IF EXISTS or IF NOT EXISTS: nothing to do is no error."""
+    """A parsed statement. `forgiving` is IF EXISTS or IF NOT EXISTS: nothing to do is no error.
+
+    `notices` say what is taken and does something else here than the words say.
+    """
 
     action: actions.Action
     forgiving: bool = False
+    notices: tuple[str, ...] = ()
 
 
 def parse(text: str) -> Statement:
@@ -94,7 +98,8 @@ def is_ddl(node_name: str) -> bool:
 def _read(statement: Node, source: Source) -> Statement:
     kind = statement.stmt.WhichOneof("node")
     if kind in READERS:
-        return READERS[kind](getattr(statement.stmt, kind), source)
+        read = READERS[kind](getattr(statement.stmt, kind), source)
+        return replace(read, notices=tuple(dict.fromkeys(source.notices)))
     position = source.start_of(statement)
     if kind in REFUSED_STATEMENTS:
         raise unsupported(REFUSED_STATEMENTS[kind], position=position)
@@ -191,6 +196,7 @@ def _primary_key(
 def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tuple[actions.Name, ...]:
     if node.including or node.options or node.without_overlaps or node.deferrable:
         raise unsupported("a clause behind PRIMARY KEY", position=source.where(node.location))
+    note_key_name(node, source)
     known = {column.name for column in columns}
     key: list[actions.Name] = []
     for item in node.keys:
@@ -236,7 +242,10 @@ def _refuse_index_clauses(node: Node, source: Source, table: actions.Name) -> No
         raise unsupported(f"an index USING {node.access_method}", position=source.find(node.access_method), hint=hint)
 
 
-SORTBY_DESC, NULLS_FIRST, NULLS_LAST = 3, 2, 3
+BY_BYTES = frozenset({"text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops"})
+"""Operator classes that sort texts by their bytes, as every index here does."""
+
+SORTBY_DESC, NULLS_FIRST, NULLS_LAST, DROP_CASCADE = 3, 2, 3, 2
 
 
 def _index_part(node: Node, source: Source, after: int) -> actions.IndexPart:
@@ -245,7 +254,8 @@ def _index_part(node: Node, source: Source, after: int) -> actions.IndexPart:
         position = source.where(getattr(inner, "location", -1))
         raise unsupported("an index over an expression", position=position)
     name = actions.Name(node.name, source.find(node.name, after=after))
-    if node.collation or node.opclass or node.opclassopts:
+    opclass = "".join(part.string.sval for part in node.opclass[-1:])
+    if node.collation or node.opclassopts or (opclass and opclass not in BY_BYTES):
         raise unsupported("COLLATE or an operator class in an index", position=name.position)
     descending = node.ordering == SORTBY_DESC
     if node.nulls_ordering == (NULLS_LAST if descending else NULLS_FIRST):
@@ -254,20 +264,45 @@ def _index_part(node: Node, source: Source, after: int) -> actions.IndexPart:
     return actions.IndexPart(name, descending)
 
 
-def _drop(node: Node, source: Source) -> Statement:
+@dataclass(frozen=True, slots=True)
+class Dropping:
+    """DROP of one or several tables or indexes (`what`)."""
+
+    what: str
+    names: tuple[actions.Name, ...]
+    cascades: bool
+    forgiving: bool
+
+
+def read_drop(text: str) -> Dropping:
+    """The one DROP in `text`, of as many as it names; raises `DdlError`."""
+    source = Source(text)
+    [statement] = source.statements()
+    return _dropping(statement.stmt.drop_stmt, source)
+
+
+def _dropping(node: Node, source: Source) -> Dropping:
     kind = node.DESCRIPTOR.fields_by_name["remove_type"].enum_type.values_by_number[node.remove_type].name
     what = kind.removeprefix("OBJECT_").replace("_", " ")
     if what not in ("TABLE", "INDEX"):
         raise unsupported(f"DROP {what}", position=1)
-    names = [[item.string.sval for item in each.list.items] for each in node.objects]
-    if len(names) > 1:
-        position = source.find(names[1][-1])
-        raise unsupported(f"dropping several with one DROP {what}", position=position, hint="Drop one at a time.")
-    *schema, word = names[0]
-    name = actions.Name(word, source.find(word))
-    check_schema(".".join(schema), name.position)
-    action: actions.Action = actions.DropTable(name) if what == "TABLE" else actions.DropIndex(name, actions.UNNAMED)
-    return Statement(action, forgiving=node.missing_ok)
+    names = []
+    for each in node.objects:
+        *schema, word = [item.string.sval for item in each.list.items]
+        names.append(actions.Name(word, source.find(word)))
+        check_schema(".".join(schema), names[-1].position)
+    return Dropping(what, tuple(names), node.behavior == DROP_CASCADE, node.missing_ok)
+
+
+def _drop(node: Node, source: Source) -> Statement:
+    read = _dropping(node, source)
+    if len(read.names) > 1:
+        hint = "Drop one at a time, or send it to a node."
+        raise unsupported(f"one change that drops several {read.what}S", position=read.names[1].position, hint=hint)
+    name = read.names[0]
+    is_table = read.what == "TABLE"
+    action: actions.Action = actions.DropTable(name) if is_table else actions.DropIndex(name, actions.UNNAMED)
+    return Statement(action, forgiving=read.forgiving)
 
 
 def _alter(node: Node, source: Source) -> Statement:
@@ -303,6 +338,7 @@ REFUSED_STATEMENTS = {
     "dropdb_stmt": "DROP DATABASE",
     "grant_stmt": "GRANT and REVOKE",
     "comment_stmt": "COMMENT",
+    "alter_owner_stmt": "ALTER .. OWNER TO",
     "reindex_stmt": "REINDEX",
     "cluster_stmt": "CLUSTER",
     "vacuum_stmt": "VACUUM and ANALYZE",

@@ -35,13 +35,32 @@ async def truncate_some(env: Environment, transaction: Transaction, plan: Trunca
     return 0
 
 
+async def truncate_within(env: Environment, transaction: Transaction, plan: TruncatePlan) -> None:
+    """Delete all rows in a transaction that goes on, as it may be rolled back. Raises 54000 for too many."""
+    refuse_referenced(transaction, plan)
+    for descriptor in referring_first(plan.descriptors):
+        with HeldRows(env.rows) as held:
+            work = Writing(env, transaction, descriptor, Context(), held)
+            way = access(descriptor, (), Context(), storages=env.storages, buckets=env.buckets)
+            count = 0
+            async for rows in stored_rows(transaction, work.table, way):
+                for row in rows:
+                    work.delete(row)
+                    await work.turns.give()
+                count += len(rows)
+                if count > ROWS_MAX:
+                    raise too_many("TRUNCATE inside a transaction")
+            if work.ops:
+                await work.writer.write(work.ops)
+
+
 def refuse_referenced(transaction: Transaction, plan: TruncatePlan) -> None:
     """Raises 0A000, as PostgreSQL does, when a table that stays as it is refers to one of these."""
     emptied = {descriptor.table_id for descriptor in plan.descriptors}
     for constraint in enforced_by(plan).children:
         if constraint.references is None or constraint.references in emptied:
             continue
-        child = transaction.pins[constraint.references].descriptor
+        child = transaction.own.get(constraint.references) or transaction.pins[constraint.references].descriptor
         assert isinstance(child, Descriptor)
         table = next(d.name for d in plan.descriptors if constraint in d.referenced_by)
         raise SqlError(

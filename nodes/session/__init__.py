@@ -5,7 +5,8 @@ block            its transaction block: begin, commit, fail
 open             what a client may ask for when it connects
 utility          statements about the session itself
 ddl              submitted as a change, followed to its end
-new_tables       created inside a transaction (T9)
+new_tables       created inside a transaction, and changed there (T9)
+without_effect   accepted, and nothing changes: COMMENT, OWNER TO
 explain          how a statement would reach its rows
 tracing          the trace of a statement, for a client that asked
 values           version(), current_user and the like

@@ -28,10 +28,13 @@ from expressions.errors import (
     SqlError,
 )
 from nodes.clients.protocols import Client
+from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block, for_client
 from nodes.session.database_thread import StoreDown, in_database_thread
+from nodes.session.without_effect import notice_of, table_of, undefined
 from nodes.settings.variables import AUTOCOMMIT
-from nodes.sql.statements import Statement, ddl_error, tag_of
+from nodes.sql.statements import Statement, ddl_error, is_several, tag_of
+from nodes.sql.statements import parse as parse_sql
 from nodes.store.pipeline import finished
 from nodes.store.transaction import Retry, Transaction
 from nodes.wire.results import Result
@@ -57,7 +60,50 @@ class SchemaStatements:
         self.client, self.user, self.block = client, user, block
 
     async def change(self, statement: Statement) -> Result:
-        """Submit and follow. Raises the error that the statement or its change ended with."""
+        """Submit and follow, one change for each table that a DROP names. Raises the error that one ended with."""
+        notice = notice_of(statement)
+        if notice is not None:
+            return await self._without_effect(statement, notice)
+        await self._notify(statement)
+        if statement.node.DESCRIPTOR.name == "DropStmt" and is_several(statement.node):
+            for one in await self._drops(statement):
+                await self._change(one)
+            return Result(tag_of(statement))
+        return await self._change(statement)
+
+    async def _without_effect(self, statement: Statement, notice: str) -> Result:
+        table = table_of(statement)
+        is_own = table in self.block.new_tables.tables
+        if table is not None and not is_own and await self.block.env.directory.find(table) is None:
+            raise undefined(table)
+        self.client.notice(notice)
+        return Result(tag_of(statement))
+
+    async def _notify(self, statement: Statement) -> None:
+        """Notices about what is taken and means something else here; what is refused is refused later."""
+        from changes.ddl.errors import DdlError
+        from changes.ddl.statements import parse
+
+        with contextlib.suppress(DdlError):
+            parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
+            for notice in parsed.notices:
+                self.client.notice(notice)
+
+    async def _drops(self, statement: Statement) -> list[Statement]:
+        """A DROP of several, or with CASCADE, as statements of their own."""
+        from changes.ddl.errors import DdlError
+        from changes.new_tables import drops
+
+        own = tuple(self.block.new_tables.tables.values())
+        try:
+            found = await in_database_thread(lambda: drops(statement.text, own=own))
+        except DdlError as error:
+            raise ddl_error(error, statement) from None
+        for notice in found.notices:
+            self.client.notice(notice)
+        return [one for text in found.statements for one in parse_sql(text)]
+
+    async def _change(self, statement: Statement) -> Result:
         if self.block.is_explicit:
             return await self._change_inside(statement)
         transaction = self.block.transaction

@@ -40,7 +40,7 @@ from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.held_rows import HeldRows, KeptByConnection
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
-from nodes.execution.truncate import truncate_some
+from nodes.execution.truncate import truncate_some, truncate_within
 from nodes.execution.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.people.rights import Person
@@ -401,10 +401,22 @@ class Session:
 
     async def _truncate(self, statement: Statement) -> Result:
         if self.block.is_open:
-            raise SqlError(ACTIVE_TRANSACTION, "TRUNCATE cannot run inside a transaction block", hint="use DELETE")
+            await self._truncate_inside(statement)
+            return Result("TRUNCATE TABLE", has_written=True)
         while await self._truncate_some(statement):
             pass
         return Result("TRUNCATE TABLE")
+
+    async def _truncate_inside(self, statement: Statement) -> None:
+        """TRUNCATE in a block: rows are deleted by the block's own transaction, and come back with a rollback."""
+        transaction = self.block.current()
+        await self.client.statements.read_portals()
+        plan, _ = await self.plan(transaction, statement, (), UNBOUND)
+        assert isinstance(plan, TruncatePlan)
+        try:
+            await truncate_within(self.env, transaction, plan)
+        except Retry as retry:
+            raise for_client(retry) from retry
 
     async def _truncate_some(self, statement: Statement) -> int:
         """One bounded transaction of a TRUNCATE (R9); the number of rows it deleted."""

@@ -61,6 +61,10 @@ class Utility:
                 return self._deallocate(statement.node)
             case "close portal":
                 return self._close_cursor(statement.node)
+            case "constraints set":
+                if statement.node.deferred:
+                    self.client.notice("no constraint is deferred: each statement is judged when it ends")
+                return Result("SET CONSTRAINTS")
             case "unlisten":
                 return Result("UNLISTEN")
         what = NAMES.get(statement.kind, statement.kind.upper())

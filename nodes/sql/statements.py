@@ -109,7 +109,7 @@ def _tables(stmt: Node) -> Iterator[str]:
 
 # -- DDL, as its client sees it ---------------------------------------------------------------------------------
 
-TAGS = {"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX"}
+TAGS = {"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX", "AlterOwnerStmt": "ALTER"}
 
 
 def tag_of(statement: Statement) -> str:
@@ -123,6 +123,11 @@ def tag_of(statement: Statement) -> str:
         renamed = _object(node.rename_type)
         return f"ALTER {renamed if renamed in ('TABLE', 'INDEX') else _object(node.relation_type)}"
     return TAGS.get(kind, str(kind).removesuffix("Stmt").upper())
+
+
+def is_several(node: Node) -> bool:
+    """True for a DROP that is more than one change: of several objects, or with what depends on them."""
+    return len(node.objects) > 1 or pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE"
 
 
 def _object(number: int) -> str:

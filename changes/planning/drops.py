@@ -1,0 +1,100 @@
+"""DROP of several tables or indexes, and DROP .. CASCADE, as statements that are a change each.
+
+Everything is planned before the first is submitted: what cannot be dropped refuses the whole statement. Tables that
+refer come before those they refer to; with CASCADE foreign keys from other tables go first, as do those of a circle.
+PostgreSQL drops them all at once; here one change follows the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Constraint, TableId
+from changes.ddl import actions
+from changes.ddl.resolve import CatalogView, NothingToDo, resolve
+from changes.ddl.statements import Dropping, Statement, parse
+from changes.plan.undo import quoted
+from changes.planning.planner import make_plan
+
+
+@dataclass(frozen=True, slots=True)
+class Drops:
+    """The statements, in their order, and what PostgreSQL tells beside them."""
+
+    statements: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def drops_of(dropping: Dropping, view: CatalogView) -> Drops:
+    """The statements of a DROP; raises `DdlError` for what cannot be dropped."""
+    found, notices = [], []
+    for name in dict.fromkeys(dropping.names):
+        try:
+            found.append(resolve(Statement(_action(dropping.what, name), dropping.forgiving), view))
+        except NothingToDo as nothing:
+            notices.append(nothing.message)
+    if dropping.what == "INDEX":
+        texts = [f"DROP INDEX {quoted(one.index.text)}" for one in found if isinstance(one, actions.DropIndex)]
+    else:
+        tables = [view.named(one.table.text) for one in found]
+        leaving = [table for table in tables if table is not None]
+        freed = list(_freed(leaving, view)) if dropping.cascades else []
+        notices += [f"drop cascades to constraint {key.name} on table {child}" for child, key in freed]
+        texts = [_drop_constraint(child, key) for child, key in freed]
+        texts += list(_in_order(leaving))
+    _check(texts, view)
+    return Drops(tuple(texts), tuple(notices))
+
+
+def _action(what: str, name: actions.Name) -> actions.Action:
+    return actions.DropTable(name) if what == "TABLE" else actions.DropIndex(name, actions.UNNAMED)
+
+
+def _freed(leaving: list[Descriptor], view: CatalogView) -> Iterator[tuple[str, Constraint]]:
+    """The foreign keys from tables that stay, each with its table's name."""
+    ids = {table.table_id for table in leaving}
+    for table in leaving:
+        for one in table.referenced_by:
+            child = None if one.references in ids or one.references is None else view.numbered(one.references)
+            if child is not None:
+                yield child.name, one
+
+
+def _drop_constraint(child: str, foreign_key: Constraint) -> str:
+    return f"ALTER TABLE {quoted(child)} DROP CONSTRAINT {quoted(foreign_key.name)}"
+
+
+def _in_order(leaving: list[Descriptor]) -> Iterator[str]:
+    left = {table.table_id: table for table in leaving}
+    while left:
+        table = next((one for one in left.values() if not _referring(one, left)), None)
+        if table is None:  # a circle is opened at its first table
+            table = next(iter(left.values()))
+            for child, one in _referring(table, left):
+                yield _drop_constraint(child.name, one)
+                kept = tuple(other for other in child.constraints if other.id != one.partner)
+                left[child.table_id] = replace(child, constraints=kept)
+        del left[table.table_id]
+        yield f"DROP TABLE {quoted(table.name)}"
+
+
+def _referring(table: Descriptor, left: Mapping[TableId, Descriptor]) -> list[tuple[Descriptor, Constraint]]:
+    """The foreign keys to a table from others that are left, each with its table, which bears it still."""
+    found = []
+    for one in table.referenced_by:
+        child = None if one.references in (None, table.table_id) else left.get(one.references or TableId(0))
+        if child is not None and any(other.id == one.partner for other in child.constraints):
+            found.append((child, one))
+    return found
+
+
+def _check(texts: list[str], view: CatalogView) -> None:
+    """Raises the refusal of the first statement that could not be planned where it comes."""
+    known = {table.table_id: table for table in view.tables}
+    for text in texts:
+        here = CatalogView(tuple(known.values()), view.taken, view.sandboxes)
+        action = resolve(parse(text), here)
+        plan = make_plan(action, here.named(action.table.text), tables=here)
+        known |= {table.table_id: table for table in plan.results}
