@@ -8,6 +8,7 @@ costs nothing: a browser sees the gap in the numbers and asks for what is missin
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,8 @@ log = logging.getLogger(__name__)
 
 CONTROL_S = 2.0
 TRANSACTION_TIMEOUT = "25P04"
+NOT_SENT = "sending query failed"
+NOT_OVER = "a control transaction was not over within {:g} s: nothing of it was kept"
 APPEND_EVENT = "SELECT catalog_tell(%s, %s, %s, %s)"
 
 
@@ -31,8 +34,10 @@ class OutOfTime(OperationalError):
 def control_transaction(seconds: float = CONTROL_S) -> Iterator[Any]:
     """READ COMMITTED with explicit locks (T6), ended by the server after so long whatever its client does (L7).
 
-    Raises `OutOfTime` then: the same work may succeed when tried again.
+    Raises `OutOfTime` then: the same work may succeed when tried again. A session that ended while its client computed
+    may leave nothing behind but that the next query could not be sent, so that nothing of that was done.
     """
+    began = time.monotonic()
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             limit_transaction(cursor, seconds)
@@ -40,7 +45,11 @@ def control_transaction(seconds: float = CONTROL_S) -> Iterator[Any]:
     except InternalError as error:
         if getattr(error.__cause__, "sqlstate", None) != TRANSACTION_TIMEOUT:
             raise
-        raise OutOfTime(f"a control transaction was not over within {seconds:g} s: nothing of it was kept") from error
+        raise OutOfTime(NOT_OVER.format(seconds)) from error
+    except OperationalError as error:
+        if not str(error).startswith(NOT_SENT) or time.monotonic() - began < seconds:
+            raise
+        raise OutOfTime(NOT_OVER.format(seconds)) from error
 
 
 def limit_transaction(cursor: Any, seconds: float = CONTROL_S) -> None:
