@@ -143,6 +143,10 @@ class Descriptor:
         """True when a row's primary key alone says where it is read."""
         return set(self.sharding_key) <= set(self.primary_key)
 
+    def storage_count(self, first: int) -> int:
+        """The number of storages that rows of any placement lie on, in a cluster that began with `first`."""
+        return max(placement.storage_count(first) for placement in self.placements)
+
     @property
     def key_guard(self) -> Index | None:
         """The unique index over the primary key's columns, if there is one: its entry is in one place for all storages.

@@ -198,7 +198,8 @@ class Constraint:
 class Placement:
     """One way of spreading a table's rows over storages. An empty sharding key means the primary key.
 
-    `function` names one of `storage.buckets.FUNCTIONS`.
+    `function` names one of `storage.buckets.FUNCTIONS`. `storages` is how many storages the buckets are divided among;
+    0: as many as the cluster began with (`STORAGE_COUNT`), which tables of before this could be changed have, too.
     """
 
     id: PlacementId
@@ -206,7 +207,12 @@ class Placement:
     function: str = "strcrc32"
     state: State = State.PUBLIC
     filling: bool = False
+    storages: int = 0
 
     @property
     def kind(self) -> Kind:
         return Kind.PLACEMENT
+
+    def storage_count(self, first: int) -> int:
+        """The number of storages of this placement, in a cluster that began with `first`."""
+        return self.storages or first

@@ -74,6 +74,8 @@ SENTENCES: dict[str, str] = {
     "node undrained": "{who} undrained node {node}: it takes leases again.",
     "lease released": "{who} released the lease of {node} on {table} v{version}.",
     "lease revoked": "{who} revoked the lease of {node} on {table} v{version}; its sessions there were ended.",
+    "storage added": "{who} added storage {storage}, with pair tables for {tables}.",
+    "storage removed": "{who} removed storage {storage}; no table had rows on it.",
     "traffic started": "{who} started traffic on {table}: clients on each node: {clients}, writes: {writes} %,"
     " minutes at most: {minutes}.",
     "traffic stopped": "{who} stopped the traffic on {table}.",
@@ -147,6 +149,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "process thawed",
         "process restarted",
     ),
+    "storages": ("storage added", "storage removed"),
     "traffic and data": (
         "traffic started",
         "traffic stopped",

@@ -51,7 +51,7 @@ def table(request: HttpRequest, table_id: int) -> HttpResponse:
     shown = Table.objects.filter(pk=table_id).first()
     if shown is None or not shown.descriptors.exists():
         raise Http404(f"there is no table with id {table_id}")
-    context = {"section": "tables", "table": shown, "storages": range(1, settings.STORAGE_COUNT + 1)}
+    context = {"section": "tables", "table": shown}
     return render(request, "table.html", context | snapshot.page_context(table_stream(table_id)))
 
 
@@ -132,10 +132,12 @@ def _facts() -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         (postgresql,) = cursor.fetchone()
+        cursor.execute("SELECT existing FROM storage_layout")
+        (storages,) = cursor.fetchone()
     packages = ("Django", "channels", "celery", "pyspark", "duckdb", "psycopg")
     return {
         "LEASE_S": settings.LEASE_S,
-        "STORAGE_COUNT": settings.STORAGE_COUNT,
+        "storages": storages,
         "BUCKET_COUNT": settings.BUCKET_COUNT,
         "SPARK_MASTER": settings.SPARK_MASTER,
         "IS_DATABASE_EMBEDDED": settings.IS_DATABASE_EMBEDDED,

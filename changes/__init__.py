@@ -14,6 +14,7 @@ approval       by a second person, before a change is queued
 change_list    the list of changes with its filters, and the queue
 rate_limits    how often changes and proofs may be asked for
 tables_ahead   the tables that the next change will meet
+storages       storages added, removed, and tables spread over them
 new_tables     tables made inside a transaction (T9)
 notices        who hears of a change: its driver, pages, followers
 proofs         what the explorer says of a plan

@@ -97,7 +97,7 @@ def alter_tables(statement: Statement, *, own: Sequence[Descriptor]) -> Remade:
 def _view_of(own: Sequence[Descriptor]) -> CatalogView:
     """The tables there are, as a transaction sees them that has made `own`."""
     view = tables_ahead.catalog_view(making=frozenset(table.table_id for table in own))
-    return CatalogView((*view.tables, *own), view.taken, view.sandboxes)
+    return CatalogView((*view.tables, *own), view.taken, view.sandboxes, view.storages)
 
 
 def drops(text: str, *, own: Sequence[Descriptor] = ()) -> Drops:

@@ -17,8 +17,9 @@ from changes.ddl.resolve import CatalogView
 from changes.models import IN_QUEUE, Change, Reservation, Status
 from changes.plan.model import Plan, plan_from_json
 from changes.planning.tables import KnownTables
+from storage.buckets import StorageCount
 from storage.pairs import after, prefix
-from storage.postgres import PLAN_LOCALLY
+from storage.postgres import PLAN_LOCALLY, storages_there
 from storage.statements import COLUMN_SUFFIX, kv
 
 COUNT_MAX = 20_000
@@ -57,7 +58,7 @@ def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
             tables.append(then)
     for change, plan in plans:
         taken |= _given_up(plan, change)
-    return CatalogView(tuple(tables), taken, _sandboxes(newest))
+    return CatalogView(tuple(tables), taken, _sandboxes(newest), _storages())
 
 
 def _reserved(but: Set[int]) -> dict[int, list[str]]:
@@ -106,7 +107,13 @@ def names_in(table: Descriptor | None) -> set[str]:
 def tables_now() -> KnownTables:
     """The tables as they are, whatever is on its way."""
     newest = _newest()
-    return KnownTables(tuple(table.now for table in newest if table.now is not None), _sandboxes(newest))
+    known = tuple(table.now for table in newest if table.now is not None)
+    return KnownTables(known, _sandboxes(newest), _storages())
+
+
+def _storages() -> StorageCount:
+    with connection.cursor() as cursor:
+        return StorageCount(settings.STORAGE_COUNT, storages_there(cursor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +128,8 @@ def estimate_rows(table: Descriptor | None) -> Rows:
     """The table's rows, counted while they are few, estimated from PostgreSQL's statistics otherwise."""
     if table is None:
         return Rows(0, is_exact=True)
-    parts = [_storage_rows(table, storage) for storage in range(1, settings.STORAGE_COUNT + 1)]
+    count = table.placement.storage_count(settings.STORAGE_COUNT)
+    parts = [_storage_rows(table, storage) for storage in range(1, count + 1)]
     return Rows(sum(part.rows for part in parts), all(part.is_exact for part in parts))
 
 

@@ -11,6 +11,7 @@ from django.db import connection
 from leases.models import Node
 from leases.redis.samples import read_totals
 from storage.buckets import storage_of
+from storage.selectors import storage_numbers
 
 TABLES_SHOWN, TABLES_ON_CLUSTER = 50, 12
 HASH_SHOWN = 6
@@ -28,7 +29,7 @@ COUNTED = ("requests", "mismatches", "reloads", "joined", "retries", "conflicts"
 
 def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
     """The storages with their buckets, and what each knows of each table: the fence, the versions around the newest."""
-    numbers = range(1, settings.STORAGE_COUNT + 1)
+    numbers = storage_numbers()
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT t.id, t.name, t.version, coalesce(d.body->>'coordination', 'lease') FROM catalog_table AS t"
@@ -43,7 +44,7 @@ def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
         _table(table_id, name, newest, coordination, [known[number].get(table_id, (None, [])) for number in numbers])
         for table_id, name, newest, coordination in shown
     ]
-    return {"storages": _storages(), "tables": tables, "is_cut": len(found) > tables_max}
+    return {"storages": _storages(len(numbers)), "tables": tables, "is_cut": len(found) > tables_max}
 
 
 def _known(cursor: Any, number: int, tables: list[int]) -> dict[int, tuple[int | None, list[Any]]]:
@@ -52,11 +53,11 @@ def _known(cursor: Any, number: int, tables: list[int]) -> dict[int, tuple[int |
     return {table: (fence, json.loads(versions or "[]")) for table, fence, versions in cursor.fetchall()}
 
 
-def _storages() -> list[Json]:
-    """The buckets that each storage owns."""
-    owned: dict[int, list[int]] = {number: [] for number in range(1, settings.STORAGE_COUNT + 1)}
+def _storages(count: int) -> list[Json]:
+    """The buckets that each storage owns, of a table that is spread over all of them."""
+    owned: dict[int, list[int]] = {number: [] for number in range(1, count + 1)}
     for bucket in range(1, settings.BUCKET_COUNT + 1):
-        owned[storage_of(bucket, settings.STORAGE_COUNT, settings.BUCKET_COUNT)].append(bucket)
+        owned[storage_of(bucket, count, settings.BUCKET_COUNT)].append(bucket)
     return [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]
 
 

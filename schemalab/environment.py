@@ -245,7 +245,12 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("NODE_CLOCK_OFFSET_S", "", clock_offsets, "for tests: a wrong wall clock of some nodes, as n2=3600,n3=-60"),
     Setting("LEASE_S", "300", number(1, 86400), "length of a lease in seconds; the demo uses 30"),
-    Setting("STORAGE_COUNT", "2", whole(1, 16), "number of storages; fixed once there is data"),
+    Setting(
+        "STORAGE_COUNT",
+        "2",
+        whole(1, 16),
+        "number of storages that a new cluster begins with; `manage.py storages` adds more",
+    ),
     Setting("BUCKET_COUNT", "3000", whole(1, 65536), "buckets that rows are spread over; fixed once there is data"),
     Setting(
         "SUBMITTERS_STEER",

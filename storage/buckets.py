@@ -45,6 +45,19 @@ def crc32c(data: bytes, crc: int = 0xFFFFFFFF) -> int:
     return crc
 
 
+@dataclass(frozen=True, slots=True)
+class StorageCount:
+    """The storages of a cluster: what it began with (`STORAGE_COUNT`), and how many there are now."""
+
+    first: int = 2
+    existing: int = 2
+
+
+AS_BEGUN = StorageCount()
+"""A cluster of two storages to which none was added."""
+STORAGES_MAX = 16
+
+
 # --- sharding functions
 
 

@@ -40,6 +40,7 @@ from storage.pairs import (
     index_values,
     missing_value,
     prefix,
+    require_bucket,
     row_bucket,
 )
 from storage.reads import reads
@@ -63,12 +64,16 @@ REMOVALS = frozenset({Act.REMOVE, Act.TOMBSTONE, Act.REMOVE_UNIQUE, Act.TOMBSTON
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One act on one key. `bucket` tells the storage; `value` is what is put, or the row that owns a unique entry."""
+    """One act on one key. `value` is what is put, or the row that owns a unique entry.
+
+    `bucket` tells the storage, in a placement of `storages` (0: as many as the cluster began with).
+    """
 
     act: Act
     bucket: int
     key: bytes
     value: bytes = EMPTY
+    storages: int = 0
 
 
 class TableNotWritable(Exception):
@@ -86,6 +91,7 @@ def insert_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).insert is Write.PUT:
+            require_bucket(descriptor, placement, whole, buckets)
             home = row_bucket(descriptor, placement, whole, buckets)
             ops += _put_row(descriptor, placement, whole, home)
             put = descriptor.fact(_put_on_insert)
@@ -140,11 +146,16 @@ def fill_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -> 
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).insert is not Write.PUT:
             continue
+        if placement.filling:
+            require_bucket(descriptor, placement, whole, buckets)
         home, start = row_bucket(descriptor, placement, whole, buckets), prefix(descriptor, placement.id)
         if placement.filling:
             ops += _move_row(descriptor, placement, whole, home)
         else:
-            ops += (Op(Act.PUT, home, column_key(start, row.key, column), value) for column, value in values.items())
+            ops += (
+                Op(Act.PUT, home, column_key(start, row.key, column), value, placement.storages)
+                for column, value in values.items()
+            )
         indexes = [i for i in descriptor.fact(_put_on_insert) if i.filling or placement.filling]
         ops += _put_entries(descriptor, placement, whole, home, indexes, buckets)
     return ops
@@ -169,6 +180,7 @@ def _arrive(descriptor: Descriptor, row: StoredRow, buckets: int) -> list[Op]:
     ops: list[Op] = []
     for placement in descriptor.placements:
         if rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE:
+            require_bucket(descriptor, placement, row, buckets)
             home = row_bucket(descriptor, placement, row, buckets)
             ops += _move_row(descriptor, placement, row, home)
             put = descriptor.fact(_put_on_update)
@@ -192,6 +204,7 @@ def _update_placement(
     """
     home = left = row_bucket(descriptor, placement, new, buckets)
     if not _is_spread_alike(descriptor, placement, old, new):
+        require_bucket(descriptor, placement, new, buckets)
         left = row_bucket(descriptor, placement, old, buckets)
     moved, is_copy = home != left, placement.state is not State.PUBLIC
     puts = rule(Kind.PLACEMENT, placement.state).update is Write.REPLACE
@@ -262,20 +275,21 @@ def _sources(descriptor: Descriptor) -> dict[IndexId, frozenset[ColumnId]]:
 
 def _put_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
     start = prefix(descriptor, placement.id) + row.key
-    yield Op(Act.CREATE, home, start + COLUMN.pack(EXISTS))
+    yield Op(Act.CREATE, home, start + COLUMN.pack(EXISTS), EMPTY, placement.storages)
     for column_id, suffix, is_default in descriptor.fact(_inserted):
         value = row.columns[column_id] if is_default else row.columns.get(column_id, encoding.NULL)
-        yield Op(Act.PUT, home, start + suffix, value)
+        yield Op(Act.PUT, home, start + suffix, value, placement.storages)
 
 
 def _move_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
     """Every pair the row has, and those a running fill will put: its new place may lie in a finished range."""
     start = prefix(descriptor, placement.id)
-    yield Op(Act.CREATE if placement.state is State.PUBLIC else Act.PUT, home, column_key(start, row.key))
+    act = Act.CREATE if placement.state is State.PUBLIC else Act.PUT
+    yield Op(act, home, column_key(start, row.key), EMPTY, placement.storages)
     for column in descriptor.stored_columns:
         value = row.columns.get(column.id) or value_to_fill(descriptor, column, row)
         if column.state is not State.ABSENT and value is not None:
-            yield Op(Act.PUT, home, column_key(start, row.key, column.id), value)
+            yield Op(Act.PUT, home, column_key(start, row.key, column.id), value, placement.storages)
 
 
 def _put_values(
@@ -286,7 +300,7 @@ def _put_values(
         column = descriptor.column(column_id)
         puts = rule(column.kind, column.state).update in (Write.PUT, Write.REPLACE)
         assert puts, f"{column.name} is {column.state.value}"
-        yield Op(Act.PUT, home, column_key(start, row.key, column_id), value)
+        yield Op(Act.PUT, home, column_key(start, row.key, column_id), value, placement.storages)
 
 
 def _remove_values(
@@ -295,14 +309,15 @@ def _remove_values(
     start = prefix(descriptor, placement.id)
     for column_id in columns:
         act = _removal(placement, descriptor.column(column_id))
-        yield Op(act, home, column_key(start, row.key, column_id))
+        yield Op(act, home, column_key(start, row.key, column_id), EMPTY, placement.storages)
 
 
 def _remove_row(descriptor: Descriptor, placement: Placement, row: StoredRow, home: int) -> Iterator[Op]:
     start = prefix(descriptor, placement.id) + row.key
-    yield Op(_removal(placement), home, start + COLUMN.pack(EXISTS))
+    yield Op(_removal(placement), home, start + COLUMN.pack(EXISTS), EMPTY, placement.storages)
     for suffix, is_filling in descriptor.fact(_removed):
-        yield Op(Act.TOMBSTONE if is_filling else _removal(placement), home, start + suffix)
+        act = Act.TOMBSTONE if is_filling else _removal(placement)
+        yield Op(act, home, start + suffix, EMPTY, placement.storages)
 
 
 def _removal(*elements: Placement | Column | Index) -> Act:
@@ -330,7 +345,7 @@ def _put_entries(
             act = Act.PUT_UNIQUE if entry[1] else Act.PUT
             if is_new and index.id in descriptor.fact(key_guards):
                 act = Act.CREATE
-            yield Op(act, _entry_home(entry, home, buckets), *entry)
+            yield Op(act, _entry_home(entry, home, buckets), *entry, placement.storages)
 
 
 def _remove_entries(
@@ -345,7 +360,7 @@ def _remove_entries(
             act = Act.TOMBSTONE_UNIQUE if filling else Act.REMOVE_UNIQUE
         else:
             act = Act.TOMBSTONE if filling else Act.REMOVE
-        yield Op(act, _entry_home(entry, home, buckets), *entry)
+        yield Op(act, _entry_home(entry, home, buckets), *entry, placement.storages)
 
 
 def _entry_home(entry: tuple[bytes, bytes], home: int, buckets: int) -> int:

@@ -21,10 +21,10 @@ from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
 from catalog.types import SqlType, Value, to_text
 from expressions import rows
-from expressions.errors import SqlError
+from expressions.errors import NUMBER_OUT_OF_RANGE, SqlError
 from expressions.typed import PyValue
 from storage import encoding
-from storage.buckets import bucket_of
+from storage.buckets import CUSTOM, bucket_of
 
 PREFIX = struct.Struct(">IHH")
 COLUMN = struct.Struct(">H")
@@ -188,6 +188,23 @@ def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buc
     found = (encoded_value(descriptor, row, column_id) for column_id in placement.sharding_key)
     values = [(sql_type, encoding.decode(sql_type, data)[0]) for sql_type, data in zip(types, found, strict=True)]
     return bucket_of(placement.function, values, buckets)
+
+
+def require_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> None:
+    """Refuse a new row that names a bucket there is none of. Raises `CannotDerive` (22003)."""
+    if placement.function != CUSTOM:
+        return
+    (column,) = placement.sharding_key or descriptor.primary_key
+    value, _ = encoding.decode(descriptor.column(column).type, encoded_value(descriptor, row, column))
+    if isinstance(value, int) and not 1 <= value <= buckets:
+        raise no_bucket(descriptor, row.key, column, value, buckets)
+
+
+def no_bucket(descriptor: Descriptor, row_key: bytes, column: ColumnId, value: int, buckets: int) -> CannotDerive:
+    """The refusal of a row by the bucket it names."""
+    name = descriptor.column(column).name
+    why = SqlError(NUMBER_OUT_OF_RANGE, f"{name} = {value} is not a bucket, which are 1 to {buckets}")
+    return CannotDerive("custom placement", row_words(descriptor, row_key), why)
 
 
 @lru_cache(maxsize=4096)

@@ -34,7 +34,7 @@ __all__ = [
     "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copies",
     "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
-    "statements_for", "take_spare_table", "try_exclusive",
+    "statements_for", "storages_kept", "storages_there", "take_spare_table", "try_exclusive",
 ]  # fmt: skip
 
 BELOW_FENCE, VERSION_NOT_VISIBLE, HASH_DIFFERS, LEASE_OVER = "SL001", "SL002", "SL003", "SL004"
@@ -211,6 +211,22 @@ def drop_table(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> None:
 
 
 # --- the layout of the data there is
+
+
+def storages_there(cur: Any) -> int:
+    """The number of storages there are now: what the cluster began with, and what was added since."""
+    cur.execute("SELECT existing FROM storage_layout")
+    return int(cur.fetchone()[0])
+
+
+def storages_kept(cur: Any) -> int | None:
+    """The same, and it stays so to the end of the caller's transaction; None while one is added or removed.
+
+    For who makes something on each of them.
+    """
+    cur.execute("SELECT existing FROM storage_layout FOR SHARE SKIP LOCKED")
+    row = cur.fetchone()
+    return None if row is None else int(row[0])
 
 
 def layout_mistake(cur: Any, *, storages: int, buckets: int) -> str | None:

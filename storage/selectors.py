@@ -11,13 +11,13 @@ from django.conf import settings
 from django.db import ProgrammingError, connection, transaction
 
 from catalog.descriptor import Descriptor
-from catalog.elements import IndexId
+from catalog.elements import IndexId, PlacementId
 from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
 from storage.browser.row import Layout, Shown, Stored, entry_keys, ranges, read_row, row_shown
 from storage.derived import derived_columns
 from storage.mutations import source_columns
 from storage.pairs import after, prefix
-from storage.postgres import PLAN_LOCALLY
+from storage.postgres import PLAN_LOCALLY, storages_there
 from storage.reads import reads
 from storage.statements import COLUMN_SUFFIX, column_suffixes, get_every_sql, kv, next_low, scan_sql
 
@@ -26,13 +26,20 @@ UNDEFINED_TABLE = "42P01"
 
 
 def pairs_page(
-    descriptor: Descriptor, *, storage: int, index: IndexId, start: bytes = b"", limit: int = PAIRS_SHOWN
+    descriptor: Descriptor,
+    *,
+    storage: int,
+    index: IndexId,
+    placement: PlacementId | None = None,
+    start: bytes = b"",
+    limit: int = PAIRS_SHOWN,
 ) -> tuple[list[PairLine], bytes | None]:
     """Pairs in key order, tombstones included, and where the next page starts (None: there is none).
 
-    None of either when the table was dropped a moment ago, and what it had in the storages with it.
+    `placement`: the one they are of; None: the one that is read. None of either when the table was dropped a moment
+    ago, and what it had in the storages with it.
     """
-    low = prefix(descriptor, descriptor.placement.id, index)
+    low = prefix(descriptor, descriptor.placement.id if placement is None else placement, index)
     page = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
     sql = f"SELECT key, substring(value, 1, {READ_BYTES_MAX + 1}) FROM ({page}) AS page ORDER BY key"
     rows: list[tuple[bytes, bytes | None]] = []
@@ -41,6 +48,12 @@ def pairs_page(
         rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
     lines = [describe(descriptor, storage, key, value) for key, value in rows[:limit]]
     return lines, next_low(rows[limit - 1][0]) if len(rows) > limit else None
+
+
+def storage_numbers() -> range:
+    """The storages there are."""
+    with connection.cursor() as cursor:
+        return range(1, storages_there(cursor) + 1)
 
 
 def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
@@ -74,7 +87,7 @@ def _own_pairs(cursor: Any, descriptor: Descriptor, key: bytes) -> dict[bytes, l
     start = (
         f"CASE WHEN {COLUMN_SUFFIX} = ANY(%s::bytea[]) THEN value ELSE substring(value, 1, {READ_BYTES_MAX + 1}) END"
     )
-    for storage in range(1, settings.STORAGE_COUNT + 1):
+    for storage in range(1, storages_there(cursor) + 1):
         for low, high in ranges(descriptor, key):
             pairs = f"FROM {kv(storage, descriptor.table_id)} WHERE key >= %s AND key < %s ORDER BY key"
             cursor.execute(f"SELECT key, {start} {pairs}", [whole, low, high])
@@ -100,7 +113,7 @@ def _start_of(value: Any) -> bytes | None:
 
 def _entries(cursor: Any, descriptor: Descriptor, keys: Sequence[bytes]) -> dict[bytes, list[tuple[int, bytes | None]]]:
     found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
-    for storage in range(1, settings.STORAGE_COUNT + 1):
+    for storage in range(1, storages_there(cursor) + 1):
         cursor.execute(get_every_sql(storage, descriptor.table_id).replace("%b", "%s"), [list(keys)])
         _collect(found, storage, cursor.fetchall())
     return dict(found)

@@ -72,13 +72,13 @@ SQL = {
 def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: int = BUCKETS) -> list[Statement]:
     """The SQL of one statement's operations, to be run in this order inside one transaction.
 
-    Raises `KeyTooLong` before anything is sent.
+    `storages` is the number of them that the cluster began with. Raises `KeyTooLong` before anything is sent.
     """
     groups: dict[tuple[int, int, int], list[Op]] = {}
     for op, wave in _waves(in_order(ops), storages, buckets):
         if len(op.key) > KEY_BYTES_MAX:
             raise KeyTooLong(f"a key or index entry of {len(op.key)} bytes; the limit is {KEY_BYTES_MAX}")
-        place = (ACTS.index(op.act), wave, storage_of(op.bucket, storages, buckets))
+        place = (ACTS.index(op.act), wave, storage_of(op.bucket, op.storages or storages, buckets))
         groups.setdefault(place, []).append(op)
     return [_statement(storage, table_id, groups[act, wave, storage]) for act, wave, storage in sorted(groups)]
 
@@ -87,7 +87,7 @@ def _waves(ops: Iterable[Op], storages: int, buckets: int) -> Iterator[tuple[Op,
     """Each op with how often its key met the same act before: one SQL statement may touch a row only once."""
     seen: dict[tuple[Act, int, bytes], int] = {}
     for op in ops:
-        place = (op.act, storage_of(op.bucket, storages, buckets), op.key)
+        place = (op.act, storage_of(op.bucket, op.storages or storages, buckets), op.key)
         wave = seen.get(place, -1) + 1
         seen[place] = wave
         yield op, wave

@@ -83,6 +83,7 @@ class TransactionStatus(Enum):
 class MemoryStore:
     """Pairs in dicts. `writes` counts what was done to each key, for the conflict check.
 
+    `storages` is the number of storages it began with; `add_storage` adds one, for placements that name more.
     `life` grows with each crash. Ids of transactions are given at their first write; those below `flushed_id` are never
     given again. `flushing` are the commits on their way, in order.
     """
@@ -99,6 +100,11 @@ class MemoryStore:
 
     def __post_init__(self) -> None:
         self.pairs = self.pairs or [{} for _ in range(self.storages)]
+
+    def add_storage(self) -> int:
+        """One more, with nothing on it. Returns its number."""
+        self.pairs.append({})
+        return len(self.pairs)
 
     def begin(self) -> "MemoryTransaction":
         return MemoryTransaction(self, [dict(p) for p in self.pairs], began_at=len(self.writes), began_in=self.life)
@@ -139,7 +145,7 @@ class MemoryStore:
         return [dict(p) for p in self.pairs]
 
     def home(self, op: Op) -> int:
-        return storage_of(op.bucket, self.storages, self.buckets)
+        return storage_of(op.bucket, op.storages or self.storages, self.buckets)
 
     def fill(self, op: Op) -> bool:
         """Put the pair of `op` only where there is neither a pair nor a tombstone (R2). True when it was put."""

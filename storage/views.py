@@ -13,11 +13,11 @@ from django.views.decorators.http import require_GET
 
 from catalog import selectors as catalog
 from catalog.descriptor import Descriptor
-from catalog.elements import IndexId
+from catalog.elements import IndexId, PlacementId
 from catalog.live.snapshot import one_snapshot
 from catalog.models import Table
 from storage.browser.row import key_of, key_texts
-from storage.selectors import pairs_page, stored_row
+from storage.selectors import pairs_page, storage_numbers, stored_row
 
 KEY_HEX_MAX = 6000
 REFUSAL_CHARS_MAX = 300
@@ -30,21 +30,28 @@ def pairs(request: HttpRequest, table_id: int) -> HttpResponse:
     descriptor = _descriptor(table_id)
     try:
         storage, index = int(request.GET.get("storage", "1")), int(request.GET.get("index", "0"))
+        placement = int(request.GET.get("placement", str(descriptor.placement.id)))
         start = bytes.fromhex(request.GET.get("start", "")[:KEY_HEX_MAX])
     except ValueError:
-        return HttpResponseBadRequest("storage and index must be numbers, start a key in hexadecimal digits")
-    if not 1 <= storage <= settings.STORAGE_COUNT:
-        return HttpResponseBadRequest(f"storage must be from 1 to {settings.STORAGE_COUNT}")
+        return HttpResponseBadRequest("storage, index and placement must be numbers, start a key in hexadecimal digits")
+    storages = storage_numbers()
+    if storage not in storages:
+        return HttpResponseBadRequest(f"storage must be from 1 to {len(storages)}")
+    if placement not in {known.id for known in descriptor.placements}:
+        return HttpResponseBadRequest(f"{descriptor} has no placement {placement}")
     if index and index not in {known.id for known in descriptor.indexes}:
         return HttpResponseBadRequest(f"{descriptor} has no index {index}")
-    lines, after = pairs_page(descriptor, storage=storage, index=IndexId(index), start=start)
+    of = {"index": IndexId(index), "placement": PlacementId(placement)}
+    lines, after = pairs_page(descriptor, storage=storage, **of, start=start)
     context = {
         "section": "tables",
         "table_id": table_id,
         "descriptor": descriptor,
         "indexes": descriptor.indexes,
-        "storages": range(1, settings.STORAGE_COUNT + 1),
+        "storages": storages,
         "storage": storage,
+        "placements": descriptor.placements,
+        "placement": placement,
         "index": index,
         "lines": lines,
         "is_first": not start,
@@ -78,7 +85,6 @@ def row(request: HttpRequest, table_id: int) -> HttpResponse:
         "descriptor": descriptor,
         "fields": list(zip(descriptor.key_columns, texts, strict=False)),
         "buckets": settings.BUCKET_COUNT,
-        "storages": settings.STORAGE_COUNT,
     }
     return render(request, "row.html", context | shown, status=422 if "refusal" in shown else 200)
 

@@ -58,6 +58,7 @@ GROUP_WORDS = {
     "nodes": pgettext_lazy("story", "nodes"),
     "leases": pgettext_lazy("story", "leases"),
     "processes": pgettext_lazy("story", "processes"),
+    "storages": pgettext_lazy("story", "storages"),
     "traffic and data": pgettext_lazy("story", "traffic and data"),
     "lab": pgettext_lazy("story", "lab"),
     "administration": pgettext_lazy("story", "administration"),

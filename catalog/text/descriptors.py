@@ -89,7 +89,10 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
         yield _constraint(constraint, names, others, descriptor)
     for placement in descriptor.placements:
         key = ", ".join(names[column] for column in placement.sharding_key or descriptor.primary_key)
-        how = f"{placement.function}({key}), coordination {descriptor.coordination.value}"
+        spread = (
+            f" on {placement.storages} storage{'' if placement.storages == 1 else 's'}" if placement.storages else ""
+        )
+        how = f"{placement.function}({key}){spread}, coordination {descriptor.coordination.value}"
         yield _shown("placement", placement.id, str(placement.id), placement, how)
 
 

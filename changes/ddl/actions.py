@@ -27,6 +27,14 @@ class Name:
         return self.text
 
 
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the statement and where it stands."""
+
+    value: int
+    position: Position = field(default=None, compare=False)
+
+
 UNNAMED = Name("")
 """Stands for a name that the statement leaves to us, and for the table that DROP INDEX does not say."""
 
@@ -105,7 +113,7 @@ class IndexPart:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE. An empty sharding key means the primary key."""
+    """CREATE TABLE. An empty sharding key means the primary key; no storages: as many as the cluster began with."""
 
     table: Name
     columns: tuple[NewColumn, ...]
@@ -116,6 +124,7 @@ class CreateTable:
     checks: tuple[NewCheck, ...] = ()
     uniques: tuple[NewUnique, ...] = ()
     foreign_keys: tuple[NewForeignKey, ...] = ()
+    storages: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,12 +247,13 @@ class DropConstraint:
 
 @dataclass(frozen=True, slots=True)
 class SetSharding:
-    """SET (sharding_key = .., sharding_func = ..); None: as it is. `guard` names the index that it may need."""
+    """SET (sharding_key = .., sharding_func = .., storages = ..); None: as it is. `guard`: the index it may need."""
 
     key: tuple[Name, ...] | None = None
     function: Name | None = None
     guard: Name = UNNAMED
     position: Position = field(default=None, compare=False)
+    storages: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,9 @@ def _set_options(command: Node, source: Source, after: int) -> actions.Alteratio
     options = read_options(getattr(command, "def").list.items, source)
     given = options.coordination
     if given is None:
-        return actions.SetSharding(options.key, options.function, position=source.where(after))
-    if options.key is not None or options.function is not None:
+        position = source.where(after)
+        return actions.SetSharding(options.key, options.function, position=position, storages=options.storages)
+    if (options.key, options.function, options.storages) != (None, None, None):
         message = "coordination is changed together with how rows are spread in one statement"
         raise DdlError(NOT_SUPPORTED, message, position=given.position, hint="Send two statements.")
     return actions.SetCoordination(Coordination(given.text), position=given.position)

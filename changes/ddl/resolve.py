@@ -16,6 +16,7 @@ from changes.ddl import actions
 from changes.ddl.errors import (
     DUPLICATE_COLUMN,
     DUPLICATE_TABLE,
+    INVALID_PARAMETER,
     UNDEFINED_COLUMN,
     UNDEFINED_OBJECT,
     UNDEFINED_TABLE,
@@ -23,6 +24,7 @@ from changes.ddl.errors import (
     DdlError,
 )
 from changes.ddl.statements import Statement
+from storage.buckets import AS_BEGUN, StorageCount
 
 NAME_BYTES_MAX = 63
 GUARD = "pkey_guard"
@@ -45,6 +47,7 @@ class CatalogView:
     tables: tuple[Descriptor, ...]
     taken: Mapping[str, str] = field(default_factory=dict)
     sandboxes: frozenset[TableId] = frozenset()
+    storages: StorageCount = AS_BEGUN
 
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
@@ -73,7 +76,8 @@ def resolve(statement: Statement, view: CatalogView) -> actions.Action:
     match action:
         case actions.CreateTable():
             _check_free(action.table, view, forgiving=forgiving)
-            return with_names(action, _names(action.table, action.uniques, view))
+            placed = replace(action, storages=_storages_of_new(action, view.storages))
+            return with_names(placed, _names(action.table, action.uniques, view))
         case actions.DropTable():
             return _drop_table(action, view, forgiving=forgiving)
         case actions.CreateIndex():
@@ -100,8 +104,26 @@ def _altered(
     ):
         _check_free(action.new, view, forgiving=False)
     if isinstance(action, actions.AlterTable):
+        for one in action.alterations:
+            if isinstance(one, actions.SetSharding) and one.storages is not None:
+                _check_storages(one.storages, view.storages)
         return with_names(action, _names(action.table, list(uniques_of(action)), view))
     return action
+
+
+def _storages_of_new(action: actions.CreateTable, there: StorageCount) -> actions.Number | None:
+    """The storages of a table that is made: those it names, or all there are now; None: what the cluster began with."""
+    if action.storages is not None:
+        return _check_storages(action.storages, there)
+    return None if there.existing == there.first else actions.Number(there.existing)
+
+
+def _check_storages(named: actions.Number, there: StorageCount) -> actions.Number:
+    if named.value > there.existing:
+        message = f"there are {there.existing} storages: rows cannot be spread over {named.value}"
+        hint = "An administrator adds one first: manage.py storages add."
+        raise DdlError(INVALID_PARAMETER, message, position=named.position, hint=hint)
+    return named
 
 
 def _is_unique(action: actions.RenameConstraint, view: CatalogView) -> bool:

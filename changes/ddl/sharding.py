@@ -2,6 +2,7 @@
 
     sharding_key = 'customer_id, region'      columns, as they would stand in a list; double-quoted where they must be
     sharding_func = 'mpcrc32'                 a function of `storage.buckets`
+    storages = 3                              a number of storages, of those there are
     coordination = 'hash'                     lease, hash or both
 
 Any other option, and one that comes twice, is refused by name. Whether the columns are there and fit is settled with
@@ -17,13 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.elements import Coordination
-from changes.ddl.actions import Name
+from changes.ddl.actions import Name, Number
 from changes.ddl.errors import DUPLICATE_COLUMN, INVALID_PARAMETER, DdlError
 from changes.ddl.source import Source
+from storage.buckets import STORAGES_MAX
 
 Node = Any
 
-OPTIONS = ("sharding_key", "sharding_func", "coordination")
+OPTIONS = ("sharding_key", "sharding_func", "storages", "coordination")
 COLUMNS_MAX = 32
 NAME_BYTES_MAX = 63
 SHOWN_MAX = 100
@@ -43,12 +45,14 @@ class Options:
     key: tuple[Name, ...] | None = None
     function: Name | None = None
     coordination: Name | None = None
+    storages: Number | None = None
 
 
 def read_options(options: Iterable[Node], source: Source) -> Options:
     """The options in parentheses. Raises `DdlError`."""
     given: dict[str, Name] = {}
     key: tuple[Name, ...] | None = None
+    storages: Number | None = None
     for item in options:
         option = item.def_elem
         position = source.where(option.location)
@@ -61,13 +65,28 @@ def read_options(options: Iterable[Node], source: Source) -> Options:
             raise DdlError(INVALID_PARAMETER, f'unrecognized parameter "{name}"', position=position, hint=hint)
         if name in given:
             raise DdlError(INVALID_PARAMETER, f'parameter "{name}" specified more than once', position=position)
+        if name == "storages":
+            storages = _storages(option, position)
+            given[name] = Name(name, position)
+            continue
         given[name] = Name(_text(option, name, position), position)
         if name == "sharding_key":
             key = _names(given[name]) if option.arg.WhichOneof("node") == "string" else (given[name],)
     coordination = given.get("coordination")
     if coordination is not None:
         _check_coordination(coordination)
-    return Options(key, given.get("sharding_func"), coordination)
+    return Options(key, given.get("sharding_func"), coordination, storages)
+
+
+def _storages(option: Node, position: int | None) -> Number:
+    """A whole number, with or without quotes."""
+    kind = option.arg.WhichOneof("node")
+    text = str(option.arg.integer.ival) if kind == "integer" else option.arg.string.sval if kind == "string" else ""
+    if not re.fullmatch(r"[0-9]{1,4}", text) or not 1 <= int(text) <= STORAGES_MAX:
+        message = 'invalid value for parameter "storages"'
+        hint = f"Write a whole number from 1 to {STORAGES_MAX}."
+        raise DdlError(INVALID_PARAMETER, message, position=position, hint=hint)
+    return Number(int(text), position)
 
 
 def _text(option: Node, name: str, position: int | None) -> str:

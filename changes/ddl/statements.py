@@ -140,6 +140,7 @@ def _create_table(node: Node, source: Source) -> Statement:
             *(one for column in columns for one in column.foreign_keys),
             *(one for one in constraints if isinstance(one, actions.NewForeignKey)),
         ),
+        storages=options.storages,
     )
     return Statement(action, forgiving=node.if_not_exists)
 

@@ -25,7 +25,10 @@ from changes.executor.state import name_of
 from changes.plan.model import RUNS
 from leases.redis.gossip import publish_news
 from leases.rules import Hindrance
+from storage.postgres import storages_kept
 
+STORAGES_CHANGE = publish.Blocked(is_row_locked=True)
+"""A storage is being added or removed: for a moment nobody makes anything on each of them."""
 LOOK_AGAIN_S = 5.0
 """A wait that should be ended by a notification looks again after this long, should one ever be lost."""
 ROW_PAUSE_S = (0.002, 0.010)
@@ -51,12 +54,16 @@ class Versions:
             if now.state.cancel_wanted:
                 now.feed(events.Blocked(publish.NO_HINDRANCE))  # the cancel came first, and nothing is published (X6)
                 return
-            blocked = publish.publish(now.cur, versions, storages=settings.STORAGE_COUNT)
+            storages = storages_kept(now.cur)
+            if storages is None:
+                self.report(now, STORAGES_CHANGE)
+                return
+            blocked = publish.publish(now.cur, versions, storages=storages)
             if blocked is None:
                 self.grace = Grace()
                 now.append_versions(effect)
                 now.feed(events.Published(effect.version))
-                now.last = lambda: publish.close_last_but_one(now.cur, versions, storages=settings.STORAGE_COUNT)
+                now.last = lambda: publish.close_last_but_one(now.cur, versions, storages=storages)
                 is_out = True
             else:
                 self.report(now, blocked)
@@ -72,7 +79,9 @@ class Versions:
         if strict:
             with control_transaction() as cur:
                 lock_driven(cur, self.progress.change_id, self.progress.lease)
-                publish.accept_only_newest(cur, strict, storages=settings.STORAGE_COUNT)
+                storages = storages_kept(cur)
+                if storages is not None:  # else one is being added or removed, and the drain does it
+                    publish.accept_only_newest(cur, strict, storages=storages)
 
     def drain(self, effect: events.TryDrain) -> None:
         """L9. The fences are set under the locks, which are kept to the end."""
@@ -80,7 +89,11 @@ class Versions:
         with self.progress.transition() as now:
             if now.feed_requests():
                 return
-            blocked = publish.drain(now.cur, versions, storages=settings.STORAGE_COUNT)
+            storages = storages_kept(now.cur)
+            if storages is None:
+                self.report(now, STORAGES_CHANGE)
+                return
+            blocked = publish.drain(now.cur, versions, storages=storages)
             if blocked is None:
                 self.grace = Grace()
                 now.append_versions(effect)

@@ -134,7 +134,7 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
         if element.kind is Kind.DERIVED_COLUMN:
             yield from _type_back(plan, base, move)
         elif element.kind is Kind.PLACEMENT:
-            yield from _spread_back(base, move)
+            yield from _spread_back(plan, base, move, tables)
         elif any(one.element.kind is Kind.PLACEMENT for one in plan.moves):
             continue  # what guards the primary key may stay
         elif move.kind is MoveKind.ALTER:
@@ -159,10 +159,13 @@ def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
         yield f"ALTER COLUMN {quoted(old.name)} TYPE {old.type_name}"
 
 
-def _spread_back(base: Descriptor, move: Move) -> Iterator[str]:
+def _spread_back(plan: Plan, base: Descriptor, move: Move, tables: Tables) -> Iterator[str]:
     if move.kind is MoveKind.DROP:
+        first = tables.storages.first
         key = ", ".join(quoted(base.column(column).name) for column in base.sharding_key)
         listed = {"sharding_key": key, "sharding_func": base.placement.function}
+        if base.placement.storage_count(first) != plan.result.placement.storage_count(first):
+            listed["storages"] = str(base.placement.storage_count(first))
         yield f"SET ({_options(listed.items())})"
 
 
@@ -233,6 +236,8 @@ def _spread(table: Descriptor) -> str:
         options.append(("sharding_key", key))
     if placement.function != STRCRC32.text:
         options.append(("sharding_func", placement.function))
+    if placement.storages:
+        options.append(("storages", str(placement.storages)))
     if table.coordination is not Coordination.LEASE:
         options.append(("coordination", table.coordination.value))
     return f" WITH ({_options(options)})" if options else ""

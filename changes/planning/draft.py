@@ -261,9 +261,14 @@ class Sketch:
 
 
 def placement_name(table: Descriptor, placement: Placement) -> str:
-    """The words for a placement, which has no name: "strcrc32(origin, day)"."""
+    """The words for a placement, which has no name: "strcrc32(origin, day)", "strcrc32(id) on 3 storages"."""
     key = placement.sharding_key or table.primary_key
-    return f"{placement.function}({', '.join(table.column(column).name for column in key)})"
+    spread = f"{placement.function}({', '.join(table.column(column).name for column in key)})"
+    return f"{spread} on {storages_words(placement.storages)}" if placement.storages else spread
+
+
+def storages_words(count: int) -> str:
+    return "1 storage" if count == 1 else f"{count} storages"
 
 
 def constraint_names(table: Descriptor) -> frozenset[str]:

@@ -158,6 +158,7 @@ def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
     key = tuple(_column_id(ids, name) for name in action.primary_key)
     columns = tuple(_new_column(column, ids[column.name.text], key) for column in action.columns)
     sharding_key: tuple[ColumnId, ...] = ()
+    storages = 0 if action.storages is None else action.storages.value
     if action.sharding_key:
         named = check_key(action.sharding_key, action.sharding_function, columns)
         sharding_key = () if named == key else named
@@ -170,7 +171,7 @@ def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
         state=State.DELETE_ONLY,
         columns=columns,
         primary_key=key,
-        placements=(Placement(FIRST_PLACEMENT, sharding_key, action.sharding_function.text),),
+        placements=(Placement(FIRST_PLACEMENT, sharding_key, action.sharding_function.text, storages=storages),),
         next_column_id=ColumnId(len(ids) + 1),
         coordination=action.coordination,
     )

@@ -29,7 +29,10 @@ from storage.buckets import FUNCTIONS, ShardingFunction
 
 
 def set_sharding(sketch: Sketch, action: SetSharding) -> None:
-    """SET (sharding_key = .., sharding_func = ..): rows are copied to their new place, which is then the one read."""
+    """SET (sharding_key = .., storages = .., ..): rows are copied to their new place, which is then the one read.
+
+    Which storages a row may lie on is a part of where it lies: another number of them is another placement.
+    """
     table, old = sketch.base, sketch.base.placement
     function = Name(old.function, action.position) if action.function is None else action.function
     if action.key is None:
@@ -38,10 +41,12 @@ def set_sharding(sketch: Sketch, action: SetSharding) -> None:
     else:
         key = check_key(action.key, function, table.columns)
         key = () if key == table.primary_key else key
-    if (key, function.text) == (old.sharding_key, old.function):
+    first = sketch.tables.storages.first
+    storages = old.storages if action.storages is None else action.storages.value
+    if (key, function.text, storages or first) == (old.sharding_key, old.function, old.storage_count(first)):
         sketch.notices.append(f"rows of {table.name} are spread by {placement_name(table, old)} already, skipping")
         return
-    new = Placement(table.next_placement_id, key, function.text, state=State.DELETE_ONLY)
+    new = Placement(table.next_placement_id, key, function.text, state=State.DELETE_ONLY, storages=storages)
     element = sketch.add_placement(new)
     sketch.dangers.append(
         f"Every row of {table.name} is copied to where {element.name} places it: until the change ends it is stored"

@@ -67,7 +67,11 @@ def remade(plan: Plan, own: Collection[int]) -> Remade:
 
 
 def statements_at_commit(table: Descriptor, *, storages: int, who: str) -> list[Sql]:
-    """Statements to run right before COMMIT, in this order. The first must put one row: else the name was lost."""
+    """Statements to run right before COMMIT, in this order. The first must put one row: else the name was lost.
+
+    The cluster began with `storages`; a storage that is added meanwhile needs no copy of a version that is not on it.
+    """
+    storages = table.storage_count(storages)
     hashes = (schema_hash(table), sharding_hash(table))
     payload = {"table": table.name, "version": table.version, "who": who}
     return [

@@ -11,6 +11,7 @@ from typing import Protocol
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
 from changes.plan.model import Element
+from storage.buckets import AS_BEGUN, StorageCount
 
 
 class Tables(Protocol):
@@ -25,6 +26,9 @@ class Tables(Protocol):
         """Those on which the lab may break rules: no foreign key may touch them."""
         ...
 
+    @property
+    def storages(self) -> StorageCount: ...
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
@@ -32,6 +36,7 @@ class KnownTables:
 
     tables: tuple[Descriptor, ...] = ()
     sandboxes: frozenset[TableId] = frozenset()
+    storages: StorageCount = AS_BEGUN
 
     def named(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)

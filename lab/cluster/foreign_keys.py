@@ -36,7 +36,7 @@ def check_references(
         table = demand.constraint.references
         assert table is not None, demand
         other = descriptor if table == descriptor.table_id else enter(table)
-        has, rows = partial(_has, one), partial(_rows, one, other)
+        has, rows = partial(_has, one, other), partial(_rows, one, other)
         unmet = why_unmet(demand, other, has=has, rows=rows, buckets=one.store.store.buckets)
         if unmet is not None:
             state = f"{demand.constraint.state.value} in {descriptor}; {demand.sqlstate}"
@@ -55,12 +55,14 @@ def _words(descriptor: Descriptor, demand: Demand, change: Change, other: Descri
     return f"{what} is needed by constraint {demand.constraint.name}: {who} refers to it"
 
 
-def _has(one: Transaction, place: Place) -> bool:
+def _has(one: Transaction, referenced: Descriptor, place: Place) -> bool:
     store = one.store.store
-    return one.store.get(storage_of(place.bucket, store.storages, store.buckets), place.key) is not None
+    count = referenced.placement.storage_count(store.storages)
+    return one.store.get(storage_of(place.bucket, count, store.buckets), place.key) is not None
 
 
 def _rows(one: Transaction, descriptor: Descriptor) -> Iterator[StoredRow]:
     start = prefix(descriptor, descriptor.placement.id)
-    for storage in range(1, one.store.store.storages + 1):
+    count = descriptor.placement.storage_count(one.store.store.storages)
+    for storage in range(1, count + 1):
         yield from rows_of(descriptor, descriptor.placement, one.store.scan(storage, start, after(start)))

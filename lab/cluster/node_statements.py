@@ -334,7 +334,7 @@ def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:
 def find_row(one: Transaction, descriptor: Descriptor, key: bytes) -> StoredRow:
     """The row as the transaction sees it."""
     start = prefix(descriptor, descriptor.placement.id) + key
-    for storage in range(1, one.store.store.storages + 1):
+    for storage in storages_of(one, descriptor):
         found = rows_of(descriptor, descriptor.placement, one.store.scan(storage, start, after(start)))
         if found:
             return found[0]
@@ -351,7 +351,7 @@ def select(world: World, actor: str, table: TableId, by: str | None = None) -> t
 
 def _all_rows(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
     start = prefix(descriptor, descriptor.placement.id)
-    scans = (one.store.scan(storage, start, after(start)) for storage in _storages(one))
+    scans = (one.store.scan(storage, start, after(start)) for storage in storages_of(one, descriptor))
     found = (row for pairs in scans for row in rows_of(descriptor, descriptor.placement, pairs))
     return sorted(found, key=lambda row: row.key)
 
@@ -362,11 +362,14 @@ def _rows_by_index(one: Transaction, descriptor: Descriptor, by: str) -> list[St
         what = f"index {descriptor.name}.{index.name} is {index.state.value}"
         raise LabError(f"{what}: queries may use it once it is public")
     start = prefix(descriptor, descriptor.placement.id, index.id)
-    entries = [pair for storage in _storages(one) for pair in one.store.scan(storage, start, after(start))]
+    entries = [
+        pair for storage in storages_of(one, descriptor) for pair in one.store.scan(storage, start, after(start))
+    ]
     live = sorted((key, value) for key, value in entries if value is not None)
     keys = (name_of(descriptor, key).row_key or value for key, value in live)
     return [find_row(one, descriptor, key) for key in keys if key is not None]
 
 
-def _storages(one: Transaction) -> range:
-    return range(1, one.store.store.storages + 1)
+def storages_of(one: Transaction, descriptor: Descriptor) -> range:
+    """The storages on which rows are read."""
+    return range(1, descriptor.placement.storage_count(one.store.store.storages) + 1)

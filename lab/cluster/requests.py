@@ -156,10 +156,10 @@ class Routers:
         control, table = self.world.control, descriptor.table_id
         fence = 0 if Without.ENTRY in control.without else control.fences.get(table, 0)
         newest = control.newest(table).version
-        unaware = {} if self.rolling is None else self.rolling.unaware(table, newest, self.world.store.storages)
+        unaware = {} if self.rolling is None else self.rolling.unaware(table, newest, len(self.world.store.pairs))
         asked = (
             rules.why_not_enter(descriptor.version, fence=fence, newest_visible=unaware.get(storage, newest))
-            for storage in range(1, self.world.store.storages + 1)
+            for storage in range(1, len(self.world.store.pairs) + 1)
         )
         return next((refusal for refusal in asked if refusal is not None), None)
 
@@ -225,9 +225,8 @@ class Routers:
         if asked.verb in ("delete", "get") and not descriptor.is_home_in_key:
             return 0
         buckets = self.world.store.buckets
-        return storage_of(
-            row_bucket(descriptor, descriptor.placement, row, buckets), self.world.store.storages, buckets
-        )
+        count = descriptor.placement.storage_count(self.world.store.storages)
+        return storage_of(row_bucket(descriptor, descriptor.placement, row, buckets), count, buckets)
 
     def _next_part(self, request: LabRequest) -> None:
         request.attempts, request.part = Attempts(), []

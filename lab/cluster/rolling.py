@@ -45,7 +45,7 @@ def begin(world: World, new: Descriptor) -> RollingPublish:
 
 def finish(world: World, rolling: RollingPublish) -> None:
     """Publish what every storage knows. Raises `LabError`."""
-    missing = set(range(1, world.store.storages + 1)) - rolling.aware
+    missing = set(range(1, len(world.store.pairs) + 1)) - rolling.aware
     if missing:
         raise LabError(f"storage {min(missing)} does not know {rolling.new} yet")
     world.publish(rolling.new)

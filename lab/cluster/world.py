@@ -423,7 +423,7 @@ class World:
             is_borne = any(one.id == foreign_key.partner for one in child.constraints)
             if not is_borne and {column.id for column in child.columns}.issuperset(foreign_key.reference_columns):
                 seen = replace(child, constraints=(foreign_key.mirrored(descriptor.table_id),))
-                found += self._check(seen, [Referenced(descriptor, self._storages(table))])
+                found += self._check(seen, [Referenced(descriptor, self._storages(table), self.store.storages)])
         return found
 
     def _check(self, descriptor: Descriptor, referenced: list[Referenced]) -> list[Violation]:
@@ -433,6 +433,7 @@ class World:
             unfinished=frozenset(self.untidy),
             buckets=self.store.buckets,
             referenced=referenced,
+            first=self.store.storages,
         )
 
     def _storages(self, table: TableId) -> list[dict[bytes, bytes | None]]:
@@ -442,7 +443,7 @@ class World:
         """The other tables that its foreign keys refer to, as they are now."""
         tables = {one.references for one in descriptor.foreign_keys} - {descriptor.table_id, None}
         return [
-            Referenced(self.control.newest(table), self._storages(table))
+            Referenced(self.control.newest(table), self._storages(table), self.store.storages)
             for table in sorted(table for table in tables if table is not None)
         ]
 

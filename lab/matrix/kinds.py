@@ -18,6 +18,7 @@ UNIQUE = "create unique index u on users (name)"
 REQUIRED = "alter table users add column c int not null default 2"
 CHECK = "alter table users add constraint k check (age <> 99)"
 RESHARD = "alter table users set (sharding_func = 'mpcrc32')"
+ONE_STORAGE = "alter table users set (storages = 1)"
 BY_TOWN = "alter table users set (sharding_key = 'town, id')"
 BY_HASH = "alter table users set (coordination = 'hash')"
 REFER = "alter table pets add constraint f foreign key (owner) references users (id)"
@@ -65,6 +66,7 @@ KINDS = (
     ChangeKind("change the sharding function", RESHARD),
     ChangeKind("change the sharding key", BY_TOWN),
     ChangeKind("change the sharding key back", "alter table users set (sharding_key = 'id')", (BY_TOWN,)),
+    ChangeKind("change the number of storages", ONE_STORAGE),
     ChangeKind("add an index to a table that is spread by a column", INDEX, (BY_TOWN,)),
     ChangeKind("give up leases", BY_HASH),
     ChangeKind("have leases again", "alter table users set (coordination = 'lease')", (BY_HASH,)),

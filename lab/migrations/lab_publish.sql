@@ -13,6 +13,7 @@ DECLARE
     v_owner text;
     v_new int := (p_body ->> 'version')::int;
     v_storage int;
+    v_storages int;
 BEGIN
     SELECT t.name, t.version, t.state, t.sandbox_of INTO v_name, v_version, v_state, v_owner
     FROM catalog_table t WHERE t.id = p_table FOR UPDATE;
@@ -34,7 +35,8 @@ BEGIN
 
     INSERT INTO catalog_descriptor (table_id, version, body, schema_hash, sharding_hash, modified_at)
     VALUES (p_table, v_new, p_body, p_schema_hash, p_sharding_hash, clock_timestamp());
-    FOR v_storage IN SELECT generate_series(1, l.storages) FROM storage_layout l LOOP
+    SELECT existing INTO v_storages FROM storage_layout FOR SHARE;
+    FOR v_storage IN 1 .. v_storages LOOP
         EXECUTE format('INSERT INTO storage_%s.versions (table_id, version, schema_hash, sharding_hash)'
             ' VALUES ($1, $2, $3, $4)', v_storage) USING p_table, v_new, p_schema_hash, p_sharding_hash;
     END LOOP;

@@ -178,7 +178,7 @@ def _only(view: CatalogView, names: Collection[str]) -> CatalogView:
         kept |= added
         reached = (other for one in view.tables if one.table_id in added for other in _connected(one))
         added = {other for other in reached if other not in kept}
-    return CatalogView(tuple(one for one in view.tables if one.table_id in kept))
+    return CatalogView(tuple(one for one in view.tables if one.table_id in kept), storages=view.storages)
 
 
 def _connected(table: Descriptor) -> Iterator[int]:

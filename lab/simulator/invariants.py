@@ -167,7 +167,8 @@ class Judge:
         """One version of a table, and its pairs."""
         start = descriptor.table_id.to_bytes(4)
         pairs = self.lab.world.store.pairs
-        return Referenced(descriptor, [{k: v for k, v in one.items() if k.startswith(start)} for one in pairs])
+        there = [{k: v for k, v in one.items() if k.startswith(start)} for one in pairs]
+        return Referenced(descriptor, there, self.lab.world.store.storages)
 
     def _seen_as(self, table: Referenced) -> object:
         return self._number(table.descriptor), *(frozenset(pairs.items()) for pairs in table.storages)
@@ -180,6 +181,7 @@ class Judge:
             unfinished=frozenset(world.untidy),
             buckets=world.store.buckets,
             referenced=referenced,
+            first=world.store.storages,
         )
         broken = (found[0].clause, found[0].why) if found else None
         sorted_pairs = (sorted(one.items()) for one in storages)

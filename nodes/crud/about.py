@@ -21,6 +21,7 @@ from storage.buckets import storage_of
 OPERATIONS = frozenset({"schema", "storage_info", "stats", "unflatten_rows"})
 Json = dict[str, Any]
 
+EXISTING = "SELECT existing::text FROM storage_layout"
 VERSIONS = """
 SELECT json_object_agg(t.name, json_build_object(
     'newest', t.version, 'accepted_from', pg_sequence_last_value(to_regclass('storage_{number}.fence_' || t.id)),
@@ -51,13 +52,13 @@ def _stats(env: Environment, table: str | None) -> Json:
 
 
 async def _storage_info(env: Environment) -> Json:
-    """The storages: the buckets each owns, and the versions of each table that it accepts."""
+    """The storages: the buckets of new tables that each owns, and the versions of each table that it accepts."""
     found = {}
-    for number in range(1, env.storages + 1):
+    there = await env.directory.ask(Command(EXISTING))
+    count = int(there.get_value(0, 0) or b"0")
+    for number in range(1, count + 1):
         result = await env.directory.ask(Command(VERSIONS.format(number=number)))
-        owned = [
-            bucket for bucket in range(1, env.buckets + 1) if storage_of(bucket, env.storages, env.buckets) == number
-        ]
+        owned = [bucket for bucket in range(1, env.buckets + 1) if storage_of(bucket, count, env.buckets) == number]
         tables = json.loads(result.get_value(0, 0) or b"{}")
         found[f"storage_{number}"] = {"status": "running", "buckets": [owned[0], owned[-1]], "tables": tables}
     return found
@@ -65,7 +66,7 @@ async def _storage_info(env: Environment) -> Json:
 
 async def _schema(env: Environment, table: str | None) -> Json:
     """The newest versions of all tables, or of one, as the catalog has them now."""
-    tables = {d.name: _described(d) for d in await env.directory.tables()}
+    tables = {d.name: _described(env, d) for d in await env.directory.tables()}
     if table is None:
         return tables
     if table not in tables:
@@ -73,7 +74,7 @@ async def _schema(env: Environment, table: str | None) -> Json:
     return tables[table]
 
 
-def _described(descriptor: Descriptor) -> Json:
+def _described(env: Environment, descriptor: Descriptor) -> Json:
     names = {column.id: column.name for column in descriptor.columns}
     return {
         "version": descriptor.version,
@@ -85,6 +86,7 @@ def _described(descriptor: Descriptor) -> Json:
         ],
         "sharding_key": [names[c] for c in descriptor.sharding_key],
         "sharding_func": descriptor.placement.function,
+        "storages": descriptor.placement.storage_count(env.storages),
         "coordination": descriptor.coordination.value,
     }
 

@@ -164,7 +164,8 @@ class Many:
         """
         env, style, now = self.request.env, self.request.caller.style, transaction.started_at
         bucket = bucket_of_row(descriptor, row, env.buckets, style, now)
-        storage = 0 if bucket is None else storage_of(bucket, env.storages, env.buckets)
+        storages = descriptor.placement.storage_count(env.storages)
+        storage = 0 if bucket is None else storage_of(bucket, storages, env.buckets)
         key = None if descriptor.is_home_in_key else key_of_row(descriptor, row, style, now)
         return storage if key is None else taken.setdefault(key, storage)
 

@@ -144,14 +144,34 @@ class Single:
     async def change(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """update, delete."""
         key = self._key(transaction, descriptor)
-        self._check_bucket(transaction, descriptor, {column.name: value for column, value in key})
         shown = self.returning(descriptor)
         if self.call.operation.verb == "update":
             text = texts.update(descriptor, key, assignments(self.call.arguments["operations"]), shown)
         else:
             text = texts.delete(descriptor, key, shown)
+        if not await self._is_in_bucket(transaction, descriptor, key):
+            await transaction.commit()
+            listed: list[str] | None = None if self.call.options.get("noreturn") else []
+            return result_json(metadata(descriptor, self.shown(descriptor)), listed)
         fields, rows, _ = await self.request.do(transaction, text, commit=True)
         return self.result(descriptor, fields, rows)
+
+    async def _is_in_bucket(
+        self, transaction: Transaction, descriptor: Descriptor, key: list[tuple[Column, str | None]]
+    ) -> bool:
+        """False for a key that the bucket named does not have; where the key does not say, the row is looked at.
+
+        Raises `BucketError` for another bucket than the key's own.
+        """
+        row = {column.name: value for column, value in key}
+        window = Window(self.call.options.get("bucket_id"))
+        if window.bucket is None or self._bucket(transaction, descriptor, row) is not None:
+            self._check_bucket(transaction, descriptor, row)
+            return True
+        text = texts.get(descriptor, key, list(descriptor.key_columns))
+        read = await Reading(self.request).read(transaction, text, window)
+        with HeldRows(self.request.env.rows) as held:
+            return bool(await gathered(read.answers(), held))
 
     async def extreme(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """min, max: the row that comes first, or last."""
@@ -204,8 +224,9 @@ class Reading:
         return found
 
     def _sent_to(self, transaction: Transaction, plan: SelectPlan, storages: set[int], *, is_forced: bool) -> None:
-        is_keyed = len(storages) < self.request.env.storages and not is_forced
-        table_id = plan.scans[0].descriptor.table_id
+        descriptor = plan.scans[0].descriptor
+        table_id, every = descriptor.table_id, descriptor.placement.storage_count(self.request.env.storages)
+        is_keyed = len(storages) < every and not is_forced
         transaction.sends[table_id] = Hashes(transaction.sends[table_id].schema, sharding=is_keyed)
         self.request.counts.map_reduces += not is_keyed
 

@@ -90,7 +90,7 @@ class OrderedRead:
 
     def _way(self) -> Access:
         """The way to the rows, within the window."""
-        way, window, every = access_of(self.env, self.simple.scan, self.context), self.window, self.env.storages
+        way, window, every = access_of(self.env, self.simple.scan, self.context), self.window, self.table.storages
         if way.index is not None and way.index.unique:
             pass  # its entries lie by their own values, whatever bucket the rows are in
         elif window.bucket is not None:

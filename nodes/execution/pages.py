@@ -42,8 +42,8 @@ class Table:
     """A version of a table as this node reads it; what follows from the descriptor is worked out once."""
 
     def __init__(self, descriptor: Descriptor, storages: int, buckets: int) -> None:
-        self.descriptor, self.storages, self.buckets = descriptor, storages, buckets
-        self.placement = descriptor.placement
+        self.descriptor, self.placement, self.buckets = descriptor, descriptor.placement, buckets
+        self.storages = self.placement.storage_count(storages)
         self.start = pairs.prefix(descriptor, self.placement.id)
         self.columns = {column.id: column for column in descriptor.columns}
         self._stored = [c.id for c in descriptor.stored_columns if c.state is not State.ABSENT]

@@ -99,7 +99,7 @@ async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dic
         key = _unique_key(descriptor, index, row)
         if key is not None:
             bucket = entry_bucket(descriptor, placement, index, row, work.env.buckets)
-            storage = storage_of(bucket, work.env.storages, work.env.buckets)
+            storage = storage_of(bucket, placement.storage_count(work.env.storages), work.env.buckets)
             wanted.setdefault(storage, {}).setdefault(key, []).append(place)
     commands = [
         Command(get_sql(storage, descriptor.table_id), (bytea_array(list(keys)),)) for storage, keys in wanted.items()

@@ -61,8 +61,8 @@ class Writer:
             await self._write(ordered, probes, commit=commit)
         trace.wrote(changes, operations=len(ordered), keys=len(places), left_out=left_out)
 
-    def _storage_of(self, bucket: int) -> int:
-        return storage_of(bucket, self.storages, self.buckets)
+    def _storage_of(self, op: Op) -> int:
+        return storage_of(op.bucket, op.storages or self.storages, self.buckets)
 
     async def _stored(self, places: Sequence[writes.Place]) -> dict[writes.Place, tuple[bytes, bytes] | None]:
         """The pairs at these places as the transaction sees them now: the start of each value, and its digest."""

@@ -103,7 +103,7 @@ def lookups_for(work: Writing, checks: Iterable[Check]) -> Lookups:
 
 def _references(work: Writing, checks: Sequence[Check]) -> Iterator[Probe]:
     by_storage: dict[int, dict[bytes, Check]] = {}
-    buckets, storages = work.env.buckets, work.env.storages
+    buckets, storages = work.env.buckets, checks[0].other.placement.storage_count(work.env.storages)
     for check in checks:
         place = references.place_of(check.other, check.constraint, check.values, buckets)
         by_storage.setdefault(storage_of(place.bucket, storages, buckets), {})[place.key] = check
@@ -115,9 +115,10 @@ def _references(work: Writing, checks: Sequence[Check]) -> Iterator[Probe]:
 
 def _losses(work: Writing, path: Path, checks: Sequence[Check]) -> Iterator[Probe]:
     by_low = {path.low(check): check for check in checks}
+    storages = checks[0].other.placement.storage_count(work.env.storages)
     for part in _parts(by_low):
         params = (bytea_array(list(part)), bytea_array([pairs.after(low) for low in part]))
-        for storage in range(1, work.env.storages + 1):
+        for storage in range(1, storages + 1):
             yield Probe(held_ranges_sql(storage, checks[0].other.table_id), params, part, wants_all=False)
 
 

@@ -106,7 +106,7 @@ async def _pairs_with(
 
 
 def _way(path: Path, checks: Sequence[Check], storages: int) -> Access:
-    everywhere = tuple(range(1, storages + 1))
+    everywhere = tuple(range(1, checks[0].other.placement.storage_count(storages) + 1))
     lows = sorted({path.low(check) for check in checks})
     if path.columns and len(lows) <= RANGES_MAX:
         ranges = tuple((low, pairs.after(low)) for low in lows)

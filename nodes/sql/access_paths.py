@@ -56,7 +56,8 @@ class _Path:
 def access(
     descriptor: Descriptor, conditions: Sequence[Expr], context: Context, *, storages: int, buckets: int
 ) -> Access:
-    """The cheapest way to the rows that may meet all `conditions`."""
+    """The cheapest way to the rows that may meet all `conditions`. The cluster began with `storages`."""
+    storages = descriptor.placement.storage_count(storages)
     bounds = column_bounds(descriptor, conditions, context)
     primary = _path(descriptor, bounds, [(c, False) for c in descriptor.primary_key], None)
     best = primary

@@ -501,7 +501,10 @@ class Refused(SqlError):
 
 
 def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES) -> Command:
-    """The door of one table on all storages (T2)."""
+    """The door of one table on all storages that its rows may lie on (T2); the cluster began with `storages`."""
+    descriptor = pin.descriptor
+    if isinstance(descriptor, Descriptor):
+        storages = descriptor.storage_count(storages)
     params = (
         int4(pin.table_id),
         int4(pin.version),

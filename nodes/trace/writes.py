@@ -26,12 +26,12 @@ KEYS_MAX = 100
 """Of so many keys the trace of a statement says what became of them."""
 
 
-def places(ops: Iterable[Op], storage_of: Callable[[int], int], most: int = KEYS_MAX) -> tuple[list[Place], int]:
+def places(ops: Iterable[Op], storage_of: Callable[[Op], int], most: int = KEYS_MAX) -> tuple[list[Place], int]:
     """The first `most` places that operations touch, each once, as they come; and how many operations are at others."""
     found: dict[Place, None] = {}
     left_out = 0
     for op in ops:
-        place = storage_of(op.bucket), op.key
+        place = storage_of(op), op.key
         if len(found) < most or place in found:
             found[place] = None
         else:

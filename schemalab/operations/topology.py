@@ -21,6 +21,7 @@ from django.utils.translation import ngettext
 from leases.models import Node
 from schemalab.launch.procfile import ROOT, read_procfile
 from schemalab.operations.consequences import does
+from storage.selectors import storage_numbers
 
 WIDTH, MARGIN, GAP = 760, 8, 10
 NODES_SHOWN_MAX = 5
@@ -95,7 +96,8 @@ def picture(postgresql: str, redis: str) -> Picture:
 
 
 def _services(drawn: Picture, postgresql: str, redis: str) -> None:
-    storages = ngettext("%(n)s storage", "%(n)s storages", settings.STORAGE_COUNT) % {"n": settings.STORAGE_COUNT}
+    count = len(storage_numbers())
+    storages = ngettext("%(n)s storage", "%(n)s storages", count) % {"n": count}
     store = (f"PostgreSQL {postgresql.split()[0]}", does("postgres"), _where(settings.DATABASE_URL, is_store=True))
     news = (f"Redis {redis}", does("redis"), _where(settings.REDIS_URL, is_store=False))
     for (name, work, where), y, more in ((store, STORE_Y, f" · {storages}"), (news, NEWS_Y, "")):

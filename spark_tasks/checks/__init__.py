@@ -8,5 +8,6 @@ entry_merge           entries beside each other in key order
 placement_checks      rows in a placement that is not read, both ways
 foreign_key_checks    what rows refer to
 orphan_checks         pairs that no element accounts for
+repeated_rows         rows that exist on more than one storage
 lookups             pairs and rows by key
 """

@@ -25,7 +25,7 @@ from spark_tasks.runs.requirements import relied_on
 from spark_tasks.spark.session import spread
 from storage.integrity.clauses import Violation, label
 from storage.pairs import PREFIX, after, placement_prefix
-from storage.postgres import kv, session_options
+from storage.postgres import kv, session_options, storages_there
 
 Connection = psycopg.Connection[Any]
 END_OF_KEYS = b"\xff"
@@ -75,6 +75,7 @@ def audit_table(dsn: str, table_id: int, *, storages: int, buckets: int) -> Repo
             demands=demands,
             references=references_of(newest, demands.foreign_keys, referenced, storages=storages, buckets=buckets),
             unfinished=unfinished_elements(connection, table_id),
+            existing=storages_there(connection.cursor()),
         )
         found = _rows(connection, judge)
         _beside_rows(connection, judge, found)
@@ -115,7 +116,8 @@ def _rows(connection: Connection, judge: Judge) -> Finding:
     """All rows on all storages, spread over workers."""
     if judge.descriptor.state is State.ABSENT:
         return Finding()
-    key_ranges = ranges_of(connection, judge.descriptor.table_id, key_space(judge.descriptor), judge.storages)
+    count = len(judge.numbers)
+    key_ranges = ranges_of(connection, judge.descriptor.table_id, key_space(judge.descriptor), count)
     return gather(spread(judge, key_ranges, pool=f"audit-{judge.descriptor.table_id}"))
 
 
@@ -149,7 +151,7 @@ def _first_keys(connection: Connection, table_id: int, key_range: KeyRange) -> t
 
 def _tombstones_of(connection: Connection, judge: Judge, index: Index) -> Iterator[Violation]:
     space = key_space(judge.descriptor, index.id)
-    for storage in range(1, judge.storages + 1):
+    for storage in judge.numbers:
         for key in tombstones(connection, judge.descriptor, KeyRange(storage, space.low, space.high, 0)):
             yield Violation("C7", storage, key, tombstone_words(f"index {index.name}"))
 
@@ -162,7 +164,7 @@ def unaccounted(judge: Judge) -> Iterator[KeyRange]:
     bounds = [(space.low, space.high) for space in spaces]
     copies = [placement_prefix(descriptor, placement.id) for placement in judge.placements if spaces]
     bounds = sorted([*bounds, *((low, after(low)) for low in copies)])
-    for storage in range(1, judge.storages + 1):
+    for storage in judge.numbers:
         low = b""
         for begin, end in bounds:
             yield KeyRange(storage, low, begin, 0)

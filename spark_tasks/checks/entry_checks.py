@@ -18,8 +18,7 @@ import pyarrow as pa
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
-from spark_tasks.checks import entry_merge, lookups
-from spark_tasks.checks.entry_merge import SPARSE
+from spark_tasks.checks import lookups, repeated_rows
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.ranges import KeyRange
@@ -27,30 +26,31 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, count
 from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, accepted, chosen, entries_of
 from storage.buckets import storage_of
-from storage.integrity.clauses import Violation, repeated_row, row_words
+from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import columns_of_entry_home, entry_bucket, unique_bucket
-from storage.pairs import COLUMN, PREFIX, StoredRow, after, entry_now, name_of, prefix
-from storage.postgres import kv, next_low
-from storage.statements import COLUMN_SUFFIX
+from storage.pairs import StoredRow, entry_now, name_of, prefix
+from storage.postgres import kv
 
 Connection = psycopg.Connection[Any]
 ROWS_AT_ONCE = 50_000
 """Rows whose values are judged at once: an expression makes objects of them."""
-LOOKED_UP_AT_ONCE = 20_000
-"""Entries that one statement looks up: their keys are parameters."""
 HELD_AT_ONCE = 500
 """Entries whose owners and holders are read together."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryJudge:
-    """Judges the entries of one index under one descriptor. `is_complete`: every row must have its own (C4)."""
+    """Judges the entries of one index under one descriptor. `is_complete`: every row must have its own (C4).
+
+    `storages` is the number of storages that rows are read on; `numbers` are those where entries are looked for.
+    """
 
     descriptor: Descriptor
     index: Index
     storages: int
     buckets: int
+    numbers: range
     is_complete: bool
     is_verified: bool = False
 
@@ -67,25 +67,12 @@ class EntryJudge:
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         matched = 0
         for home, part in by_home(self.index, entries, storage, storages=self.storages, buckets=self.buckets):
-            ordered = part.sorted()
-            if len(ordered) * SPARSE < of:
-                slices = (
-                    ordered.slice(first, LOOKED_UP_AT_ONCE) for first in range(0, len(ordered), LOOKED_UP_AT_ONCE)
-                )
-                matched += sum(self._count(connection, home, some) for some in slices)
-            else:
-                matched += self._merge(connection, home, ordered)
+            matched += lookups.matched(
+                connection, self.descriptor.table_id, home, part.sorted(), of=of, keys_only=not self.index.unique
+            )
         found.note("C4", self.label, len(entries) - matched if self.is_complete else 0, ())
         count(found.expected, self.index.id, len(entries))
         count(found.matched, self.index.id, matched)
-
-    def _merge(self, connection: Connection, storage: int, ordered: Pairs) -> int:
-        """M: how many of the entries are there, with their content; all between them are read."""
-        if not len(ordered):
-            return 0
-        low, high = ordered.keys[0].as_py(), next_low(ordered.keys[-1].as_py())
-        stored = snapshot_reads.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0))
-        return entry_merge.matched(ordered, stored)
 
     def rows(self, connection: Connection, homes: pa.Array, rows: StoredRows, found: Finding) -> None:
         """Look the rows' entries up; `homes` says where each row belongs."""
@@ -177,49 +164,25 @@ class EntryJudge:
         A row that is there twice, on two storages, may have found one entry twice, and then hides one that is stale:
         where the sharding key allows such rows they are looked for, and when there are any each entry is looked at.
         """
-        repeated = 0 if self.descriptor.is_home_in_key or not self.index.unique else self._repeated(connection)
+        is_possible = self.index.unique and not self.descriptor.is_home_in_key
+        repeated = repeated_rows.count(connection, self.descriptor, self.numbers) if is_possible else 0
         surplus = sum(self._counts(connection)) - found.matched.get(str(self.index.id), 0)
         if repeated:
             surplus = sum(1 for _ in self._surplus(connection))
         elif surplus < 0:
-            repeated = self._repeated(connection)
+            repeated = repeated_rows.count(connection, self.descriptor, self.numbers)
         if repeated and (self.index == self.descriptor.key_guard or self.is_verified or surplus < 0):
-            found.note("C6", self.label, repeated, self._repeated_rows(connection))
+            named = repeated_rows.first(connection, self.descriptor, self.numbers)
+            found.note("C6", self.label, repeated, named)
         if surplus > 0:
             found.note("C5", self.label, surplus, self._surplus(connection))
         for twins in self._twins(connection, found):
             found.note("C6", self.label, 1, [twins])
 
-    def _repeated(self, connection: Connection) -> int:
-        """The number of rows that exist on more than one storage."""
-        sql, params = self._repeated_sql()
-        row = connection.cursor(binary=True).execute(f"SELECT count(*) FROM ({sql}) AS repeated", params).fetchone()
-        assert row is not None
-        return int(row[0])
-
-    def _repeated_rows(self, connection: Connection) -> Iterator[Violation]:
-        """The first of them."""
-        sql, params = self._repeated_sql()
-        found = connection.cursor(binary=True).execute(f"{sql} ORDER BY key LIMIT %(named)b", params)
-        for (key,) in found.fetchall():
-            yield repeated_row(self.descriptor, key[PREFIX.size : -COLUMN.size])
-
-    def _repeated_sql(self) -> tuple[str, dict[str, Any]]:
-        """The existence keys that several storages have."""
-        start = prefix(self.descriptor, self.descriptor.placement.id)
-        tables = [kv(storage, self.descriptor.table_id) for storage in range(1, self.storages + 1)]
-        live = " UNION ALL ".join(
-            f"SELECT key FROM {table} WHERE key >= %(low)b AND key < %(high)b AND value IS NOT NULL"
-            f" AND {COLUMN_SUFFIX} = %(exists)b"
-            for table in tables
-        )
-        params = {"low": start, "high": after(start), "exists": COLUMN.pack(EXISTS), "named": NAMED_MAX}
-        return f"SELECT key FROM ({live}) AS live GROUP BY key HAVING count(*) > 1", params
-
     def _counts(self, connection: Connection) -> Iterator[int]:
         """F: how many live entries each storage has."""
         low, high = self._bounds()
-        for storage in range(1, self.storages + 1):
+        for storage in self.numbers:
             sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE key >= %b AND key < %b"
             row = connection.execute(f"{sql} AND value IS NOT NULL", (low, high)).fetchone()
             assert row is not None
@@ -227,7 +190,7 @@ class EntryJudge:
 
     def _surplus(self, connection: Connection) -> Iterator[Violation]:
         low, high = self._bounds()
-        for storage in range(1, self.storages + 1):
+        for storage in self.numbers:
             for page in snapshot_reads.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0)):
                 yield from self._surplus_of(connection, storage, page)
 
@@ -265,7 +228,7 @@ class EntryJudge:
     def copies_by_key(self, connection: Connection, row_keys: set[bytes]) -> dict[bytes, dict[int, StoredRow]]:
         """The existing rows among `row_keys`, with what the index and the sharding need of them."""
         columns = sorted(columns_of_entry_home(self.descriptor, self.index) - {EXISTS, *self.descriptor.primary_key})
-        return lookups.copies_by_key(connection, self.descriptor, row_keys, columns, storages=self.storages)
+        return lookups.copies_by_key(connection, self.descriptor, row_keys, columns, storages=self.numbers)
 
     def _bounds(self) -> tuple[bytes, bytes]:
         start = prefix(self.descriptor, self.descriptor.placement.id, self.index.id)

@@ -1,17 +1,23 @@
 """Pairs and rows looked up by key, in the caller's snapshot."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import psycopg
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
+from spark_tasks.checks import entry_merge
+from spark_tasks.checks.entry_merge import SPARSE
+from spark_tasks.chunks import snapshot_reads
+from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import Pairs
 from storage.pairs import StoredRow, column_key, prefix
-from storage.postgres import get_sql, kv
+from storage.postgres import get_sql, kv, next_low
 
 Connection = psycopg.Connection[Any]
+LOOKED_UP_AT_ONCE = 20_000
+"""Pairs that one statement looks up: their keys are parameters."""
 
 
 def there(connection: Connection, table_id: int, storage: int, keys: list[bytes]) -> dict[bytes, bytes]:
@@ -35,13 +41,27 @@ def count_there(connection: Connection, table_id: int, storage: int, ordered: Pa
     return sum(found.get(key) == value for key, value in zip(keys, values, strict=True))
 
 
+def matched(
+    connection: Connection, table_id: int, storage: int, ordered: Pairs, *, of: int, keys_only: bool = False
+) -> int:
+    """The same of many pairs: looked up where they are few of the `of` that lie about there, else read beside them."""
+    if not len(ordered):
+        return 0
+    if len(ordered) * SPARSE < of:
+        slices = (ordered.slice(first, LOOKED_UP_AT_ONCE) for first in range(0, len(ordered), LOOKED_UP_AT_ONCE))
+        return sum(count_there(connection, table_id, storage, some, keys_only=keys_only) for some in slices)
+    low, high = ordered.keys[0].as_py(), next_low(ordered.keys[-1].as_py())
+    stored = snapshot_reads.pages(connection, table_id, KeyRange(storage, low, high, 0))
+    return entry_merge.matched(ordered, stored)
+
+
 def rows_by_key(
     connection: Connection,
     descriptor: Descriptor,
     row_keys: Collection[bytes],
     columns: Sequence[ColumnId],
     *,
-    storages: int,
+    storages: Iterable[int],
 ) -> dict[bytes, tuple[int, StoredRow]]:
     """The existing rows among `row_keys`, with the columns named: on which storage each is read."""
     found = copies_by_key(connection, descriptor, row_keys, columns, storages=storages)
@@ -54,13 +74,13 @@ def copies_by_key(
     row_keys: Collection[bytes],
     columns: Sequence[ColumnId],
     *,
-    storages: int,
+    storages: Iterable[int],
 ) -> dict[bytes, dict[int, StoredRow]]:
     """The same by the storages on which each lies: one, if nothing is wrong."""
     start = prefix(descriptor, descriptor.placement.id)
     wanted = sorted(column_key(start, k, c) for k in row_keys for c in (EXISTS, *columns))
     rows: dict[bytes, dict[int, StoredRow]] = {}
-    for storage in range(1, storages + 1):
+    for storage in storages:
         found = there(connection, descriptor.table_id, storage, wanted)
         for row_key in row_keys:
             if column_key(start, row_key) in found:

@@ -1,7 +1,7 @@
 """A placement that is not read against the one that is, in one snapshot: the same rows, each where this one places it.
 
     E   the pairs and entries that the rows of a range should have there     computed
-    M   those of E that are found, by key and content                        looked up
+    M   those of E that are found, by key and content                        looked up, or read beside E
     F   all live pairs there are of the placement                            counted
 
 Every row is there whole when M = E (C4), and nothing else is when F = M (C5): as entries of an index are judged
@@ -13,36 +13,55 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Index, Placement, State
-from spark_tasks.checks import lookups
+from spark_tasks.checks import lookups, repeated_rows
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding, count
 from storage.arrow.encoding import Pairs, concat
-from storage.arrow.rows import StoredRows, accepted, chosen, entries_of, row_pairs, row_storages
+from storage.arrow.rows import StoredRows, accepted, chosen, entries_of, in_key_order, row_pairs, row_storages
 from storage.buckets import storage_of
+from storage.encoding import Undecodable
 from storage.integrity.clauses import Violation, element_label, row_words
 from storage.mutations import entry_bucket
-from storage.pairs import StoredRow, after, column_key, entry_now, name_of, placement_prefix, prefix, row_bucket
+from storage.pairs import (
+    StoredRow,
+    StrayKey,
+    after,
+    column_key,
+    entry_now,
+    key_parts,
+    name_of,
+    placement_prefix,
+    prefix,
+    row_bucket,
+)
 from storage.postgres import kv
 
 Connection = psycopg.Connection[Any]
+ROWS_AT_ONCE = 50_000
+"""Rows whose pairs are made and compared at once."""
 Places = dict[bytes, tuple[int, bytes]]
 """Pairs by key: the storage on which each belongs, and its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementJudge:
-    """Judges a placement under one descriptor that has another one public. `is_complete`: all rows are in it (C4)."""
+    """Judges a placement under one descriptor that has another one public. `is_complete`: all rows are in it (C4).
+
+    `storages` is the number of storages that the cluster began with; `numbers` are those that are looked at.
+    """
 
     descriptor: Descriptor
     placement: Placement
     storages: int
     buckets: int
+    numbers: range
     is_complete: bool
 
     @property
@@ -58,6 +77,36 @@ class PlacementJudge:
     def indexes(self) -> list[Index]:
         return [index for index in self.descriptor.indexes if index.state is not State.ABSENT]
 
+    def screen(self, connection: Connection, rows: StoredRows, found: Finding, *, of: int) -> Iterator[None]:
+        """Count what many rows lack there, and name none; `of`: about the rows of a storage. Yields now and then.
+
+        Some rows at a time, in the order of their keys, as their pairs lie there; then index by index.
+        """
+        whole = in_key_order(StoredRows(rows.keys, {c: rows.columns[c] for c in self.columns}, rows.orphans))
+        homes = self._homes(whole)
+        for first in range(0, len(whole), ROWS_AT_ONCE):
+            some, theirs = whole.slice(first, ROWS_AT_ONCE), homes.slice(first, ROWS_AT_ONCE)
+            for storage in pc.unique(theirs).to_pylist():
+                pairs = row_pairs(self.descriptor, self.placement.id, chosen(some, pc.equal(theirs, storage)))
+                self._count(connection, storage, pairs, found, of=0)
+            yield
+        for index in self.indexes:
+            parts = (whole.slice(first, ROWS_AT_ONCE) for first in range(0, len(whole), ROWS_AT_ONCE))
+            masks = [accepted(self.descriptor, index, part, now=True) for part in parts]
+            mask = None if index.where is None or not masks else pa.concat_arrays(masks)
+            entries = entries_of(self.descriptor, self.placement.id, index, chosen(whole, mask))
+            theirs = homes if mask is None else homes.filter(mask)
+            for home, part in by_home(index, entries, theirs, storages=self._storages, buckets=self.buckets):
+                self._count(connection, home, part, found, of=of)
+            yield
+
+    def _count(self, connection: Connection, storage: int, pairs: Pairs, found: Finding, *, of: int) -> None:
+        matched = lookups.matched(connection, self.descriptor.table_id, storage, pairs.sorted(), of=of)
+        count(found.expected, self.label, len(pairs))
+        count(found.matched, self.label, matched)
+        if self.is_complete and matched < len(pairs):
+            found.note("C4", self.label, len(pairs) - matched, ())
+
     def rows(self, connection: Connection, rows: StoredRows, found: Finding) -> None:
         """Look up all that these rows should have there; they have all stored columns with them."""
         for storage, expected in self._expected(rows).items():
@@ -69,10 +118,9 @@ class PlacementJudge:
                 found.note("C4", self.label, total, self._missing(connection, storage, expected))
 
     def _expected(self, rows: StoredRows) -> dict[int, Pairs]:
-        counts = {"storages": self.storages, "buckets": self.buckets}
         columns = {column: rows.columns[column] for column in self.columns}
         whole = StoredRows(rows.keys, columns, rows.orphans)
-        homes = row_storages(self.descriptor, whole, placement=self.placement, **counts)
+        homes = self._homes(whole)
         parts: dict[int, list[Pairs]] = {}
         for storage in pc.unique(homes).to_pylist():
             here = chosen(whole, pc.equal(homes, storage))
@@ -80,10 +128,19 @@ class PlacementJudge:
             for index in self.indexes:
                 mask = accepted(self.descriptor, index, here, now=True)
                 entries = entries_of(self.descriptor, self.placement.id, index, chosen(here, mask))
-                for home, part in by_home(index, entries, storage, **counts):
+                for home, part in by_home(index, entries, storage, storages=self._storages, buckets=self.buckets):
                     parts.setdefault(home, []).append(part)
         joined = {storage: concat(listed).sorted() for storage, listed in sorted(parts.items())}
         return {storage: pairs for storage, pairs in joined.items() if len(pairs)}
+
+    @property
+    def _storages(self) -> int:
+        return self.placement.storage_count(self.storages)
+
+    def _homes(self, rows: StoredRows) -> pa.Array:
+        """The storage on which each row belongs there."""
+        counts = {"storages": self.storages, "buckets": self.buckets}
+        return row_storages(self.descriptor, rows, placement=self.placement, **counts)
 
     def _missing(self, connection: Connection, storage: int, expected: Pairs) -> Iterator[Violation]:
         keys, values = expected.keys.to_pylist(), expected.values.to_pylist()
@@ -97,27 +154,44 @@ class PlacementJudge:
         """K(r) of the row that a pair is of; a unique entry holds it as its value."""
         return name_of(self.descriptor, key).row_key or value
 
+    def _owner_of_any(self, key: bytes, value: bytes) -> bytes | None:
+        """The same of a pair that may be anything; None for one that is none of the table's."""
+        try:
+            owner = self._owner(key, value)
+            key_parts(self.descriptor, owner)
+        except (StrayKey, Undecodable):
+            return None
+        return owner
+
     # --- pairs that should not be there
 
     def beside(self, connection: Connection, found: Finding) -> None:
         """Pairs that are of no row as it is now (C5): none when the numbers agree.
 
-        Fewer pairs than were found: rows share them (C6), which only the same primary key on two storages can.
+        A row that is there twice, on two storages, has found its pairs twice (C6), and then hides some that are stale:
+        where the sharding key allows such rows they are looked for, and when there are any each pair is looked at.
         """
+        is_possible = not self.descriptor.is_home_in_key
+        repeated = repeated_rows.count(connection, self.descriptor, self.numbers) if is_possible else 0
         low = placement_prefix(self.descriptor, self.placement.id)
         surplus = -found.matched.get(self.label, 0)
-        for storage in range(1, self.storages + 1):
+        for storage in self.numbers:
             sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE key >= %b AND key < %b"
             row = connection.execute(f"{sql} AND value IS NOT NULL", (low, after(low))).fetchone()
             assert row is not None
             surplus += int(row[0])
-        if surplus < 0:
-            found.note("C6", self.label, -surplus, ())
-        elif surplus:
+        if repeated:
+            surplus = sum(1 for _ in self._surplus(connection, low))
+        elif surplus < 0:
+            repeated = repeated_rows.count(connection, self.descriptor, self.numbers)
+        if repeated:
+            named = repeated_rows.first(connection, self.descriptor, self.numbers)
+            found.note("C6", self.label, repeated, named)
+        if surplus > 0:
             found.note("C5", self.label, surplus, self._surplus(connection, low))
 
     def _surplus(self, connection: Connection, low: bytes) -> Iterator[Violation]:
-        for storage in range(1, self.storages + 1):
+        for storage in self.numbers:
             key_range = KeyRange(storage, low, after(low), 0)
             for page in snapshot_reads.pages(connection, self.descriptor.table_id, key_range):
                 pairs = list(zip(page.keys.to_pylist(), page.values.to_pylist(), strict=True))
@@ -127,13 +201,17 @@ class PlacementJudge:
     def _surplus_of(
         self, connection: Connection, storage: int, pairs: list[tuple[bytes, bytes]]
     ) -> Iterator[Violation]:
-        owners = {key: self._owner(key, value) for key, value in pairs}
-        rows = lookups.rows_by_key(
-            connection, self.descriptor, set(owners.values()), self.columns, storages=self.storages
-        )
+        owners = {key: self._owner_of_any(key, value) for key, value in pairs}
+        wanted = {owner for owner in owners.values() if owner is not None}
+        rows = lookups.rows_by_key(connection, self.descriptor, wanted, self.columns, storages=self.numbers)
         places = {key: self._places(row) for key, (_, row) in rows.items()}
         for key, value in pairs:
-            words, owner = row_words(self.descriptor, owners[key]), owners[key]
+            owner = owners[key]
+            if owner is None:
+                why = f"placement {self.placement.id} has a pair that is of no row: {key.hex()}"
+                yield Violation("C5", storage, key, why)
+                continue
+            words = row_words(self.descriptor, owner)
             if owner not in rows:
                 why = f"placement {self.placement.id} has a copy of {words}, which does not exist"
                 yield Violation("C5", storage, key, why)
@@ -155,4 +233,4 @@ class PlacementJudge:
         return found
 
     def _storage(self, bucket: int) -> int:
-        return storage_of(bucket, self.storages, self.buckets)
+        return storage_of(bucket, self._storages, self.buckets)

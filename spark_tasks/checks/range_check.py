@@ -47,8 +47,9 @@ class Judge:
     """Judge ranges of rows under one descriptor, in an exported snapshot, by what is demanded.
 
     `references` are the foreign keys that are demanded, with what they refer to. `only`: the elements that a
-    verification looks at, for the run of `run_token`. An audit looks at everything; `unfinished` are elements whose
-    tombstones are not purged yet. `rows_per_storage`, about: entries of a batch that are few of so many are looked up.
+    verification looks at, for the run of `run_token`. An audit looks at everything, on the `existing` storages too that
+    no placement uses; `unfinished` are elements whose tombstones are not purged yet. `storages` is the number that the
+    cluster began with. `rows_per_storage`, about: entries of a batch that are few of so many are looked up.
     """
 
     dsn: str
@@ -62,6 +63,12 @@ class Judge:
     run_token: RunToken | None = None
     unfinished: frozenset[str] = frozenset()
     rows_per_storage: int = 0
+    existing: int = 0
+
+    @property
+    def numbers(self) -> range:
+        """The storages that are looked at."""
+        return range(1, max(self.existing, self.descriptor.storage_count(self.storages)) + 1)
 
     # --- what is looked at
 
@@ -78,7 +85,8 @@ class Judge:
 
     def entry_judge(self, index: Index) -> EntryJudge:
         is_complete, is_verified = index.id in self.demands.indexes, self.only is not None
-        return EntryJudge(self.descriptor, index, self.storages, self.buckets, is_complete, is_verified)
+        counts = (self.descriptor.placement.storage_count(self.storages), self.buckets, self.numbers)
+        return EntryJudge(self.descriptor, index, *counts, is_complete, is_verified)
 
     @property
     def placements(self) -> tuple[Placement, ...]:
@@ -89,7 +97,7 @@ class Judge:
 
     def placement_judge(self, placement: Placement) -> PlacementJudge:
         is_complete = placement.id in self.demands.placements
-        return PlacementJudge(self.descriptor, placement, self.storages, self.buckets, is_complete)
+        return PlacementJudge(self.descriptor, placement, self.storages, self.buckets, self.numbers, is_complete)
 
     def may_have_tombstones(self, element: Column | Index) -> bool:
         is_public = element.state is State.PUBLIC
@@ -150,12 +158,14 @@ class Judge:
             for first in range(0, len(rows), ROWS_AT_ONCE):
                 some = rows.slice(first, ROWS_AT_ONCE)
                 self._values(connection, values, some, found)
-                for placement in self.placements:
-                    self.placement_judge(placement).rows(connection, some, found)
                 marks.at(key_range, found.rows)
             for index in self.indexes:
                 marks.at(key_range, found.rows)
                 self.entry_judge(index).screen(connection, key_range.storage, rows, found, of=self.rows_per_storage)
+            for placement in self.placements:
+                screened = self.placement_judge(placement).screen(connection, rows, found, of=self.rows_per_storage)
+                for _ in screened:
+                    marks.at(key_range, found.rows)
         return found
 
     def named(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:

@@ -56,7 +56,7 @@ def rows_without_value(claim: Claim) -> list[dict[str, Any]]:
     """The first rows that the elements have no value for, each with the total of its kind."""
     descriptor = claim.descriptor()
     work = RowsWithoutValue(RunToken(database_dsn(), claim.run.id, claim.token), descriptor, claim.elements)
-    found = gather(session.spread(work, ranges_over(claim.run.table_id, [key_space(descriptor)]), pool=claim.pool))
+    found = gather(session.spread(work, ranges_over(descriptor, [key_space(descriptor)]), pool=claim.pool))
     found.violations = first_of_each_kind(found.violations)
     return found.named()
 
@@ -68,7 +68,7 @@ def prepare_fill(run: ReorgRun) -> None:
     descriptor, elements = descriptor_at(run.table_id, run.version), elements_of(run.elements)
     with reading("schemalab clear") as reader:
         old = tombstones_of(reader, descriptor, elements, settings.STORAGE_COUNT)
-    found = ranges_over(run.table_id, [key_space(descriptor)], size_at_once(descriptor, elements))
+    found = ranges_over(descriptor, [key_space(descriptor)], size_at_once(descriptor, elements))
 
     def clear() -> None:
         with connection.cursor() as cursor:
@@ -82,12 +82,12 @@ def delete(claim: Claim) -> None:
     """Each phase ends before the next begins: an entry whose row's values are deleted would be an orphan (C5)."""
     descriptor, elements, table_id = claim.descriptor(), claim.elements, claim.run.table_id
     if elements.has_table:
-        prepare(claim.run, lambda: ranges_over(table_id, [key_space(descriptor)]))
+        prepare(claim.run, lambda: ranges_over(descriptor, [key_space(descriptor)]))
         spread(
             claim, lambda run_token: DeleteRows(run_token, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT)
         )
     else:
-        prepare(claim.run, lambda: ranges_over(table_id, key_spaces(descriptor, elements)))
+        prepare(claim.run, lambda: ranges_over(descriptor, key_spaces(descriptor, elements)))
         placements = elements.placements
         spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns, placements=placements))
         _delete_what_moved(claim)
@@ -103,7 +103,7 @@ def _delete_what_moved(claim: Claim) -> None:
         with reading("schemalab delete") as reader:
             if not are_values_left(reader, descriptor, elements, settings.STORAGE_COUNT):
                 return
-        prepare_again(claim, ranges_over(table_id, [key_space(descriptor)]))
+        prepare_again(claim, ranges_over(descriptor, [key_space(descriptor)]))
         spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns))
     if elements.columns:
         raise RunFailed(f"{claim.run}: after {PASSES_MAX} passes rows still move their values on; try again later")
@@ -118,9 +118,10 @@ def purge(claim: Claim) -> None:
 
     def find() -> list[KeyRange]:
         """Nobody writes tombstones any more: where none is seen now there will be none."""
+        descriptor = claim.descriptor()
         with reading("schemalab purge") as reader:
-            spaces = with_tombstones(reader, claim.descriptor(), elements, settings.STORAGE_COUNT)
-        return ranges_over(table_id, spaces)
+            spaces = with_tombstones(reader, descriptor, elements, settings.STORAGE_COUNT)
+        return ranges_over(descriptor, spaces)
 
     prepare(claim.run, find)
     of: dict[str, Any] = {"tombstones_only": True, "placements": elements.placements}

@@ -39,19 +39,19 @@ def reading(name: str) -> Iterator[psycopg.Connection[Any]]:
         yield reader
 
 
-def ranges_over(table_id: int, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
-    """Ranges over several key spaces, one after the other."""
+def ranges_over(descriptor: Descriptor, spaces: Iterable[KeySpace], size: Size | None = None) -> list[KeyRange]:
+    """Ranges over several key spaces, one after the other, on all storages of the table's placements."""
+    count = descriptor.storage_count(settings.STORAGE_COUNT)
     with reading("schemalab ranges") as reader:
         return [
-            key_range
-            for space in spaces
-            for key_range in ranges_of(reader, table_id, space, settings.STORAGE_COUNT, size)
+            key_range for space in spaces for key_range in ranges_of(reader, descriptor.table_id, space, count, size)
         ]
 
 
 def size_at_once(descriptor: Descriptor, elements: Elements) -> Size:
     """Large ranges, read at once: by the bytes of the rows as they are, and of the values that a fill adds to each."""
-    workers = max(1, session.workers_expected() // settings.STORAGE_COUNT)
+    storages = descriptor.placement.storage_count(settings.STORAGE_COUNT)
+    workers = max(1, session.workers_expected() // storages)
     count = len(elements.columns) + len(elements.indexes)
     count += len(elements.placements) * (2 + len(descriptor.indexes))  # about so much as a whole row has
     added = sum(len(column.fill_value or b"") for column in elements.columns_of(descriptor))

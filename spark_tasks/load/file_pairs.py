@@ -13,10 +13,10 @@ from spark_tasks.checks.row_checks import first_rows
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.load.file_rows import CannotLoad, number_in_file
 from storage.arrow.encoding import END, Pairs, concat
-from storage.arrow.rows import StoredRows, chosen, index_entries, row_pairs, row_storages
+from storage.arrow.rows import StoredRows, chosen, index_entries, require_buckets, row_pairs, row_storages
 from storage.integrity.clauses import row_words
 from storage.mutations import Act, key_guards
-from storage.pairs import PREFIX, column_key, prefix
+from storage.pairs import PREFIX, CannotDerive, column_key, prefix
 
 DUPLICATES_NAMED = 20
 
@@ -38,13 +38,18 @@ def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets
     pairs: dict[int, list[Pairs]] = {}
     indexes = [index for index in descriptor.indexes if rule(index.kind, index.state).insert is Write.PUT]
     for placement in _placements_put(descriptor):
+        try:
+            require_buckets(descriptor, rows, placement, buckets)
+        except CannotDerive as cannot:
+            raise CannotLoad(str(cannot)) from cannot
         homes = row_storages(descriptor, rows, storages=storages, buckets=buckets, placement=placement)
+        count = placement.storage_count(storages)
         for storage in sorted(pc.unique(homes).to_pylist()):
             here = chosen(rows, pc.equal(homes, storage))
             pairs.setdefault(storage, []).append(row_pairs(descriptor, placement.id, here))
             for index in indexes:
                 found = index_entries(descriptor, placement.id, index, here)
-                for home, part in by_home(index, found, storage, storages=storages, buckets=buckets):
+                for home, part in by_home(index, found, storage, storages=count, buckets=buckets):
                     pairs.setdefault(home, []).append(part)
     for storage, parts in sorted(pairs.items()):
         yield storage, concat(parts)

@@ -57,7 +57,7 @@ class Lease:
             sharding_hash=self.sharding_hash,
             expires_at=until or self.expires_at,
         )
-        connection.execute(postgres.enter_sql(storages), params)
+        connection.execute(postgres.enter_sql(self.descriptor.storage_count(storages)), params)
 
 
 def acquire(connection: psycopg.Connection[Any], node: Membership, table_id: int) -> Lease:

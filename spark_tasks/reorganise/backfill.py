@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, PlacementId, State
+from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, State
 from catalog.states import Write, rule
 from spark_tasks.chunks import chunk, snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
@@ -42,7 +42,7 @@ from spark_tasks.runs.ranges import KeyRange, Reached
 from spark_tasks.runs.run_elements import Elements
 from storage.arrow.columns import fill_pairs
 from storage.arrow.encoding import Pairs, concat, copy_payload
-from storage.arrow.rows import StoredRows, chosen, index_entries, row_pairs, row_storages
+from storage.arrow.rows import StoredRows, chosen, index_entries, require_buckets, row_pairs, row_storages
 from storage.mutations import source_columns
 from storage.postgres import kv
 from storage.reads import reads
@@ -127,7 +127,8 @@ class Fill:
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
         with self.run_token.connect() as connection:
-            control = chunk.RunControl(scans=chunk.scans_sql(self.descriptor.table_id, self.storages))
+            count = self.descriptor.storage_count(self.storages)
+            control = chunk.RunControl(scans=chunk.scans_sql(self.descriptor.table_id, count))
             worker = FillWorker(connection, control, Pace())
             for key_range in key_ranges:
                 chunk.listen(connection, self.run_token, control)
@@ -161,29 +162,31 @@ class Fill:
         return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
     def _look(self, rows: StoredRows, storage: int, lacking: Lacking) -> None:
-        placement = self.descriptor.placement.id
-        values = [fill_pairs(self.descriptor, placement, column, rows) for column in self.columns]
+        placement = self.descriptor.placement
+        values = [fill_pairs(self.descriptor, placement.id, column, rows) for column in self.columns]
         lacking.rows.setdefault(storage, []).extend(values)
         self._look_for_entries(placement, self.indexes, rows, storage, lacking)
         for copy in self.placements:
             self._look_for_copies(copy, rows, lacking)
 
     def _look_for_entries(
-        self, placement: PlacementId, indexes: Iterable[Index], rows: StoredRows, storage: int, lacking: Lacking
+        self, placement: Placement, indexes: Iterable[Index], rows: StoredRows, storage: int, lacking: Lacking
     ) -> None:
+        count = placement.storage_count(self.storages)
         for index in indexes:
-            pairs = index_entries(self.descriptor, placement, index, rows)
-            for home, here in by_home(index, pairs, storage, storages=self.storages, buckets=self.buckets):
+            pairs = index_entries(self.descriptor, placement.id, index, rows)
+            for home, here in by_home(index, pairs, storage, storages=count, buckets=self.buckets):
                 lacking.entries.setdefault(home, []).append(here)
 
     def _look_for_copies(self, copy: Placement, rows: StoredRows, lacking: Lacking) -> None:
         """All that the rows have, where another placement places it."""
         indexes = [i for i in self.descriptor.indexes if rule(i.kind, i.state).insert is Write.PUT]
+        require_buckets(self.descriptor, rows, copy, self.buckets)
         homes = row_storages(self.descriptor, rows, storages=self.storages, buckets=self.buckets, placement=copy)
         for home in pc.unique(homes).to_pylist():
             here = chosen(rows, pc.equal(homes, home))
             lacking.rows.setdefault(home, []).append(row_pairs(self.descriptor, copy.id, here))
-            self._look_for_entries(copy.id, indexes, here, home, lacking)
+            self._look_for_entries(copy, indexes, here, home, lacking)
 
     def put(self, worker: FillWorker, key_range: KeyRange, found: Found) -> None:
         """Write a range in chunks, from its last mark on; one that another attempt has finished is left alone."""

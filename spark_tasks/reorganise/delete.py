@@ -45,7 +45,7 @@ DELETE_PAGE = """WITH page AS MATERIALIZED (
 
 LAST_OF_PAGE = "SELECT key FROM {kv} WHERE key >= %b AND key < %b ORDER BY key OFFSET %b::bigint - 1 LIMIT 1"
 DELETE_ALL = "DELETE FROM {kv} WHERE key >= %b AND key < %b"
-"""Entries of an index lie side by side and all go: one walk over them, without a look-up of each."""
+"""Entries of an index, or pairs of a placement, lie side by side and all go: one walk, without a look-up of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ class DeleteKeys:
         return empty(self.run_token, key_ranges, self._step)
 
     def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
-        if self.tombstones_only or is_among_rows(key_range):
+        is_whole = placement_of(key_range.low) in self.placements
+        if self.tombstones_only or (is_among_rows(key_range) and not is_whole):
             return self._some(connection, key_range, size)
         return self._all(connection, key_range, size)
 
@@ -147,10 +148,11 @@ class DeleteRows:
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
         rows = stored_rows(unpack(*row), [column for column in self._columns if column != EXISTS])
+        count = self.descriptor.placement.storage_count(self.storages)
         for index in self._indexes:
             those = chosen(rows, accepted(self.descriptor, index, rows, now=True))
             entries = entries_of(self.descriptor, self.descriptor.placement.id, index, those)
-            for home, here in by_home(index, entries, storage, storages=self.storages, buckets=self.buckets):
+            for home, here in by_home(index, entries, storage, storages=count, buckets=self.buckets):
                 doomed.setdefault(home, []).extend(here.keys.to_pylist())
         return {home: sorted(some) for home, some in doomed.items()}
 

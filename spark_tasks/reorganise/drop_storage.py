@@ -8,11 +8,10 @@ nobody waits for this. That is why it is not a part of the change: its end must 
 
 import logging
 
-from django.conf import settings
 from django.db import OperationalError, connection
 
 from catalog.services import control_transaction
-from storage.postgres import drop_table
+from storage.postgres import drop_table, storages_there
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ def _drop(table_id: int) -> bool:
     try:
         with control_transaction() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
-            drop_table(cursor, settings.STORAGE_COUNT, table_id)
+            drop_table(cursor, storages_there(cursor), table_id)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != "55P03":
             raise

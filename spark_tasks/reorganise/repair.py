@@ -86,7 +86,7 @@ class Repair:
         if row is None or entry is None:
             return None
         bucket = entry_bucket(self.descriptor, self.descriptor.placement, index, row, self.buckets)
-        op = Op(Act.PUT_UNIQUE if entry[1] else Act.PUT, bucket, *entry)
+        op = Op(Act.PUT_UNIQUE if entry[1] else Act.PUT, bucket, *entry, self.descriptor.placement.storages)
         [put] = postgres.statements_for([op], self.descriptor.table_id, self.storages, buckets=self.buckets)
         result = connection.execute(put.sql, put.params)
         if not put.returns_keys or not put.refused(key for (key,) in result.fetchall()):
@@ -97,7 +97,7 @@ class Repair:
         start = prefix(self.descriptor, self.descriptor.placement.id)
         columns = sorted(columns_of_entry_home(self.descriptor, index) - {EXISTS, *self.descriptor.primary_key})
         wanted = {column_key(start, row_key, column): column for column in (EXISTS, *columns)}
-        for storage in range(1, self.storages + 1):
+        for storage in range(1, self.descriptor.placement.storage_count(self.storages) + 1):
             sql = postgres.get_sql(storage, self.descriptor.table_id)
             there = dict(connection.cursor(binary=True).execute(sql, (sorted(wanted),)).fetchall())
             if column_key(start, row_key) in there:

@@ -54,7 +54,7 @@ def tombstones_of(
 ) -> list[Tombstones]:
     """All tombstones of the elements. Those that count as old were written before the drain, so they are all seen."""
     found = []
-    for storage in range(1, storages + 1):
+    for storage in range(1, descriptor.storage_count(storages) + 1):
         for space in key_spaces(descriptor, elements):
             sql = f"SELECT key FROM {kv(storage, descriptor.table_id)} WHERE key >= %b AND key < %b AND value IS NULL"
             params: tuple[Any, ...] = (space.low, space.high)
@@ -70,12 +70,11 @@ def with_tombstones(
     connection: Connection, descriptor: Descriptor, elements: Elements, storages: int
 ) -> list[KeySpace]:
     """The key spaces of the elements in which the snapshot of `connection` shows a tombstone."""
+    tables = [kv(storage, descriptor.table_id) for storage in range(1, descriptor.storage_count(storages) + 1)]
     return [
         space
         for space in key_spaces(descriptor, elements)
-        if any(
-            _has_tombstone(connection, kv(storage, descriptor.table_id), space) for storage in range(1, storages + 1)
-        )
+        if any(_has_tombstone(connection, table, space) for table in tables)
     ]
 
 
@@ -87,7 +86,7 @@ def _has_tombstone(connection: Connection, table: str, space: KeySpace) -> bool:
 def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
     """True when the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
     space, columns = key_space(descriptor), column_suffixes(elements.columns)
-    for storage in range(1, storages + 1):
+    for storage in range(1, descriptor.storage_count(storages) + 1):
         sql = (
             f"SELECT FROM {kv(storage, descriptor.table_id)}"
             f" WHERE key >= %b AND key < %b AND {COLUMN_SUFFIX} = ANY(%b::bytea[]) LIMIT 1"

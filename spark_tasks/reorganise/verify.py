@@ -67,7 +67,8 @@ def compare(claim: Claim, run_token: RunToken) -> Finding:
             references=references_of(descriptor, demands.foreign_keys, referenced, **counts),
             only=elements,
             run_token=run_token,
-            rows_per_storage=sum(key_range.rows for key_range in key_ranges) // settings.STORAGE_COUNT,
+            rows_per_storage=sum(key_range.rows for key_range in key_ranges)
+            // descriptor.placement.storage_count(settings.STORAGE_COUNT),
         )
         found = gather(spread(judge, key_ranges, pool=claim.pool))
         require_all_done(claim, key_ranges)
@@ -86,7 +87,7 @@ def begin_anew(claim: Claim) -> list[KeyRange]:
         ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
     descriptor = claim.descriptor()
     size = size_at_once(descriptor, claim.elements)
-    prepare(claim.run, lambda: ranges_over(claim.run.table_id, [key_space(descriptor)], size))
+    prepare(claim.run, lambda: ranges_over(descriptor, [key_space(descriptor)], size))
     return ranges_left(claim)
 
 

@@ -6,13 +6,78 @@ as one large number and looked up with `bytes.translate`, so a step costs some n
     crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]      four columns of bytes: shift, look up, XOR
 """
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.buckets import CRC_TABLE
+from catalog.types import TEXTS, WHOLE, SqlType, to_text
+from storage.arrow.encoding import END, encode, join
+from storage.buckets import CRC_TABLE, CUSTOM, PACKED, bucket_of
 
 _PLANES = tuple(bytes(entry >> 8 * place & 0xFF for entry in CRC_TABLE) for place in range(4))
 """The CRC table cut into its four bytes, lowest first: tables for `bytes.translate`."""
+
+
+TEXT_BY_CAST = WHOLE | TEXTS
+_NOTHING = pa.scalar(b"", pa.binary())
+_SIGN_64 = -(1 << 63)
+
+
+def buckets_of(function: str, types: Sequence[SqlType], values: Sequence[pa.Array], buckets: int) -> pa.Array:
+    """The bucket of each row under a named function, from the values of its sharding key, column by column."""
+    if function == CUSTOM:
+        return _named(values[0].cast(pa.int64()), buckets)
+    if function not in PIECES:
+        rows = zip(*(array.to_pylist() for array in values), strict=True)
+        found = [bucket_of(function, zip(types, row, strict=True), buckets) for row in rows]
+        return pa.array(found, pa.int64())
+    pieces, is_before_null = [], None
+    for sql_type, array in zip(types, values, strict=True):
+        piece = PIECES[function](sql_type, array).cast(pa.binary())
+        if array.null_count or is_before_null is not None:  # nothing counts from the first NULL on
+            is_there = array.is_valid()
+            is_before_null = is_there if is_before_null is None else pc.and_(is_before_null, is_there)
+            piece = pc.if_else(is_before_null, pc.fill_null(piece, _NOTHING), _NOTHING)
+        pieces.append(piece)
+    return strcrc32(join(*pieces), buckets)
+
+
+def _named(bucket: pa.Array, buckets: int) -> pa.Array:
+    """Buckets that rows name: those beyond what there is come round again, and NULL is the first."""
+    left = pc.subtract(bucket, 1)
+    rest = pc.subtract(left, pc.multiply(pc.divide(left, buckets), buckets))  # of the sign of what is divided
+    return pc.add(pc.fill_null(pc.if_else(pc.less(rest, 0), pc.add(rest, buckets), rest), 0), 1)
+
+
+def _texts(sql_type: SqlType, values: pa.Array) -> pa.Array:
+    if sql_type in TEXT_BY_CAST:
+        return values.cast(pa.string())
+    listed = (None if value is None else to_text(sql_type, value) for value in values.to_pylist())
+    return pa.array(listed, pa.string())
+
+
+def _packed(sql_type: SqlType, values: pa.Array) -> pa.Array:
+    """MessagePack's shortest form of booleans and integers (`buckets.packed_piece`); of other types their texts."""
+    if sql_type not in PACKED:
+        return _texts(sql_type, values)
+    if sql_type is SqlType.BOOLEAN:
+        return pc.if_else(values, pa.scalar(b"\xc3", pa.binary()), pa.scalar(b"\xc2", pa.binary()))
+    numbers = values.cast(pa.int64())
+    # the order-preserving encoding has the sign turned over: turned before, it is the number's own bytes
+    data = pc.binary_slice(encode(SqlType.BIGINT, pc.fill_null(pc.add(numbers, _SIGN_64), 0)), 1, END)
+    is_negative = pc.less(numbers, 0)
+    found = pc.if_else(is_negative, join(b"\xd3", data), join(b"\xcf", data))
+    for size, signed, unsigned in ((4, b"\xd2", b"\xce"), (2, b"\xd1", b"\xcd"), (1, b"\xd0", b"\xcc")):
+        last, bits = pc.binary_slice(data, 8 - size, END), 8 * size
+        fits = pc.and_(pc.greater_equal(numbers, -(1 << bits - 1)), pc.less(numbers, 1 << bits))
+        found = pc.if_else(fits, pc.if_else(is_negative, join(signed, last), join(unsigned, last)), found)
+    is_short = pc.and_(pc.greater_equal(numbers, -32), pc.less(numbers, 128))
+    return pc.if_else(is_short, pc.binary_slice(data, 7, END), found)
+
+
+PIECES = {"strcrc32": _texts, "mpcrc32": _packed}
+"""What a value adds to the bytes, of the functions that are a CRC of them; another function goes row by row."""
 
 
 def strcrc32(texts: pa.Array, buckets: int) -> pa.Array:

@@ -62,7 +62,8 @@ def places_of(
         homes = row_storages(referenced, StoredRows(tails, {}, concat([])), storages=storages, buckets=buckets)
     else:
         keys = join(prefix(referenced, placement, index.id), tails)
-        homes = storage_of(strcrc32(tails, buckets), storages=storages, buckets=buckets)
+        count = referenced.placement.storage_count(storages)
+        homes = storage_of(strcrc32(tails, buckets), storages=count, buckets=buckets)
     return Places(keys, homes, found.indices)
 
 

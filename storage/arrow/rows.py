@@ -20,14 +20,14 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, PlacementId
-from catalog.types import TEXTS, WHOLE, SqlType, to_text
+from catalog.types import SqlType
 from expressions.errors import SqlError
 from expressions.rows import columns_of, evaluator
 from expressions.typed import PyValue
 from storage import encoding, pairs
-from storage.arrow.buckets import storage_of, strcrc32
+from storage.arrow.buckets import buckets_of, storage_of
 from storage.arrow.encoding import ARROW, END, Pairs, concat, cut, decode, encode, inverted, join
-from storage.buckets import bucket_of
+from storage.buckets import CUSTOM
 
 T = TypeVar("T")
 
@@ -192,6 +192,12 @@ def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: boo
     return pa.array(found, pa.bool_())
 
 
+def in_key_order(rows: StoredRows) -> StoredRows:
+    """The same rows, by K(r)."""
+    order = pc.sort_indices(rows.keys)
+    return StoredRows(rows.keys.take(order), {c: v.take(order) for c, v in rows.columns.items()}, rows.orphans)
+
+
 def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
     """The rows that a mask names; all of them without one."""
     if mask is None:
@@ -221,36 +227,39 @@ def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, row
 
 # --- where rows lie
 
-TEXT_BY_CAST = WHOLE | TEXTS
-
 
 def row_storages(
     descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets: int, placement: Placement | None = None
 ) -> pa.Array:
     """The storage on which each row belongs under a placement (None: the one that is read).
 
-    It is what `pairs.row_bucket` says, for all of them; `rows` must have the placement's columns.
+    It is what `pairs.row_bucket` says, for all of them; `rows` must have the placement's columns. The cluster began
+    with `storages`.
     """
     placement = placement or descriptor.placement
+    types, values = _sharding_values(descriptor, rows, placement)
+    found = buckets_of(placement.function, types, values, buckets)
+    return storage_of(found, storages=placement.storage_count(storages), buckets=buckets)
+
+
+def require_buckets(descriptor: Descriptor, rows: StoredRows, placement: Placement, buckets: int) -> None:
+    """Refuse rows that name a bucket there is none of: `pairs.require_bucket` for all. Raises `CannotDerive`."""
+    if placement.function != CUSTOM:
+        return
+    _, (named,) = _sharding_values(descriptor, rows, placement)
+    is_wrong = pc.fill_null(pc.or_(pc.less(named, 1), pc.greater(named, buckets)), False)
+    at = pc.index(is_wrong, True).as_py()
+    if at >= 0:
+        (column,) = placement.sharding_key or descriptor.primary_key
+        raise pairs.no_bucket(descriptor, rows.keys[at].as_py(), column, named[at].as_py(), buckets)
+
+
+def _sharding_values(
+    descriptor: Descriptor, rows: StoredRows, placement: Placement
+) -> tuple[list[SqlType], list[pa.Array]]:
+    """The types and values of the columns that say where rows lie."""
     key = placement.sharding_key or descriptor.primary_key
     keys = key_columns(descriptor, rows.keys) if set(key) & set(descriptor.primary_key) else {}
     encoded = [keys[c] if c in keys else encoded_column(descriptor, rows, descriptor.column(c)) for c in key]
     types = [descriptor.column(c).type for c in key]
-    values = [decode(sql_type, array) for sql_type, array in zip(types, encoded, strict=True)]
-    found = _buckets(placement.function, types, values, buckets)
-    return storage_of(found, storages=storages, buckets=buckets)
-
-
-def _buckets(function: str, types: list[SqlType], values: list[pa.Array], buckets: int) -> pa.Array:
-    if function == "strcrc32" and not any(array.null_count for array in values):
-        texts = (_texts(sql_type, array) for sql_type, array in zip(types, values, strict=True))
-        return strcrc32(join(*(text.cast(pa.binary()) for text in texts)), buckets)
-    one_by_one = zip(*(array.to_pylist() for array in values), strict=True)
-    found = [bucket_of(function, zip(types, row, strict=True), buckets) for row in one_by_one]
-    return pa.array(found, pa.int64())
-
-
-def _texts(sql_type: SqlType, values: pa.Array) -> pa.Array:
-    if sql_type in TEXT_BY_CAST:
-        return values.cast(pa.string())
-    return pa.array([to_text(sql_type, value) for value in values.to_pylist()], pa.string())
+    return types, [decode(sql_type, array) for sql_type, array in zip(types, encoded, strict=True)]

@@ -45,7 +45,7 @@ Stored = Mapping[bytes, Sequence[tuple[int, bytes | None]]]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The numbers of buckets and storages of the cluster."""
+    """The number of buckets of the cluster, and of the storages that it began with."""
 
     buckets: int
     storages: int
@@ -63,6 +63,7 @@ class Home:
     values: str
     bucket: int | None
     storage: int | None
+    storages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +155,15 @@ def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout
     if not exists and not set(ids) <= set(descriptor.primary_key):
         return Home(placement, ", ".join(descriptor.column(one).name for one in ids), "", None, None)
     values = [text_of(descriptor, one, encoded_value(descriptor, row, one)) for one in ids]
+    count = placement.storage_count(layout.storages)
     bucket = row_bucket(descriptor, placement, row, layout.buckets)
     return Home(
         placement,
         ", ".join(descriptor.column(one).name for one in ids),
         ", ".join("NULL" if value is None else value for value in values),
         bucket,
-        storage_of(bucket, layout.storages, layout.buckets),
+        storage_of(bucket, count, layout.buckets),
+        count,
     )
 
 
@@ -206,7 +209,8 @@ def _entry_slots(descriptor: Descriptor, home: Home, row: StoredRow, stored: Sto
         filling = index.filling or home.placement.filling
         of = (index.kind.value, index.name, index.state, filling, index.kind, row.key)
         owner = _Owner(*of, accepts=_is_accepted(descriptor, index, row))
-        at = replace(home, bucket=bucket, storage=storage_of(bucket, layout.storages, layout.buckets))
+        count = home.placement.storage_count(layout.storages)
+        at = replace(home, bucket=bucket, storage=storage_of(bucket, count, layout.buckets))
         yield from _slots(owner, descriptor, at, key, stored)
 
 

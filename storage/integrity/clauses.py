@@ -48,15 +48,18 @@ Pairs = Mapping[bytes, bytes | None]
 class Referenced:
     """A table that foreign keys refer to, as they find it: one of its versions, its pairs on storage 1, 2, ..
 
-    Any version in force will do: what foreign keys depend on does not change while they are there.
+    Any version in force will do: what foreign keys depend on does not change while they are there. `first` is the
+    number of storages that the cluster began with (None: all that there are).
     """
 
     descriptor: Descriptor
     storages: Sequence[Pairs]
+    first: int | None = None
 
     def has(self, place: Place, buckets: int) -> bool:
         """True when the pair is there, and no tombstone."""
-        return self.storages[storage_of(place.bucket, len(self.storages), buckets) - 1].get(place.key) is not None
+        count = self.descriptor.placement.storage_count(self.first or len(self.storages))
+        return self.storages[storage_of(place.bucket, count, buckets) - 1].get(place.key) is not None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -84,14 +87,18 @@ def check(
     unfinished: frozenset[str] = frozenset(),
     buckets: int = BUCKETS,
     referenced: Iterable[Referenced] = (),
+    first: int | None = None,
 ) -> list[Violation]:
     """Every violation of the seven clauses by `storages` (pairs of storage 1, 2, ..) under `descriptor`.
 
     `unfinished` names public elements whose change has not ended: tombstones of theirs are allowed still.
-    `referenced` are the tables that its foreign keys refer to, itself apart; without one, C6 can't be judged.
+    `referenced` are the tables that its foreign keys refer to, itself apart; without one, C6 can't be judged. `first`
+    is the number of storages that the cluster began with (None: all that there are).
     """
-    table = _Table(descriptor, storages, unfinished, buckets)
-    tables = {descriptor.table_id: Referenced(descriptor, storages)} | {r.descriptor.table_id: r for r in referenced}
+    table = _Table(descriptor, storages, unfinished, buckets, first or len(storages))
+    tables = {descriptor.table_id: Referenced(descriptor, storages, first)} | {
+        r.descriptor.table_id: r for r in referenced
+    }
     found = [*table.pairs_that_belong_nowhere()]
     for placement in descriptor.placements:
         found += _integrity(table, placement, tables)
@@ -116,17 +123,18 @@ class _Table:
     """The pairs of a table read once: rows by placement, names of all keys."""
 
     def __init__(
-        self, descriptor: Descriptor, storages: Sequence[Pairs], unfinished: frozenset[str], buckets: int
+        self, descriptor: Descriptor, storages: Sequence[Pairs], unfinished: frozenset[str], buckets: int, first: int
     ) -> None:
         self.descriptor, self.storages, self.unfinished, self.buckets = descriptor, storages, unfinished, buckets
+        self.first = first
         self.rows: dict[PlacementId, dict[bytes, Copies]] = {placement.id: {} for placement in descriptor.placements}
         for placement in descriptor.placements:
             for number, pairs in enumerate(storages, 1):
                 for row in rows_of(descriptor, placement, sorted(pairs.items())):
                     self.rows[placement.id].setdefault(row.key, {})[number] = row
 
-    def home(self, bucket: int) -> int:
-        return storage_of(bucket, len(self.storages), self.buckets)
+    def home(self, placement: Placement, bucket: int) -> int:
+        return storage_of(bucket, placement.storage_count(self.first), self.buckets)
 
     def pairs_that_belong_nowhere(self) -> Iterable[Violation]:
         """C1, C3, C5, C7: what is there and should not be."""
@@ -168,7 +176,7 @@ class _Table:
             return stale
         if name.column == EXISTS:
             there = self.rows[placement.id][name.row_key][number]
-            home = self.home(row_bucket(self.descriptor, placement, there, self.buckets))
+            home = self.home(placement, row_bucket(self.descriptor, placement, there, self.buckets))
             return None if home == number else ("C7", f"{words()} lies on storage {number}, its place is {home}")
         assert column is not None
         stored = self.rows[placement.id].get(name.row_key, {}).get(number)
@@ -219,7 +227,7 @@ class _Table:
             return "C5", f"index {index.name} has an entry for {words()} with values the row no longer has"
         if entry_now(self.descriptor, placement, index, row) is None:
             return "C5", f"index {index.name} has an entry for {words()}, which its condition does not accept"
-        home = self.home(entry_bucket(self.descriptor, placement, index, row, self.buckets))
+        home = self.home(placement, entry_bucket(self.descriptor, placement, index, row, self.buckets))
         if home != number:
             return "C5", f"the entry of index {index.name} for {words()} lies on storage {number}, its place is {home}"
         return None
@@ -274,7 +282,7 @@ def _missing_entries(table: _Table, placement: Placement, row: StoredRow, number
     for index in table.descriptor.public_indexes:
         entry = entry_now(table.descriptor, placement, index, row)
         bucket = entry_bucket(table.descriptor, placement, index, row, table.buckets)
-        if entry is not None and table.storages[table.home(bucket) - 1].get(entry[0]) != entry[1]:
+        if entry is not None and table.storages[table.home(placement, bucket) - 1].get(entry[0]) != entry[1]:
             words = row_words(table.descriptor, row.key)
             yield Violation("C4", number, entry[0], f"index {index.name} has no entry for {words}")
 
@@ -314,4 +322,4 @@ def _duplicates(table: _Table, placement: Placement) -> Iterable[Violation]:
             other = first.setdefault(values, row.key)
             if other != row.key:
                 why = duplicate_words(table.descriptor, index, other, row.key, values)
-                yield Violation("C6", table.home(unique_bucket(values, table.buckets)), values, why)
+                yield Violation("C6", table.home(placement, unique_bucket(values, table.buckets)), values, why)

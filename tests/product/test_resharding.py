@@ -1,4 +1,7 @@
-"""A table is spread by another key and back beside traffic: no error, no wrong answer, and a clean audit each time."""
+"""A table is spread by another key, over another number of storages and back beside traffic.
+
+No error, no wrong answer, and a clean audit each time.
+"""
 
 import json
 import subprocess
@@ -33,7 +36,7 @@ def parcels(cluster: RunningCluster) -> Iterator[str]:
         node.execute(f"DROP TABLE {name}")
 
 
-def test_a_table_is_spread_by_another_key_and_back_beside_traffic(cluster: RunningCluster, parcels: str) -> None:
+def test_a_table_is_spread_another_way_and_back_beside_traffic(cluster: RunningCluster, parcels: str) -> None:
     command = [sys.executable, "manage.py", "traffic", "--table", parcels, "--rate", "60", "--seconds", "600", "--json"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, env=cluster.env, stdout=pipe, stderr=pipe, text=True) as traffic:
@@ -41,12 +44,19 @@ def test_a_table_is_spread_by_another_key_and_back_beside_traffic(cluster: Runni
             with psycopg.connect(cluster.nodes["n2"].dsn, autocommit=True) as node:
                 more = f"SELECT count(*) FROM {parcels}"
                 wait_for(lambda: node.execute(more).fetchone() > (ROWS,), what="the traffic", seconds_max=60)
-                for options in ("sharding_key = 'dest'", "sharding_key = 'id', sharding_func = 'mpcrc32'"):
+                assert cluster.manage("storages", "add").stdout.startswith("storage_3 was added")
+                for options in (
+                    "sharding_key = 'dest'",
+                    "storages = 3",
+                    "sharding_key = 'id', sharding_func = 'mpcrc32', storages = 2",
+                ):
                     _spread(cluster, parcels, options)
                     once = f"SELECT count(*), count(DISTINCT id) FROM {parcels} WHERE id <= {ROWS}"
                     assert node.execute(once).fetchone() == (ROWS, ROWS)
                     of_one = f"SELECT count(*) FROM {parcels} WHERE dest = 'JFK' AND id <= {ROWS}"
                     assert node.execute(of_one).fetchone() == (ROWS // len(DESTINATIONS),)
+                removed = cluster.manage("storages", "remove")
+                assert removed.stdout == "storage_3 was removed\n", removed.stderr
         finally:
             traffic.send_signal(2)
         out, err = traffic.communicate(timeout=120)

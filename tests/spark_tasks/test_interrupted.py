@@ -245,9 +245,9 @@ def test_a_deletion_that_goes_over_the_rows_again_has_a_total_of_both_passes(sta
     run_id = small.start("delete")
     claim = claim_run(run_id)
     assert claim is not None
-    prepare(claim.run, lambda: ranges_over(stage.table_id, key_spaces(claim.descriptor(), claim.elements)))
+    prepare(claim.run, lambda: ranges_over(stage.now, key_spaces(claim.descriptor(), claim.elements)))
     spread(claim, lambda run_token: DeleteKeys(run_token, stage.table_id))
-    prepare_again(claim, ranges_over(stage.table_id, [key_space(stage.now)]))
+    prepare_again(claim, ranges_over(stage.now, [key_space(stage.now)]))
     status, pulse = run_status(run_id), ReorgPulse.objects.get(run_id=run_id)
     assert (status.rows_done, pulse.rows_total) == (ROWS, 2 * ROWS)
     assert not status.has_ended

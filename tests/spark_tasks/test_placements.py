@@ -20,7 +20,7 @@ from spark_tasks.checks.audit import audit_table
 from spark_tasks.models import ReorgRun
 from spark_tasks.services import close_run
 from storage import encoding
-from storage.buckets import BUCKETS, storage_of
+from storage.buckets import BUCKETS, StorageCount, storage_of
 from storage.integrity.clauses import element_label
 from storage.mutations import update_row
 from storage.pairs import StoredRow, name_of, placement_prefix, prefix, row_bucket, rows_of
@@ -61,7 +61,9 @@ def runs(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
 
 def plan_of(stage: Stage, options: str) -> Plan:
     statement = parse(f"ALTER TABLE users SET ({options})")
-    return make_plan(resolve(statement, CatalogView((stage.now,))), stage.now)
+    there = StorageCount(STORAGES, stage.storages)
+    view = CatalogView((stage.now,), storages=there)
+    return make_plan(resolve(statement, view), stage.now, tables=view)
 
 
 def rows_now(stage: Stage) -> list[StoredRow]:
@@ -100,7 +102,7 @@ class Walk:
                 self._write(before)
                 self._judge()
             elif step.kind is StepKind.DRAIN:
-                for storage in range(1, STORAGES + 1):
+                for storage in range(1, self.stage.storages + 1):
                     self.stage.sql(
                         f"SELECT setval('storage_{storage}.fence_{self.stage.table_id}', {self.stage.now.version})"
                     )
@@ -130,7 +132,8 @@ def labels_of(plan: Plan) -> frozenset[str]:
 
 
 def home(stage: Stage, row: StoredRow) -> int:
-    return storage_of(row_bucket(stage.now, stage.now.placement, row, BUCKETS), STORAGES)
+    count = stage.now.placement.storage_count(STORAGES)
+    return storage_of(row_bucket(stage.now, stage.now.placement, row, BUCKETS), count)
 
 
 def begin(stage: Stage, count: int = 40) -> None:
@@ -224,6 +227,53 @@ def test_a_verification_finds_what_is_wrong(stage: Stage, runs: Runs, damage: st
     status = runs.do("verify", *(element_json(element) for element in step.elements))
     assert status.state == "failed"
     assert clause in {one["clause"] for one in status.violations}
+
+
+@pytest.mark.parametrize(
+    ("tail", "value"),
+    [
+        pytest.param("ffff00", "", id="of no index"),
+        pytest.param("000063", "", id="of no row"),
+        pytest.param("000100", "", id="an entry that ends too soon"),
+        pytest.param("00", "", id="too short for any"),
+        pytest.param("0002fe9e9d9200", "aa", id="a unique entry of something that is no key"),
+    ],
+)
+def test_a_stray_key_in_a_copy_is_named(stage: Stage, runs: Runs, tail: str, value: str) -> None:
+    plan = filled(stage, runs)
+    copy = next(p for p in stage.now.placements if p.state is State.WRITE_ONLY)
+    key = placement_prefix(stage.now, copy.id) + bytes.fromhex(tail)
+    stage.sql(f"INSERT INTO storage_2.kv_{stage.table_id} VALUES (%s, %s)", [key, bytes.fromhex(value)])
+    step = next(step for step in plan.forward if step.kind is StepKind.VERIFY)
+    status = runs.do("verify", *(element_json(element) for element in step.elements))
+    assert [(one["clause"], one["storage"], one["key"]) for one in status.violations] == [("C5", 2, key.hex())]
+    report = audit_table(stage.dsn, stage.table_id, storages=STORAGES, buckets=BUCKETS)
+    assert [(one["clause"], one["key"]) for one in report.violations] == [("C5", key.hex())]
+
+
+def test_a_row_that_is_there_twice_is_named_and_hides_no_stale_copy(stage: Stage, runs: Runs) -> None:
+    begin(stage, 12)
+    plan = plan_of(stage, "sharding_key = 'age'")
+    Walk(stage, runs, plan.forward, labels_of(plan)).go()
+    back = plan_of(stage, "sharding_key = 'id'")
+    more = Runs(stage, change_id=stage.table_id + 1_000_000)
+    at = next(number for number, step in enumerate(back.forward) if step.kind is StepKind.VERIFY)
+    for step in back.forward[:at]:
+        if step.kind is StepKind.PUBLISH:
+            stage.publish(step.published)
+        elif step.kind is StepKind.FILL:
+            assert more.do("fill", *(element_json(element) for element in step.elements)).state == "done"
+    start = prefix(stage.now, stage.now.placement.id)
+    [(key,)] = stage.sql(f"SELECT min(key) FROM storage_1.kv_{stage.table_id} WHERE key >= %s", [start])
+    copied = f"INSERT INTO storage_2.kv_{stage.table_id} SELECT * FROM storage_1.kv_{stage.table_id}"
+    stage.sql(f"{copied} WHERE key >= %s AND key < %s", [key, key[:-2] + b"\xff\xff"])
+    copy = next(p for p in stage.now.placements if p.state is State.WRITE_ONLY)
+    stale = placement_prefix(stage.now, copy.id) + b"\x00\x00\x01\xf0" + bytes(9)
+    stage.sql(f"INSERT INTO storage_1.kv_{stage.table_id} VALUES (%s, '')", [stale])
+    report = audit_table(stage.dsn, stage.table_id, storages=STORAGES, buckets=BUCKETS)
+    named = {(one["clause"], one["key"]) for one in report.violations}
+    assert ("C6", key.hex()) in named
+    assert ("C5", stale.hex()) in named
 
 
 def test_an_audit_finds_a_primary_key_that_is_on_two_storages(stage: Stage, runs: Runs) -> None:

@@ -50,6 +50,8 @@ class Stage:
     versions: list[Descriptor] = field(default_factory=list)
     idle: list[psycopg.Connection[Any]] = field(default_factory=list)
     """Of its store, for the next transaction."""
+    storages: int = STORAGES
+    """How many there are; `STORAGES` were there first."""
 
     @property
     def now(self) -> Descriptor:
@@ -63,8 +65,8 @@ class Stage:
         )
         catalog.Table.objects.filter(id=self.table_id).update(version=descriptor.version)
         with self.alone() as opened, opened.transaction(), opened.cursor() as cursor:
-            postgres.insert_version_copy(cursor, STORAGES, self.table_id, descriptor.version, **hashes)
-            postgres.set_fence(cursor, STORAGES, self.table_id, fence or descriptor.version)
+            postgres.insert_version_copy(cursor, self.storages, self.table_id, descriptor.version, **hashes)
+            postgres.set_fence(cursor, self.storages, self.table_id, fence or descriptor.version)
         self.versions.append(descriptor)
         return descriptor
 
@@ -75,7 +77,8 @@ class Stage:
         at = version or self.now.version
         [(expires_at,)] = self.sql("SELECT clock_timestamp() + make_interval(secs => %s)", [seconds])
         params = postgres.enter_params(self.table_id, at, schema_hash=None, sharding_hash=None, expires_at=expires_at)
-        opened.execute(postgres.enter_sql(STORAGES), params)
+        count = next(one for one in self.versions if one.version == at).storage_count(STORAGES)
+        opened.execute(postgres.enter_sql(count), params)
 
     @contextmanager
     def transaction(self, version: int | None = None) -> Iterator["Statements"]:
@@ -92,11 +95,11 @@ class Stage:
             opened.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             return [
                 dict(opened.execute(f"SELECT key, value FROM {postgres.kv(number, self.table_id)}").fetchall())
-                for number in range(1, STORAGES + 1)
+                for number in range(1, self.storages + 1)
             ]
 
     def violations(self, descriptor: Descriptor | None = None, **options: Any) -> list[Violation]:
-        return check(descriptor or self.now, self.contents(), **options)
+        return check(descriptor or self.now, self.contents(), first=STORAGES, **options)
 
     def insert(self, rows: Iterable[StoredRow], descriptor: Descriptor | None = None) -> None:
         at = descriptor or self.now
@@ -144,14 +147,14 @@ class Statements:
                 assert not statement.refused(key for (key,) in result.fetchall())
 
 
-def new_stage(dsn: str, table: Callable[[TableId], Descriptor] = users) -> Stage:
-    """A table (`users`) at version 1, public and empty, in the test database."""
+def new_stage(dsn: str, table: Callable[[TableId], Descriptor] = users, *, storages: int = STORAGES) -> Stage:
+    """A table (`users`) at version 1, public and empty, in the test database, in which there are so many storages."""
     with kept(dsn).cursor() as cursor:
         table_id = postgres.take_spare_table(cursor)
     first = table(TableId(table_id))
     name = f"{first.name}_{table_id}"
     catalog.Table.objects.create(id=table_id, name=name, version=0, state=catalog.Table.State.LIVE)
-    stage = Stage(dsn, table_id)
+    stage = Stage(dsn, table_id, storages=storages)
     stage.publish(first)
     return stage
 

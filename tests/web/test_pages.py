@@ -190,6 +190,8 @@ def test_a_table_whose_storage_just_went_has_no_pairs_to_show(client_of: ClientO
     [
         pytest.param("storage=9", "storage must be from 1 to 2", id="a storage that does not exist"),
         pytest.param("index=7", "has no index 7", id="an index that does not exist"),
+        pytest.param("placement=2", "has no placement 2", id="a placement that does not exist"),
+        pytest.param("placement=x", "placement must be numbers", id="no placement at all"),
         pytest.param("start=xyz", "start a key in hexadecimal digits", id="a key that is none"),
     ],
 )

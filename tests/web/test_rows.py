@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+from django.db import connection
 from django.test import Client
 
-from catalog.models import Table
-from storage import selectors
+from catalog.descriptor import from_json
+from catalog.elements import ColumnId, Placement, PlacementId, State
+from catalog.models import Descriptor, Table
+from catalog.types import SqlType
+from storage import encoding, pairs, selectors
 from storage.browser.lines import READ_BYTES_MAX, short
 from tests.web.test_pages import put_row
 from tests.web.test_versions import words
@@ -37,6 +42,25 @@ def test_the_pair_browser_leads_to_the_row(client_of: ClientOf, flights: Table) 
         re.findall(r'href="([^"]*/row/\?key=[0-9a-f]+)"', client.get(f"/tables/{flights.pk}/pairs/").content.decode())
     )
     assert "A row of flights: id = 1" in words(client.get(to))
+
+
+def test_the_pairs_of_a_placement_that_is_not_read_are_shown(client_of: ClientOf, flights: Table) -> None:
+    client, path = client_of("lea"), f"/tables/{flights.pk}/pairs/"
+    assert 'name="placement"' not in client.get(path).content.decode(), "there is nothing to choose"
+    newest = Descriptor.objects.filter(table=flights).latest("version")
+    body = from_json(newest.body)
+    copy = Placement(PlacementId(2), (ColumnId(2),), state=State.DELETE_ONLY, storages=3)
+    newest.body = replace(body, placements=(*body.placements, copy)).to_json()
+    newest.save(update_fields=["body"])
+    put_row(flights, 1, "BOS")
+    key = pairs.column_key(pairs.prefix(body, copy.id), encoding.encode(SqlType.BIGINT, 9))
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO storage_1.kv_{flights.pk} VALUES (%s, '')", [key])
+    read, other = (client.get(f"{path}?placement={one}").content.decode() for one in (1, 2))
+    assert ("id=1" in read, "id=9" in read) == (True, False)
+    assert ("id=1" in other, "id=9" in other) == (False, True)
+    assert '<option value="2" selected>2 · delete-only</option>' in other
+    assert "id=1" in client.get(path).content.decode(), "the one that is read, unless another is asked for"
 
 
 def test_a_row_that_is_not_there(client_of: ClientOf, flights: Table) -> None:

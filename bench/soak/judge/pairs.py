@@ -67,6 +67,7 @@ def contents_of(
     columns = {one["id"]: one for one in body["columns"]}
     key_types = [columns[number]["type"] for number in body["primary_key"]]
     placement = body["placements"][0]["id"]
+    storages = body["placements"][0].get("storages") or storages  # 0: as many as the cluster began with
     stored: dict[bytes, dict[int, bytes]] = {}
     homes: dict[bytes, int] = {}
     entries: dict[tuple[bytes, bytes], int] = {}

@@ -124,11 +124,12 @@ class Judge:
         found = {}
         with self._database() as database, database.transaction():
             database.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            storages, buckets = database.execute("SELECT storages, buckets FROM storage_layout").fetchall()[0]
+            layout = database.execute("SELECT storages, existing, buckets FROM storage_layout")
+            storages, existing, buckets = layout.fetchall()[0]
             for table_id, name, body in database.execute(TABLES).fetchall():
                 pairs = [
                     (storage, bytes(key), None if value is None else bytes(value))
-                    for storage in range(1, storages + 1)
+                    for storage in range(1, existing + 1)
                     for key, value in database.execute(f"SELECT key, value FROM storage_{storage}.kv_{table_id}")
                 ]
                 found[name] = contents_of(body, pairs, storages=storages, buckets=buckets, partial=kinds.PARTIAL)

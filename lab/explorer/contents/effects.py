@@ -285,7 +285,7 @@ class Effects(Judgement):
         return tuple(rows)
 
     def _home(self, op: Op) -> int:
-        return storage_of(op.bucket, self.storages, BUCKETS) - 1
+        return storage_of(op.bucket, op.storages or self.storages, BUCKETS) - 1
 
     # Reorganisation
 

@@ -11,6 +11,7 @@ from changes.planning.tables import KnownTables
 from lab.cluster.control_plane import LabError
 from lab.cluster.driver import drive
 from lab.scripts.commands import Lab, Match, command
+from storage.buckets import StorageCount
 
 RUN_ERROR = "the disk is full"
 """What a reorganisation, or any other step, reports that is made to fail."""
@@ -37,7 +38,8 @@ def planned(lab: Lab, ddl: str) -> Plan:
     """The plan of a statement on the tables there are."""
     control = lab.world.control
     known = tuple(control.newest(table) for table in control.published)
-    tables = KnownTables(known)
+    there = StorageCount(lab.world.store.storages, len(lab.world.store.pairs))
+    tables = KnownTables(known, storages=there)
     statement = parse(ddl)
     action = statement.action
     match action:
@@ -51,7 +53,7 @@ def planned(lab: Lab, ddl: str) -> Plan:
             return make_plan(action, control.newest(control.find(action.table.text)), tables=tables)
         case _:
             table = control.newest(control.find(action.table.text))
-            return make_plan(resolve(statement, CatalogView(known)), table, tables=tables)
+            return make_plan(resolve(statement, CatalogView(known, storages=there)), table, tables=tables)
 
 
 @command("step [N]", r"step(?: (\d+))?", "the change does the next thing, or N things")

@@ -7,7 +7,7 @@ from lab.cluster.control_plane import LabError
 from lab.scripts.commands import Lab, Match, command
 from storage.pairs import CannotDerive
 
-ELEMENT = r"(\w+(?: \(as \w+\)|\([\w, ]+\))?)"
+ELEMENT = r"(\w+(?: \(as \w+\)|\([\w, ]+\)(?: on \d+ storages?)?)?)"
 """An index or a column by its name; `age (as text)` is the twin of a column whose type changes."""
 
 

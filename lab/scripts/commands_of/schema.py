@@ -19,6 +19,11 @@ def _table(lab: Lab, match: Match) -> None:
     lab.world.say(f"published {descriptor}")
 
 
+@command("add storage", "add storage", "one more storage, for placements that name so many")
+def _add_storage(lab: Lab, match: Match) -> None:
+    lab.world.say(f"storage {lab.world.store.add_storage()} is there")
+
+
 @command("publish TABLE [EDIT]", r"publish (\w+)(?: (.*))?", "publish the next version by hand")
 def _publish(lab: Lab, match: Match) -> None:
     newest = lab.world.control.newest(lab.world.control.find(match[1]))

@@ -274,6 +274,44 @@ def test_a_row_says_its_bucket_where_placement_is_custom(crud: Crud, cluster: Cl
     assert cluster.violations(table) == []
 
 
+def test_a_bucket_that_there_is_none_of_is_refused_before_anything_is_written(
+    crud: Crud, cluster: Cluster, n1: "psycopg.Connection[Any]"
+):
+    table = cluster.table("id int PRIMARY KEY, place int) WITH (sharding_key = 'place', sharding_func = 'bucket'")
+    n1.execute(f"INSERT INTO {table} VALUES (1, 1), (2, 3000), (3, NULL)")
+    words = "custom placement has no value for row id = 4: place = {} is not a bucket, which are 1 to 3000"
+    for bucket in (0, -7, 3001, 2**31 - 1):
+        with pytest.raises(psycopg.errors.NumericValueOutOfRange, match=words.format(bucket)):
+            n1.execute(f"INSERT INTO {table} VALUES (5, 5), (4, {bucket})")
+        answer = crud("insert", table, [4, bucket])
+        assert (answer["class"], answer["code"]) == ("ValueError", "22003")
+        many = crud("insert_many", table, [[4, bucket]])
+        assert (many["done"], [one["code"] for one in many["failed"]]) == ([], ["22003"])
+        for statement in (
+            f"UPDATE {table} SET place = {bucket}",
+            f"UPDATE {table} SET place = {bucket}, id = 9 WHERE id = 1",
+        ):
+            with pytest.raises(psycopg.errors.NumericValueOutOfRange, match="is not a bucket"):
+                n1.execute(statement)
+        assert crud("update", table, 1, [["=", "place", bucket]])["code"] == "22003"
+    assert rows(crud("select", table, [])) == [[1, 1], [2, 3000], [3, None]]
+    assert cluster.violations(table) == []
+
+
+def test_a_row_is_changed_and_deleted_only_where_its_bucket_is_the_one_named(crud: Crud, cluster: Cluster):
+    table = cluster.table(
+        "id int PRIMARY KEY, place int, n int) WITH (sharding_key = 'place', sharding_func = 'bucket'"
+    )
+    crud("insert_many", table, [[1, 7, 0], [2, 2000, 0]])
+    assert rows(crud("update", table, 1, [["+", "n", 1]], {"bucket_id": 8})) == []
+    assert rows(crud("delete", table, 1, {"bucket_id": 2000})) == []
+    assert rows(crud("update", table, 1, [["+", "n", 1]], {"bucket_id": 7})) == [[1, 7, 1]]
+    assert rows(crud("delete", table, 2, {"bucket_id": 2000})) == [[2, 2000, 0]]
+    assert crud("delete", table, 1, {"bucket_id": 8, "noreturn": True})["rows"] is None
+    assert crud("delete", table, 1, {"bucket_id": 3001})["class"] == "BucketError"
+    assert rows(crud("select", table, [])) == [[1, 7, 1]]
+
+
 def test_a_write_among_other_statements_is_refused_for_it_could_not_be_undone(
     people: str, n1: "psycopg.Connection[Any]", crud: Crud
 ):

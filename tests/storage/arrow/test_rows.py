@@ -2,20 +2,22 @@
 
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
+from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Placement, PlacementId, TableId
 from catalog.types import SqlType
 from storage import encoding, pairs
 from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows
-from storage.buckets import storage_of
+from storage.arrow.buckets import buckets_of
+from storage.buckets import FUNCTIONS, bucket_of, storage_of
 from tests.catalog.test_types import VALUES
 from tests.rounds import drawn
 
@@ -200,11 +202,51 @@ def test_copy_payload_is_postgresqls_binary_format(keys: list[bytes]) -> None:
     assert payload == b"PGCOPY\n\xff\r\n\x00" + bytes(8) + fields + b"\xff\xff"
 
 
-@drawn(few=15, many=60)
-@given(table=tables())
-def test_rows_lie_where_their_bucket_says(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
+@st.composite
+def placements(draw: st.DrawFn, descriptor: Descriptor) -> Placement:
+    """Any function, over columns that may be NULL or have no pair, with a number of storages of its own or without."""
+    function, storages = draw(st.sampled_from(sorted(FUNCTIONS))), draw(st.integers(0, 5))
+    of = FUNCTIONS[function]
+    usable = [column.id for column in descriptor.columns if column.type in of.types]
+    assume(usable)
+    key = draw(st.lists(st.sampled_from(usable), min_size=1, max_size=of.columns_max or 3, unique=True))
+    return Placement(PlacementId(1), tuple(key), function, storages=storages)
+
+
+@drawn(few=40, many=200)
+@given(table=tables(), data=st.data())
+def test_rows_lie_where_their_bucket_says(
+    table: tuple[Descriptor, list[pairs.StoredRow], Index], data: st.DataObject
+) -> None:
     descriptor, rows, _ = table
+    placement = data.draw(st.just(Placement(PlacementId(1))) | placements(descriptor))
     stored = read(descriptor, pairs_of(descriptor, rows), step=1000)
-    found = arrow_rows.row_storages(descriptor, stored, storages=3, buckets=3000)
-    buckets = [pairs.row_bucket(descriptor, descriptor.placement, row, 3000) for row in rows]
-    assert found.to_pylist() == [storage_of(bucket, 3, 3000) for bucket in buckets]
+    found = arrow_rows.row_storages(descriptor, stored, storages=3, buckets=3000, placement=placement)
+    buckets = [pairs.row_bucket(descriptor, placement, row, 3000) for row in rows]
+    assert found.to_pylist() == [storage_of(bucket, placement.storages or 3, 3000) for bucket in buckets]
+    refusals = [refusal_of(lambda row=row: pairs.require_bucket(descriptor, placement, row, 3000)) for row in rows]
+    first = next(filter(None, refusals), None)
+    assert refusal_of(lambda: arrow_rows.require_buckets(descriptor, stored, placement, 3000)) == first
+
+
+def refusal_of(check: Callable[[], None]) -> str | None:
+    try:
+        check()
+    except pairs.CannotDerive as refusal:
+        return f"{refusal.sqlstate} {refusal}"
+    return None
+
+
+@pytest.mark.parametrize("sql_type", [SqlType.BOOLEAN, SqlType.INTEGER, SqlType.BIGINT], ids=lambda one: one.value)
+@drawn(few=60, many=400)
+@given(data=st.data())
+def test_numbers_are_packed_alike(sql_type: SqlType, data: st.DataObject) -> None:
+    at_an_edge = st.sampled_from([side * (1 << bits) + by for bits in (0, 5, 7, 8, 15, 16, 31, 32, 63)
+                                  for side in (-1, 1) for by in (-1, 0, 1)])  # fmt: skip
+    drawn_values = NULLABLE[sql_type]
+    if sql_type is not SqlType.BOOLEAN:
+        bits = 31 if sql_type is SqlType.INTEGER else 63
+        drawn_values |= at_an_edge.filter(lambda number: -(1 << bits) <= number < 1 << bits)
+    values = data.draw(st.lists(drawn_values, max_size=30))
+    found = buckets_of("mpcrc32", [sql_type], [column_of(sql_type, values)], 3000)
+    assert found.to_pylist() == [bucket_of("mpcrc32", [(sql_type, value)]) for value in values]

@@ -1,0 +1,244 @@
+"""Storages added and removed while the cluster is in use, and tables spread over as many as there are.
+
+    add       the schema `storage_3`, with a pair table, fence and version copies of every table; new tables use it
+    spread    ALTER TABLE .. SET (storages = 3) for each table: changes of placement, and nothing else moves a row
+    remove    the last storage, once no table's placement, and no change on its way, uses it
+
+Nothing of these hurries: a storage with nothing on it costs nothing, and each table uses as many as its own placement
+says. Whoever makes something on every storage holds the layout's row shared (`storages_kept`): while one is added or
+removed, a publish looks again a moment later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import OperationalError, connection
+
+from catalog.elements import State
+from catalog.models import Table
+from catalog.services import append_event, control_transaction
+from catalog.story import CLUSTER
+from changes import tables_ahead
+from changes.models import OPEN, Change, Reservation
+from changes.plan.model import plan_from_json
+from changes.plan.undo import quoted
+from changes.services import SUBMISSIONS, ChangeError
+from storage.buckets import STORAGES_MAX, storage_of
+from storage.postgres import kv, storages_there
+
+MAKING = (0x5C4E, 2)
+"""The advisory lock of who makes or removes the tables of a storage: one at a time."""
+TABLES_AT_ONCE = 50
+MAKING_S = 30.0
+LOCK_TIMEOUT = "1s"
+LOCKED = "55P03"
+
+
+class CannotChange(ChangeError):
+    """A storage cannot be added or removed now."""
+
+
+# --- what there is
+
+
+@dataclass(frozen=True, slots=True)
+class StorageShown:
+    """A storage: the buckets of a table on all storages that lie there, the tables with rows there, and its size."""
+
+    number: int
+    buckets: tuple[int, int]
+    tables: tuple[str, ...]
+    size: int
+
+
+def storages_shown() -> list[StorageShown]:
+    """All storages there are."""
+    live = set(Table.objects.filter(state=Table.State.LIVE).values_list("pk", flat=True))
+    tables = [table for table in tables_ahead.tables_now().tables if table.table_id in live]
+    with connection.cursor() as cursor:
+        count = storages_there(cursor)
+        sizes = {number: _size(cursor, number) for number in range(1, count + 1)}
+    return [
+        StorageShown(
+            number,
+            _buckets(number, count),
+            tuple(t.name for t in tables if t.placement.storage_count(settings.STORAGE_COUNT) >= number),
+            size,
+        )
+        for number, size in sizes.items()
+    ]
+
+
+def _buckets(number: int, count: int) -> tuple[int, int]:
+    owned = [b for b in range(1, settings.BUCKET_COUNT + 1) if storage_of(b, count, settings.BUCKET_COUNT) == number]
+    return owned[0], owned[-1]
+
+
+def _size(cursor: Any, number: int) -> int:
+    cursor.execute(
+        "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"
+        " WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r'",
+        [f"storage_{number}"],
+    )
+    return int(cursor.fetchone()[0])
+
+
+# --- one more
+
+
+def add_storage(*, who: str) -> int:
+    """Make one more storage, for all tables there are. Returns its number. Raises `CannotChange`.
+
+    Its tables are made some at a time, and only then does it count: what a crash leaves is used by the next attempt.
+    """
+    with connection.cursor() as cursor:
+        number = storages_there(cursor) + 1
+    if number > min(STORAGES_MAX, settings.BUCKET_COUNT):
+        raise CannotChange(f"there are {number - 1} storages, and there can't be more")
+    with _making() as cursor:
+        cursor.execute("SELECT storage_make_schema(%s)", [number])
+    while _make_some(number):
+        pass
+    with _making() as cursor:
+        _hold_layout(cursor, expected=number - 1)
+        cursor.execute("SELECT storage_make_missing(%s, NULL)", [number])
+        cursor.execute("SELECT storage_copy_versions(%s)", [number])
+        cursor.execute("UPDATE storage_layout SET existing = %s", [number])
+        tables = Table.objects.filter(state=Table.State.LIVE).count()
+        payload = {"who": who, "storage": number, "tables": f"{tables} table{'' if tables == 1 else 's'}"}
+        append_event("storage added", f"storage_{number}", payload, [CLUSTER])
+    return number
+
+
+def _make_some(number: int) -> int:
+    with _making() as cursor:
+        cursor.execute("SELECT storage_make_missing(%s, %s)", [number, TABLES_AT_ONCE])
+        return int(cursor.fetchone()[0])
+
+
+# --- one less
+
+
+def remove_storage(*, who: str) -> int:
+    """Remove the last storage. Returns its number. Raises `CannotChange` when anything uses it, with names.
+
+    First it counts no longer, then its tables are dropped, some at a time: what a crash leaves is removed by the next
+    attempt.
+    """
+    with connection.cursor() as cursor:
+        number = storages_there(cursor)
+        cursor.execute("SELECT to_regnamespace(%s) IS NOT NULL", [f"storage_{number + 1}"])
+        if cursor.fetchone()[0]:  # of an attempt that was interrupted
+            _drop(number + 1)
+            return number + 1
+    if number == 1:
+        raise CannotChange("there is one storage only: rows lie on it")
+    with _making() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)  # no change is submitted meanwhile
+        _hold_layout(cursor, expected=number)
+        users = [*_users_of(number), *_strays_on(cursor, number)]
+        if users:
+            raise CannotChange(f"storage {number} is in use: {'; '.join(users)}")
+        cursor.execute("UPDATE storage_layout SET existing = %s", [number - 1])
+        append_event("storage removed", f"storage_{number}", {"who": who, "storage": number}, [CLUSTER])
+    _drop(number)
+    return number
+
+
+def _users_of(number: int) -> Iterator[str]:
+    """Whoever has rows on a storage, or is about to."""
+    for table in tables_ahead.tables_now().tables:  # those that are dropped have none
+        count = table.storage_count(settings.STORAGE_COUNT)
+        if count >= number and table.state is not State.ABSENT:
+            yield f"table {table.name} is spread over {count} storages"
+    for change in Change.objects.filter(status__in=OPEN).order_by("id"):
+        plan = plan_from_json(change.plan)
+        versions = [step.published for step in plan.publishes] + ([] if plan.base is None else [plan.base])
+        if any(one.storage_count(settings.STORAGE_COUNT) >= number for one in versions):
+            yield f"change {change.pk} of {change.table_name} uses it"
+    for reservation in Reservation.objects.order_by("table_id"):
+        yield f"table {reservation.names[0]} is being made"
+
+
+def _strays_on(cursor: Any, number: int) -> Iterator[str]:
+    """Tables with pairs on a storage that their placements do not explain: an audit names them."""
+    spread = {t.table_id for t in tables_ahead.tables_now().tables if t.storage_count(settings.STORAGE_COUNT) >= number}
+    for table in Table.objects.filter(state=Table.State.LIVE).exclude(pk__in=spread).order_by("name"):
+        cursor.execute(f"SELECT EXISTS (SELECT FROM {kv(number, table.pk)} WHERE value IS NOT NULL)")
+        if cursor.fetchone()[0]:
+            yield f"table {table.name} has pairs there, which an audit names"
+
+
+def _drop(number: int) -> None:
+    """Drop the tables of a storage that counts no longer."""
+    while True:
+        with _making() as cursor:
+            cursor.execute(
+                "SELECT c.oid::regclass::text, c.relkind FROM pg_class c"
+                " WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind IN ('r', 'S') LIMIT %s",
+                [f"storage_{number}", 2 * TABLES_AT_ONCE],
+            )
+            found = cursor.fetchall()
+            for name, kind in found:
+                cursor.execute(f"DROP {'TABLE' if kind == 'r' else 'SEQUENCE'} {name}")
+            if not found:
+                cursor.execute(f"DROP SCHEMA IF EXISTS storage_{number} CASCADE")
+                return
+
+
+# --- all tables
+
+
+@dataclass(frozen=True, slots=True)
+class Unspread:
+    """A table that is spread over another number of storages, and the statement that changes that."""
+
+    table: str
+    statement: str
+    storages: int
+
+
+def unspread(count: int) -> list[Unspread]:
+    """The tables that are spread over another number of storages, as the open changes will leave them."""
+    tables = sorted(tables_ahead.catalog_view().tables, key=lambda table: table.name)
+    public = (table for table in tables if table.state is State.PUBLIC)
+    there = ((table, table.placement.storage_count(settings.STORAGE_COUNT)) for table in public)
+    return [
+        Unspread(table.name, f"ALTER TABLE {quoted(table.name)} SET (storages = {count})", now)
+        for table, now in there
+        if now != count
+    ]
+
+
+def table_names() -> list[str]:
+    """The tables that can be spread."""
+    return [table.name for table in tables_ahead.catalog_view().tables if table.state is State.PUBLIC]
+
+
+# --- locks
+
+
+@contextmanager
+def _making() -> Iterator[Any]:
+    """A control transaction of who makes or removes tables of a storage. Raises `CannotChange` when it would wait."""
+    try:
+        with control_transaction(MAKING_S) as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", MAKING)
+            yield cursor
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != LOCKED:
+            raise
+        raise CannotChange("somebody is at work on the storages' tables just now: try again") from error
+
+
+def _hold_layout(cursor: Any, *, expected: int) -> None:
+    """Nobody makes anything on every storage until the end of the transaction."""
+    cursor.execute("SELECT existing FROM storage_layout FOR UPDATE")
+    if cursor.fetchone()[0] != expected:
+        raise CannotChange("somebody else has added or removed a storage meanwhile: look again")
