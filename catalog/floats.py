@@ -92,15 +92,15 @@ def double_text(value: float) -> str:
     special = _special(value)
     if special is not None:
         return special
-    shortest = Decimal(repr(value))
-    if abs(value) >= FIRST_TIE and _double_of(shortest) is None:
-        shortest = _shortest(value, _DOUBLE_DIGITS_MAX, _double_of)
-    return _written(shortest, DOUBLE_PLAIN_BELOW)
+    shortest = repr(value)
+    if abs(value) >= FIRST_TIE and not _is_double(shortest, value):
+        return _written(_shortest(value, _DOUBLE_DIGITS_MAX, _is_double), DOUBLE_PLAIN_BELOW)
+    return _written(Decimal(shortest), DOUBLE_PLAIN_BELOW)
 
 
 def real_text(value: float) -> str:
     """The shortest decimal that reads back as the same real (float4out)."""
-    return _special(value) or _written(_shortest(value, _SINGLE_DIGITS_MAX, _single_of), REAL_PLAIN_BELOW)
+    return _special(value) or _written(_shortest(value, _SINGLE_DIGITS_MAX, _is_single), REAL_PLAIN_BELOW)
 
 
 def _special(value: float) -> str | None:
@@ -109,34 +109,36 @@ def _special(value: float) -> str | None:
     return None if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _shortest(value: float, digits_max: int, read: Callable[[Decimal], float | None]) -> Decimal:
+def _shortest(value: float, digits_max: int, reads_back: Callable[[str, float], bool]) -> Decimal:
     """Of the shortest decimals that are this number the nearest one."""
+    is_power = math.frexp(value)[0] in (0.5, -0.5)
     for digits in range(1, digits_max):
-        near = Decimal(f"{value:.{digits - 1}e}")
-        step = Decimal((0, (1,), near.adjusted() - digits + 1))
-        candidates = [one for one in (near, near - step, near + step) if read(one) == value]
-        if candidates:
-            return min(candidates, key=lambda one: abs(one - Decimal(value)))
+        near = f"{value:.{digits - 1}e}"
+        if reads_back(near, value):
+            return Decimal(near)
+        if is_power:  # below it numbers lie closer together: the nearest decimal may be none where the next one is
+            middle = Decimal(near)
+            step = Decimal((0, (1,), middle.adjusted() - digits + 1))
+            for other in (middle - step, middle + step):
+                if reads_back(str(other), value):
+                    return other
     return Decimal(f"{value:.{digits_max - 1}e}")
 
 
-def _single_of(decimal: Decimal) -> float | None:
-    """The real nearest to a decimal; None for one that lies in the middle between two, as PostgreSQL writes neither."""
-    value = float(decimal)
-    near = single(value)
-    return None if _is_tie(decimal, near, *neighbours(near)) else near
+def _is_single(decimal: str, value: float) -> bool:
+    """True if the decimal is this real. One that lies in the middle between two is neither, as PostgreSQL writes it."""
+    double = float(decimal)
+    return single(double) == value and not any(
+        (value + other) / 2 == double and Fraction(Decimal(decimal)) == Fraction(double) for other in neighbours(value)
+    )
 
 
-def _double_of(decimal: Decimal) -> float | None:
-    value = float(decimal)
-    return None if _is_tie(decimal, value, *(math.nextafter(value, way) for way in (-math.inf, math.inf))) else value
-
-
-def _is_tie(decimal: Decimal, value: float, *others: float) -> bool:
-    if not math.isfinite(value):
+def _is_double(decimal: str, value: float) -> bool:
+    if float(decimal) != value:
         return False
-    middle = 2 * Fraction(decimal) - Fraction(value)
-    return any(math.isfinite(other) and Fraction(other) == middle != Fraction(value) for other in others)
+    twice = 2 * Fraction(Decimal(decimal)) - Fraction(value)
+    others = (math.nextafter(value, way) for way in (-math.inf, math.inf))
+    return not any(math.isfinite(other) and Fraction(other) == twice for other in others)
 
 
 def _written(number: Decimal, plain_below: int) -> str:
