@@ -84,7 +84,7 @@ class Derivation:
 class Column:
     """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
 
-    `length`: the characters that a varchar may have, or a char has.
+    `length`: the characters that a varchar may have, or a char has. `identity_always`: statements may give no number.
 
     While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`.
     """
@@ -101,6 +101,7 @@ class Column:
     filling: bool = False
     derived: Derivation | None = None
     length: int | None = None
+    identity_always: bool = False
 
     @property
     def type_name(self) -> str:

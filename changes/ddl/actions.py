@@ -62,6 +62,7 @@ class NewColumn:
     default: str | None = None
     identity: bool = False
     length: int | None = None
+    identity_always: bool = False
     default_position: Position = field(default=None, compare=False)
 
 

@@ -219,6 +219,7 @@ def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...
         default=column.default,
         identity=column.identity,
         length=column.length,
+        identity_always=column.identity_always,
     )
 
 

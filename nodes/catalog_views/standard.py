@@ -74,7 +74,8 @@ def _identity(column: Column) -> Row:
     if not column.identity:
         return {"is_identity": "NO", "identity_cycle": "NO"}
     return {
-        "is_identity": "YES", "identity_generation": "BY DEFAULT", "identity_start": "1", "identity_increment": "1",
+        "is_identity": "YES", "identity_generation": "ALWAYS" if column.identity_always else "BY DEFAULT",
+        "identity_start": "1", "identity_increment": "1",
         "identity_maximum": str(INT_LIMITS[column.type] - 1), "identity_minimum": "1", "identity_cycle": "NO",
     }  # fmt: skip
 

@@ -51,7 +51,7 @@ def _attributes(tables: Sequence[Descriptor]) -> Iterator[Row]:
             yield {
                 "attrelid": table_oid(table.table_id), "attname": column.name, "attnum": column.id,
                 "attnotnull": column.id in required, "atthasdef": column.default is not None,
-                "attidentity": "d" if column.identity else "", **_kind(column),
+                "attidentity": ("a" if column.identity_always else "d") if column.identity else "", **_kind(column),
             }  # fmt: skip
         for key in keys_of(table):
             for number, part in enumerate(key.columns, start=1):

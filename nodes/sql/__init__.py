@@ -12,5 +12,6 @@ access_paths  which keys a scan must read
 predicates    what conditions say of single columns
 implication   does a query lie within a partial index?
 row_rules     NOT NULL and CHECK
+identity      numbers that a statement gives identity columns
 show_tables   SHOW TABLES
 """

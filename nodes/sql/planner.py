@@ -28,6 +28,7 @@ from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, UNKNOWN, Type
 from expressions.typed import ColumnRef, Context, Expr, Literal, Parameter, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import table_of
+from nodes.sql.identity import overridden, refuse_assigned
 from nodes.sql.implication import is_implied
 from nodes.sql.predicates import conjuncts
 from nodes.sql.query import Output, Query, Target, refuse_wide
@@ -167,6 +168,7 @@ class Planner:
             columns = columns[: len(rows[0])]
         else:
             source, columns = self._insert_source(node, columns)
+        rows = overridden(node, columns, rows, has_source=source is not None)
         scan, scope = self._target(node, descriptor)
         conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
         defaults, rules, returning = self.defaults(descriptor), rules_of(descriptor), self._returning(node, scope)
@@ -308,6 +310,7 @@ class Planner:
                 message = f'multiple assignments to same column "{column.name}"'
                 raise SqlError(SYNTAX_ERROR, message, target.location)
             expr = self._assigned(self._one_of_many(target.val), column, scope)
+            refuse_assigned(column, expr)
             if expr is None:
                 expr = self.defaults(descriptor).get(column.id, Literal(None, OF_SQL_TYPE[column.type]))
             assignments[column.id] = expr

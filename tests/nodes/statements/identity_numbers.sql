@@ -1,0 +1,14 @@
+INSERT INTO numbered (name) VALUES ('a') RETURNING name;
+INSERT INTO numbered VALUES (900, 1000, 'b');
+INSERT INTO numbered (id, name) VALUES (900, 'b');
+INSERT INTO numbered VALUES (DEFAULT, 1000, 'c') RETURNING other, name;
+INSERT INTO numbered SELECT 901, 1001, 'd';
+INSERT INTO numbered (other, name) SELECT 1001, 'd' RETURNING other;
+INSERT INTO numbered OVERRIDING SYSTEM VALUE VALUES (902, 1002, 'e') RETURNING *;
+INSERT INTO numbered OVERRIDING SYSTEM VALUE SELECT 903, 1003, 'f' RETURNING *;
+INSERT INTO numbered OVERRIDING USER VALUE VALUES (902, 1004, 'g') RETURNING id < 900, name;
+UPDATE numbered SET id = 7 WHERE name = 'e';
+UPDATE numbered SET other = 7 WHERE name = 'e';
+SELECT other FROM numbered WHERE id = 902;
+INSERT INTO numbered (id, name) VALUES (902, 'x') ON CONFLICT (id) DO UPDATE SET name = 'x';
+INSERT INTO numbered (id, name) OVERRIDING SYSTEM VALUE VALUES (902, 'x') ON CONFLICT (id) DO UPDATE SET name = 'x' RETURNING id, name;
