@@ -65,6 +65,11 @@ KINDS: tuple[tuple[str, str, str], ...] = (
         "ALTER TABLE flights SET (sharding_key = 'id')",
     ),
     (
+        "coordination",
+        "ALTER TABLE flights SET (coordination = 'hash')",
+        "ALTER TABLE flights SET (coordination = 'lease')",
+    ),
+    (
         "column's name",
         "ALTER TABLE flights RENAME COLUMN tailnum TO plane",
         "ALTER TABLE flights RENAME COLUMN plane TO tailnum",

@@ -23,7 +23,7 @@ from changes.executor.interventions import (
     why_not,
     why_not_each,
 )
-from changes.executor.state import Direction, Execution, execution_from_json, name_of
+from changes.executor.state import Direction, Execution, Mode, execution_from_json, name_of
 from changes.models import IN_QUEUE, MOVING, OPEN, Approval, Change, Status, Step
 from changes.pages.failure import failure
 from changes.pages.plan_json import plan_json, step_json
@@ -31,6 +31,7 @@ from changes.pages.timeline import status_before_rollback
 from changes.plan.model import YIELDING, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.queue import Place, ahead_of, free_to_move
+from changes.running_transactions import running
 from leases import rules
 from leases.models import Node
 from leases.selectors import leases_as_of_now, leases_on
@@ -287,7 +288,25 @@ def times(step: Step | None) -> dict[str, Any]:
 
 
 def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
-    """The leases that hold the change back right now, and until when at most: the last to end first."""
+    """The leases that hold the change back right now, and until when at most: the last to end first.
+
+    When it waits and there is none, the transactions that do.
+    """
+    found = leases_in_the_way(change, state)
+    step = state.step
+    if found or step is None or state.mode is not Mode.WAITING or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
+        return found
+    versions = {change.table_id: step.version} | {one.table_id: one.version for one in step.partners}
+    with connection.cursor() as cursor:
+        return [
+            one | {"table": name_of(state.plan, table)}
+            for table, version in versions.items()
+            for one in running(cursor, table, version, step.kind)
+        ]
+
+
+def leases_in_the_way(change: Change, state: Execution) -> list[dict[str, Any]]:
+    """Those of them that are leases."""
     step = state.step
     if not change.is_open or step is None or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
         return []
@@ -329,7 +348,7 @@ def waits_for_leases(table_ids: Collection[int] | None = None) -> list[dict[str,
     found = []
     for change in moving if table_ids is None else moving.filter(table_ids__overlap=list(table_ids)):
         state = execution_of(change)
-        held = blockers(change, state)
+        held = leases_in_the_way(change, state)
         if held:
             shown = {"element": state.plan.title, "step": current_step(change, state), "blockers": held}
             found.append(change_line(change) | shown)

@@ -76,6 +76,7 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
         "state": table["state"],
         "newest": newest,
         "in_use": table["in_use"],
+        "has_leases": table.get("has_leases", True),
         "alarm": len(table["in_use"]) > VERSIONS_AT_ONCE_MAX,
         "is_moving": is_moving,
         "versions": versions,

@@ -149,6 +149,20 @@ NEWEST_TWO = """
 """
 
 
+UNLEASED = """
+    SELECT t.name, t.version
+    FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
+    WHERE t.state <> 'dropped' AND d.body ->> 'coordination' = 'hash' AND t.id = coalesce(%s, t.id) ORDER BY t.name
+"""
+
+
+def tables_without_leases(table_id: int | None = None) -> list[tuple[str, int]]:
+    """Name and newest version of each table that nodes use without leases."""
+    with connection.cursor() as cursor:
+        cursor.execute(UNLEASED, [table_id])
+        return cursor.fetchall()
+
+
 def lane_snapshot() -> dict[str, Any]:
     """The Cluster page's lanes, JSON-able: nodes with the versions they use, tables with their two newest versions."""
     with connection.cursor() as cursor:
@@ -190,9 +204,10 @@ def _tables_json(leases: list[LeaseOn]) -> list[dict[str, Any]]:
         rows = cursor.fetchall()
     for table_id, name, state, version, body, modified_at in rows:
         used = sorted({lease.version for lease in leases if lease.table_id == table_id})
+        descriptor = _descriptor(body)
         table = {"id": table_id, "name": name, "state": state, "newest": version, "in_use": used, "versions": []}
-        shown = tables.setdefault(table_id, table)
-        shown["versions"].append(_version_json(_descriptor(body), modified_at, leases))
+        shown = tables.setdefault(table_id, table | {"has_leases": descriptor.coordination.has_leases})
+        shown["versions"].append(_version_json(descriptor, modified_at, leases))
     return list(tables.values())
 
 

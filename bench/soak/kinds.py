@@ -81,6 +81,12 @@ def _of_items() -> tuple[Kind, ...]:
         ),
         Kind(
             table,
+            "coordination",
+            "ALTER TABLE items SET (coordination = 'hash')",
+            "ALTER TABLE items SET (coordination = 'lease')",
+        ),
+        Kind(
+            table,
             "column's name",
             "ALTER TABLE items RENAME COLUMN plain TO simple",
             "ALTER TABLE items RENAME COLUMN simple TO plain",
@@ -138,6 +144,12 @@ def _of_accounts() -> tuple[Kind, ...]:
         ),
         Kind(
             table,
+            "coordination",
+            "ALTER TABLE accounts SET (coordination = 'hash')",
+            "ALTER TABLE accounts SET (coordination = 'lease')",
+        ),
+        Kind(
+            table,
             "CHECK that rows violate",
             "ALTER TABLE accounts ADD CONSTRAINT rich CHECK (balance > 1000000)",
             "ALTER TABLE accounts DROP CONSTRAINT rich",
@@ -162,6 +174,12 @@ def _of_transfers() -> tuple[Kind, ...]:
             "ALTER TABLE transfers DROP CONSTRAINT transfers_dst",
         ),
         Kind(table, "index", "CREATE INDEX transfers_by_src ON transfers (src)", "DROP INDEX transfers_by_src"),
+        Kind(
+            table,
+            "coordination",
+            "ALTER TABLE transfers SET (coordination = 'hash')",
+            "ALTER TABLE transfers SET (coordination = 'lease')",
+        ),
         Kind(
             table,
             "foreign key of rows that refer to nothing",

@@ -1,6 +1,7 @@
 """`manage.py leases` and `manage.py nodes`: what they print, and their exit codes."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from redis import Redis
 
+from catalog.elements import Coordination
 from leases.samples import Sample
 from tests.leases.rows import Connection, acquire, leased, make_table, publish, register, users
 
@@ -51,6 +53,18 @@ def test_nothing_leased_is_stated(database: Connection, dsn: str) -> None:
     assert run("leases", "users") == "nobody leases users\n"
     assert run("nodes") == "no node was ever started\n"
     assert json.loads(run("leases", "--json")) == json.loads(run("nodes", "--json")) == []
+
+
+def test_a_table_without_leases_says_why_nobody_leases_it(
+    database: Connection, publisher: Connection, node: None
+) -> None:
+    publish(publisher, replace(users(2), coordination=Coordination.HASH))
+    database.execute("DELETE FROM leases_lease")
+    database.execute("UPDATE catalog_table SET version = 2")
+    assert run("leases", "users").splitlines() == [
+        "nobody leases users",
+        "users@2  has no leases (coordination = 'hash'): the storages accept v2 alone",
+    ]
 
 
 def test_revoking_from_the_command_line(database: Connection, node: None) -> None:

@@ -38,6 +38,10 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps([selectors.lease_json(lease) for lease in leases], indent=2))
         elif not leases:
             self.stdout.write("nobody leases " + ("anything" if table is None else table.name))
+        for name, version in [] if as_json else selectors.tables_without_leases(None if table is None else table.id):
+            self.stdout.write(
+                f"{name}@{version}  has no leases (coordination = 'hash'): the storages accept v{version} alone"
+            )
         for lease in [] if as_json else leases:
             older = "" if lease.version == lease.newest else f"  (newest: {lease.newest})"
             self.stdout.write(f"{lease.table}@{lease.version}  {lease.node}  for {lease.remaining_s:.1f} s{older}")

@@ -19,6 +19,8 @@ from changes.driver.publish import (
     node_of,
     publish,
 )
+from changes.plan.model import StepKind
+from changes.running_transactions import running
 from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, control_transaction, reserve, versions
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -195,8 +197,9 @@ def test_l9_leases_on_the_version_itself_do_not_matter(cluster):
     assert drain_at(cluster, 2) is None
 
 
-def test_where_only_the_newest_is_accepted_those_in_flight_are_waited_for_all_the_same(cluster):
-    v2, v3 = (replace(one, coordination=Coordination.BOTH) for one in versions(cluster.table, 2))
+@pytest.mark.parametrize("how", [Coordination.BOTH, Coordination.HASH])
+def test_where_only_the_newest_is_accepted_those_in_flight_are_waited_for_all_the_same(cluster, how):
+    v2, v3 = (replace(one, coordination=how) for one in versions(cluster.table, 2))
     transaction = cluster.begin(1)
     cluster.publish(v2)
     assert cluster.fence() == 1
@@ -210,6 +213,31 @@ def test_where_only_the_newest_is_accepted_those_in_flight_are_waited_for_all_th
     transaction.execute("COMMIT")
     assert drain_at(cluster, 2) is None
     assert cluster.publish(v3) is None
+
+
+def test_a_drain_shuts_the_door_that_a_publisher_left_open(cluster):
+    (v2,) = (replace(one, coordination=Coordination.HASH) for one in versions(cluster.table, 1))
+    transaction = cluster.begin(1)
+    cluster.publish(v2)
+    assert cluster.fence() == 1
+    assert whom(drain_at(cluster, 2)) == ("n1",)
+    assert cluster.fence() == 2, "else nodes that hear nothing come in for ever"
+    transaction.execute("COMMIT")
+    assert drain_at(cluster, 2) is None
+
+
+def test_who_runs_without_a_lease_is_named_with_the_end_of_its_time(cluster):
+    v2, v3 = (replace(one, coordination=Coordination.HASH) for one in versions(cluster.table, 2))
+    cluster.publish(v2)
+    assert drain_at(cluster, 2) is None
+    cluster.begin(2, "schemalab node n2 7")
+    cluster.publish(v3)
+    cur = cluster.admin.cursor()
+    [held] = running(cur, v3.table_id, 3, StepKind.DRAIN)
+    assert (held["node"], held["version"]) == ("n2", 2)
+    assert held["until"] is not None
+    assert running(cur, v3.table_id, 4, StepKind.PUBLISH) == [held]
+    assert running(cur, v3.table_id, 2, StepKind.DRAIN) == []
 
 
 @pytest.mark.parametrize("at", STATEMENTS)
