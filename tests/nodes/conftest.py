@@ -226,10 +226,12 @@ def worker(cluster: Cluster) -> Iterator[None]:
     command = [sys.executable, "-m", "celery", "--quiet", "-A", "schemalab", "worker", "--pool", "threads"]
     command += ["--concurrency", "4", "--queues", "default,spark", "--loglevel", "ERROR", "--without-gossip"]
     process = subprocess.Popen([*command, "--without-mingle"], cwd=ROOT, env=cluster.environ())
-    wait_for_a_worker()
-    yield
-    process.terminate()
-    process.wait(30)
+    try:
+        wait_for_a_worker()
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def wait_for_a_worker() -> None:
