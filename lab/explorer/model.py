@@ -199,10 +199,11 @@ class Model:
     @property
     def bounds(self) -> str:
         """The sizes a verdict holds for, in words."""
-        operations = "any number of operations" if self.operations == ANY_NUMBER else f"{self.operations} operations"
-        values = "parents" if self.foreign_key else "values"
-        sizes = f"{self.nodes} nodes, {self.rows} rows, {self.values} {values}, {operations}"
-        reorganisation = f"{self.ranges} ranges, {self.crashes} crash" + ("" if self.crashes == 1 else "es")
+        any_number = self.operations == ANY_NUMBER
+        operations = "any number of operations" if any_number else _counted(self.operations, "operation")
+        values = _counted(self.values, "parent" if self.foreign_key else "value")
+        sizes = f"{_counted(self.nodes, 'node')}, {_counted(self.rows, 'row')}, {values}, {operations}"
+        reorganisation = f"{_counted(self.ranges, 'range')}, {_counted(self.crashes, 'crash', plural='crashes')}"
         options = [w for w, on in (("key changes", self.moves), ("NULLs", self.nulls), ("cancel", self.cancels)) if on]
         fence = "leases and fence" if self.fence else "leases without a fence"
         return ", ".join([sizes, reorganisation, f"{self.versions} live versions", fence, *options])
@@ -384,6 +385,10 @@ def _form(model: Model) -> str:
 
 def _is_linked(kinds: tuple[Kind, ...]) -> bool:
     return kinds[-1] is Kind.CONSTRAINT and (len(kinds) == 1 or (len(kinds) == 2 and kinds[0].is_user_column))
+
+
+def _counted(number: int, one: str, *, plural: str = "") -> str:
+    return f"{number} {one if number == 1 else plural or one + 's'}"
 
 
 def _between(name: str, value: int, low: int, high: int) -> None:

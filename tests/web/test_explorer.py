@@ -40,6 +40,18 @@ def test_every_model_and_every_rule_has_a_link(client_of: ClientOf) -> None:
     assert "L2, L7: at most two versions are in use at once" in page
 
 
+@pytest.mark.parametrize("who", ["lea", ""])
+def test_every_unsafe_model_is_three_clicks_from_the_front_page(client_of: ClientOf, db: None, who: str) -> None:
+    """Lab, Explorer, the model: then the address is the link to share. Nothing has to be unfolded first."""
+    browser = client_of(who) if who else Client()
+    front, lab, page = (browser.get(path).content.decode() for path in ("/", "/lab/", PAGE))
+    assert ('href="/lab/"' in front, f'href="{PAGE}"' in lab) == (True, True)
+    in_sight = re.sub(r"<details(?![^>]* open)[^>]*>.*?</details>", "", page, flags=re.DOTALL)
+    unsafe = [name for name, variant in all_variants().items() if variant.breaks]
+    assert len(unsafe) == 99
+    assert [name for name in unsafe if f'href="/lab/models/{name}/"' not in in_sight] == []
+
+
 def test_an_unsafe_model_opens_at_the_end_of_its_witness(client_of: ClientOf) -> None:
     link, asks = linked(client_of("lea").get("/lab/models/fill-puts-blindly/"))
     assert link.at == len(link.session.steps) > 0

@@ -139,12 +139,18 @@ def fault_text(why: str) -> Text:
 
 
 BOUNDS: Patterns = (
+    (r"1 node", Text("1 node")),
     (r"(?P<n>\d+) nodes", Text("{n} nodes")),
+    (r"1 row", Text("1 row")),
     (r"(?P<n>\d+) rows", Text("{n} rows")),
+    (r"1 value", Text("1 value")),
     (r"(?P<n>\d+) values", Text("{n} values")),
+    (r"1 parent", Text("1 parent")),
     (r"(?P<n>\d+) parents", Text("{n} parents")),
     (r"any number of operations", Text("any number of operations")),
+    (r"1 operation", Text("1 operation")),
     (r"(?P<n>\d+) operations", Text("{n} operations")),
+    (r"1 range", Text("1 range")),
     (r"(?P<n>\d+) ranges", Text("{n} ranges")),
     (r"1 crash", Text("1 crash")),
     (r"(?P<n>\d+) crashes", Text("{n} crashes")),

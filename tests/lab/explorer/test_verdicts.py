@@ -1,5 +1,8 @@
 """Proved, violated, unknown: never confused, never vacuous, and the counts pinned."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from lab.explorer.contents.foreign_keys import effects_of
@@ -9,6 +12,8 @@ from lab.explorer.spaces.search import Budget
 from lab.explorer.variants import DROP_INDEX, all_variants
 from lab.explorer.verdict import Verdict, explore
 from lab.explorer.witness import replay
+from lab.sessions.model.fault_texts import BOUNDS
+from lab.texts import read_back
 from tests.lab.explorer.models import ADD_INDEX, answer_to, foreign_key, model, stand, whys
 
 PINNED = [
@@ -177,3 +182,11 @@ def test_without_a_fence_a_frozen_node_breaks_the_change_and_with_it_does_not() 
     broken = explore(model(rows=1, ranges=1, fence=False))
     assert broken.verdict is Verdict.VIOLATED
     assert ("n1", "expire") in broken.steps or ("n2", "expire") in broken.steps
+
+
+def test_bounds_are_counted_in_words_that_every_page_can_say() -> None:
+    models = [variant.model for variant in all_variants().values()]
+    assert replace(models[0], rows=1, ranges=1, crashes=1).bounds.startswith("2 nodes, 1 row, 2 values")
+    said = {part for model in models for part in model.bounds.split(", ")}
+    assert not [part for part in said if re.match(r"1 \w+s$", part)]
+    assert [part for part in said if read_back(part, BOUNDS) is None] == []
