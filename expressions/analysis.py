@@ -4,6 +4,7 @@ Types are found as PostgreSQL finds them, from the leaves up (`expressions.build
 by name and with its place in the statement, and so does every mistake of the user's that can be seen without data.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -454,17 +455,21 @@ class Analyzer(Builder):
         return self.function(name, functions.SETS[name], args, offset)
 
     def _format(self, args: Sequence[Expr], offset: int) -> Expr:
-        """format(..) with a constant first argument that asks for texts (%s) only."""
+        """format(..) with a constant first argument that asks for texts (%s) and names (%I) only."""
         form = args[0]
         if not isinstance(form, Literal) or not isinstance(form.value, str):
             raise unsupported("format with a form that is not a constant", offset, hint="use || or concat")
-        words, rest = form.value.replace("%%", "\0").split("%s"), list(args[1:])
-        if any("%" in word for word in words) or len(words) - 1 > len(rest):
-            raise unsupported("format with anything but as many %s as there are values", offset, hint="use concat")
-        parts: list[Expr] = []
-        for place, word in enumerate(words):
-            parts += [self.output_text(self.known(rest[place - 1]))] if place else []
-            parts.append(Literal(word.replace("\0", "%"), TEXT, offset))
+        (first, *words), rest = re.split("%([sI])", form.value.replace("%%", "\0")), list(args[1:])
+        if "%" in first or any("%" in word for word in words[1::2]) or len(words) // 2 > len(rest):
+            raise unsupported(
+                "format with anything but as many %s or %I as there are values", offset, hint="use concat"
+            )
+        parts: list[Expr] = [Literal(first.replace("\0", "%"), TEXT, offset)]
+        for kind, word, value in zip(words[::2], words[1::2], rest, strict=False):
+            text: Expr = self.output_text(self.known(value))
+            if kind == "I":
+                text = self.function("format %I", functions.FORMATTED_NAME, [text], offset)
+            parts += [text, Literal(word.replace("\0", "%"), TEXT, offset)]
         return self.function("concat", functions.FUNCTIONS["concat"], parts, offset)
 
     def _json_object(self, args: Sequence[Expr], offset: int) -> Expr:

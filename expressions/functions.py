@@ -84,7 +84,7 @@ IMPLICIT = frozenset(
     | {(of, OID) for of in (*INTEGERS, *NAMED)}
     | {(OID, of) for of in NAMED}
     | {(VARCHAR, TEXT), (BPCHAR, TEXT), (BPCHAR, VARCHAR)}
-    | {(TEXT, NAME), (ARRAY_OF[NAME], ARRAY_OF[TEXT])}
+    | {(TEXT, NAME), (VARCHAR, NAME), (BPCHAR, NAME), (ARRAY_OF[NAME], ARRAY_OF[TEXT])}
 )
 ASSIGNMENT = IMPLICIT | {
     (TEXT, VARCHAR), (TEXT, BPCHAR), (VARCHAR, BPCHAR),
@@ -186,7 +186,7 @@ CAST_TEMPLATES |= {
     (ARRAY_OF[INT4], ARRAY_OF[OID]): f"list_transform({{0}}, lambda e: CAST(e AS BIGINT) & {OID_COUNT - 1})",
     (INT2VECTOR, ARRAY_OF[INT2]): "CAST({0} AS SMALLINT[])",
 }  # fmt: skip
-CAST_TEMPLATES |= dict.fromkeys(VECTORS.items(), "{0}")
+CAST_TEMPLATES |= dict.fromkeys((*VECTORS.items(), (VARCHAR, NAME), (BPCHAR, NAME)), "{0}")
 CAST_TEMPLATES |= {(a, b): template for a, b, template in object_names.casts()}
 CAST_TEMPLATES |= {
     (a, b): f"CAST({{0}} AS {b.duck})"
@@ -522,6 +522,8 @@ def _catalog() -> Iterator[tuple[str, Overload]]:
         yield name, Overload(args, result, template, relations=reads)
 
 
+FORMATTED_NAME = (Overload((TEXT,), TEXT, object_names.FORMATTED_NAME, strict=False),)
+"""%I of format(..)."""
 FUNCTIONS = _table(
     _scalar(),
     _strings(),

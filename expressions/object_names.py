@@ -10,6 +10,9 @@ rows of the catalog (`nodes.catalog_views`), so the functions are look-ups in th
 import re
 from collections.abc import Iterator
 
+from postgast import pg_query_pb2 as pb
+
+from expressions.grammar import is_reserved
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -29,6 +32,7 @@ from expressions.sqltypes import (
     SYSTEM,
     TEXT,
     VARCHAR,
+    VECTORS,
     Type,
 )
 
@@ -58,6 +62,17 @@ _SPELLED_NAMES = (
 )
 _SPELLED_TYPE = "trim(CASE WHEN contains(u.x, '\"') THEN replace(u.x, '\"', '') ELSE lower(u.x) END)"
 """A name as it is looked up: one in quotes keeps its capitals, and its quotes where it needs them."""
+
+
+_KEYWORDS = sorted({name.lower().removesuffix("_p") for name in pb.Token.keys()})  # noqa: SIM118 - no mapping
+_RESERVED = ", ".join(f"'{word}'" for word in _KEYWORDS if word.isidentifier() and is_reserved(word))
+_QUOTED = (
+    f"CASE WHEN regexp_full_match({{0}}, '{PLAIN}') AND {{0}} NOT IN ({_RESERVED}) THEN {{0}}"
+    " ELSE '\"' || replace({0}, '\"', '\"\"') || '\"' END"
+)
+"""A name as it has to be written."""
+_NO_NAME = "CAST(error('SQLSTATE 22004 null values cannot be formatted as an SQL identifier') AS VARCHAR)"
+FORMATTED_NAME = f"CASE WHEN {{0}} IS NULL THEN {_NO_NAME} ELSE {_QUOTED} END"
 
 
 def spelled(name: str) -> str:
@@ -161,7 +176,13 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     yield "pg_get_userbyid", (INT8,), TEXT, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END"
     types = " ".join(
         f"WHEN {of.oid} THEN '{of.name}'"
-        for of in (*(one for one in STORED if one not in OF_A_LENGTH), INTERVAL, *SYSTEM, *ARRAY_OF.values())
+        for of in (
+            *(one for one in STORED if one not in OF_A_LENGTH),
+            INTERVAL,
+            *SYSTEM,
+            *ARRAY_OF.values(),
+            *VECTORS,
+        )
     )
     types += "".join(
         f" WHEN {of.oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || ')' ELSE '{other}' END"
@@ -181,7 +202,12 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         "pg_get_partition_constraintdef",
     ):  # fmt: skip
         yield name, (INT8,), TEXT, nothing
+    yield "quote_ident", (TEXT,), TEXT, f"CASE WHEN {{0}} IS NOT NULL THEN {_QUOTED} END"
+    may_connect = "CASE WHEN {0} IS NOT NULL AND {1} IS NOT NULL THEN upper(trim({1})) = 'CONNECT' END"
+    for of in (TEXT, INT8):
+        yield "has_database_privilege", (of, TEXT), BOOL, may_connect
     yield "pg_tablespace_location", (INT8,), TEXT, "''"
+    yield "pg_tablespace_size", (INT8,), INT8, "CAST(NULL AS BIGINT)"
     yield "pg_get_viewdef", (INT8, BOOL), TEXT, nothing
     yield "pg_get_triggerdef", (INT8, BOOL), TEXT, nothing
     for name in ("pg_table_size", "pg_relation_size", "pg_total_relation_size", "pg_indexes_size"):

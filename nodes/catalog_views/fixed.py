@@ -12,11 +12,13 @@ from expressions.sqltypes import (
     FLOAT4,
     FLOAT8,
     INT2,
+    INT2VECTOR,
     INT4,
     INT8,
     INTERVAL,
     NAME,
     OID,
+    OIDVECTOR,
     STORED,
     SYSTEM,
     TEXT,
@@ -70,6 +72,8 @@ FUNCTIONS = {
     "timestamptypmodin": 2905, "timestamptypmodout": 2906, "timestamptztypmodin": 2907, "timestamptztypmodout": 2908,
     "charin": 1245, "charout": 33, "charrecv": 2434, "charsend": 2435, "namein": 34, "nameout": 35, "namerecv": 2422,
     "namesend": 2423, "oidin": 1798, "oidout": 1799, "oidrecv": 2418, "oidsend": 2419,
+    "int2vectorin": 40, "int2vectorout": 41, "int2vectorrecv": 2410, "int2vectorsend": 2411,
+    "oidvectorin": 54, "oidvectorout": 55, "oidvectorrecv": 2420, "oidvectorsend": 2421,
     "raw_array_subscript_handler": 6180, "intervaltypmodin": 2903, "intervaltypmodout": 2904,
 }  # fmt: skip
 """Oids of the functions that types and access methods name; there is no pg_proc to look them up in."""
@@ -100,6 +104,7 @@ def _access_methods(_: Sequence[Descriptor]) -> Iterator[Row]:
 
 
 def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
+    yield from _vectors()
     for of in (*STORED, INTERVAL, *SYSTEM):
         name, array = TYPE_NAMES[of.oid], ARRAY_OF.get(of)
         begins = _BEGINNINGS.get(name, name)
@@ -128,6 +133,16 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
                 "typsubscript": FUNCTIONS["array_subscript_handler"], "typanalyze": FUNCTIONS["array_typanalyze"],
                 "typalign": "d" if of.typlen in (8, 16) and of is not UUID else "i", "typstorage": "x",
             }  # fmt: skip
+
+
+def _vectors() -> Iterator[Row]:
+    for of, element in ((INT2VECTOR, INT2), (OIDVECTOR, OID)):
+        yield {
+            "oid": of.oid, "typname": of.name, "typnamespace": PG_CATALOG, "typowner": OWNER, "typlen": -1,
+            "typtype": "b", "typcategory": "A", "typisdefined": True, "typdelim": ",", "typtypmod": -1,
+            "typelem": element.oid, "typsubscript": FUNCTIONS["array_subscript_handler"], "typalign": "i",
+            "typstorage": "p", **{f"typ{word}": FUNCTIONS[f"{of.name}{ends}"] for word, ends in _INPUT_OUTPUT},
+        }  # fmt: skip
 
 
 def _operator_classes(_: Sequence[Descriptor]) -> Iterator[Row]:
@@ -183,7 +198,8 @@ def _databases(_: Sequence[Descriptor]) -> Iterator[Row]:
 
 
 def _tablespaces(_: Sequence[Descriptor]) -> Iterator[Row]:
-    yield {"oid": TABLESPACE, "spcname": "pg_default", "spcowner": OWNER}
+    for oid, name in ((TABLESPACE, "pg_default"), (TABLESPACE + 1, "pg_global")):
+        yield {"oid": oid, "spcname": name, "spcowner": OWNER}
 
 
 MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {

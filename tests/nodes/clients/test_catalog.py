@@ -44,7 +44,8 @@ LATER = (
 QUERIES = Path(__file__).with_name("catalog_queries")
 PSQL = ("\\d trips", "\\d airports", "\\d+ trips", "\\dt trips", "\\di trips*", "\\ds trips*", "\\dp trips", "\\df",
         "\\dv", "\\dT", "\\dRp", "\\dy", "\\dX", "\\d \"By_code\"", "\\d nothing", "\\d \"Odd.Name\"",
-        "\\d public.\"Odd.Name\"")  # fmt: skip
+        "\\d public.\"Odd.Name\"", "\\d trips*", "\\dt trip?", "\\z trips", "\\dm", "\\dP", "\\dE", "\\dx nothing",
+        "\\db", "\\dAc nothing", "\\dAf nothing", "\\dAo nothing", "\\dAp nothing")  # fmt: skip
 SYSTEM_COLUMNS = {"tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"}
 """PostgreSQL lists them with the columns of a table; a node has none."""
 
@@ -237,6 +238,26 @@ def test_a_transaction_sees_the_tables_that_it_has_made(cluster: Cluster, n1: "p
         with cluster.connect() as other:
             assert other.execute(asked).fetchall() == []
     assert n1.execute(asked).fetchall() == []
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT quote_ident(x) FROM unnest(ARRAY['a', 'A', 'select', 'a b', 'a\"b', '', 'name', '1a', 'é', NULL]) x",
+    "SELECT format('%%%I.%s%%', x, 'c') FROM unnest(ARRAY['a', 'B c']) x", "SELECT format('%I', NULL::text)",
+    "SELECT has_database_privilege(current_database(), 'CONNECT')",
+    "SELECT relname FROM pg_class WHERE relname IN ('pg_'::varchar, 'x'::char(3)) OR relname = ANY('{x}'::varchar[])",
+    "SELECT typname, typelem, typlen, typinput::oid, typoutput::oid, typreceive::oid, typsend::oid, typcategory,"
+    " typalign, format_type(oid, NULL) FROM pg_type WHERE oid IN (22, 30) ORDER BY 1",
+])  # fmt: skip
+def test_questions_of_clients(cluster: Cluster, n1: "psycopg.Connection[Any]", sql: str) -> None:
+    """psql's \\dA, SQLAlchemy's inspection of one table, asyncpg's of types it has not."""
+    with cluster.store() as theirs:
+        found = []
+        for connection in (n1, theirs):
+            try:
+                found.append(connection.execute(sql.encode()).fetchall())
+            except psycopg.Error as error:
+                found.append([(error.sqlstate,)])
+        assert found[0] == found[1]
 
 
 def test_who_asks_is_a_role_and_our_schema_is_there(n1: "psycopg.Connection[Any]") -> None:
