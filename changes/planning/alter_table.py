@@ -29,7 +29,7 @@ from changes.ddl.actions import (
     SetSharding,
     SetType,
 )
-from changes.ddl.errors import NOT_SUPPORTED, DdlError
+from changes.ddl.errors import NOT_SUPPORTED, TOO_LONG, DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.planning.alter_columns import add_column, drop_column, set_default, set_not_null
 from changes.planning.alter_constraints import add_check, add_unique, drop_constraint
@@ -42,9 +42,13 @@ from changes.planning.stages import Draft
 from changes.planning.tables import Tables
 from expressions.typed import Context
 
+MOVES_MAX = 100
+"""Things that one statement may do: a constraint behind a column is one by itself."""
+
 
 def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tables) -> Draft:
     """The draft of everything that an ALTER TABLE does; raises `DdlError`, or `NothingToDo`."""
+    _refuse_many(action)
     sketch = Sketch(table, context, tables, _leaving(action, table))
     _refuse_twice(action)
     for alteration in sorted(action.alterations, key=_order_of):
@@ -53,6 +57,16 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
         raise NothingToDo("; ".join(sketch.notices) or f"table {table.name} is so already, skipping")
     sketch.dangers += slow_deletes(sketch)
     return sketch.draft()
+
+
+def _refuse_many(action: AlterTable) -> None:
+    """A plan, its proof and its pages grow with the square of what moves together."""
+    added = [one for one in action.alterations if isinstance(one, AddColumn)]
+    behind = sum(len(one.checks) + len(one.uniques) + len(one.foreign_keys) for one in added)
+    if len(action.alterations) + behind > MOVES_MAX:
+        message = f"one ALTER TABLE may do at most {MOVES_MAX} things at once"
+        hint = "do them in several statements, one after the other"
+        raise DdlError(TOO_LONG, message, position=action.table.position, hint=hint)
 
 
 def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:

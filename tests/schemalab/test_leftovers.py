@@ -87,6 +87,37 @@ def test_an_old_postmaster_is_ended_before_a_new_one_starts(places: Locations) -
         children.stop(server, postgres.launch(places))
 
 
+HEARS = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGQUIT, lambda *_: (open(sys.argv[1], "w").close(), sys.exit()))
+print("here", flush=True)
+signal.pause()
+"""
+STARTS_ONE_AND_DIES = """
+import os, signal, subprocess, sys
+from dataclasses import replace
+from pathlib import Path
+from schemalab.embedded import postgres
+from schemalab.embedded.locations import locations_of
+launch = replace(postgres.launch(locations_of(Path(sys.argv[1]))), argv=(sys.executable, *sys.argv[2:]))
+options = launch.popen_options() | {"user": None, "group": None}
+child = subprocess.Popen(launch.argv, stdout=subprocess.PIPE, **options)
+child.stdout.readline()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_server_whose_starter_is_killed_is_told_what_it_heeds_in_recovery_too(
+    places: Locations, tmp_path: Path
+) -> None:
+    """SIGINT, a fast shutdown, is not heard while a server recovers; it would keep the next one away."""
+    heard = tmp_path / "heard"
+    program = [sys.executable, "-c", STARTS_ONE_AND_DIES, str(places.home), "-c", HEARS, str(heard)]
+    subprocess.run(program, stdout=subprocess.DEVNULL, check=False, timeout=LIMIT_S)
+    wait_for(heard.exists, what="SIGQUIT", seconds_max=LIMIT_S)
+
+
 def test_a_frozen_child_of_a_killed_postmaster_is_ended(places: Locations) -> None:
     """It would keep the shared memory, and every new server away."""
     server = start(places)

@@ -37,6 +37,10 @@ def test_spark_does_what_this_process_does(stage: Stage, runs: Runs, spark: None
     ReorgRun.objects.filter(table_id=stage.table_id).delete()
 
 
+def test_nobody_else_on_the_machine_may_give_the_session_work(spark: None) -> None:
+    assert session.spark().sparkContext.getConf().get("spark.authenticate") == "true"
+
+
 @pytest.mark.soak
 def test_a_jvm_that_was_killed_is_replaced(stage: Stage, runs: Runs, spark: None) -> None:
     to_filling(stage)

@@ -78,6 +78,8 @@ def test_a_hostile_default_is_answered_at_once(
         pytest.param("$a$" * (CHARS // 3), id="dollars"),
         pytest.param("\x00" * CHARS, id="zero bytes"),
         pytest.param("CREATE TABLE odd (" + ", ".join(f"c{n} int" for n in range(1600)) + ")", id="many columns"),
+        pytest.param("ALTER TABLE flights " + ", ".join(f"ADD c{n} int" for n in range(1300)), id="many new columns"),
+        pytest.param("ALTER TABLE flights ADD odd int" + " CHECK (odd > 0)" * 1100, id="many rules of a new column"),
         pytest.param("x" * 200_000, id="longer than the limit"),
     ],
 )

@@ -550,3 +550,14 @@ def test_a_constraint_may_be_called_like_a_column_that_comes_with_it() -> None:
     assert [str(element) for element in plan.moving(MoveKind.ADD)] == ["column gate", "constraint gate"]
     with pytest.raises(DdlError, match='constraint "gate" for relation "people" already exists'):
         planned("ALTER TABLE people ADD CONSTRAINT gate CHECK (age > 0), ADD CONSTRAINT gate CHECK (age > 1)", people())
+
+
+@pytest.mark.parametrize("does", [
+    pytest.param(", ".join(f"ADD c{n} int" for n in range(101)), id="new columns"),
+    pytest.param("ADD c int" + " CHECK (c > 0)" * 101, id="rules of a new column"),
+])  # fmt: skip
+def test_one_statement_does_so_much_at_once(does: str) -> None:
+    """A plan of a thousand columns took a page half a minute and a megabyte."""
+    with pytest.raises(DdlError, match="one ALTER TABLE may do at most 100 things at once") as refused:
+        planned(f"ALTER TABLE people {does}", people())
+    assert refused.value.sqlstate == "54000"
