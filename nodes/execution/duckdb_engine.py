@@ -320,7 +320,7 @@ def translated(error: duckdb.Error) -> errors.SqlError:
         return errors.SqlError(guarded.group(1), guarded.group(2))
     if isinstance(error, duckdb.InterruptException):
         return errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to user request")
-    if isinstance(error, duckdb.OutOfMemoryException):
+    if isinstance(error, duckdb.OutOfMemoryException) or text.startswith("Out of Memory Error"):
         return errors.SqlError(errors.OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
     if "Could not convert Interval to Nanosecond" in text:
         return errors.SqlError(errors.DATETIME_OUT_OF_RANGE, "interval out of range")

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from catalog.elements import Column, ColumnId
 from catalog.types import SqlType
-from nodes.execution.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, UNGATHERED, Engine, Feed
+from nodes.execution.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, UNGATHERED, Engine, Feed, translated
 from nodes.execution.scans import arrow_schema
 
 SCHEMA = pa.schema([("c1", pa.int32()), ("c2", pa.string())])
@@ -82,3 +83,12 @@ def test_small_rows_come_thousands_at_a_time() -> None:
         return found
 
     assert asyncio.run(run()) == [BATCH_ROWS, BATCH_ROWS, 10_000 - 2 * BATCH_ROWS]
+
+
+@pytest.mark.parametrize("error", [
+    pytest.param(duckdb.OutOfMemoryException("Out of Memory Error: could not allocate block"), id="of the engine"),
+    pytest.param(duckdb.Error("Out of Memory Error: ArrowBuffer: failed to allocate 4194304 bytes"), id="of a result"),
+])  # fmt: skip
+def test_memory_that_is_not_there_is_named_wherever_the_engine_lacks_it(error: duckdb.Error) -> None:
+    """A result of large values was refused as something that the engine cannot do."""
+    assert translated(error).sqlstate == "53200"
