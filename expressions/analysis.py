@@ -17,7 +17,7 @@ from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, refuse_aggregates
 from expressions.array_literals import words_of
 from expressions.arrays import tested, verdict_of
-from expressions.building import Builder, Parameters
+from expressions.building import Builder, Parameters, has_common_type
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     PROGRAM_LIMIT,
@@ -256,6 +256,10 @@ class Analyzer(Builder):
             found: Expr = self.any_of(tests, node.location) if len(tests) > 1 else tests[0]
         else:
             args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
+            if not has_common_type(args):  # as PostgreSQL does: each by the = of its own
+                each = [self.operator("=", (args[0], item), node.location) for item in args[1:]]
+                either = self.any_of(each, node.location) if len(each) > 1 else each[0]
+                return self.negated(either, node.location) if negated else either
             args, _ = self.common(args, "IN")
             template = "({0} IN (" + ", ".join(f"{{{i}}}" for i in range(1, len(args))) + "))"
             compute: arithmetic.Compute

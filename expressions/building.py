@@ -294,6 +294,15 @@ def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
     return TEXT if of is UNKNOWN else of
 
 
+def has_common_type(exprs: Sequence[Expr]) -> bool:
+    """True if all of them can be of one type."""
+    try:
+        common_type([(e.type, e.offset) for e in exprs], "IN")
+    except SqlError:
+        return False
+    return True
+
+
 def placed(compute: Callable[[], Any], offset: int) -> Any:
     """The computed value; an error gets the place it is about."""
     try:

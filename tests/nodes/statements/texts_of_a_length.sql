@@ -35,3 +35,6 @@ INSERT INTO labels VALUES ('uno', 'zz') ON CONFLICT (id) DO UPDATE SET code = ex
 DELETE FROM labels WHERE code = 'zz  ' RETURNING id, code, note;
 SELECT id FROM labels ORDER BY code DESC, id LIMIT 3;
 SELECT code FROM labels UNION SELECT code FROM labels ORDER BY 1;
+-- A list need not be of one type: each of it is compared by the = of its own.
+SELECT 'a'::name IN ('a'::varchar), 'a'::name IN ('b'::varchar, 'a'::text), 'a'::name NOT IN ('b'::varchar);
+SELECT 1 IN ('a'::varchar);
