@@ -25,7 +25,7 @@ TABLES_MAX = 256
 
 if TYPE_CHECKING:
     from leases.asyncio.keeper import LeaseKeeper, Pin
-    from nodes.execution.catalog_feeds import CatalogBatches
+    from nodes.execution.catalog_batches import CatalogBatches
     from nodes.execution.duckdb_engine import Engine
 
 
@@ -97,7 +97,7 @@ class Environment:
     def catalog_batches(self) -> CatalogBatches:
         """Relations of the catalog that were made for the query engine."""
         if self._catalog_batches is None:
-            from nodes.execution.catalog_feeds import CatalogBatches
+            from nodes.execution.catalog_batches import CatalogBatches
 
             self._catalog_batches = CatalogBatches()
         return self._catalog_batches

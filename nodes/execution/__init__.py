@@ -11,7 +11,8 @@ writer            its operations, sent to the store
 rewrite         the rows of a table that its transaction has made, under the next version (T9)
 truncate        TRUNCATE, in bounded transactions (R9)
 scans           reading rows by key, by index, or page by page
-catalog_feeds   relations of the catalog, made beside the event loop and kept
+catalog_feeds   relations of the catalog, as a transaction sees them
+catalog_batches   made beside the event loop, and kept
 pages           pages of pairs, bounded by their bytes
 row_codec       rows between bytes and values
 expressions     computed here, or by

@@ -1,18 +1,13 @@
-"""Relations of the catalog for the query engine: made beside the event loop, once for all sessions of the node.
+"""Relations of the catalog for the query engine: those that a query reads, made once for all sessions of the node.
 
-A query has the relations that it reads, and no other. What is made of the same versions of the same tables is made
-once (`CatalogBatches`): whoever asks meanwhile waits for it, and it is kept while there is room.
-
-    tables in the version that the transaction uses    else in the newest one
-    tables that the transaction itself has made        beside them
+tables in the version that the transaction uses    else in the newest one
+tables that the transaction itself has made        beside them
 """
 
 import asyncio
 import datetime as dt
 import functools
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -21,17 +16,10 @@ from expressions.typed import Context
 from nodes.catalog_views import own
 from nodes.catalog_views.fixed import NO_USER, PEOPLE
 from nodes.catalog_views.relations import columns_of, feed_name
-from nodes.catalog_views.rows import rows_of
 from nodes.context import Environment
+from nodes.execution.catalog_batches import batch_of
 from nodes.execution.fairness import in_thread
 from nodes.store.transaction import Transaction
-
-NO_TABLES: Mapping[int, Descriptor] = {}
-KEPT_BYTES_MAX = 2**26
-KEPT_MAX = 500
-
-Key = tuple[str, str, tuple[Any, ...]]
-"""A relation, the user if its rows depend on that, and the tables that it is made of."""
 
 
 async def catalog_feeds(
@@ -60,68 +48,6 @@ async def tables_of(env: Environment, transaction: Transaction) -> tuple[Descrip
     seen |= {table_id: pin.descriptor for table_id, pin in transaction.pins.items()}
     seen |= transaction.own
     return tuple(sorted(seen.values(), key=lambda table: table.name))
-
-
-@dataclass(eq=False)
-class CatalogBatches:
-    """Batches of relations by what they are made of, the least used first."""
-
-    _kept: "OrderedDict[Key, Any]" = field(default_factory=OrderedDict)
-    _made: "dict[Key, asyncio.Task[Any]]" = field(default_factory=dict)
-    _bytes: int = 0
-
-    async def get(
-        self, name: str, tables: tuple[Descriptor, ...], user: str, made: Mapping[int, Descriptor] = NO_TABLES
-    ) -> Any:
-        """The relation's rows for these tables. One that a transaction has made may change within its version."""
-        known = tuple(table if table.table_id in made else (table.table_id, table.version) for table in tables)
-        key = (name, user, known)
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-            return found
-        making = self._made.get(key)
-        if making is None:
-            making = self._made[key] = asyncio.create_task(self._make(key, tables))
-            making.add_done_callback(functools.partial(self._ended, key))
-        return await asyncio.shield(making)
-
-    async def _make(self, key: Key, tables: tuple[Descriptor, ...]) -> Any:
-        name, user, _ = key
-        batch = await in_thread(lambda: batch_of(name, rows_of(name, tables, user)))
-        self._kept[key] = batch
-        self._bytes += batch.nbytes
-        while len(self._kept) > KEPT_MAX or (self._bytes > KEPT_BYTES_MAX and len(self._kept) > 1):
-            _, old = self._kept.popitem(last=False)
-            self._bytes -= old.nbytes
-        return batch
-
-    def _ended(self, key: Key, making: "asyncio.Task[Any]") -> None:
-        """Forget the task; whoever waits for it has its error, which may be nobody."""
-        self._made.pop(key, None)
-        if not making.cancelled():
-            making.exception()
-
-
-def batch_of(key: str, rows: Sequence[Mapping[str, Any]]) -> Any:
-    """These rows of a relation of the catalog, with columns o0, o1, .."""
-    import pyarrow as pa
-
-    from nodes.execution.duckdb_engine import SHORT
-
-    kinds = {
-        "BOOLEAN": pa.bool_(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
-        "VARCHAR": pa.string(), "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
-    }  # fmt: skip
-    columns, fields = columns_of(key), []
-    for place, column in enumerate(columns):
-        element = column.type.element
-        kind = kinds[column.type.duck] if element is None else pa.list_(kinds[element.duck])
-        fields.append(pa.field(f"o{place}", kind, metadata=SHORT))
-    arrays = [
-        pa.array([row[column.name] for row in rows], field.type) for column, field in zip(columns, fields, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 async def _asked_rows(env: Environment, name: str, asked: str) -> list[dict[str, Any]]:

@@ -13,13 +13,16 @@ UPDATE storage_layout SET existing = storages;
 ALTER TABLE storage_layout ALTER COLUMN existing SET NOT NULL;
 """
 
-MAKE_PAIRS = """
-CREATE FUNCTION storage_make_pairs(p_storage int, p_table int) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
+PAIRS = """
     EXECUTE format('CREATE TABLE storage_%s.kv_%s (key bytea STORAGE EXTERNAL PRIMARY KEY, value bytea) WITH ('
         'fillfactor = 90, vacuum_truncate = off, autovacuum_vacuum_scale_factor = 0.05,'
         'autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05)', p_storage, p_table);
     EXECUTE format('CREATE SEQUENCE storage_%s.fence_%s AS bigint', p_storage, p_table);
+"""
+MAKE_PAIRS = f"""
+CREATE FUNCTION storage_make_pairs(p_storage int, p_table int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    {PAIRS}
 END $$;
 """
 MAKE_TABLE = """
@@ -82,11 +85,11 @@ DROP FUNCTION storage_copy_versions(int);
 DROP FUNCTION storage_make_missing(int, int);
 DROP FUNCTION storage_make_schema(int);
 """
-MAKE_TABLE_AS_BEFORE = """
+MAKE_TABLE_AS_BEFORE = f"""
 CREATE OR REPLACE FUNCTION storage_make_table(p_table int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    FOR number IN 1 .. (SELECT storages FROM storage_layout) LOOP
-        PERFORM storage_make_pairs(number, p_table);
+    FOR p_storage IN 1 .. (SELECT storages FROM storage_layout) LOOP
+        {PAIRS}
     END LOOP;
 END $$;
 """
@@ -97,7 +100,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(EXISTING, "ALTER TABLE storage_layout DROP COLUMN existing;"),
-        migrations.RunSQL(MAKE_PAIRS, migrations.RunSQL.noop),
+        migrations.RunSQL(MAKE_PAIRS, "DROP FUNCTION storage_make_pairs(int, int);"),
         migrations.RunSQL(MAKE_TABLE, MAKE_TABLE_AS_BEFORE),
         migrations.RunSQL(MAKE_STORAGE, NO_MAKERS),
     ]

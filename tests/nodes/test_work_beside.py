@@ -2,9 +2,12 @@
 
 import asyncio
 import logging
+import socket
+from types import SimpleNamespace
 
 import pytest
 
+import nodes.server
 from leases.asyncio.keeper import FATAL_EXIT_CODE
 from nodes.context import Environment
 from nodes.server import Server, Settings
@@ -57,3 +60,35 @@ def test_work_that_the_node_ends_itself_is_no_failure(caplog: pytest.LogCaptureF
 
     assert asyncio.run(serve()) is False
     assert not caplog.records
+
+
+def test_a_node_keeps_its_alarm_from_its_start_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While C code holds the interpreter nothing else ends the node (`nodes.alarm`)."""
+    set_for: list[float] = []
+
+    class Keeper:
+        async def __aenter__(self) -> None: ...
+
+        async def __aexit__(self, *_: object) -> None: ...
+
+        async def drain(self) -> None: ...
+
+    async def serve() -> int:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            server = Server(SETTINGS, listener, 1)
+
+            async def keep_alarm(seconds: float) -> None:
+                set_for.append(seconds)
+                server.stop()
+
+            monkeypatch.setattr(nodes.server, "keep_alarm", keep_alarm)
+            return await asyncio.wait_for(server.run(), 10)
+
+    env = SimpleNamespace(directory=SimpleNamespace(ask=None), close=lambda: asyncio.sleep(0))
+    monkeypatch.setattr(nodes.server, "LeaseKeeper", lambda **_: Keeper())
+    monkeypatch.setattr(nodes.server, "environment", lambda *_: env)
+    monkeypatch.setattr(nodes.server, "People", lambda _: SimpleNamespace(watch=lambda _: asyncio.sleep(60)))
+    monkeypatch.setattr(nodes.server, "admission", lambda *_: None)
+    monkeypatch.setattr(nodes.server, "announce_last", lambda *_: asyncio.sleep(0))
+    assert asyncio.run(serve()) == 0
+    assert set_for == [SETTINGS.lease_s]

@@ -157,6 +157,27 @@ def test_a_row_that_stays_locked_is_no_mistake_of_who_asked(dsn: str) -> None:
     services.cancel(change.pk, who="ann")
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("by_command", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_a_statement_that_is_taken_too_slowly_stores_nothing(
+    client_of: ClientOf, flights: Table, dsn: str, by_command: bool
+) -> None:
+    """Others' submissions are on their way for longer than a control transaction may take."""
+    import psycopg
+
+    statement, url = "CREATE INDEX slow ON flights (dest)", "/changes/new/submit/"
+    with psycopg.connect(dsn) as holder:
+        holder.execute("SELECT pg_advisory_xact_lock(%s, %s)", services.SUBMISSIONS)
+        if by_command:
+            with pytest.raises(CommandError, match="nothing was stored: the database took too long to answer"):
+                call_command("change", "submit", statement)
+        else:
+            answer = client_of("sam").post(url, {"statement": statement})
+            assert answer.status_code == 422
+            assert "nothing was stored: the database took too long to answer; try again" in answer.content.decode()
+    assert not Change.objects.filter(statement=statement).exists()
+
+
 def test_whose_changes_a_submitter_may_touch_is_a_setting_stated_on_the_page(
     client_of: ClientOf, settings: Any
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -15,7 +16,7 @@ from catalog.elements import ColumnId, Placement, PlacementId, State
 from catalog.models import Descriptor, Table
 from catalog.types import SqlType
 from storage import encoding, pairs, selectors
-from storage.browser.lines import READ_BYTES_MAX, short
+from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
 from tests.web.test_pages import put_row
 from tests.web.test_versions import words
 
@@ -103,3 +104,19 @@ def test_of_a_long_text_the_start_is_read(client_of: ClientOf, flights: Table, m
     assert f"{'é' * 60}… visible" in said
     assert "é" * 61 not in said
     assert len(short("é".encode() * 5000)) == READ_BYTES_MAX + 1
+
+
+def test_the_pair_browser_reads_the_start_of_a_value(
+    client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def described(descriptor: Any, storage: int, key: bytes, value: bytes | None) -> PairLine:
+        read.append(len(value or b""))
+        return describe(descriptor, storage, key, value)
+
+    monkeypatch.setattr(selectors, "describe", described)
+    put_row(flights, 1, "x" * 1_000_000)
+    answer = client_of("lea").get(f"/tables/{flights.pk}/pairs/")
+    assert max(read) == READ_BYTES_MAX + 1
+    assert len(answer.content) < 100_000

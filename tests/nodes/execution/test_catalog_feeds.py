@@ -12,8 +12,8 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
 from catalog.types import SqlType
-from nodes.execution import catalog_feeds
-from nodes.execution.catalog_feeds import CatalogBatches
+from nodes.execution import catalog_batches
+from nodes.execution.catalog_batches import CatalogBatches
 from nodes.store.name_cache import TABLES_MAX
 from tests.nodes.conftest import Cluster
 
@@ -26,14 +26,14 @@ class Made:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.names: list[str] = []
         self.threads: set[int] = set()
-        made = catalog_feeds.rows_of
+        made = catalog_batches.rows_of
 
         def counted(name: str, *given: Any) -> Any:
             self.names.append(name)
             self.threads.add(threading.get_ident())
             return made(name, *given)
 
-        monkeypatch.setattr(catalog_feeds, "rows_of", counted)
+        monkeypatch.setattr(catalog_batches, "rows_of", counted)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch, made: Made) ->
         await batches.get("pg_class", (replace(ONE, version=1),), "")
         assert len(made.names) == 9
 
-    monkeypatch.setattr(catalog_feeds, "KEPT_MAX", 3)
+    monkeypatch.setattr(catalog_batches, "KEPT_MAX", 3)
     asyncio.run(ask())
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from expressions.errors import SqlError
 from nodes.session import ddl
+from nodes.sql.statements import parse
 from tests.nodes.conftest import Cluster
 
 FOLLOWERS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'schemalab follower'"
@@ -66,7 +67,7 @@ def test_ctrl_c_during_submission_still_prints_the_number(monkeypatch: pytest.Mo
     block = SimpleNamespace(is_explicit=False, transaction=None)
 
     async def given_up() -> None:
-        statement = SimpleNamespace(text="CREATE INDEX i ON t (v)")
+        (statement,) = parse("CREATE INDEX i ON t (v)")
         submitting = asyncio.create_task(ddl.SchemaStatements(client, "me", block).change(statement))  # type: ignore
         await asyncio.sleep(0.05)
         submitting.cancel()
