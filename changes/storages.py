@@ -11,7 +11,7 @@ removed, a publish looks again a moment later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.db import OperationalError, connection
 
+from catalog.descriptor import Descriptor
 from catalog.elements import State
 from catalog.models import Table
 from catalog.services import append_event, control_transaction
@@ -141,7 +142,7 @@ def remove_storage(*, who: str) -> int:
     with _making() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)  # no change is submitted meanwhile
         _hold_layout(cursor, expected=number)
-        users = [*_users_of(number), *_strays_on(cursor, number)]
+        users = _all_users(cursor, number)
         if users:
             raise CannotChange(f"storage {number} is in use: {'; '.join(users)}")
         cursor.execute("UPDATE storage_layout SET existing = %s", [number - 1])
@@ -150,24 +151,41 @@ def remove_storage(*, who: str) -> int:
     return number
 
 
-def _users_of(number: int) -> Iterator[str]:
+def _all_users(cursor: Any, number: int) -> list[str]:
+    """Whoever uses a storage, under SUBMISSIONS and the layout's row.
+
+    The tables are read last, and once: a transaction that makes a table, or a change, that ends meanwhile is seen
+    twice then, never missed (T9).
+    """
+    making = [names[0] for names in Reservation.objects.order_by("table_id").values_list("names", flat=True)]
+    changes = list(Change.objects.filter(status__in=OPEN).order_by("id"))
+    tables = tables_ahead.tables_now().tables
+    return [*_users_of(number, tables, changes, making), *_strays_on(cursor, number, tables)]
+
+
+def _users_of(
+    number: int, tables: Iterable[Descriptor], changes: Iterable[Change], making: Iterable[str]
+) -> Iterator[str]:
     """Whoever has rows on a storage, or is about to."""
-    for table in tables_ahead.tables_now().tables:  # those that are dropped have none
-        count = table.storage_count(settings.STORAGE_COUNT)
-        if count >= number and table.state is not State.ABSENT:
-            yield f"table {table.name} is spread over {count} storages"
-    for change in Change.objects.filter(status__in=OPEN).order_by("id"):
+    for table in tables:  # those that are dropped have none
+        if _is_spread_over(table, number):
+            yield f"table {table.name} is spread over {table.storage_count(settings.STORAGE_COUNT)} storages"
+    for change in changes:
         plan = plan_from_json(change.plan)
         versions = [step.published for step in plan.publishes] + ([] if plan.base is None else [plan.base])
         if any(one.storage_count(settings.STORAGE_COUNT) >= number for one in versions):
             yield f"change {change.pk} of {change.table_name} uses it"
-    for reservation in Reservation.objects.order_by("table_id"):
-        yield f"table {reservation.names[0]} is being made"
+    for name in making:
+        yield f"table {name} is being made"
 
 
-def _strays_on(cursor: Any, number: int) -> Iterator[str]:
-    """Tables with pairs on a storage that their placements do not explain: an audit names them."""
-    spread = {t.table_id for t in tables_ahead.tables_now().tables if t.storage_count(settings.STORAGE_COUNT) >= number}
+def _is_spread_over(table: Descriptor, number: int) -> bool:
+    return table.state is not State.ABSENT and table.storage_count(settings.STORAGE_COUNT) >= number
+
+
+def _strays_on(cursor: Any, number: int, tables: Iterable[Descriptor]) -> Iterator[str]:
+    """Live tables with pairs on a storage that the placements of `tables` do not explain: an audit names them."""
+    spread = {table.table_id for table in tables if _is_spread_over(table, number)}
     for table in Table.objects.filter(state=Table.State.LIVE).exclude(pk__in=spread).order_by("name"):
         cursor.execute(f"SELECT EXISTS (SELECT FROM {kv(number, table.pk)} WHERE value IS NOT NULL)")
         if cursor.fetchone()[0]:

@@ -22,6 +22,7 @@ from catalog.elements import TableId
 from changes.ddl.actions import Action, AddColumn, AlterTable, CreateTable, Name, NewForeignKey
 from changes.ddl.resolve import uniques_of, with_names
 from changes.planning.tables import Tables
+from storage.buckets import StorageCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,10 @@ class AsNamed:
     @property
     def sandboxes(self) -> Set[TableId]:
         return self.tables.sandboxes
+
+    @property
+    def storages(self) -> StorageCount:
+        return self.tables.storages
 
     def named(self, name: str) -> Descriptor | None:
         table_id = self.names.tables.get(name)

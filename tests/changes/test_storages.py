@@ -1,6 +1,7 @@
 """`manage.py storages`: what it prints, with which code it ends, and what a crash in the middle leaves."""
 
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 
-from changes import storages
+from changes import approval, services, storages
 from changes.driver import driver
 from changes.models import Change, Status
 from storage.postgres import storages_kept, storages_there
@@ -108,3 +109,59 @@ def test_what_cannot_be_is_refused() -> None:
     code, why = refused("storages", "spread", "4")
     assert (code, "there are 2 storages: rows cannot be spread over 4" in why) == (2, True)
     assert not Change.objects.filter(status=Status.QUEUED).exists()
+
+
+def test_a_storage_is_kept_for_the_table_of_a_transaction_that_commits_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """T9: at its COMMIT it holds neither the layout's row nor the lock of submissions."""
+    from changes import new_tables, tables_ahead
+    from changes.ddl.statements import parse
+    from changes.planning.table_in_transaction import statements_at_commit
+    from tests.changes.cluster import open_connection
+
+    made()
+    assert storages.add_storage(who="ann") == 3
+    [table] = new_tables.reserve_table(parse(PETS), node="n1", incarnation=1).made.tables
+    assert table.placement.storages == 3
+    found_before = tables_ahead.tables_now
+
+    def announce() -> None:
+        new_tables.announce_table(table.table_id, who="n1")
+        connection.close()
+
+    def commits_once_the_tables_were_read() -> Any:
+        found = found_before()
+        if not any(one.table_id == table.table_id for one in found.tables):
+            with open_connection("n1") as node, node.transaction():
+                for sql, params in statements_at_commit(table, storages=2, who="n1"):
+                    node.execute(sql, params or None)
+                node.execute(f"INSERT INTO storage_3.kv_{table.table_id} VALUES ('\\x01', '')")
+            announcing = threading.Thread(target=announce)
+            announcing.start()
+            announcing.join()
+        return found
+
+    monkeypatch.setattr(tables_ahead, "tables_now", commits_once_the_tables_were_read)
+    with pytest.raises(storages.CannotChange, match="pets"):
+        storages.remove_storage(who="ann")
+    assert existing() == 3
+
+
+@pytest.mark.parametrize("option", ["sharding_func = 'mpcrc32'", "storages = 1"])
+def test_a_change_of_sharding_is_planned_again_behind_one_that_was_cancelled(option: str) -> None:
+    made()
+    first = services.submit("ALTER TABLE users ADD COLUMN more text", who="ann")
+    second = services.submit(f"ALTER TABLE users SET ({option})", who="ann")
+    services.cancel(first.pk, who="ann")
+    drive_all()
+    assert Change.objects.get(pk=second.pk).status == Status.DONE
+
+
+def test_a_change_of_sharding_is_approved(settings: Any) -> None:
+    made()
+    settings.CHANGES_NEED_APPROVAL = True
+    change = services.submit("ALTER TABLE users SET (sharding_func = 'mpcrc32')", who="ann")
+    approval.approve(change.pk, who="bob")
+    drive_all()
+    assert Change.objects.get(pk=change.pk).status == Status.DONE
