@@ -39,6 +39,7 @@ LOOK_S = 2.0
 """The teacher's page asks so often. A stage that waits for an answer looks when the last look said."""
 
 ASKED_SETUPS = ("one-jump", "delete-only", "write-only", "full-ladder")
+VERSIONS = ((), *((version,) for version in range(1, 7)))
 CLAUSES = ("C1", "C2", "C3", "C4", "C5", "C6", "C7")
 JOIN_S_MAX = 60.0
 
@@ -230,16 +231,21 @@ def ask(browser: Browser, questions: Iterator[dict[str, Any]], stop: threading.E
 
 
 def unasked() -> Iterator[dict[str, Any]]:
-    """Questions that differ: sets of clauses, set-ups, first rows or any. Taken by many threads, one at a time."""
+    """Questions that differ: sets of clauses, versions, set-ups, first rows or any. Many threads take them.
+
+    There are 7,112: a class must not come to their end, or the explorer rests.
+    """
     lock = threading.Lock()
     sets = [found for size in range(1, len(CLAUSES) + 1) for found in itertools.combinations(CLAUSES, size)]
-    every = iter(itertools.product(sets, ASKED_SETUPS, (False, True)))
+    every = iter(itertools.product(sets, VERSIONS, ASKED_SETUPS, (False, True)))
 
     def following() -> dict[str, Any]:
         with lock:
-            clauses, setup, any_rows = next(every)
+            found = next(every, None)
+        assert found is not None, "every question has been asked"
+        clauses, versions, setup, any_rows = found
         session = {"setup": setup, "parameters": {}, "left_out": [], "steps": []}
-        return {"session": session, "goal": {"clauses": clauses, "versions": []}, "any_rows": any_rows}
+        return {"session": session, "goal": {"clauses": clauses, "versions": versions}, "any_rows": any_rows}
 
     return iter(following, None)
 
