@@ -5,6 +5,7 @@ node/         one node's leases as a state machine
 ranking       the order for people: what decides when the next step may go comes first
 holders       the sessions behind a lease, for people
 gossip        how news of a version spreads
+withheld      news of sandboxes that is withheld from nodes, for a lesson
 lanes         the cluster page's version lanes
 samples       what a node did in a second
 totals        what it did since it began, for monitoring

@@ -115,3 +115,17 @@ class RecordedSecond(models.Model):
 
     def __str__(self) -> str:
         return f"{self.statements_per_s:g} statements in the second up to {self.at}"
+
+
+class WithheldNews(models.Model):
+    """Until then `node` is sent no news of a sandbox, for a lesson. The database refuses it for any other table."""
+
+    table_id = models.IntegerField()
+    node = models.TextField()
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("table_id", "node"), name="leases_news_withheld_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.node} is sent no news of table {self.table_id} until {self.until:%H:%M:%S}"

@@ -25,6 +25,7 @@ from changes.executor.state import name_of
 from changes.plan.model import RUNS
 from leases.redis.gossip import publish_news
 from leases.rules import Hindrance
+from leases.withheld import is_withheld
 from storage.postgres import storages_kept
 
 STORAGES_CHANGE = publish.Blocked(is_row_locked=True)
@@ -69,7 +70,8 @@ class Versions:
                 self.report(now, blocked)
         if is_out:
             for version in versions:
-                publish_news(version.table_id, version.version)
+                if not is_withheld(version.table_id):
+                    publish_news(version.table_id, version.version)
             self.hook("committed TryPublish")
             self._accept_only_newest(versions)
 

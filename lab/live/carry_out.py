@@ -2,9 +2,9 @@
 
     sandbox made ─► actions: SQL through nodes, versions past the rules, or a real change ─► audit ─► sandbox dropped
 
-A node that must lag behind the news may hear of them too early, and transactions may fail to serialize: then all is
-done again on a new sandbox, a few times. Everything ends with the replay: transactions are rolled back, connections
-closed, and nothing runs longer than `SECONDS_MAX`.
+A node that is sent no news may learn too early of a version, as it renews, and transactions may fail to serialize: then
+all is done again on a new sandbox, a few times. Everything ends with the replay: transactions are rolled back, news is
+spread, connections are closed, and nothing runs longer than `SECONDS_MAX`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from lab.replays.actions import Action, Script
 from lab.replays.comparison import compared
 from lab.replays.translation import on_sandbox, translated
 from lab.sessions.session import Session
+from leases import withheld
 from leases.asyncio.session import shut_down
 from leases.models import Lease, Node
 from nodes.people.vouching import vouched_address
@@ -187,14 +188,18 @@ class Attempt:
         return True
 
     def close(self) -> None:
-        """End all transactions that are open: those that have not committed are rolled back. Nodes come back."""
+        """End all transactions that are open: those that have not committed are rolled back. News is spread, nodes come
+        back."""
         self.timer.cancel()
         try:
             for opened in self.transactions.values():
                 opened.close()
             self.transactions.clear()
         finally:
-            absent_nodes.bring_back(self.replay)
+            try:
+                withheld.spread(self.base.table_id)
+            finally:
+                absent_nodes.bring_back(self.replay)
 
     def _used(self) -> list[str]:
         named = (getattr(narrated.action, "node", None) for narrated in self.script.actions)
@@ -220,9 +225,17 @@ class Attempt:
             case actions.Warm(node):
                 with self._connect(node) as opened:
                     self._version_used(opened)
-            case actions.AfterHeartbeat(node):
-                self._await_heartbeat(self.nodes[node].name)
+            case actions.Withhold(nodes):
+                names = [self.nodes[node].name for node in nodes]
+                withheld.withhold(self.base.table_id, names, seconds=self.deadline - time.monotonic())
+            case actions.Spread(nodes):
+                withheld.spread(self.base.table_id, [self.nodes[node].name for node in nodes])
+            case actions.Still(node, version):
+                self._expect_use(node, self._there(version))
+            case actions.Learn(node, version):
+                self._await_use(node, self._there(version), seconds=self.deadline - time.monotonic(), is_exact=False)
             case actions.Use(node, version):
+                withheld.spread(self.base.table_id, [self.nodes[node].name])
                 self._await_use(node, self._there(version))
             case actions.Begin(number, node, version):
                 self._begin(number, node, self._there(version))
@@ -377,24 +390,22 @@ class Attempt:
         if used != version:
             raise TooEarly(f"{node} uses version {used}, not {version}")
 
-    def _await_use(self, node: str, version: int) -> None:
-        until = time.monotonic() + USE_S
+    def _expect_use(self, node: str, version: int) -> None:
+        with self._connect(node) as opened:
+            used = self._version_used(opened)
+        if used != version:
+            raise TooEarly(f"{node} uses version {used}, not {version}")
+
+    def _await_use(self, node: str, version: int, *, seconds: float = USE_S, is_exact: bool = True) -> None:
+        until = time.monotonic() + seconds
         with self._connect(node) as opened:
             while (used := self._version_used(opened)) < version:
                 self._check_time()
                 if time.monotonic() > until:
                     raise Unable("behind", f"{node}: {used}, {version}")
                 time.sleep(LOOK_S)
-        if used > version:
+        if is_exact and used > version:
             raise TooEarly(f"{node} uses version {used}, not {version}")
-
-    def _await_heartbeat(self, name: str) -> None:
-        before = Node.objects.get(name=name).heartbeat_at
-        until = time.monotonic() + USE_S
-        while Node.objects.get(name=name).heartbeat_at == before:
-            if time.monotonic() > until:
-                raise Unable("nodes", name)
-            time.sleep(LOOK_S)
 
 
 def _judged(session: Session, attempted: Attempt, deadline: float) -> dict[str, Any]:

@@ -40,12 +40,16 @@ def has_done(who: str, feat: Feat) -> bool:
 def _has_replayed(who: str, feat: Feat) -> bool:
     assert feat.replay is not None
     agreed = Replay.objects.filter(owner=who, outcome__result="compared", outcome__agree=True)
-    return any(
-        feat.clauses <= set(one.outcome["cluster"])
-        and feat.ends in ("", one.outcome.get("ends", {}).get("cluster"))
-        and session_of(one).setup == feat.replay.setup
-        for one in agreed
-    )
+    for one in agreed:
+        session = session_of(one)
+        if (
+            feat.clauses <= set(one.outcome["cluster"])
+            and feat.ends in ("", one.outcome.get("ends", {}).get("cluster"))
+            and session.setup == feat.replay.setup
+            and feat.step in ("", *session.steps)
+        ):
+            return True
+    return False
 
 
 # Indexes

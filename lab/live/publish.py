@@ -4,7 +4,7 @@
     lab_publish, from here   sandboxes: waits for nobody, and leaves the door open
 
 The database decides on which tables (lab/migrations/lab_publish.sql); here nothing is checked again. No news of the
-version is sent (L6): a node hears of it with its next heartbeat, so for less than a second it is one behind.
+version is sent (L6): a node hears of it with its next heartbeat, or, where that is withheld, as it renews its lease.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ AT_ONCE_MAX = 3
 KEPT_MAX = 500
 SECONDS_MAX = 120.0
 LEASE_S_MAX = 45.0
-"""Of a cluster on which a change may wait for the lease of a node that is away."""
+"""Of a cluster on which a change may wait for the lease of a node that is away, or hears no news."""
 BEGUN_WITHIN = timedelta(seconds=SECONDS_MAX + 10)
 """Its task is thrown away before."""
 LOST_AFTER = timedelta(seconds=SECONDS_MAX + 20)
@@ -66,7 +66,7 @@ def stream_of(pk: int) -> str:
 def ready(session: Session) -> Script:
     """The script of a session, which this cluster can carry out. Raises `NotReplayable`, `BadSession`."""
     script = translated(session)
-    if script.harms and settings.LEASE_S > LEASE_S_MAX:
+    if script.waits_for_leases and settings.LEASE_S > LEASE_S_MAX:
         values: Values = {"seconds": f"{settings.LEASE_S:g}", "most": f"{LEASE_S_MAX:g}"}
         raise NotReplayable(
             Text("leases of this cluster last {seconds} s: a replay waits for a lease {most} s at most", values)

@@ -21,10 +21,33 @@ class Warm:
 
 
 @dataclass(frozen=True, slots=True)
-class AfterHeartbeat:
-    """A wait until the node's next heartbeat is over: for most of a second it hears of nothing."""
+class Withhold:
+    """From now on these nodes are sent no news of the sandbox."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """News of the sandbox is sent to these nodes again."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """The node, which has heard nothing, uses this version of the model still."""
 
     node: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Learn:
+    """A wait until the node, which is sent no news, has learnt of this version as it renewed its lease."""
+
+    node: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +85,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A wait until the node uses this version of the model."""
+    """A wait until the node uses this version of the model; it is sent news of it, also where that was withheld."""
 
     node: str
     version: int
@@ -122,7 +145,10 @@ class LateCommit:
 Action = (
     Given
     | Warm
-    | AfterHeartbeat
+    | Withhold
+    | Spread
+    | Still
+    | Learn
     | Begin
     | Run
     | End
@@ -148,8 +174,8 @@ class Narrated:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A replay: its actions in order. `lags`: a node must be behind the news for a moment, so it may take several
-    attempts. `ends`: how the change that is submitted ends by the model, "" where none is."""
+    """A replay: its actions in order. `lags`: a node must be behind the news, until it renews its lease, so it may take
+    several attempts. `ends`: how the change that is submitted ends by the model, "" where none is."""
 
     actions: tuple[Narrated, ...]
     nodes: tuple[str, ...]
@@ -160,6 +186,11 @@ class Script:
     def harms(self) -> bool:
         """True if it kills, freezes or drains a node, which others use, too."""
         return any(isinstance(narrated.action, Process) for narrated in self.actions)
+
+    @property
+    def waits_for_leases(self) -> bool:
+        """True if it goes on when leases run out, or are renewed."""
+        return any(isinstance(narrated.action, Process | Learn) for narrated in self.actions)
 
 
 PUBLIC, ROLLED_BACK = "public", "rolled back"

@@ -1,4 +1,4 @@
-"""A session on the lab's cluster in which a node dies, freezes or is drained, as real processes beside a real change.
+"""A session on the lab's cluster in which a node dies, freezes, is drained or hears no news, beside a real change.
 
     nodes lease v1 ── n1 dies ── submit ── v2 at once ── v3 waits for the lease of n1 ── v3 ── .. ── n1 is started
 
@@ -6,9 +6,10 @@ crash, start, freeze, thaw, drain    the same to a real process, by the product'
 step                                 the change goes on by itself: it is waited for where it has published, or waits
 s pass                               how long a wait takes is for the cluster's own leases to say: where the lease of a
                                      node that is away ends, its real one is waited for
-messages held or lost                refused: all tables' news go the same way
+news is lost, or waits for a node    that of the sandbox is withheld, and the change waits for who has not heard; other
+                                     messages of a node that wait are refused
 
-While n1 is away the change waits at v2, so what comes between v2 and v3 has its moment; later nothing keeps it. A
+While n1 is away, or has not heard, the change waits, so what comes meanwhile has its moment; else nothing keeps it. A
 transaction that is open in the end tries to commit when the change has gone on without its node.
 """
 
@@ -27,6 +28,8 @@ from lab.sessions.world.cluster import T
 from lab.sessions.world.session import Position
 from lab.sessions.world.setups import SCENERY
 from lab.texts import Text, Values
+from leases.gossip import News
+from leases.node.vocabulary import Unpin
 
 NODES = ("n1", "n2")
 FROZEN = "frozen-node"
@@ -40,8 +43,7 @@ PROCESS = {
     "thaw": ("thaw", Text("the process of {node} is thawed")),
     "drain": ("drain", Text("{node} is drained: it gives its leases back")),
 }
-MESSAGES = ("hold", "deliver", "deliver last", "lose", "flush")
-NEWS = Text("messages of the cluster are neither held nor lost for a replay: all tables' news go one way")
+OTHER_MESSAGES = Text("other messages of {node} wait, too: only news can be held or lost on the cluster")
 BACK = {"kill": "start", "freeze": "thaw"}
 
 
@@ -55,7 +57,7 @@ def script(session: Session) -> Script:
         raise NotReplayable(Text("step {step} is not possible: {why}", {"step": refused.step, "why": refused.why}))
     translation = _Translation(session.setup, positions)
     narrated = (*translation.begin(), *translation.middle(session.steps), *translation.end())
-    return Script(narrated, NODES, ends=PUBLIC if translation.is_submitted else "")
+    return Script(narrated, NODES, lags=translation.lags, ends=PUBLIC if translation.is_submitted else "")
 
 
 @dataclass(slots=True)
@@ -71,6 +73,15 @@ class _Translation:
     is_over: bool = False
     leaseless: set[str] = field(default_factory=set)
     """Nodes whose lease ended while they were away, since the change was submitted."""
+
+    unheard: dict[str, None] = field(default_factory=dict)
+    """Nodes from which news is withheld, in order."""
+
+    missed: set[str] = field(default_factory=set)
+    """Those of them to which a message was lost: it does not come when their messages go on."""
+
+    lags: bool = False
+    """A node is to use an older version although it could have learnt of the newer one."""
 
     def begin(self) -> Iterator[Narrated]:
         """The scene before a session begins: leases, and on n1 a transaction."""
@@ -92,11 +103,16 @@ class _Translation:
                 yield from self._line(at, line[1], line[2])
             elif step.startswith("tick "):
                 yield from self._pass(at)
+            elif step == "lose news":
+                yield from self._withhold(at, NODES, Text("from now on news of the table is lost"))
             else:
-                raise NotReplayable(NEWS)
+                assert step == "spread news", step
+                yield from self._spread([node for node in self.unheard if not self._holds(at, node)])
+            self._check_other_messages(at + 1)
 
     def end(self) -> Iterator[Narrated]:
         """The change goes on to its end, nodes come back, and a transaction that is open tries to commit."""
+        yield from self._spread(list(self.unheard))
         yield from self._finish()
         for node, command in self.away.items():
             values = {"node": node}
@@ -117,18 +133,25 @@ class _Translation:
         if not self.is_submitted:
             self.is_submitted = True
             yield Narrated(actions.Submit(unique=False), Text("the change is submitted, as any other"))
-        if after.newest == before.newest or after.newest > 3:
+        behind = self._behind(at + 1)
+        if after.newest == before.newest or (after.newest > 3 and not behind):
             return
         version = after.newest
         yield Narrated(actions.Await(version), Text("it publishes v{version}, by the rules", {"version": version}))
-        if version == 2 and self.away:
-            node, waits = next(iter(self.away)), _waits(after)
+        for node, used in behind.items():
+            self.lags = True
+            text = Text("{node} has not heard of it, and uses v{version}", {"node": node, "version": used})
+            yield Narrated(actions.Still(node, used), text)
+        waited_for = next(iter(behind), "") or (next(iter(self.away), "") if version == 2 else "")
+        if waited_for:
+            waits = _waits(after)
             text = (
                 Text("it waits for {node}, whose lease is not over")
                 if waits
                 else Text("it waits for no lease of {node}")
             )
-            yield Narrated(actions.Blocked(node, waits=waits), Text(text.template, {"node": node}))
+            blocked = actions.Blocked(waited_for, waits=waits)
+            yield Narrated(blocked, Text(text.template, {"node": waited_for}))
 
     def _pass(self, at: int) -> Iterator[Narrated]:
         """A change that is on its way waits for the lease itself."""
@@ -140,24 +163,82 @@ class _Translation:
                 self.leaseless.add(node)
             else:
                 yield Narrated(actions.LeaseOver(node), Text("the lease of {node} is over", {"node": node}))
+        used = self._used(at + 1)
+        for node in self.unheard:
+            if used[node] > self._used(at)[node]:
+                values: Values = {"node": node, "version": used[node]}
+                yield Narrated(
+                    actions.Learn(node, used[node]), Text("{node} learns of v{version} as it renews", values)
+                )
 
     def _line(self, at: int, node: str, what: str) -> Iterator[Narrated]:
         if what in PROCESS:
             yield from self._process(at, node, what)
         elif what in ("commit", "rollback") and self.open_one:
             yield from self._ends(node, commits=what == "commit")
-        elif what in STATEMENTS and not self.is_submitted:
-            yield from self._statement(node, STATEMENTS[what])
+        elif what in STATEMENTS and (not self.is_submitted or self._behind(at)):
+            yield from self._statement(at, node, STATEMENTS[what])
         elif what in STATEMENTS:
             raise NotReplayable(
                 Text("{node} writes while the change is on its way: it does not wait for that", {"node": node})
             )
+        elif what == "hold":
+            yield from self._withhold(at, (node,), Text("news of the table waits, and does not reach {node}"))
+        elif what in ("deliver", "deliver last", "lose"):
+            yield from self._message(at, node, what)
+        elif what == "flush":
+            yield from self._spread([node] if node in self.unheard and node not in self.missed else [])
         elif not what.startswith("select"):
-            raise NotReplayable(
-                NEWS
-                if what in MESSAGES
-                else Text("{step} has no moment of its own on the cluster", {"step": f"{node}: {what}"})
-            )
+            raise NotReplayable(Text("{step} has no moment of its own on the cluster", {"step": f"{node}: {what}"}))
+
+    # News
+
+    def _withhold(self, at: int, nodes: tuple[str, ...], text: Text) -> Iterator[Narrated]:
+        if self.is_submitted and not self._behind(at):
+            raise NotReplayable(Text("news stays out while the change is on its way: it does not wait for that"))
+        new = tuple(node for node in nodes if node not in self.unheard)
+        self.unheard |= dict.fromkeys(new)
+        if new:
+            yield Narrated(actions.Withhold(new), Text(text.template, {"node": ", ".join(new)}))
+
+    def _spread(self, nodes: list[str]) -> Iterator[Narrated]:
+        for node in nodes:
+            del self.unheard[node]
+        if nodes:
+            text = Text("news of the table is sent to {nodes} again", {"nodes": ", ".join(nodes)})
+            yield Narrated(actions.Spread(tuple(nodes)), text)
+
+    def _message(self, at: int, node: str, what: str) -> Iterator[Narrated]:
+        """One message of a node that waits: what comes after it has heard goes by itself on the cluster."""
+        waiting = _messages(self.positions[at], node)
+        message = waiting[-1 if what == "deliver last" else 0]
+        if not isinstance(message, News) or node not in self.unheard:
+            return
+        if what == "lose":
+            self.missed.add(node)
+            return
+        del self.unheard[node]
+        values: Values = {"node": node, "version": message.version}
+        yield Narrated(actions.Spread((node,)), Text("{node} hears of v{version}", values))
+
+    def _check_other_messages(self, at: int) -> None:
+        """Raises `NotReplayable` when more than news waits for a node that has not heard; the end of a use may."""
+        for node in self.unheard:
+            if any(not isinstance(message, News | Unpin) for message in _messages(self.positions[at], node)):
+                raise NotReplayable(Text(OTHER_MESSAGES.template, {"node": node}))
+
+    def _holds(self, at: int, node: str) -> bool:
+        return self.positions[at].lab().world.node(node).holds_messages
+
+    def _used(self, at: int) -> dict[str, int]:
+        """The newest version that each node leases in the model."""
+        world = self.positions[at].lab().world
+        return {node: world.node(node).leases.table(T).newest_version for node in NODES}
+
+    def _behind(self, at: int) -> dict[str, int]:
+        """The nodes that have not heard of the newest version, each with the one it uses."""
+        used, newest = self._used(at), self.positions[at].newest
+        return {node: used[node] for node in self.unheard if used[node] < newest}
 
     def _process(self, at: int, node: str, what: str) -> Iterator[Narrated]:
         command, text = PROCESS[what]
@@ -178,12 +259,14 @@ class _Translation:
         text = Text("{node} commits") if commits else Text("{node} rolls back")
         yield Narrated(actions.End(number, commits=commits), Text(text.template, {"node": node}))
 
-    def _statement(self, node: str, sql: str) -> Iterator[Narrated]:
+    def _statement(self, at: int, node: str, sql: str) -> Iterator[Narrated]:
         self.transactions += 1
-        number = self.transactions
-        values: Values = {"node": node, "version": 1, "sql": sql}
+        number, version = self.transactions, self._used(at)[node]
+        values: Values = {"node": node, "version": version, "sql": sql}
+        if self.is_submitted and node not in self.unheard:
+            yield Narrated(actions.Use(node, version), Text("{node} comes to use v{version}", values))
         text = Text("{node} begins a transaction under v{version}", values)
-        yield Narrated(actions.Begin(number, node, 1), text)
+        yield Narrated(actions.Begin(number, node, version), text)
         yield Narrated(actions.Run(number, sql), Text("{node}: {sql}", values))
         yield Narrated(actions.End(number, commits=True), Text("{node} commits", values))
 
@@ -197,6 +280,11 @@ def _leasing(position: Position) -> set[str]:
     """The nodes that have a live lease on the table."""
     world = position.lab().world
     return {lease.node for lease in world.control.live(T, world.now)}
+
+
+def _messages(position: Position, node: str) -> list[object]:
+    """What is on its way to or from a node, the oldest first."""
+    return [message.content for message in position.lab().world.messages if message.node == node]
 
 
 def _waits(position: Position) -> bool:

@@ -20,6 +20,9 @@ class Feat:
     ends: str = ""
     """How its change must end on the cluster."""
 
+    step: str = ""
+    """A step that must be among those replayed."""
+
     by_operators: bool = False
     """Only operators kill and freeze nodes."""
 
@@ -75,6 +78,13 @@ ALL = (
         Text("replay: rows 1 and 2 have the same value, the verification fails, and the change is rolled back"),
         Session("unique-index", steps=(*TO_THE_FILL, *FILLED[:3], "fill.read.2.1", "fill.put.2.1", "close", *BACK)),
         ends=ROLLED_BACK,
+    ),
+    Feat(
+        "lost-news",
+        Text("replay: all news of the table is lost, and the change only waits until the nodes renew their leases"),
+        Session("news", steps=("lose news", "step", "tick 10 s", "step", "step")),
+        ends=PUBLIC,
+        step="lose news",
     ),
     Feat("full-ladder", Text("create an index on a sandbox of yours with rows, then audit it: every clause holds")),
     Feat("filled", Text("insert rows first, then create the index: its fill puts their entries; audit it")),

@@ -37,9 +37,12 @@ def _publish(trace: Trace, at: int, version: int) -> Iterator[Narrated]:
     yield from trace.pinned_before(version)
     lagging = dict.fromkeys(one.node for one in trace.lagging if one.version + 1 == version)
     for node in lagging:
-        yield Narrated(actions.Warm(node), Text("{node} leases v{version}", {"node": node, "version": version - 1}))
-    for node in lagging:
-        yield Narrated(actions.AfterHeartbeat(node), Text("{node} has just asked for news", {"node": node}))
+        leases = actions.Warm(node) if version == 2 else actions.Use(node, version - 1)
+        yield Narrated(leases, Text("{node} leases v{version}", {"node": node, "version": version - 1}))
+    if lagging:
+        names = ", ".join(lagging)
+        text = Text("from now on news of the table is withheld from {nodes}", {"nodes": names})
+        yield Narrated(actions.Withhold(tuple(lagging)), text)
     table = trace.plain.effects.program.descriptors[stop.published[0]]
     text = Text("v{version} is published, and nobody is waited for", {"version": version})
     yield Narrated(actions.Publish(version, table), text)

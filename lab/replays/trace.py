@@ -4,8 +4,8 @@ n1.begin under v2, and v2 is the newest   the node begins a transaction, once it
 n1.begin under v1, and v2 is out          two ways to have it use v1 still:
     pin    its transaction begins before v2 is published and waits: its snapshot is older, so no row that it
            touches may have been written by then (the missing entry)
-    lag    the node is made to lease v1, no news is sent, and all is done before its next heartbeat tells it of
-           v2 (the orphan: it must see what was written under v2)
+    lag    the node leases v1, and news of v2 is withheld from it until it is to use v2, or learns of it as it renews
+           its lease (the orphan: it must see what was written under v2)
 """
 
 from collections.abc import Iterator, Sequence

@@ -30,7 +30,10 @@ RELEASE = "SELECT lease_release(%s, %s, %s, %s)"
 HEARTBEAT = """
     SELECT node_heartbeat(%s, %s), ARRAY(
         SELECT jsonb_build_array(d.table_id, max(d.version))
-        FROM catalog_descriptor d WHERE d.table_id = ANY (%s) GROUP BY d.table_id)
+        FROM catalog_descriptor d
+        WHERE d.table_id = ANY (%s)
+            AND NOT EXISTS (SELECT FROM leases_news_withheld_now w WHERE w.table_id = d.table_id AND w.node = %s)
+        GROUP BY d.table_id)
 """
 
 
@@ -105,7 +108,7 @@ class Queries:
 
     async def heartbeat(self, tables: Sequence[TableId]) -> Pulse:
         """Say that we live. Raises `Superseded` besides."""
-        rows = await self._living.run(HEARTBEAT, [self._node, self._incarnation, list(tables)], tries_max=1)
+        rows = await self._living.run(HEARTBEAT, [self._node, self._incarnation, list(tables), self._node], tries_max=1)
         state, newest = rows[0]
         if state is None:
             raise self._superseded()

@@ -59,7 +59,7 @@ def test_the_orphan_needs_a_node_that_lags() -> None:
     assert translated(session("one-jump", *ORPHAN)).lags
     assert words(session("one-jump", *ORPHAN)) == [
         "n1 leases v1",
-        "n1 has just asked for news",
+        "from now on news of the table is withheld from n1",
         "v2 is published, and nobody is waited for",
         "n2 comes to use v2",
         "n2 begins a transaction under v2",
