@@ -27,7 +27,7 @@ def withhold(table_id: int, nodes: Collection[str], *, seconds: float) -> None:
 
 
 def spread(table_id: int, nodes: Collection[str] | None = None) -> None:
-    """These nodes, or all, are told again: at the latest with their next heartbeat."""
+    """From now on these nodes, or all, hear again: at the latest with their next heartbeat."""
     found = WithheldNews.objects.filter(table_id=table_id)
     (found if nodes is None else found.filter(node__in=nodes)).delete()
 

@@ -283,7 +283,7 @@ def _leasing(position: Position) -> set[str]:
 
 
 def _messages(position: Position, node: str) -> list[object]:
-    """What is on its way to or from a node, the oldest first."""
+    """Messages on their way to or from a node, the oldest first."""
     return [message.content for message in position.lab().world.messages if message.node == node]
 
 
