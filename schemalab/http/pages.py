@@ -24,6 +24,7 @@ from django.core.handlers.base import BaseHandler
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
+from django.utils import timezone, translation
 
 from catalog.database import keep_connections
 
@@ -71,17 +72,19 @@ class Pages(ASGIHandler):
     def _answer(self, scope: Scope, body: IO[bytes]) -> HttpResponseBase:
         """The answer, whole and closed but for what streams from an asynchronous iterator."""
         set_script_prefix(get_script_prefix(scope))
+        translation.deactivate()  # the thread's last request may have chosen others
+        timezone.deactivate()
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, refusal = self.create_request(scope, body)
         response: HttpResponseBase = refusal if request is None else self.get_response(request)
         response._handler_class = self.__class__
         if response.streaming and response.is_async:
             return response
-        if response.streaming:
-            response = _gathered(response)
-        response.close()
-        body.close()
-        return response
+        try:
+            return _gathered(response) if response.streaming else response
+        finally:
+            response.close()
+            body.close()
 
     async def _stream(self, response: HttpResponseBase, receive: Receive, send: Send) -> None:
         sending = asyncio.create_task(self.send_response(response, send))
@@ -102,6 +105,4 @@ def _gathered(response: Any) -> HttpResponse:
     """The answer with all that a plain iterator streams, such as a file, read here to its end."""
     whole = HttpResponse(b"".join(response.streaming_content), status=response.status_code, headers=response.headers)
     whole.cookies = response.cookies
-    whole._handler_class = response._handler_class
-    whole._resource_closers = response._resource_closers
     return whole

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path
+from django.utils import timezone, translation
 
 from schemalab.http import pages
 from schemalab.http.pages import Pages
@@ -24,10 +25,11 @@ def backend(request: HttpRequest) -> HttpResponse:
         return HttpResponse(str(cursor.fetchone()[0]))
 
 
-def lost(request: HttpRequest) -> HttpResponse:
-    """The connection ends while nobody looks, as in a crash of PostgreSQL."""
-    answer = backend(request)
-    connection.connection.close()
+def chosen(request: HttpRequest) -> HttpResponse:
+    """The language and time zone of the thread, which are others from then on."""
+    answer = HttpResponse(f"{translation.get_language()} {timezone.get_current_timezone_name()}")
+    translation.activate("zh-hans")
+    timezone.activate("Asia/Shanghai")
     return answer
 
 
@@ -54,7 +56,7 @@ def gathered(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(iter(["one ", "two"]), status=203, headers={"X-Kept": "yes"})
 
 
-urlpatterns = [path(f"{view.__name__}/", view) for view in (backend, lost, waits, endless, gathered)]  # type: ignore[attr-defined]
+urlpatterns = [path(f"{view.__name__}/", view) for view in (backend, chosen, waits, endless, gathered)]  # type: ignore[attr-defined]
 
 
 class Reader:
@@ -108,12 +110,25 @@ def test_a_connection_to_the_database_is_kept_from_one_request_to_the_next(serve
     assert len(asyncio.run(asked())) <= 2
 
 
-def test_one_that_was_lost_is_opened_anew(served: Pages) -> None:
-    async def asked() -> list[str]:
-        return [await Reader(view).ask(served) for view in ("lost", "lost", "lost", "backend", "backend")]
+def test_one_that_the_server_has_ended_is_opened_anew(served: Pages) -> None:
+    """As in a crash of PostgreSQL, of which its client hears when it asks again."""
 
-    found = asyncio.run(asked())
-    assert all(answer.isdigit() for answer in found)
+    async def asked() -> list[str]:
+        return [await Reader("backend").ask(served) for _ in range(4)]
+
+    before = asyncio.run(asked())
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pid) FROM unnest(%s) AS pid", [[int(pid) for pid in set(before)]])
+    after = asyncio.run(asked())
+    assert all(answer.isdigit() for answer in after)
+    assert not set(before) & set(after)
+
+
+def test_what_a_request_has_chosen_is_not_the_next_ones(served: Pages) -> None:
+    async def asked() -> set[str]:
+        return {await Reader("chosen").ask(served) for _ in range(5)}
+
+    assert asyncio.run(asked()) == {f"{settings.LANGUAGE_CODE} {settings.TIME_ZONE}"}
 
 
 def test_requests_that_wait_hold_up_no_others(served: Pages) -> None:
