@@ -190,6 +190,18 @@ def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value 
     return value[:length]
 
 
+def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: int | None) -> bool:
+    """True when a column of type `to` takes every value of one of type `of`, with the bytes that are stored.
+
+    text and varchar are stored alike, so that both may change to the other. A char has lost its trailing blanks, which
+    an entry of a text would keep: it changes to nothing but a longer char.
+    """
+    if to is not of and SqlType.CHAR in (to, of):
+        return False
+    is_known = to is of or {to, of} <= TEXTS
+    return is_known and (to_length is None or (of_length is not None and of_length <= to_length))
+
+
 def _parse_date(sql_type: SqlType, text: str) -> dt.date:
     return read_iso(sql_type, text).date()
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.states import Write, rule
+from catalog.types import TooLong, fitted
 from expressions.errors import NOT_NULL_VIOLATION, SqlError
 from expressions.typed import PyValue
 from storage import encoding
@@ -38,10 +39,18 @@ def derived_value(descriptor: Descriptor, column: Column, row: StoredRow) -> byt
 
 
 def encoded_derived(column: Column, value: PyValue) -> bytes:
-    """A derived value as it is stored; raises 23502 where NULL may not be."""
+    """A derived value as it is stored; raises 23502 where NULL may not be, 22001 for what is too long."""
     if value is None and column.not_null:
         raise SqlError(NOT_NULL_VIOLATION, "it would be NULL, and the column is NOT NULL")
-    return encoding.encode(column.type, value)
+    return encoding.encode(column.type, fitting(column, value))
+
+
+def fitting(column: Column, value: PyValue) -> PyValue:
+    """The value as the column takes it, without blanks too many; raises 22001 for what is too long."""
+    try:
+        return fitted(column.type, column.length, value)
+    except TooLong as error:
+        raise SqlError(error.sqlstate, str(error)) from error
 
 
 def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
@@ -56,10 +65,10 @@ def matches(descriptor: Descriptor, column: Column, row: StoredRow) -> bool:
         return False
     source = descriptor.column(column.derived.source)
     try:
-        back = computed(descriptor, row, column.derived.inverse, f"column {source.name}")
-    except CannotDerive:
+        back = encoded_derived(source, computed(descriptor, row, column.derived.inverse, f"column {source.name}"))
+    except (CannotDerive, SqlError):
         return False
-    return encoding.encode(source.type, back) == encoded_value(descriptor, row, source.id)
+    return back == encoded_value(descriptor, row, source.id)
 
 
 def with_derived(descriptor: Descriptor, row: StoredRow) -> StoredRow:

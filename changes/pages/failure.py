@@ -132,8 +132,11 @@ def _cast(plan: Plan, version: Descriptor, twin: Column) -> Json:
     """Values of a column that another type does not have; the column by its name after the rollback."""
     assert twin.derived is not None, twin
     source = (plan.base or version).column(twin.derived.source)
-    is_none = f"NOT pg_input_is_valid({quoted(source.name)}::text, '{twin.type.value}')"
-    rule = {"kind": "cast", "columns": [source.name], "rule": twin.type.value}
+    text = f"{quoted(source.name)}::text"
+    is_none = f"NOT pg_input_is_valid({text}, '{twin.type.value}')"
+    if twin.length is not None:
+        is_none = f"length(rtrim({text}, ' ')) > {twin.length}"
+    rule = {"kind": "cast", "columns": [source.name], "rule": twin.type_name}
     return rule | _query(plan, version, [source.id], is_none)
 
 

@@ -48,8 +48,8 @@ YIELDING = RUNS - {StepKind.VERIFY}
 
 
 class MoveKind(Enum):
-    """Done with an element by a change. A rename and an altered default need one version, another coordination (of the
-    table) one or two; they move no state."""
+    """Done with an element by a change. A rename, an altered default and a type that is stored alike need one version,
+    another coordination (of the table) one or two; they move no state."""
 
     ADD = "add"
     DROP = "drop"
@@ -240,33 +240,55 @@ def describe(plan: Plan, step: Step) -> str:
 
 
 def _differences(plan: Plan, step: Step) -> str:
-    """The differences that a version makes: states, and once the new names and defaults."""
+    """The differences that a version makes: states, and the new names, defaults and types."""
     moved = [str(transition) for transition in step.transitions]
     return ", ".join([*moved, *edits_in(plan, step)]) or "nothing moves"
 
 
 def edits_in(plan: Plan, step: Step) -> list[str]:
-    """The names and defaults that a version gives, the first one in each direction, or its coordination, in words."""
+    """The names, defaults and types that a version gives, or takes back, or its coordination, in words."""
     is_back = step not in plan.publishes
     if _coordinated(plan):
         return [f"nodes are coordinated by {BY[step.published.coordination]}{' again' if is_back else ''}"]
-    return edits(plan, back=is_back) if is_back or step == plan.publishes[0] else []
+    if is_back:
+        return edits(plan, back=True)
+    at = plan.publishes.index(step)
+    return _edits_between(plan, plan.publishes[at - 1].published if at else plan.base, step.published)
 
 
 def edits(plan: Plan, *, back: bool = False) -> list[str]:
-    """The names and defaults that the change gives, or takes back, in words."""
-    renamed = plan.moving(MoveKind.RENAME)
-    altered = plan.moving(MoveKind.ALTER)
-    if plan.base is None or not (renamed or altered):
-        return []
-    if back:
-        return [f"{element} is called so again" for element in renamed] + [
-            f"{element} has its old default again" for element in altered
+    """The names, defaults and types that the change gives, or the names and defaults it takes back, in words."""
+    if back and plan.base is not None:
+        return [f"{element} is called so again" for element in plan.moving(MoveKind.RENAME)] + [
+            f"{element} has its old default again"
+            for element in plan.moving(MoveKind.ALTER)
+            if _default(plan.base, element) != _default(plan.result, element)
         ]
     if _coordinated(plan):
         return [f"nodes are coordinated by {BY[plan.result.coordination]}"]
-    named = [f"{element} is renamed to {name_in(plan.result, element)}" for element in renamed]
-    return named + [f"{element} {_default_of(plan.result, element)}" for element in altered]
+    return _edits_between(plan, plan.base, plan.result)
+
+
+def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> list[str]:
+    """The names, defaults and types that one version has and an earlier one has not, in words."""
+    if before is None:
+        return []
+    renamed = (e for e in plan.moving(MoveKind.RENAME) if name_in(before, e) != name_in(after, e))
+    found = [f"{element} is renamed to {name_in(after, element)}" for element in renamed]
+    for element in plan.moving(MoveKind.ALTER):
+        if (default := _default(after, element)) != _default(before, element):
+            found.append(f"{element} {'has no default any more' if default is None else f'has the default {default}'}")
+        if (of := _type_name(after, element)) != _type_name(before, element):
+            found.append(f"{element} is of type {of}")
+    return found
+
+
+def _default(table: Descriptor, element: Element) -> str | None:
+    return next((column.default for column in table.columns if column.id == element.id), None)
+
+
+def _type_name(table: Descriptor, element: Element) -> str | None:
+    return next((column.type_name for column in table.columns if column.id == element.id), None)
 
 
 BY = {
@@ -279,11 +301,6 @@ BY = {
 def _coordinated(plan: Plan) -> bool:
     """True when the change is of the table's coordination, which is changed alone."""
     return any(move.kind is MoveKind.ALTER and move.element.kind is Kind.TABLE for move in plan.moves)
-
-
-def _default_of(table: Descriptor, element: Element) -> str:
-    found = next((c.default for c in table.columns if c.id == element.id), None)
-    return "has no default any more" if found is None else f"has the default {found}"
 
 
 def name_in(table: Descriptor, element: Element) -> str:

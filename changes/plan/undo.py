@@ -138,7 +138,7 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
         elif any(one.element.kind is Kind.PLACEMENT for one in plan.moves):
             continue  # what guards the primary key may stay
         elif move.kind is MoveKind.ALTER:
-            yield _default_back(base.column(ColumnId(element.id)))
+            yield _altered_back(base.column(ColumnId(element.id)), plan.result.column(ColumnId(element.id)))
         elif element.column is not None:
             yield from _not_null_back(plan, move, back)
         elif move.kind is MoveKind.ADD:
@@ -169,7 +169,9 @@ def _spread_back(plan: Plan, base: Descriptor, move: Move, tables: Tables) -> It
         yield f"SET ({_options(listed.items())})"
 
 
-def _default_back(column: Column) -> str:
+def _altered_back(column: Column, now: Column) -> str:
+    if column.type_name != now.type_name:
+        return f"ALTER COLUMN {quoted(column.name)} TYPE {column.type_name}"
     action = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
     return f"ALTER COLUMN {quoted(column.name)} {action}"
 

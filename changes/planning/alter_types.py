@@ -1,24 +1,37 @@
 """ALTER TABLE on the type of a column: a twin of the new type, which takes the column's place in one version.
 
 Dependents of the column would have to change its type with it, so a column that is indexed or constrained stays.
+
+A type that takes every stored value as it is, a longer varchar above all, needs no twin: one version says so, and
+entries, keys and references stay as they are. Nodes of the version before it read longer values than they may write,
+since a length is asked for where a value is assigned, never where it is read; what they write fits in the new type.
+It comes after all else that the statement does: no rollback could make the column shorter under what was written.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
-from catalog.types import LENGTHS
+from catalog.types import SqlType, holds_as_stored
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
-from changes.plan.model import Element
+from changes.plan.model import Element, Move, MoveKind
+from changes.plan.undo import quoted
 from changes.planning.alter_columns import column_there
 from changes.planning.castable_types import INVERTIBLE, cast_text, holds_every, retyped_default
 from changes.planning.dependents import referring_words
 from changes.planning.draft import Sketch
 from changes.planning.stages import Swap
+from expressions.rows import canonical, columns_of
 from storage.reads import reads
+
+_CHAR = re.compile(r"\b(bp)?char(acter)?\b")
+SHOWN = {SqlType.CHAR: "char"}
+"""Types under the name that a statement gives them."""
 
 
 def set_type(sketch: Sketch, action: SetType) -> None:
@@ -27,39 +40,81 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     if column.type is action.type and column.length == action.length and action.using is None:
         sketch.notices.append(f"column {column.name} is of type {column.type_name} already, skipping")
         return
-    if LENGTHS.keys() & {column.type, action.type}:
-        _refuse_length(column, action)
+    if holds_as_stored(action.type, action.length, column.type, column.length):
+        _widen(sketch, column, action)
+        return
     _refuse_type_change(sketch, column, action)
-    forth = cast_text(sketch.base, column, action.type)
-    _check_using(sketch, action, column, forth)
     twin = Column(
         id=sketch.planned.next_column_id,
-        name=f"{column.name} (as {action.type.value})",
+        name="",
         type=action.type,
         state=State.DELETE_ONLY,
+        length=action.length,
     )
+    twin = replace(twin, name=f"{column.name} (as {twin.type_name})")
+    forth = cast_text(sketch.base, column, action.type)
+    _check_using(sketch, action, column, forth)
     back = cast_text(sketch.base, replace(twin, name=column.name), column.type, instead_of=column)
     element = sketch.add_column(replace(twin, derived=Derivation(column.id, forth, inverse=back)))
     old = Element(Kind.DERIVED_COLUMN, column.id, column.name)
     sketch.drop(old)
     sketch.retyped.add(column.id)
-    default = retyped_default(column, action.type, action.position)
-    hidden = f"{column.name} (was {column.type.value})"
+    default = retyped_default(column, twin, action.position)
+    hidden = f"{column.name} (was {column.type_name})"
     sketch.swaps.append(Swap(element, old, hidden, back, default))
-    was, becomes = column.type.value, action.type.value
+    was, becomes = column.type_name, twin.type_name
     one = f"{'an' if becomes == 'integer' else 'a'} {becomes}"
     misfit = f"A value of {column.name} that is no {becomes} makes the change roll back, and names the row."
     sketch.dangers += [
         f"Every row of {sketch.base.name} is rewritten: {one} stands beside the {was}, then takes its place.",
-        *([] if holds_every(action.type, column.type) else [misfit]),
+        *([] if holds_every(twin, column) else [misfit]),
     ]
 
 
-def _refuse_length(column: Column, action: SetType) -> None:
-    """Until a length can be made longer in one step and shorter by a verification."""
-    hint = "Add a column of the new type, fill it with UPDATE, drop this one, and rename it."
-    what = f"a type change of {column.name} to or from varchar or char"
-    raise unsupported(what, position=action.position, hint=hint)
+def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
+    """Another type in the descriptor, and nothing else."""
+    if column.type is not action.type:
+        _refuse_foreign_keys(sketch, column, action)
+        _refuse_beside_char(sketch, column, action)
+    wider = replace(column, type=action.type, length=action.length)
+    if action.using is not None:
+        whole = f"{quoted(column.name)}::{wider.type_name}"
+        same = canonical(sketch.base, whole, returns=action.type, what="a type change")
+        bare = canonical(sketch.base, quoted(column.name), returns=column.type, what="a type change")
+        _check_using(sketch, action, column, same, cast_text(sketch.base, column, action.type), bare)
+
+    def edit(table: Descriptor) -> Descriptor:
+        new = replace(table.column(column.id), type=wider.type, length=wider.length)
+        return replace(table, columns=tuple(new if c.id == new.id else c for c in table.columns))
+
+    sketch.last_edits.append(edit)
+    sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))
+    sketch.dangers.append(f"No row is read or written: {wider.type_name} takes all that {column.type_name} does.")
+
+
+def _refuse_foreign_keys(sketch: Sketch, column: Column, action: SetType) -> None:
+    """Both sides of a foreign key are of one type, whatever their lengths."""
+    keys = (*sketch.base.foreign_keys, *sketch.base.referenced_by)
+    names = ", ".join(_called(one, sketch) for one in keys if column.id in one.columns)
+    if names:
+        what = f"a change of {column.name} from {column.type.value} to {action.type.value}, used by {names},"
+        hint = f"Drop {names}, change the type on both sides, and create it again."
+        raise unsupported(what, position=action.column.position, hint=hint)
+
+
+def _refuse_beside_char(sketch: Sketch, column: Column, action: SetType) -> None:
+    """In PostgreSQL a char compares with a varchar without trailing blanks, with a text as it is: a rule would take
+    other rows, and nodes of two versions would not agree about them."""
+    rules = [*((one.name, one.where) for one in sketch.base.indexes)]
+    rules += [(one.name, one.expression) for one in sketch.base.constraints]
+    for name, rule in rules:
+        read = frozenset() if rule is None else columns_of(rule)
+        if rule is None or column.id not in read:
+            continue
+        if _CHAR.search(rule) or any(sketch.base.column(one).type is SqlType.CHAR for one in read):
+            what = f"a change of {column.name} from {column.type.value} to {action.type.value} beside a char in {name}"
+            hint = f"Drop {name}, change the type, and create it again."
+            raise unsupported(what, position=action.column.position, hint=hint)
 
 
 def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None:
@@ -75,7 +130,7 @@ def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None
     if column.identity:
         raise unsupported(f"a type change of {name}, an identity column,", position=position)
     if (column.type, action.type) not in INVERTIBLE:
-        known = ", ".join(to.value for of, to in sorted(INVERTIBLE, key=str) if of is column.type)
+        known = ", ".join(sorted(SHOWN.get(to, to.value) for of, to in INVERTIBLE if of is column.type))
         what = f"a cast without an inverse, from {column.type.value} to {action.type.value},"
         hint = f"Older nodes must still be served while it moves. {column.type.value} can become {known}."
         raise unsupported(what, position=action.position, hint=hint)
@@ -87,11 +142,11 @@ def _called(constraint: Constraint, sketch: Sketch) -> str:
     return referring_words(constraint, sketch.base, sketch.tables)
 
 
-def _check_using(sketch: Sketch, action: SetType, column: Column, forth: str) -> None:
+def _check_using(sketch: Sketch, action: SetType, column: Column, *casts: str) -> None:
     if action.using is None:
         return
     kept = sketch.expression(action.using, action.type, "USING", action.position)
-    if kept != forth:
+    if kept not in casts:
         hint = f"Write USING {column.name}::{action.type.value}, or add a column, fill it with UPDATE, drop this one."
         what = f"a cast without an inverse, USING {action.using.text},"
         raise unsupported(what, position=action.position, hint=hint)

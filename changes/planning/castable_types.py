@@ -5,16 +5,19 @@
     bigint   <-> smallint, integer, text     boolean, uuid <-> text
     real     <-> double precision, text      double precision <-> real, text
 
+Where text stands, varchar and char do as well, and each of the three may become another, or another length.
+
 Not every value of the one is a value of the other: the fill and, until the old side is dropped, writers refuse those.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from catalog.types import SqlType
+from catalog.types import TEXTS, BadValue, SqlType, fitted
 from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError
@@ -40,7 +43,9 @@ _BOTH_WAYS = (
     (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
     (SqlType.DATE, SqlType.TIMESTAMP),
 )
-INVERTIBLE = frozenset(_BOTH_WAYS) | frozenset((to, of) for of, to in _BOTH_WAYS)
+_AS_TEXT = {(of, text) for of, to in _BOTH_WAYS if to is SqlType.TEXT for text in TEXTS}
+_PAIRS = {*_BOTH_WAYS, *_AS_TEXT, *product(TEXTS, TEXTS)}
+INVERTIBLE = frozenset(_PAIRS) | frozenset((to, of) for of, to in _PAIRS)
 _WIDER = {
     (SqlType.SMALLINT, SqlType.INTEGER),
     (SqlType.SMALLINT, SqlType.BIGINT),
@@ -51,9 +56,11 @@ _WIDER = {
 }
 
 
-def holds_every(to: SqlType, of: SqlType) -> bool:
-    """True when every value of the one type is a value of the other."""
-    return to is SqlType.TEXT or (of, to) in _WIDER
+def holds_every(to: Column, of: Column) -> bool:
+    """True when every value of the one column's type is a value of the other's."""
+    if to.type in TEXTS and to.length is not None:
+        return of.type in TEXTS and of.length is not None and of.length <= to.length
+    return to.type in TEXTS or (of.type, to.type) in _WIDER
 
 
 def cast_text(table: Descriptor, column: Column, to: SqlType, *, instead_of: Column | None = None) -> str:
@@ -64,15 +71,21 @@ def cast_text(table: Descriptor, column: Column, to: SqlType, *, instead_of: Col
     return canonical(shown, f"{quoted(column.name)}::{to.value}", returns=to, what="a type change")
 
 
-def retyped_default(column: Column, to: SqlType, position: Position) -> str | None:
+def retyped_default(column: Column, to: Column, position: Position) -> str | None:
     """The column's default as the new type has it: a constant again, or the expression with a cast."""
     if column.default is None:
         return None
-    text = f"({column.default})::{to.value}"
+    text = f"({column.default})::{to.type.value}"
+    hint = "DROP DEFAULT first, and set another one afterwards."
     try:
-        value = fill_value(to, text, column.name, position, Context())
+        value = fill_value(to.type, text, column.name, position, Context())
     except DdlError as error:
-        message = f"the default {column.default} of column {column.name} is no {to.value}"
-        hint = "DROP DEFAULT first, and set another one afterwards."
+        message = f"the default {column.default} of column {column.name} is no {to.type_name}"
         raise DdlError(DATATYPE_MISMATCH, message, position=position, hint=hint) from error
-    return constant(to, value) if value is not None and is_constant(column.type, column.default) else text
+    if value is None or not is_constant(column.type, column.default):
+        return text
+    try:
+        return constant(to.type, fitted(to.type, to.length, value) or value)
+    except BadValue as error:
+        message = f"the default {column.default} of column {column.name}: {error}"
+        raise DdlError(error.sqlstate, message, position=position, hint=hint) from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from catalog.descriptor import Descriptor
 from catalog.elements import (
@@ -64,6 +65,8 @@ class Sketch:
     edits: list[Edit] = field(default_factory=list)
     later_edits: tuple[Edit, ...] = ()
     """Of versions that follow the first one."""
+    last_edits: list[Edit] = field(default_factory=list)
+    """Of one version after all others, when the change can only go on: what a rollback could not take back."""
     dangers: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     there: dict[Element, Constraint] = field(default_factory=dict)
@@ -219,17 +222,12 @@ class Sketch:
             covered=self._covered(),
             late=self._late(),
             swaps=tuple(self.swaps),
-            edit=self._edit if self.edits else None,
-            later_edits=self.later_edits,
+            edit=_one_after_the_other(self.edits) if self.edits else None,
+            later_edits=(*self.later_edits, *([_one_after_the_other(self.last_edits)] if self.last_edits else [])),
             dangers=tuple(self.dangers),
             partners=partners_of((move.element for move in self.moves), self.base, self.tables),
             there=self.there,
         )
-
-    def _edit(self, table: Descriptor) -> Descriptor:
-        for edit in self.edits:
-            table = edit(table)
-        return table
 
     def _covered(self) -> frozenset[Element]:
         """New optional columns that a new index or constraint reads: they are written as soon as it is."""
@@ -255,6 +253,11 @@ class Sketch:
             if (element.kind.is_index and element.id in indexes)
             or (element.kind.is_user_column and element.id in columns)
         )
+
+
+def _one_after_the_other(edits: Iterable[Edit]) -> Edit:
+    every = tuple(edits)
+    return lambda table: reduce(lambda here, edit: edit(here), every, table)
 
 
 # --- names and states

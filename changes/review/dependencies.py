@@ -4,6 +4,7 @@ version by version   an index is never ahead of a column that it covers
                      a constraint is absent before a column that it reads leaves public
                      a constraint on a new column is written no earlier than the column
                      of two types of a column one is public, the other derived from it
+                     a column's type changes in place only where all that is stored stays as it is
                      one placement is read; where its key says more than the primary key, an index guards that
 run by run           fill columns, then indexes, then verify constraints
                      delete entries, then values, then rows
@@ -17,6 +18,7 @@ from itertools import pairwise
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
+from catalog.types import holds_as_stored
 from changes.plan.element_states import columns_read, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, is_final, point_of_no_return
 from changes.review.defect import Fault
@@ -38,6 +40,7 @@ def version_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iterator[F
     for (_, before), (at, after) in pairwise(known):
         yield from _still_read(at, before, after)
         yield from _forgotten(at, before, after)
+        yield from _another_type(at, before, after)
 
 
 def _ahead(at: int, version: Descriptor) -> Iterator[Fault]:
@@ -117,6 +120,16 @@ def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault
             witness = "a node of the version before reads it, and misses what is written beside it"
             why = f"column {name} is kept beside {taken.name}, and follows from nothing: {witness}"
             yield Fault(at, ("C5",), why)
+
+
+def _another_type(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
+    """A column changes its type in place only where the new one takes every value that is stored, as it is."""
+    now = {column.id: column for column in after.columns}
+    for was in before.columns:
+        new = now.get(was.id)
+        if new is not None and not holds_as_stored(new.type, new.length, was.type, was.length):
+            witness = f"a row of before, or one that a node of the version before writes, may be no {new.type_name}"
+            yield Fault(at, (), f"column {was.name} is {new.type_name} at once, after {was.type_name}: {witness}")
 
 
 # --- runs

@@ -21,6 +21,7 @@ from nodes.sql.access_paths import access
 from nodes.sql.row_rules import rules_of
 from nodes.store.transaction import Transaction
 from storage import encoding
+from storage.derived import fitting
 from storage.pairs import StoredRow
 
 
@@ -31,7 +32,7 @@ async def rewrite(
     new: Descriptor,
     computed: Mapping[ColumnId, str],
 ) -> None:
-    """Rewrite the rows under version `new`. Raises 23502, 23503, 23505 or 23514 for one that does not fit, 54000.
+    """Rewrite the rows under version `new`. Raises 22001, 23502, 23503, 23505 or 23514 for a row that is none, 54000.
 
     `computed` are expressions over `old`, by the columns of `new` that get their values.
     """
@@ -76,5 +77,5 @@ def _value(old: Descriptor, column: Column, before: Values, computed: Mapping[Co
     if column.id in before:
         return before[column.id]
     if column.id in computed:
-        return value_of(old, computed[column.id], before)
+        return fitting(column, value_of(old, computed[column.id], before))
     return None if column.fill_value is None else encoding.decode(column.type, column.fill_value)[0]

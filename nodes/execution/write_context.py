@@ -111,7 +111,7 @@ def no_value(descriptor: Descriptor, error: CannotDerive) -> SqlError:
         source = descriptor.column(twin.derived.source)
         detail = (
             f'The type of column "{source.name}" is being changed: until that is done,'
-            f" a value must be one of both types, {source.type.value} and {twin.type.value}."
+            f" a value must be one of both types, {source.type_name} and {twin.type_name}."
         )
     return SqlError(error.sqlstate, str(error), detail=detail, table=descriptor.name)
 

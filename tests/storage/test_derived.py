@@ -8,6 +8,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Derivation, State
 from catalog.types import SqlType
 from storage import encoding
+from storage.derived import derived_value, matches
 from storage.integrity.clauses import check
 from storage.mutations import Act, delete_row, insert_row, update_row
 from storage.pairs import CannotDerive, StoredRow, column_key, row_key
@@ -163,3 +164,27 @@ def test_a_value_that_does_not_come_back_as_it_was_still_matches() -> None:
     assert [v.clause for v in check(SWAPPED, store.contents())] == ["C5"]
     store.pairs[0][key_of(NAME)] = text("seven")
     assert [v.clause for v in check(SWAPPED, store.contents())] == ["C5"]
+
+
+@pytest.mark.parametrize("value", ["a", "ab", "ab  ", "ab x", "abc", ""])
+def test_a_shorter_text_takes_what_fits_without_blanks_too_many_before_and_after_the_swap(value: str) -> None:
+    """Before it the twin follows the longer column, after it the longer one, which still has the blanks, the twin."""
+    old = PLAIN.columns[1]
+    twin = Column(TWIN, "name (new)", SqlType.VARCHAR, State.WRITE_ONLY, length=2)
+    to_twin, to_old = '"#2"::varchar', '"#4"::text'
+    before = replace(PLAIN, columns=(*PLAIN.columns, replace(twin, derived=Derivation(NAME, to_twin, to_old))))
+    row = user(1, value)
+    if len(value.rstrip()) > 2:
+        with pytest.raises(CannotDerive, match=r"value too long for type character varying\(2\)") as refused:
+            derived_value(before, before.column(TWIN), row)
+        assert refused.value.sqlstate == "22001"
+        return
+    short = encoding.encode(SqlType.VARCHAR, value[:2])
+    assert derived_value(before, before.column(TWIN), row) == short
+    both = written(row, c4=short)
+    assert matches(before, before.column(TWIN), both)
+    behind = replace(old, state=State.WRITE_ONLY, derived=Derivation(TWIN, to_old, to_twin))
+    public = replace(twin, name="name", state=State.PUBLIC)
+    swapped_now = replace(PLAIN, columns=(PLAIN.columns[0], behind, PLAIN.columns[2], public))
+    assert matches(swapped_now, behind, both)
+    assert not matches(swapped_now, behind, written(both, c4=encoding.encode(SqlType.VARCHAR, "z")))

@@ -33,6 +33,7 @@ SAID = {
     "add unique": ["from v17 on 23505: a row with the same town, born as another one"],
     "drop unique": ["from v16 on 42P10: ON CONFLICT (name)"],
     "change a type": ["from v18 on 22...: a value of born that is no date"],
+    "make a text shorter": ["from v17 on 22...: a value of town that is no varchar(5)"],
     "change a type with its cast": ["from v17 on 22...: a value of town that is no integer"],
     "rename a table": ["from v16 on 42P01: a statement that names table people, which is folk then"],
     "rename a column": ["from v16 on 42703: a statement that names column name, which is nick then"],

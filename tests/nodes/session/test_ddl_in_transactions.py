@@ -68,6 +68,15 @@ REWRITES = [
     ("ALTER TABLE {a} DROP CONSTRAINT {a}_code_key", None),
     ("ALTER TABLE {a} ALTER n TYPE text", None),
     ("ALTER TABLE {a} ALTER n TYPE bigint", None),
+    ("ALTER TABLE {a} ALTER n TYPE varchar(1)", None),
+    ("ALTER TABLE {a} ALTER code TYPE varchar", None),
+    ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xy  '; ALTER TABLE {a} ALTER k TYPE varchar(2)", None),
+    ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xy  '; ALTER TABLE {a} ALTER k TYPE char(3)", None),
+    (
+        "ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xyz'; ALTER TABLE {a} ALTER k TYPE varchar(2)",
+        errors.StringDataRightTruncation,
+    ),
+    ("ALTER TABLE {a} ADD m varchar(3) DEFAULT 'xyz', ADD k char(2) DEFAULT 'a'", None),
     ("ALTER TABLE {a} RENAME n TO m", None),
     ("ALTER TABLE {a} RENAME TO {b}", None),
 ]

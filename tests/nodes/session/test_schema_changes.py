@@ -1,5 +1,6 @@
 """Schema changes sent to a node, as a client sees them: tags, notices, places of mistakes, and what comes of them."""
 
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -46,6 +47,49 @@ def test_a_default_changes(n1: Any, n2: Any, table: str) -> None:
     assert n2.execute(f"INSERT INTO {table} (id) VALUES (3) RETURNING a, b").fetchone() == (8, "x")
     assert tag(n1, f"ALTER TABLE {table} ALTER COLUMN a DROP DEFAULT") == "ALTER TABLE"
     assert n2.execute(f"INSERT INTO {table} (id) VALUES (4) RETURNING a, b").fetchone() == (None, "x")
+
+
+def test_a_varchar_becomes_longer(cluster: Cluster, n1: Any, n2: Any) -> None:
+    """As Django's second migration of auth does; the column is unique, and its entries stay as they are."""
+    table = cluster.table("id int primary key, code varchar(3) not null unique")
+    n1.execute(f"INSERT INTO {table} VALUES (1, 'abc')")
+    pairs = cluster.pairs(table)
+    assert tag(n1, f'ALTER TABLE "{table}" ALTER COLUMN "code" TYPE varchar(5)') == "ALTER TABLE"
+    assert cluster.pairs(table) == pairs
+    with pytest.raises(errors.UniqueViolation):
+        n2.execute(f"INSERT INTO {table} VALUES (2, 'abc')")
+    with pytest.raises(errors.StringDataRightTruncation, match=r"character varying\(5\)"):
+        n2.execute(f"INSERT INTO {table} VALUES (2, 'abcdef')")
+    n2.execute(f"INSERT INTO {table} VALUES (2, 'abcde')")
+    assert tag(n1, f"ALTER TABLE {table} ALTER code TYPE text") == "ALTER TABLE"
+    n2.execute(f"INSERT INTO {table} VALUES (3, 'abcdef')")
+    with pytest.raises(errors.FeatureNotSupported, match="indexed or constrained") as refused:
+        n1.execute(f"ALTER TABLE {table} ALTER code TYPE varchar(4)")
+    assert refused.value.diag.message_hint == f"Drop {table}_code_key, change the type, and create it again."
+    assert cluster.violations(table) == []
+
+
+def test_a_version_reads_and_removes_longer_values_than_it_takes(cluster: Cluster, n1: Any, n2: Any) -> None:
+    """So does a node of the version before, while others write longer ones: here it has come the other way round."""
+    table = cluster.table("id int primary key, code varchar(6) unique, fixed char(6), n int")
+    n1.execute(f"INSERT INTO {table} SELECT i, 'abcde' || i, 'abcd' || i, i FROM generate_series(1, 4) i")
+    now = cluster.descriptor(table)
+    shorter = tuple(c if c.length is None else replace(c, length=2) for c in now.columns)
+    cluster.publish(now.next_version(columns=shorter))
+    row = n2.execute(f"SELECT code, fixed FROM {table} WHERE code = 'abcde1'").fetchone()
+    assert row == ("abcde1", "abcd1")
+    binary = n2.execute(f"SELECT code, fixed, upper(code) FROM {table} ORDER BY code", binary=True).fetchall()
+    assert binary[3] == ("abcde4", "abcd4", "ABCDE4")
+    assert n2.execute(f"UPDATE {table} SET n = n + 1 WHERE code > 'abcde2'").rowcount == 2
+    assert n2.execute(f"UPDATE {table} SET id = 9 WHERE id = 4 RETURNING code").fetchone() == ("abcde4",)
+    assert n2.execute(f"UPDATE {table} SET code = 'xy' WHERE id = 2").rowcount == 1
+    assert n2.execute(f"DELETE FROM {table} WHERE code = 'abcde1'").rowcount == 1
+    with pytest.raises(errors.StringDataRightTruncation):
+        n2.execute(f"INSERT INTO {table} (id, code) VALUES (5, 'abc')")
+    assert n2.execute(f"SELECT id, code, n FROM {table} ORDER BY id").fetchall() == [
+        (2, "xy", 2), (3, "abcde3", 4), (9, "abcde4", 5),
+    ]  # fmt: skip
+    assert cluster.violations(table) == []
 
 
 def test_each_step_is_reported(n1: Any, table: str) -> None:

@@ -85,6 +85,13 @@ def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
             [(2, 20, 15)],
             id="CHECK of a column that is not there any more",
         ),
+        pytest.param(
+            "ALTER b TYPE varchar(2)",
+            errors.StringDataRightTruncation,
+            "id = 1: value too long",
+            [(1, "one"), (2, "two")],
+            id="values that are too long",
+        ),
     ],
 )
 def test_a_constraint_that_rows_break_is_not_added(
