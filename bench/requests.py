@@ -11,6 +11,7 @@ the ratio of their medians is what is measured. `python -m bench.requests` print
 """
 
 import asyncio
+import os
 import statistics
 import threading
 import time
@@ -26,7 +27,6 @@ from bench.rows import make_table, newest
 from bench.writers import write_beside
 from catalog.descriptor import Descriptor
 from catalog.hashing import schema_hash, sharding_hash
-from changes.driver import publish as publishing
 from nodes.client import AsyncCrud
 from schemalab.testing.cluster import RunningCluster, running_cluster
 from storage.postgres import enter_params, enter_sql, session_options
@@ -201,8 +201,20 @@ def swapped(table: Descriptor) -> Descriptor:
     return table.next_version(columns=tuple(replace(c, name=names.get(c.name, c.name)) for c in table.columns))
 
 
+def publisher() -> Any:
+    """`changes.driver.publish`, whose models need Django's settings: nothing else here does."""
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
+    django.setup()
+    from changes.driver import publish as publishing
+
+    return publishing
+
+
 def publish(database: "psycopg.Connection[Any]", new: Descriptor) -> None:
     """Publish without a word to any node, as soon as nobody uses the last version but one."""
+    publishing = publisher()
     for _ in range(2000):
         with database.transaction():
             hindrance = publishing.publish(database.cursor(), [new], storages=STORAGES)

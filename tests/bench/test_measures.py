@@ -1,5 +1,10 @@
 """What the benchmarks say of clients: nobody is left out, and only what ran in the time named is counted."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from bench.report import percentile
@@ -33,3 +38,9 @@ def test_an_event_that_a_client_never_got_is_no_smaller_number_of_events() -> No
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.5, 3), (0.95, 4), (1.0, 4)])
 def test_a_percentile_is_one_of_the_values(share: float, expected: int) -> None:
     assert percentile([3, 1, 4, 2], share) == expected
+
+
+def test_the_command_begins_without_any_setting() -> None:
+    """`make bench` has an empty environment: nothing may want Django's settings as it is imported."""
+    bare = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    subprocess.run([sys.executable, "-c", "import bench.__main__"], env=bare, check=True, cwd=Path(__file__).parents[2])
