@@ -29,8 +29,8 @@ from storage.statements import (
 )
 
 __all__ = [
-    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong",
-    "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
+    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
+    "KeyTooLong", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
     "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copies",
     "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
@@ -39,6 +39,9 @@ __all__ = [
 
 BELOW_FENCE, VERSION_NOT_VISIBLE, HASH_DIFFERS, LEASE_OVER = "SL001", "SL002", "SL003", "SL004"
 """How `enter` refuses: the version is too old; newer than the snapshot; another schema; no time left."""
+
+STORAGE_REMOVED = ("3F000", "42883")
+"""No such schema, or function: how PostgreSQL refuses `enter` for a version on a storage that was removed since."""
 
 PLAN_SETTINGS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "max_parallel_workers_per_gather": "0"}
 """What leaves PostgreSQL one way to read pairs, whatever it believes of the table: by key, in key order (T6).

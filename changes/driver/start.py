@@ -7,7 +7,7 @@ from dataclasses import replace
 from catalog.selectors import newest_descriptor
 from catalog.services import append_event, control_transaction
 from changes import selectors, tables_ahead
-from changes.ddl.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name
+from changes.ddl.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name, Number
 from changes.ddl.bindings import AsNamed, named_again, names_from_json
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
@@ -53,13 +53,15 @@ def settle_tables(change_id: int, plan: Plan) -> None:
 
 
 def action_of(change: Change) -> Action:
-    """The change's statement as an action, with the names that were settled when it was submitted."""
+    """The change's statement as an action, with the names and storages that were settled when it was submitted."""
     action, plan = parse(change.statement).action, plan_from_json(change.plan)
     table = Name(change.table_name)
     if isinstance(action, DropTable):
         return action
     if isinstance(action, CreateTable):
-        return named_again(action, names_from_json(change.names))
+        count = plan.result.placement.storages
+        settled = replace(action, storages=Number(count) if count else None)
+        return named_again(settled, names_from_json(change.names))
     if isinstance(action, CreateIndex | DropIndex):
         return replace(action, index=Name(plan.moves[0].element.name), table=table)
     if isinstance(action, AlterTable):

@@ -94,7 +94,7 @@ def _check(texts: list[str], view: CatalogView) -> None:
     """Raises the refusal of the first statement that could not be planned where it comes."""
     known = {table.table_id: table for table in view.tables}
     for text in texts:
-        here = CatalogView(tuple(known.values()), view.taken, view.sandboxes)
+        here = CatalogView(tuple(known.values()), view.taken, view.sandboxes, view.storages)
         action = resolve(parse(text), here)
         plan = make_plan(action, here.named(action.table.text), tables=here)
         known |= {table.table_id: table for table in plan.results}

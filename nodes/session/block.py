@@ -145,6 +145,13 @@ class Block:
         """SAVEPOINT, RELEASE or ROLLBACK TO; the tag."""
         if not self.is_explicit:
             raise SqlError(NO_ACTIVE_TRANSACTION, f"{word} can only be used in transaction blocks")
+        try:
+            return await self._savepoint(word, name)
+        except Retry as retry:  # each of them enters what was only described so far, or again
+            await self.env.load_refused(retry)
+            raise for_client(retry) from retry
+
+    async def _savepoint(self, word: str, name: str) -> str:
         if word == "ROLLBACK TO":
             if self.transaction is None:
                 raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')

@@ -45,7 +45,7 @@ from nodes.store.pipeline import (
 )
 from nodes.trace.record import Trace
 from storage.commit_outcomes import Outcome
-from storage.postgres import arm_deadline_sql, enter_sql
+from storage.postgres import BELOW_FENCE, STORAGE_REMOVED, arm_deadline_sql, enter_sql
 
 log = logging.getLogger(__name__)
 
@@ -276,14 +276,15 @@ class Transaction:
         else:
             self._finish(committed=True)
 
-    async def _send(self, commands: Sequence[Command]) -> "list[pq.abc.PGresult]":
+    async def _send(self, commands: Sequence[Command], entering: Sequence[PinLike] = ()) -> "list[pq.abc.PGresult]":
+        """Run a batch that ends, if there is any use `entering`, in the `enter` of each."""
         assert self.connection is not None
         try:
             return await self.connection.run(commands)
         except StoreConnectionLost as lost:
             raise self._ended(lost) from lost
         except StoreError as error:
-            raise self._translated(error) from error
+            raise self._translated(error, len(commands), entering) from error
 
     async def rollback(self) -> None:
         """Undo everything and release what is held; never fails."""
@@ -382,7 +383,7 @@ class Transaction:
         expires_at = self.expires_at
         enters = [self._enter(pin, expires_at) for pin in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
-        await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters])
+        await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters], list(pins.values()))
         self._entered, self._armed, self._has_failed = pins, expires_at, False
         del self.savepoints[place + 1 :]
         return number
@@ -422,9 +423,12 @@ class Transaction:
 
     def _translated(self, error: StoreError, skipped: int = 0, entering: Sequence[PinLike] = ()) -> SqlError:
         """`entering`: the uses whose `enter` are the last of the `skipped` commands."""
+        place = error.position - skipped + len(entering)
+        pin = entering[place] if 0 <= place < len(entering) else None
+        if pin is not None and error.sqlstate in STORAGE_REMOVED:
+            message = f"the schema moved on: {pin.descriptor} is on a storage that was removed since"
+            return Retry(message, stale=True, refusal=BELOW_FENCE, pin=pin)
         if error.sqlstate in FENCE_REFUSALS:
-            place = error.position - skipped + len(entering)
-            pin = entering[place] if 0 <= place < len(entering) else None
             return Retry(f"the schema moved on: {error.message}", stale=True, refusal=error.sqlstate, pin=pin)
         if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
             return Retry(error.message, sqlstate=error.sqlstate)

@@ -36,7 +36,13 @@ from storage.statements import SQL
 TRIES_MAX = 100
 PAUSE_S_MAX = 0.2
 MARKS = "spark_tasks_loadmark"
-STALE = (postgres.BELOW_FENCE, postgres.VERSION_NOT_VISIBLE, postgres.HASH_DIFFERS, postgres.LEASE_OVER)
+STALE = (
+    postgres.BELOW_FENCE,
+    postgres.VERSION_NOT_VISIBLE,
+    postgres.HASH_DIFFERS,
+    postgres.LEASE_OVER,
+    *postgres.STORAGE_REMOVED,
+)
 RETRIED = frozenset({"40001", "40P01", "25P04", "57P01", *STALE})
 
 

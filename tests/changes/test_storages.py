@@ -9,7 +9,7 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 
-from changes import approval, services, storages
+from changes import approval, services, storages, tables_ahead
 from changes.driver import driver
 from changes.models import Change, Status
 from storage.postgres import storages_kept, storages_there
@@ -115,7 +115,7 @@ def test_a_storage_is_kept_for_the_table_of_a_transaction_that_commits_meanwhile
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """T9: at its COMMIT it holds neither the layout's row nor the lock of submissions."""
-    from changes import new_tables, tables_ahead
+    from changes import new_tables
     from changes.ddl.statements import parse
     from changes.planning.table_in_transaction import statements_at_commit
     from tests.changes.cluster import open_connection
@@ -156,6 +156,26 @@ def test_a_change_of_sharding_is_planned_again_behind_one_that_was_cancelled(opt
     services.cancel(first.pk, who="ann")
     drive_all()
     assert Change.objects.get(pk=second.pk).status == Status.DONE
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_new_table_that_is_planned_again_is_on_the_storages_it_was_told(count: int) -> None:
+    made()
+    if count == 3:
+        storages.add_storage(who="ann")
+    else:
+        made("ALTER TABLE users SET (storages = 1)")
+        assert storages.remove_storage(who="ann") == 2
+    try:
+        first = services.submit("ALTER TABLE users ADD COLUMN more text", who="ann")
+        services.submit("CREATE TABLE pets (id bigint PRIMARY KEY, owner bigint REFERENCES users (id))", who="ann")
+        services.cancel(first.pk, who="ann")
+        drive_all()
+        [pets] = [table for table in tables_ahead.tables_now().tables if table.name == "pets"]
+        assert pets.placement.storages == count
+    finally:
+        if count == 1:
+            assert storages.add_storage(who="ann") == 2
 
 
 def test_a_change_of_sharding_is_approved(settings: Any) -> None:

@@ -5,14 +5,21 @@ Whoever takes the number of storages from the setting does not see a third of th
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg import pq
 
+from catalog.descriptor import Descriptor
+from nodes.client import Crud as CrudClient
 from storage.integrity.clauses import Referenced, check
 from tests.nodes.conftest import STORAGES, Cluster
 from tests.nodes.crud.test_operations import Crud, crud, rows
+from tests.nodes.crud.test_stale_routers import publish
+from tests.nodes.crud.test_without_leases import HASH, deaf
 
 __all__ = ["crud"]
 
@@ -23,13 +30,30 @@ THIRD = 3
 @pytest.fixture(scope="module", autouse=True)
 def third_storage(cluster: Cluster) -> Iterator[None]:
     """Made as `manage.py storages add` makes it."""
-    with cluster.store() as store, store.transaction():
-        store.execute("SELECT storage_make_schema(3), storage_make_missing(3, NULL)")
-        store.execute("SELECT storage_copy_versions(3)")
-        store.execute("UPDATE storage_layout SET existing = 3")
+    add_third(cluster, "SELECT storage_make_schema(3)")
     yield
     with cluster.store() as store:
         store.execute("UPDATE storage_layout SET existing = 2")
+
+
+def add_third(cluster: Cluster, makes_schema: str) -> None:
+    with cluster.store() as store, store.transaction():
+        store.execute(makes_schema)
+        store.execute("SELECT storage_make_missing(3, NULL)")
+        store.execute("SELECT storage_copy_versions(3)")
+        store.execute("UPDATE storage_layout SET existing = 3")
+
+
+@contextmanager
+def third_removed(cluster: Cluster) -> Iterator[None]:
+    """It is there under another name, so that its tables are found again."""
+    with cluster.store() as store, store.transaction():
+        store.execute("UPDATE storage_layout SET existing = 2")
+        store.execute("ALTER SCHEMA storage_3 RENAME TO removed_3")
+    try:
+        yield
+    finally:
+        add_third(cluster, "ALTER SCHEMA removed_3 RENAME TO storage_3")
 
 
 def pairs(cluster: Cluster, table: str) -> list[dict[bytes, bytes | None]]:
@@ -170,6 +194,40 @@ class Traffic:
         count = connection.execute(f"SELECT count(*), count(DISTINCT id) FROM {self.table}").fetchone()
         if found != [(n % ROWS + 1,)] or count != (ROWS, ROWS):
             self.wrong.append((found, count))
+
+
+def on_two(table: Descriptor) -> Descriptor:
+    """The next version, on two storages, as if all that lies between had been published and drained."""
+    return table.next_version(placements=(replace(table.placement, storages=2),))
+
+
+@pytest.mark.parametrize("way", ["sql", "crud"])
+def test_a_node_that_hears_nothing_serves_a_table_whose_storage_was_removed(cluster: Cluster, way: str):
+    table = cluster.table(f"id int PRIMARY KEY, a text{HASH}")
+    with cluster.connect("n2") as n2, CrudClient(cluster.address("n2"), timeout=60) as crud, deaf(cluster):
+        assert n2.execute(f"SELECT * FROM {table}").fetchall() == []
+        publish(cluster, on_two(cluster.descriptor(table)))
+        with third_removed(cluster):
+            if way == "sql":
+                n2.execute(f"INSERT INTO {table} VALUES (1, 'a')")
+            else:
+                crud.insert_object(table, {"id": 1, "a": "a"})
+            assert n2.execute(f"SELECT * FROM {table}").fetchall() == [(1, "a")]
+
+
+def test_a_statement_described_before_a_storage_was_removed_is_40001_once(cluster: Cluster):
+    table = cluster.table(f"id int PRIMARY KEY, a text{HASH}")
+    with cluster.connect("n2") as n2, deaf(cluster):
+        n2.execute("BEGIN")
+        n2.pgconn.prepare(b"found", f"SELECT * FROM {table}".encode(), [])
+        publish(cluster, on_two(cluster.descriptor(table)))
+        with third_removed(cluster):
+            result = n2.pgconn.exec_prepared(b"found", [])
+            assert result.error_field(pq.DiagnosticField.SQLSTATE) == b"40001", result.error_message
+            n2.execute("ROLLBACK")
+            n2.execute("BEGIN")
+            assert n2.execute(f"SELECT * FROM {table}").fetchall() == []
+            n2.execute("COMMIT")
 
 
 def test_more_storages_than_there_are_are_refused(cluster: Cluster, people: str, n1: "psycopg.Connection[Any]"):

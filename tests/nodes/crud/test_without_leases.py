@@ -87,6 +87,24 @@ def test_in_a_block_an_old_version_is_40001_and_the_next_block_uses_the_newest(c
         assert n2.execute(f"SELECT a, b FROM {table}").fetchall() == [("C", "A")]
 
 
+@pytest.mark.parametrize("word", ["SAVEPOINT later", "ROLLBACK TO SAVEPOINT s"])
+def test_a_refusal_at_a_savepoint_is_40001_once(cluster: Cluster, table: str, word: str):
+    with cluster.connect("n2") as n2, deaf(cluster):
+        n2.execute("BEGIN")
+        n2.execute("SAVEPOINT s")
+        n2.pgconn.prepare(b"found", f"SELECT a, b FROM {table}".encode(), [])
+        publish(cluster, swapped(cluster.descriptor(table), "a", "b"))
+        with pytest.raises(psycopg.errors.SerializationFailure, match="is below the fence"):
+            n2.execute(word)
+        n2.execute("ROLLBACK")
+        n2.execute("BEGIN")
+        n2.pgconn.prepare(b"again", f"SELECT a, b FROM {table}".encode(), [])
+        n2.execute("SAVEPOINT s")
+        n2.execute(f"INSERT INTO {table} (id, a, b) VALUES (1, 'A', 'B')")
+        n2.execute("COMMIT")
+    assert cluster.violations(table) == []
+
+
 def with_column(table: Descriptor, *, default: str | None = None) -> Descriptor:
     """The next version, with one more optional column."""
     new = replace(table.columns[-1], id=table.next_column_id, name="c", default=default, state=State.PUBLIC)
