@@ -143,6 +143,9 @@ class Attempt:
         self.ended = ""
         """How the change that was submitted has ended."""
 
+        self.waits: set[int] = set()
+        """Steps of the change of which it is known that they waited: the next wait is another one's."""
+
         self.otherwise: list[str] = []
         """Actions that came out otherwise than the model says."""
 
@@ -295,14 +298,15 @@ class Attempt:
         """The change waits for a node, or goes on without having waited for it for long."""
         assert self.change is not None
         before = self._newest()
-        while not self._has_waited(node) and self._newest() == before and self.change.is_open:
+        while not self._waits_for(node) and self._newest() == before and self.change.is_open:
             self._check_time()
             time.sleep(LOOK_S)
             self.change.refresh_from_db()
         self._check_not_cancelled()
-        has_waited = self._has_waited(node)
-        if has_waited != waits:
-            self.otherwise.append(f"the change {'waited' if has_waited else 'did not wait'} for {node}")
+        found = self._waits_for(node)
+        self.waits |= found
+        if bool(found) != waits:
+            self.otherwise.append(f"the change {'waited' if found else 'did not wait'} for {node}")
 
     def _check_not_cancelled(self) -> None:
         """Somebody may cancel it meanwhile: then no verdict says anything."""
@@ -311,11 +315,11 @@ class Attempt:
         if self.change.status == Status.CANCELLED:
             raise Unable("ended", str(self.change))
 
-    def _has_waited(self, node: str) -> bool:
-        """True if the change has waited for it, or does now. A node without a lease is never waited for."""
+    def _waits_for(self, node: str) -> set[int]:
+        """The steps of the change that have waited for it, or do now. A node without a lease is never waited for."""
         assert self.change is not None
-        waits = Step.objects.filter(change=self.change).values_list("waited_for", flat=True)
-        return any(node in uses_waited_for(waited_for) for waited_for in waits)
+        waits = Step.objects.filter(change=self.change).values_list("pk", "waited_for")
+        return {pk for pk, waited_for in waits if node in uses_waited_for(waited_for)} - self.waits
 
     def _newest(self) -> int:
         found = newest_descriptor(self.base.table_id)

@@ -82,7 +82,7 @@ ALL = (
     Feat(
         "lost-news",
         Text("replay: all news of the table is lost, and the change only waits until the nodes renew their leases"),
-        Session("news", steps=("lose news", "step", "tick 10 s", "step", "step")),
+        Session("news", steps=("lose news", "step", "n1: insert t (1, 1)", "tick 10 s", "step", "step")),
         ends=PUBLIC,
         step="lose news",
     ),
