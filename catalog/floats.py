@@ -17,6 +17,7 @@ _SINGLE_DIGITS_MAX, _DOUBLE_DIGITS_MAX = 9, 17
 FIRST_TIE = 2.0**53
 """From here on a short decimal may lie in the middle between two doubles."""
 _INFINITE_BITS = 0x7F800000
+_BEYOND = 2.0**128
 DOUBLE_PLAIN_BELOW, REAL_PLAIN_BELOW = 15, 6
 """Powers of ten from which on PostgreSQL writes an exponent."""
 
@@ -45,7 +46,7 @@ def read_real(text: str) -> float | None:
         return None
     value = single(double)
     if math.isfinite(double) and single(double) != double:
-        value = _nearest_real(text, value)
+        value = _nearest_real(text, double, value)
     _refuse_lost(text, value)
     return value
 
@@ -61,15 +62,23 @@ def _refuse_lost(text: str, value: float) -> None:
         raise OverflowError(text)
 
 
-def _nearest_real(text: str, guess: float) -> float:
-    """Of the guess and its neighbours the one that the decimal is nearest to."""
-    if math.isinf(guess):
+def _nearest_real(text: str, double: float, guess: float) -> float:
+    """The real nearest to the decimal, by the real nearest to its double.
+
+    Both are the same unless the double lies exactly in the middle between two reals: then the decimal is compared
+    with it. That takes no longer than reading the text, which a ratio of whole numbers would by far.
+    """
+    toward_zero, away = neighbours(guess)
+    other = away if abs(double) > abs(guess) else toward_zero
+    if double != (_bounded(guess) + _bounded(other)) / 2:
         return guess
-    exact = Fraction(Decimal(text.strip()))
-    found = {one: abs(Fraction(one) - exact) for one in (guess, *neighbours(guess)) if math.isfinite(one)}
-    least = min(found.values())
-    nearest = [one for one, distance in found.items() if distance == least]
-    return next((one for one in nearest if not _bits(one) & 1), nearest[0])
+    exact, middle = Decimal(text.strip()), Decimal(double)
+    return guess if exact == middle else max(guess, other) if exact > middle else min(guess, other)
+
+
+def _bounded(value: float) -> float:
+    """Itself; for infinity the number that would come next: halfway to it begins what is beyond the reals."""
+    return math.copysign(_BEYOND, value) if math.isinf(value) else value
 
 
 def neighbours(value: float) -> tuple[float, float]:
