@@ -132,7 +132,8 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
     sqltypes.INTERVAL.oid: _interval,
     CHAR: _char,
-} | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, BPCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
+    BPCHAR: lambda data: decode_text(data).rstrip(" "),
+} | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
 
 
 ELEMENT_OIDS = {of.oid: element.oid for element, of in sqltypes.ARRAY_OF.items()} | {

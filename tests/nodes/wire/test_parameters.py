@@ -40,7 +40,8 @@ def refusal(oid: int, data: bytes, form: int = 1) -> str:
     pytest.param(700, struct.pack("!f", 0.1), struct.unpack("!f", struct.pack("!f", 0.1))[0], id="real"),
     pytest.param(701, struct.pack("!d", 0.1), 0.1, id="double"),
     pytest.param(25, "ä".encode(), "ä", id="text"),
-    pytest.param(1043, b"", "", id="varchar"),
+    pytest.param(1043, b"a ", "a ", id="varchar"),
+    pytest.param(1042, b"a  ", "a", id="char, which is shown with blanks that do not count"),
     pytest.param(1082, struct.pack("!i", -1), dt.date(1999, 12, 31), id="date"),
     pytest.param(1114, struct.pack("!q", 1), dt.datetime.fromisoformat("2000-01-01 00:00:00.000001"), id="timestamp"),
     pytest.param(1184, struct.pack("!q", 0), dt.datetime(2000, 1, 1, tzinfo=dt.UTC), id="timestamptz"),
@@ -108,6 +109,10 @@ def test_all_arrays_of_one_bind_count_together(form: int) -> None:
     assert refusal(1000, array(ELEMENTS_MAX + 1), form) == "54000"
     assert refusal(1000, b"{" + b"t," * 2**19, 0) == "54000"
     assert array_bytes([1000, 25, 1000], [b"123", b"12", None]) == 3
+
+
+def test_blanks_at_the_end_of_an_arrays_chars_do_not_count() -> None:
+    assert one(1014, packed(b"a  ", None, b" b", element=1042)) == ("a", None, " b")
 
 
 def test_one_byte_is_a_char() -> None:
