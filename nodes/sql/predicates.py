@@ -5,6 +5,7 @@ conditions are checked again on the rows that are read. Keys are made of it in `
 partial index may serve is judged by it in `nodes.sql.implication`.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ class Bound:
     high: tuple[PyValue, bool] | None = None
 
     def keep(self, values: Iterable[PyValue]) -> None:
-        kept = set(values)
+        kept = {math.nan if value != value else value for value in values}  # one NaN: a set finds it again
         self.values = kept if self.values is None else self.values & kept
 
 

@@ -25,14 +25,15 @@ TABLE = Descriptor(
     (
         Column(ColumnId(1), "day", SqlType.DATE), Column(ColumnId(2), "number", SqlType.INTEGER),
         Column(ColumnId(3), "origin", SqlType.TEXT), Column(ColumnId(4), "delay", SqlType.INTEGER),
-        Column(ColumnId(5), "big", SqlType.BIGINT),
+        Column(ColumnId(5), "big", SqlType.BIGINT), Column(ColumnId(6), "score", SqlType.DOUBLE),
     ),
     (ColumnId(1), ColumnId(2)),
     indexes=(
         Index(IndexId(1), "by_origin", (IndexColumn(ColumnId(3)), IndexColumn(ColumnId(4), descending=True))),
         Index(IndexId(2), "by_delay", (IndexColumn(ColumnId(4)),)),
+        Index(IndexId(3), "by_score", (IndexColumn(ColumnId(6)),)),
     ),
-    next_column_id=ColumnId(6), next_index_id=IndexId(3),
+    next_column_id=ColumnId(7), next_index_id=IndexId(4),
 )  # fmt: skip
 
 
@@ -64,6 +65,7 @@ def ways(where: str) -> tuple[Any, Any, Any]:
     pytest.param("delay = 3000000000", "by_delay", None, 0, (1, 2), id="a value the column cannot hold is nowhere"),
     pytest.param("delay = NULL", "by_delay", None, 0, (1, 2), id="nothing equals NULL"),
     pytest.param("delay + 1 = 5", None, None, 1, (1, 2), id="an expression over the column bounds nothing"),
+    pytest.param("score = 'NaN' AND score IN ('NaN', 1)", "by_score", None, 1, (1, 2), id="NaN is NaN wherever named"),
     pytest.param("day = '2013-01-01' AND origin = 'JFK'", None, None, 1, (1, 2), id="the primary key wins when equal"),
 ])  # fmt: skip
 def test_the_way_to_the_rows(where: str, index: str | None, points: int | None, ranges: int, storages: Any) -> None:
@@ -78,6 +80,7 @@ VALUES = {
     "day": st.dates(dt.date(2013, 1, 1), dt.date(2013, 12, 31)) | st.none(),
     "number": st.integers(-3, 3), "origin": st.sampled_from(["JFK", "LGA", "", "É"]) | st.none(),
     "delay": st.integers(-3, 3) | st.none(), "big": st.integers(-3, 3) | st.none(),
+    "score": st.sampled_from([float("nan"), -1.0, 0.5]) | st.none(),
 }  # fmt: skip
 CONDITIONS = st.sampled_from([
     "number = 1", "number IN (1, 2)", "number = ANY('{1,2,NULL}'::int[])", "big = ANY('{1,2}'::int[])",
@@ -88,6 +91,8 @@ CONDITIONS = st.sampled_from([
     "origin = 'JFK'", "origin > 'K'", "origin IN ('', 'É')", "origin IS NULL", "origin <= 'JFK'",
     "delay = 0", "delay < 0", "delay > -1", "delay IS NULL", "delay BETWEEN -1 AND 1", "delay = 1 OR delay = 2",
     "1 = delay", "0 < delay", "big = 1", "big > number", "delay > 2147483648", "delay < 2147483648", "NOT delay = 1",
+    "score = 'NaN'", "score IN ('NaN', 0.5)", "score = ANY('{NaN,-1}')", "score > 0.5",
+    "score = 'NaN' OR score = -1",
 ])  # fmt: skip
 
 

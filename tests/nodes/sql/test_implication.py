@@ -73,6 +73,7 @@ def test_it_follows(predicate: str, where: str) -> None:
     pytest.param("delay IS NOT NULL", "delay IS DISTINCT FROM 4", id="NULL compared as a value"),
     pytest.param("delay <> 60", "number > 60", id="not equal, by another column"),
     pytest.param("NOT delay > 60", "delay IS NULL", id="not false is not true"),
+    pytest.param("score = 0.5", "score = 'NaN' AND score IN ('NaN', 1)", id="NaN, named twice"),
     pytest.param("100 / delay > 1", "delay = 0", id="a value for which the predicate fails"),
 ])  # fmt: skip
 def test_it_does_not_follow(predicate: str, where: str) -> None:
