@@ -295,13 +295,17 @@ def text_to(of: SqlType) -> Compute:
 
 
 def cut_to(length: int, of: SqlType, *, is_explicit: bool) -> Compute:
-    """The length of a varchar or char: an explicit cast cuts what is too long, an assignment nothing but blanks."""
+    """The length of a varchar or char: an explicit cast cuts what is too long, an assignment nothing but blanks.
+
+    No blank is left at the end of a char: it has as many as its type shows.
+    """
 
     def cut(text: str) -> Any:
         try:
-            return text[:length] if is_explicit else fitted(of, length, text)
+            kept = text[:length] if is_explicit else fitted(of, length, text)
         except BadValue as bad:
             raise SqlError(bad.sqlstate, str(bad)) from None
+        return kept.rstrip(" ") if of is SqlType.CHAR and isinstance(kept, str) else kept
 
     return cut
 

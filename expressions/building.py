@@ -170,6 +170,8 @@ class Builder:
         is_fit = f"x IS NULL OR length(rtrim(x, ' ')) <= {length}"
         fits = f"CASE WHEN {is_fit} THEN left(x, {length}) ELSE {refusal} END"
         template = f"left({{0}}, {length})" if is_explicit else f"list_transform([{{0}}], lambda x: {fits})[1]"
+        if of is BPCHAR:
+            template = f"rtrim({template}, ' ')"
         name = f"{'cut' if is_explicit else 'fit'} to {length}"
         call = Call(name, template, (expr,), of, compute, offset=offset, modifier=length + HEAD)
         if isinstance(expr, Literal) and not is_explicit:

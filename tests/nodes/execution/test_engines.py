@@ -22,7 +22,7 @@ from expressions import texts
 from expressions.analysis import Analyzer
 from expressions.errors import SqlError
 from expressions.scopes import Relation, Scan, Scope
-from expressions.sqltypes import OF_SQL_TYPE
+from expressions.sqltypes import BPCHAR, OF_SQL_TYPE
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
 from nodes.execution.duckdb_engine import translated, values
 from tests.rounds import drawn, some_of
@@ -161,6 +161,10 @@ EXPRESSIONS = [
     "coalesce(v, t)",
     "coalesce(c, 'x ')",
     "c IN ('ab ', '1')",
+    "c::char(2)",
+    "(c || ' x')::char(3)",
+    "t::char(2)",
+    "v::char(3)",
     "nullif(v, '1')",
     "c IS DISTINCT FROM 'ab   '",
     "r + q",
@@ -292,7 +296,9 @@ def test_both_engines_agree(text: str) -> None:
     @given(row=rows_for(text))
     def agree(row: dict[str, Any]) -> None:
         by_id = {column.id: row[column.name] for column in TABLE.columns}
-        assert here(expr, by_id) == there(expr, row), text
+        found = here(expr, by_id)
+        assert found == there(expr, row), text
+        assert expr.type is not BPCHAR or found[1] is None or not found[1].endswith(b" "), text
 
     agree()
 

@@ -38,3 +38,10 @@ SELECT code FROM labels UNION SELECT code FROM labels ORDER BY 1;
 -- A list need not be of one type: each of it is compared by the = of its own.
 SELECT 'a'::name IN ('a'::varchar), 'a'::name IN ('b'::varchar, 'a'::text), 'a'::name NOT IN ('b'::varchar);
 SELECT 1 IN ('a'::varchar);
+-- What a cast cuts off leaves no blanks that count.
+SELECT count(DISTINCT x::char(3)), count(DISTINCT x::char(1)) FROM (VALUES ('ab'), ('ab c'), ('ab   d'), (NULL)) AS v (x);
+SELECT DISTINCT x::char(3) FROM (VALUES ('ab'), ('ab c')) AS v (x);
+SELECT x::char(3), count(*) FROM (VALUES ('ab'), ('ab c')) AS v (x) GROUP BY 1;
+INSERT INTO labels VALUES ('cut', 'ab    x'::char(3), 'ab    x'::char(3) || '|') RETURNING code = 'ab', note;
+SELECT id FROM labels WHERE code = 'ab    x'::char(3) ORDER BY id;
+SELECT 'ab    x'::char(3) = 'ab', length('ab    x'::char(3)), 'ab    x'::char(3)::text || '|', 'ab    x'::varchar(3) || '|';
