@@ -34,7 +34,7 @@ from changes.ddl.resolve import NothingToDo
 from changes.planning.alter_columns import add_column, drop_column, set_default, set_not_null
 from changes.planning.alter_constraints import add_check, add_unique, drop_constraint
 from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
-from changes.planning.alter_types import set_type
+from changes.planning.alter_types import is_stored_alike, set_type
 from changes.planning.coordination import set_coordination
 from changes.planning.draft import Sketch
 from changes.planning.sharding import set_sharding
@@ -46,11 +46,15 @@ MOVES_MAX = 100
 """Things that one statement may do: a constraint behind a column is one by itself."""
 
 
+TOGETHER = ({"SetNotNull", "SetDefault"}, {"SetNotNull", "SetType, stored alike"})
+"""What one statement may do with one column at once."""
+
+
 def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tables) -> Draft:
     """The draft of everything that an ALTER TABLE does; raises `DdlError`, or `NothingToDo`."""
     _refuse_many(action)
     sketch = Sketch(table, context, tables, _leaving(action, table))
-    _refuse_twice(action)
+    _refuse_twice(action, table)
     for alteration in sorted(action.alterations, key=_order_of):
         _apply(alteration, sketch)
     if not sketch.moves:
@@ -84,8 +88,11 @@ def _order_of(alteration: Alteration) -> int:
     return order.index(type(alteration)) if type(alteration) in order else len(order)
 
 
-def _refuse_twice(action: AlterTable) -> None:
-    """One column, one thing; sharding and coordination alone: more could only be done one after the other."""
+def _refuse_twice(action: AlterTable, table: Descriptor) -> None:
+    """One column, one thing; sharding and coordination alone: more could only be done one after the other.
+
+    NOT NULL goes together with a default, and with a type that takes every stored value as it is.
+    """
     alone = next((one for one in action.alterations if isinstance(one, SetSharding | SetCoordination)), None)
     if alone is not None and len(action.alterations) > 1:
         what = "how rows are spread" if isinstance(alone, SetSharding) else "coordination"
@@ -97,10 +104,12 @@ def _refuse_twice(action: AlterTable) -> None:
             name, what = alteration.column.name, "added"
         elif isinstance(alteration, DropColumn | SetType | SetNotNull | SetDefault):
             name, what = alteration.column, type(alteration).__name__
+            if isinstance(alteration, SetType) and is_stored_alike(alteration, table):
+                what = "SetType, stored alike"
         else:
             continue
         together = {seen.get(name.text), what}
-        if None not in together and together != {"SetNotNull", "SetDefault"}:
+        if None not in together and together not in TOGETHER:
             message = f"column {name} is changed twice in one statement"
             hint = "Send two statements; a new column can be given its constraints and default in ADD COLUMN."
             raise DdlError(NOT_SUPPORTED, message, position=name.position, hint=hint)

@@ -34,13 +34,19 @@ SHOWN = {SqlType.CHAR: "char"}
 """Types under the name that a statement gives them."""
 
 
+def is_stored_alike(action: SetType, table: Descriptor) -> bool:
+    """True when the column's values stay as they are stored."""
+    found = (column for column in table.columns if column.name == action.column.text)
+    return any(holds_as_stored(action.type, action.length, column.type, column.length) for column in found)
+
+
 def set_type(sketch: Sketch, action: SetType) -> None:
     """ALTER COLUMN .. TYPE."""
     column = column_there(sketch, action.column)
     if column.type is action.type and column.length == action.length and action.using is None:
         sketch.notices.append(f"column {column.name} is of type {column.type_name} already, skipping")
         return
-    if holds_as_stored(action.type, action.length, column.type, column.length):
+    if is_stored_alike(action, sketch.base):
         _widen(sketch, column, action)
         return
     _refuse_type_change(sketch, column, action)
@@ -53,7 +59,9 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     )
     twin = replace(twin, name=f"{column.name} (as {twin.type_name})")
     forth = cast_text(sketch.base, column, action.type)
-    _check_using(sketch, action, column, forth)
+    cut = canonical(sketch.base, f"{quoted(column.name)}::{twin.type_name}", returns=twin.type, what="a type change")
+    is_cut = _check_using(sketch, action, column, forth, cut) == cut != forth
+    forth = cut if is_cut else forth
     back = cast_text(sketch.base, replace(twin, name=column.name), column.type, instead_of=column)
     element = sketch.add_column(replace(twin, derived=Derivation(column.id, forth, inverse=back)))
     old = Element(Kind.DERIVED_COLUMN, column.id, column.name)
@@ -67,7 +75,12 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     misfit = f"A value of {column.name} that is no {becomes} makes the change roll back, and names the row."
     sketch.dangers += [
         f"Every row of {sketch.base.name} is rewritten: {one} stands beside the {was}, then takes its place.",
-        *([] if holds_every(twin, column) else [misfit]),
+        *([] if is_cut or holds_every(twin, column) else [misfit]),
+        *(
+            [f"Values of {column.name} longer than {twin.length} characters are cut, as the cast says."]
+            if is_cut
+            else []
+        ),
     ]
 
 
@@ -142,11 +155,13 @@ def _called(constraint: Constraint, sketch: Sketch) -> str:
     return referring_words(constraint, sketch.base, sketch.tables)
 
 
-def _check_using(sketch: Sketch, action: SetType, column: Column, *casts: str) -> None:
+def _check_using(sketch: Sketch, action: SetType, column: Column, *casts: str) -> str | None:
+    """The cast that is written out, one of these. Raises `DdlError`."""
     if action.using is None:
-        return
+        return None
     kept = sketch.expression(action.using, action.type, "USING", action.position)
     if kept not in casts:
         hint = f"Write USING {column.name}::{action.type.value}, or add a column, fill it with UPDATE, drop this one."
         what = f"a cast without an inverse, USING {action.using.text},"
         raise unsupported(what, position=action.position, hint=hint)
+    return kept

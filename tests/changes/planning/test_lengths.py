@@ -10,11 +10,14 @@ from catalog.elements import Column, ColumnId
 from catalog.types import LENGTHS, TEXTS, SqlType, TooLong, fitted, holds_as_stored
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
+from changes.pages.writers import refusals
 from changes.plan.model import StepKind, describe, is_point_of_no_return
 from changes.plan.undo import undo_of
 from changes.planning.castable_types import INVERTIBLE, holds_every
 from changes.review.check import find_faults
 from storage import encoding
+from storage.derived import derived_value, matches
+from storage.pairs import StoredRow, row_key
 from tests.changes.referring import done
 from tests.changes.referring import planned as planned_of
 from tests.changes.tables import planned
@@ -70,6 +73,23 @@ def test_the_undo_of_a_longer_text_is_a_change_that_looks_at_every_row() -> None
     assert "A value of kind that is no varchar(9) makes the change roll back, and names the row." in plan.dangers
 
 
+@pytest.mark.parametrize(("of", "using"), [("varchar(4)", "note::varchar(4)"), ("char(4)", "CAST(note AS char(4))")])
+def test_a_cast_that_is_written_out_cuts_what_is_too_long(of: str, using: str) -> None:
+    """As in PostgreSQL, and as Django writes it; without USING such a value is refused."""
+    plan = planned(CHANGE + f"note TYPE {of} USING {using}", books())
+    before, after = (plan.publishes[n].published for n in (1, 2))
+    twin = before.column_named(f"note (as {of})")
+    row = StoredRow(row_key(before, ["1"]), {before.column_named("note").id: encoding.encode(SqlType.TEXT, "abcdef")})
+    short = derived_value(before, twin, row)
+    assert encoding.decode(twin.type, short)[0] == "abcd"
+    both = StoredRow(row.key, {**row.columns, twin.id: short})
+    assert matches(before, twin, both)
+    assert matches(after, after.column_named("note (was text)"), both)
+    assert plan.dangers[-1] == "Values of note longer than 4 characters are cut, as the cast says."
+    assert refusals(plan) == []
+    assert refusals(planned(CHANGE + f"note TYPE {of}", books())) != []
+
+
 def test_a_longer_text_comes_last_when_nothing_can_be_rolled_back_any_more() -> None:
     """Else the rollback would make the column shorter under values that were written meanwhile."""
     plan = planned("ALTER TABLE books ALTER title TYPE varchar(99), ALTER note SET NOT NULL, ADD pages int", books())
@@ -77,6 +97,18 @@ def test_a_longer_text_comes_last_when_nothing_can_be_rolled_back_any_more() -> 
     assert lengths == [50] * (len(lengths) - 1) + [99]
     final = [at for at, step in enumerate(plan.forward) if is_point_of_no_return(plan.moves, step)]
     assert plan.forward.index(plan.publishes[-1]) > final[0] == plan.point_of_no_return
+
+
+@pytest.mark.parametrize("order", [("TYPE varchar(20)", "SET NOT NULL"), ("SET NOT NULL", "TYPE varchar(20)")])
+def test_a_longer_text_goes_together_with_a_not_null_of_the_same_column(order: tuple[str, str]) -> None:
+    """As Django writes it when a field changes in both at once."""
+    plan = planned("ALTER TABLE books " + ", ".join(f"ALTER kind {does}" for does in order), books())
+    versions = [step.published.column_named("kind") for step in plan.publishes]
+    assert [(c.not_null, c.length) for c in versions] == [(False, 9), (True, 9), (True, 20)]
+    with pytest.raises(DdlError, match="column kind is changed twice in one statement"):
+        planned("ALTER TABLE books ALTER kind TYPE varchar(8), ALTER kind SET NOT NULL", books())
+    with pytest.raises(DdlError, match="column kind is changed twice in one statement"):
+        planned("ALTER TABLE books ALTER kind TYPE varchar(20), ALTER kind SET DEFAULT 'x'", books())
 
 
 def test_two_at_once_are_one_version() -> None:
@@ -93,7 +125,7 @@ def test_two_at_once_are_one_version() -> None:
         ("|isbn TYPE char(13)", "0A000", "a type change of isbn, a column of the key, is not possible"),
         ("kind TYPE |varchar(6)", "22001", "value too long for type character varying(6)"),
         ("title TYPE |text USING upper(title)", "0A000", "a cast without an inverse, USING upper(title)"),
-        ("note TYPE |varchar(9) USING note::varchar(9)", "0A000", "a cast without an inverse"),
+        ("note TYPE |varchar(9) USING note::varchar(5)", "0A000", "a cast without an inverse"),
     ],
 )
 def test_what_is_refused(does: str, sqlstate: str, message: str) -> None:

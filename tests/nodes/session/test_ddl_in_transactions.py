@@ -73,6 +73,10 @@ REWRITES = [
     ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xy  '; ALTER TABLE {a} ALTER k TYPE varchar(2)", None),
     ("ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xy  '; ALTER TABLE {a} ALTER k TYPE char(3)", None),
     (
+        "ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xyz'; ALTER TABLE {a} ALTER k TYPE char(2) USING k::char(2)",
+        None,
+    ),
+    (
         "ALTER TABLE {a} ADD k text; UPDATE {a} SET k = 'xyz'; ALTER TABLE {a} ALTER k TYPE varchar(2)",
         errors.StringDataRightTruncation,
     ),
