@@ -8,7 +8,7 @@ What is planned there is `changes.planning.table_in_transaction`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +45,12 @@ class Reserved:
     made: Remade
 
 
-def reserve_table(statement: Statement, *, node: str, incarnation: int, own: Sequence[Descriptor] = ()) -> Reserved:
+def reserve_table(
+    statement: Statement, *, node: str, incarnation: int, own: Sequence[Descriptor] = (), dropped: Collection[int] = ()
+) -> Reserved:
     """Take the names of a table that a transaction of this node is making, and of its unique indexes.
+
+    Those of tables that the transaction has `dropped` again are its to give: none of them will be there.
 
     Raises `DdlError` (42P07 when one is taken; 55000 where changes need approval, for which no transaction can wait),
     `NothingToDo`, and `OthersTakePart` when it refers to a table that is not one of the transaction's `own`.
@@ -59,7 +63,7 @@ def reserve_table(statement: Statement, *, node: str, incarnation: int, own: Seq
         )
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        view = _view_of(own)
+        view = _view_of(own, dropped)
         action = resolve(statement, view)
         assert isinstance(action, CreateTable), "another statement makes no table"
         ids = {table.table_id for table in own}
@@ -71,14 +75,14 @@ def reserve_table(statement: Statement, *, node: str, incarnation: int, own: Seq
     return Reserved(table_id, action, remade(plan, {table_id, *ids}))
 
 
-def alter_tables(statement: Statement, *, own: Sequence[Descriptor]) -> Remade:
+def alter_tables(statement: Statement, *, own: Sequence[Descriptor], dropped: Collection[int] = ()) -> Remade:
     """A statement on tables that a transaction has made, its `own`; names that it gives are taken at once.
 
     Raises `DdlError`, `NothingToDo`, and `OthersTakePart` when it moves another table.
     """
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        view = _view_of(own)
+        view = _view_of(own, dropped)
         action = resolve(statement, view)
         ids = {table.table_id for table in own}
         base = view.named(action.table.text)
@@ -94,9 +98,9 @@ def alter_tables(statement: Statement, *, own: Sequence[Descriptor]) -> Remade:
     return made
 
 
-def _view_of(own: Sequence[Descriptor]) -> CatalogView:
-    """The tables there are, as a transaction sees them that has made `own`."""
-    view = tables_ahead.catalog_view(making=frozenset(table.table_id for table in own))
+def _view_of(own: Sequence[Descriptor], dropped: Collection[int] = ()) -> CatalogView:
+    """The tables there are, as a transaction sees them that has made `own`, and others that it has `dropped`."""
+    view = tables_ahead.catalog_view(making={*(table.table_id for table in own), *dropped})
     return CatalogView((*view.tables, *own), view.taken, view.sandboxes, view.storages)
 
 

@@ -106,8 +106,8 @@ class Block:
         return "COMMIT"
 
     async def commit_so_far(self) -> None:
-        """Commit what the explicit block has done; the client is in a block still, which begins anew."""
-        await self._commit()
+        """Commit what the explicit block has done; the client is in its block still: SET LOCAL and its modes stay."""
+        await self._commit(goes_on=True)
 
     async def rollback(self) -> str:
         if not self.is_open:
@@ -122,20 +122,26 @@ class Block:
         elif not self.is_explicit:
             self.variables.end(committed=True)
 
-    async def _commit(self) -> None:
+    async def _commit(self, *, goes_on: bool = False) -> None:
         transaction, self.transaction = self.transaction, None
         if transaction is None:
             return
         self.client.statements.close_portals()
+        keeps_local = False
         try:
             await self.new_tables.before_commit(transaction)
             await transaction.commit()
-            self.variables.end(committed=True)
+            keeps_local = goes_on
+            if keeps_local:
+                self.variables.commit_so_far()
+            else:
+                self.variables.end(committed=True)
         except Retry as retry:
             await self.env.load_refused(retry)
             raise for_client(retry) from retry
         finally:
-            self.variables.end(committed=False)
+            if not keeps_local:
+                self.variables.end(committed=False)
             committed = transaction.is_over
             if not transaction.is_over:
                 await transaction.rollback()

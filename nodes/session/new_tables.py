@@ -43,10 +43,10 @@ class NewTables:
         self.env, self.user = env, user
         self.tables: dict[str, Descriptor] = {}
         self._dropped: set[int] = set()
-        """Those that the transaction has made and dropped: what they were called is free when it ends."""
+        """Those that it has begun to make, or has dropped again: what they were called is free when it ends."""
         self._numbers: dict[int, int] = {}
-        self._marks: list[tuple[int, dict[str, Descriptor]]] = []
-        """The tables at each savepoint that can be returned to."""
+        self._marks: list[tuple[int, dict[str, Descriptor], frozenset[int]]] = []
+        """The tables, and those dropped, at each savepoint that can be returned to."""
 
     async def change(self, statement: Statement, transaction: Transaction) -> NothingToDo | None:
         """Make a table, or change those there are; the notice for the client if there is nothing to do.
@@ -70,7 +70,8 @@ class NewTables:
         for table in after:
             if table.table_id in before and table.state is State.PUBLIC:
                 await rewrite(self.env, transaction, before[table.table_id], table, made.computed)
-        self._dropped |= {table.table_id for table in after if table.state is not State.PUBLIC}
+        public = {table.table_id for table in after if table.state is State.PUBLIC}
+        self._dropped = (self._dropped | {table.table_id for table in after}) - public
         left = before | {table.table_id: table for table in after}
         self._use({t.name: t for t in left.values() if t.table_id not in self._dropped}, transaction)
         return None
@@ -81,14 +82,16 @@ class NewTables:
         from changes.ddl.statements import parse
         from changes.new_tables import alter_tables, reserve_table
 
-        env, own = self.env, tuple(self.tables.values())
+        env, own, dropped = self.env, tuple(self.tables.values()), frozenset(self._dropped)
         parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
         if not isinstance(parsed.action, CreateTable):
-            return await in_database_thread(lambda: alter_tables(parsed, own=own))
-        work = in_database_thread(lambda: reserve_table(parsed, node=env.node, incarnation=env.incarnation, own=own))
-        reserved, cancel = await finished(work)  # names that are taken have to be freed again
+            return await in_database_thread(lambda: alter_tables(parsed, own=own, dropped=dropped))
+        work = in_database_thread(
+            lambda: reserve_table(parsed, node=env.node, incarnation=env.incarnation, own=own, dropped=dropped)
+        )
+        reserved, cancel = await finished(work)
+        self._dropped.add(reserved.table_id)  # names that are taken have to be freed, unless the statement succeeds
         if cancel is not None:
-            self._dropped.add(reserved.table_id)
             raise cancel
         return reserved.made
 
@@ -104,18 +107,18 @@ class NewTables:
 
     def mark(self, number: int) -> None:
         """A savepoint of this number is set."""
-        self._marks.append((number, self.tables))
+        self._marks.append((number, self.tables, frozenset(self._dropped)))
 
     def release(self, number: int) -> None:
         self._marks = [mark for mark in self._marks if mark[0] < number]
 
     async def return_to(self, number: int, transaction: Transaction) -> None:
-        """The tables are as they were at the savepoint; the names of those made since are free."""
+        """The tables are as they were at the savepoint; the names of those made, or begun, since are free."""
         self._marks = [mark for mark in self._marks if mark[0] <= number]
-        tables = self._marks[-1][1]
+        _, tables, dropped = self._marks[-1]
         kept = {table.table_id for table in tables.values()}
-        since = {table.table_id for table in self.tables.values()} - kept
-        self._dropped = (self._dropped | since) - kept
+        since = ({table.table_id for table in self.tables.values()} | self._dropped) - kept - dropped
+        self._dropped = since | dropped
         self._use(tables, transaction)
         await self._report(dict.fromkeys(since, TableOutcome(self.user, has_committed=False)))
         self._dropped -= since

@@ -267,6 +267,14 @@ class Variables:
         if self._marks and self._marks[-1].number == number:
             self._now(self._marks[-1].values, self._marks[-1].lasting)
 
+    def commit_so_far(self) -> None:
+        """Keep what was set, committed; the block goes on, with what is LOCAL to it and with its modes."""
+        self._marks.clear()
+        if self._before is not None:
+            values = {**self._values, READ_ONLY: self._value(READ_ONLY)}
+            self._before = self._lasting
+            self._now(values, self._lasting)
+
     def end(self, *, committed: bool) -> None:
         """The transaction is over, or a statement by itself."""
         if self._marks:

@@ -144,6 +144,45 @@ def test_t9_a_table_may_go_again(cluster, names) -> None:
             run(connection, names, "SELECT * FROM {b}")
 
 
+def test_t9_a_table_that_is_dropped_and_made_anew_is_the_new_one(cluster, names) -> None:
+    with cluster.connect() as connection:
+        with connection.transaction():
+            run(connection, names, SECTIONS[0], "INSERT INTO {a} VALUES (1, 'x', 5)", "DROP TABLE {a}")
+            run(connection, names, "CREATE TABLE {a} (id int PRIMARY KEY, code int UNIQUE)")
+            assert connection.execute("SELECT * FROM {a}".format(**names)).fetchall() == []
+            run(connection, names, "INSERT INTO {a} VALUES (2, 7)")
+        with cluster.connect("n2") as other:
+            assert other.execute("SELECT * FROM {a}".format(**names)).fetchall() == [(2, 7)]
+    assert cluster.violations(names["a"]) == []
+    assert cluster.read("SELECT count(*) FROM changes_reservation") == [(0,)]
+
+
+def test_t9_a_name_given_twice_is_the_first_one_s_again_after_a_return_to_a_savepoint(cluster, names) -> None:
+    anew = "CREATE TABLE {a} (code int PRIMARY KEY)"
+    with cluster.connect() as connection, cluster.connect("n2") as other:
+        run(connection, names, "BEGIN", SECTIONS[0], "INSERT INTO {a} VALUES (1, 'x', 5)", "SAVEPOINT s")
+        for _ in range(2):
+            run(connection, names, "DROP TABLE {a}", anew, "INSERT INTO {a} VALUES (7)")
+            with pytest.raises(errors.DuplicateTable), other.transaction():
+                run(other, names, anew)
+            run(connection, names, "ROLLBACK TO s")
+            assert connection.execute("SELECT * FROM {a}".format(**names)).fetchall() == [(1, "x", 5)]
+        run(connection, names, "COMMIT")
+        assert other.execute("SELECT * FROM {a}".format(**names)).fetchall() == [(1, "x", 5)]
+    assert cluster.violations(names["a"]) == []
+
+
+def test_t9_a_name_is_free_again_when_a_table_that_refers_could_not_be_made(cluster, names) -> None:
+    """The statement ends, or is ended, between the reservation and the rows of the table that it refers to."""
+    rows = "INSERT INTO {a} (id) SELECT g FROM generate_series(1, 6000) g"
+    with cluster.connect() as connection:
+        run(connection, names, "BEGIN", SECTIONS[0], rows, "SAVEPOINT s", "SET LOCAL statement_timeout = '150ms'")
+        with pytest.raises(errors.QueryCanceled):
+            run(connection, names, SECTIONS[1])
+        run(connection, names, "ROLLBACK TO s", "DELETE FROM {a}", SECTIONS[1], "ROLLBACK")
+    assert cluster.read("SELECT count(*) FROM changes_reservation") == [(0,)]
+
+
 def test_t9_names_of_indexes_are_taken_at_once(cluster, names) -> None:
     with cluster.connect() as connection, cluster.connect("n2") as other:
         connection.execute("BEGIN")
@@ -206,6 +245,20 @@ def test_what_stands_before_a_schema_change_that_fails_stays_committed(cluster, 
         assert connection.info.transaction_status is psycopg.pq.TransactionStatus.INERROR
         run(connection, names, "ROLLBACK")
         assert connection.execute("SELECT id FROM {a}".format(**names)).fetchall() == [(1,)]
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_block_keeps_its_modes_and_local_settings_when_it_is_committed_in_between(cluster, names) -> None:
+    with cluster.connect() as connection:
+        run(connection, names, "BEGIN", SECTIONS[0], "COMMIT", "SET default_transaction_read_only = on")
+        run(connection, names, "BEGIN READ WRITE", ON.replace("SET", "SET LOCAL"), "SET LOCAL my.own = 'x'")
+        run(connection, names, "ALTER TABLE {a} ADD m int", "ALTER TABLE {a} ADD o int")
+        run(connection, names, "INSERT INTO {a} VALUES (1, 'x', 5, 6, 7)")
+        assert connection.execute("SHOW my.own").fetchone() == ("x",)
+        run(connection, names, "COMMIT")
+        assert connection.execute("SHOW my.own").fetchone() == ("",)
+        assert connection.execute("SHOW schemalab.autocommit_before_ddl").fetchone() == ("off",)
+        assert connection.execute("SELECT * FROM {a}".format(**names)).fetchall() == [(1, "x", 5, 6, 7)]
 
 
 def test_nothing_is_committed_behind_the_back_of_a_savepoint(cluster, names) -> None:

@@ -1,6 +1,7 @@
 """T9 when the store is in trouble: a table made in a transaction is freed or announced in the end."""
 
 import asyncio
+import dataclasses
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,10 @@ import psycopg
 import pytest
 from django.db import InternalError
 
+from catalog.elements import TableId
 from changes.new_tables import Reserved
 from changes.planning.table_in_transaction import Remade, new_table
+from expressions.errors import SqlError
 from nodes.context import Environment, TableOutcome
 from nodes.session.new_tables import NewTables, announce, announce_last
 from tests.nodes.conftest import Cluster
@@ -163,6 +166,38 @@ def test_a_cancel_does_not_break_it_off(told: dict[str, Any], committed: bool) -
 
     assert asyncio.run(cancelled()) != committed
     assert told["announced" if committed else "freed"] == [7, 8]
+
+
+def test_a_name_is_freed_when_the_rows_of_another_table_could_not_be_rewritten(
+    told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name is taken by then, and the table is none that the transaction has."""
+
+    def reserve(statement: Any, **_: Any) -> Reserved:
+        made = new_table(statement.action, 9)
+        return Reserved(9, statement.action, Remade((made, dataclasses.replace(made, table_id=TableId(7)))))
+
+    async def refuse(*_: Any) -> None:
+        raise SqlError("54000", "too many rows")
+
+    monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
+    monkeypatch.setattr("nodes.session.new_tables.rewrite", refuse)
+    made = new_tables(7)
+    statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
+
+    async def fail() -> None:
+        transaction = made.env.begin()
+        made.mark(1)
+        with pytest.raises(SqlError):
+            await made.change(statement, transaction)
+        await made.return_to(1, transaction)
+        assert told["freed"] == [9]
+        with pytest.raises(SqlError):
+            await made.change(statement, transaction)
+        await made.after_transaction(committed=True)
+
+    asyncio.run(fail())
+    assert (told["freed"], told["announced"]) == ([9, 9], [7])
 
 
 def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,3 +192,21 @@ def test_every_setting_is_shown_and_has_a_value_of_its_kind() -> None:
         if setting.context == "user":
             variables.set(setting.name, variables.get(setting.name))
             assert variables.get(setting.name) == Variables().get(setting.name), setting.name
+
+
+def test_a_block_that_is_committed_so_far_keeps_what_is_local_to_it_until_it_ends() -> None:
+    for committed in (True, False):
+        variables = Variables()
+        variables.set("statement_timeout", "3s")
+        variables.set("lock_timeout", "5s", is_local=True)
+        variables.set("transaction_read_only", "off", is_local=True)
+        variables.set("default_transaction_read_only", "on")
+        variables.mark(1)
+        variables.commit_so_far()
+        assert not variables.is_read_only
+        assert (variables.get("statement_timeout"), variables.get("lock_timeout")) == ("3s", "5s")
+        variables.set("statement_timeout", "4s")
+        variables.end(committed=committed)
+        assert variables.is_read_only
+        expected = "4s" if committed else "3s"
+        assert (variables.get("statement_timeout"), variables.get("lock_timeout")) == (expected, "0")
