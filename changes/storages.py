@@ -6,13 +6,14 @@
 
 Nothing of these hurries: a storage with nothing on it costs nothing, and each table uses as many as its own placement
 says. Whoever makes something on every storage holds the layout's row shared (`storages_kept`): while one is added or
-removed, a publish looks again a moment later.
+removed, a publish looks again a moment later. One such command runs at a time (`_command`): what it finds of a storage
+that does not count was left by an attempt that was interrupted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +30,14 @@ from changes.models import OPEN, Change, Reservation
 from changes.plan.model import plan_from_json
 from changes.plan.undo import quoted
 from changes.services import SUBMISSIONS, ChangeError
+from spark_tasks.models import AuditJob
 from storage.buckets import STORAGES_MAX, storage_of
 from storage.postgres import kv, storages_there
 
-MAKING = (0x5C4E, 2)
-"""The advisory lock of who makes or removes the tables of a storage: one at a time."""
+COMMAND = (0x5C4E, 2)
+"""The advisory lock, of a session, of who adds or removes a storage: one at a time."""
+DROP_TRIES = 5
+"""So often is a table of a storage that counts no longer waited for, while somebody reads it."""
 TABLES_AT_ONCE = 50
 MAKING_S = 30.0
 LOCK_TIMEOUT = "1s"
@@ -42,6 +46,10 @@ LOCKED = "55P03"
 
 class CannotChange(ChangeError):
     """A storage cannot be added or removed now."""
+
+
+class InUse(CannotChange):
+    """Somebody is at work on the tables of a storage just now."""
 
 
 # --- what there is
@@ -95,24 +103,27 @@ def _size(cursor: Any, number: int) -> int:
 def add_storage(*, who: str) -> int:
     """Make one more storage, for all tables there are. Returns its number. Raises `CannotChange`.
 
-    Its tables are made some at a time, and only then does it count: what a crash leaves is used by the next attempt.
+    Its tables are made some at a time, and only then does it count: what a crash leaves is dropped by the next attempt.
     """
-    with connection.cursor() as cursor:
-        number = storages_there(cursor) + 1
-    if number > min(STORAGES_MAX, settings.BUCKET_COUNT):
-        raise CannotChange(f"there are {number - 1} storages, and there can't be more")
-    with _making() as cursor:
-        cursor.execute("SELECT storage_make_schema(%s)", [number])
-    while _make_some(number):
-        pass
-    with _making() as cursor:
-        _hold_layout(cursor, expected=number - 1)
-        cursor.execute("SELECT storage_make_missing(%s, NULL)", [number])
-        cursor.execute("SELECT storage_copy_versions(%s)", [number])
-        cursor.execute("UPDATE storage_layout SET existing = %s", [number])
-        tables = Table.objects.filter(state=Table.State.LIVE).count()
-        payload = {"who": who, "storage": number, "tables": f"{tables} table{'' if tables == 1 else 's'}"}
-        append_event("storage added", f"storage_{number}", payload, [CLUSTER])
+    with _command():
+        with connection.cursor() as cursor:
+            number = storages_there(cursor) + 1
+        if number > min(STORAGES_MAX, settings.BUCKET_COUNT):
+            raise CannotChange(f"there are {number - 1} storages, and there can't be more")
+        if left_over() is not None:
+            _drop(number)
+        with _making() as cursor:
+            cursor.execute("SELECT storage_make_schema(%s)", [number])
+        while _make_some(number):
+            pass
+        with _making() as cursor:
+            _hold_layout(cursor, expected=number - 1)
+            cursor.execute("SELECT storage_make_missing(%s, NULL)", [number])
+            cursor.execute("SELECT storage_copy_versions(%s)", [number])
+            cursor.execute("UPDATE storage_layout SET existing = %s", [number])
+            tables = Table.objects.filter(state=Table.State.LIVE).count()
+            payload = {"who": who, "storage": number, "tables": f"{tables} table{'' if tables == 1 else 's'}"}
+            append_event("storage added", f"storage_{number}", payload, [CLUSTER])
     return number
 
 
@@ -128,27 +139,37 @@ def _make_some(number: int) -> int:
 def remove_storage(*, who: str) -> int:
     """Remove the last storage. Returns its number. Raises `CannotChange` when anything uses it, with names.
 
-    First it counts no longer, then its tables are dropped, some at a time: what a crash leaves is removed by the next
-    attempt.
+    First it counts no longer, then its tables are dropped, some at a time: what a crash, or a reader of one of them,
+    leaves is removed by the next attempt (`left_over`).
     """
-    with connection.cursor() as cursor:
-        number = storages_there(cursor)
-        cursor.execute("SELECT to_regnamespace(%s) IS NOT NULL", [f"storage_{number + 1}"])
-        if cursor.fetchone()[0]:  # of an attempt that was interrupted
-            _drop(number + 1)
-            return number + 1
-    if number == 1:
-        raise CannotChange("there is one storage only: rows lie on it")
-    with _making() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)  # no change is submitted meanwhile
-        _hold_layout(cursor, expected=number)
-        users = _all_users(cursor, number)
-        if users:
-            raise CannotChange(f"storage {number} is in use: {'; '.join(users)}")
-        cursor.execute("UPDATE storage_layout SET existing = %s", [number - 1])
-        append_event("storage removed", f"storage_{number}", {"who": who, "storage": number}, [CLUSTER])
-    _drop(number)
+    with _command():
+        left = left_over()
+        if left is not None:
+            _drop(left)
+            return left
+        with connection.cursor() as cursor:
+            number = storages_there(cursor)
+        if number == 1:
+            raise CannotChange("there is one storage only: rows lie on it")
+        with _making() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)  # no change is submitted meanwhile
+            _hold_layout(cursor, expected=number)
+            users = _all_users(cursor, number)
+            if users:
+                raise CannotChange(f"storage {number} is in use: {'; '.join(users)}")
+            cursor.execute("UPDATE storage_layout SET existing = %s", [number - 1])
+            append_event("storage removed", f"storage_{number}", {"who": who, "storage": number}, [CLUSTER])
+        with suppress(InUse):  # it is removed, whoever reads a table of it still: `left_over` says so
+            _drop(number)
     return number
+
+
+def left_over() -> int | None:
+    """The number of a storage that does not count, and of which there are tables still; None when there is none."""
+    with connection.cursor() as cursor:
+        number = storages_there(cursor) + 1
+        cursor.execute("SELECT to_regnamespace(%s) IS NOT NULL", [f"storage_{number}"])
+        return number if cursor.fetchone()[0] else None
 
 
 def _all_users(cursor: Any, number: int) -> list[str]:
@@ -160,7 +181,12 @@ def _all_users(cursor: Any, number: int) -> list[str]:
     making = [names[0] for names in Reservation.objects.order_by("table_id").values_list("names", flat=True)]
     changes = list(Change.objects.filter(status__in=OPEN).order_by("id"))
     tables = tables_ahead.tables_now().tables
-    return [*_users_of(number, tables, changes, making), *_strays_on(cursor, number, tables)]
+    audits = AuditJob.objects.filter(ended_at=None).order_by("id")
+    return [
+        *_users_of(number, tables, changes, making),
+        *_strays_on(cursor, number, tables),
+        *(f"audit {audit.pk} reads it" for audit in audits),
+    ]
 
 
 def _users_of(
@@ -193,20 +219,35 @@ def _strays_on(cursor: Any, number: int, tables: Iterable[Descriptor]) -> Iterat
 
 
 def _drop(number: int) -> None:
-    """Drop the tables of a storage that counts no longer."""
+    """Drop the tables of a storage that counts no longer. Raises `CannotChange` when it counts, `InUse` when read."""
+    tries = 0
     while True:
-        with _making() as cursor:
-            cursor.execute(
-                "SELECT c.oid::regclass::text, c.relkind FROM pg_class c"
-                " WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind IN ('r', 'S') LIMIT %s",
-                [f"storage_{number}", 2 * TABLES_AT_ONCE],
-            )
-            found = cursor.fetchall()
-            for name, kind in found:
-                cursor.execute(f"DROP {'TABLE' if kind == 'r' else 'SEQUENCE'} {name}")
-            if not found:
-                cursor.execute(f"DROP SCHEMA IF EXISTS storage_{number} CASCADE")
+        try:
+            if not _drop_some(number):
                 return
+        except InUse:
+            tries += 1
+            if tries == DROP_TRIES:
+                raise
+
+
+def _drop_some(number: int) -> bool:
+    """Drop some tables of the storage, and the schema when there are none left; False then."""
+    with _making() as cursor:
+        cursor.execute("SELECT existing FROM storage_layout FOR SHARE")  # it does not count to the end of these drops
+        if cursor.fetchone()[0] >= number:
+            raise CannotChange(f"storage {number} counts again: nothing of it is dropped")
+        cursor.execute(
+            "SELECT c.oid::regclass::text, c.relkind FROM pg_class c"
+            " WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind IN ('r', 'S') LIMIT %s",
+            [f"storage_{number}", 2 * TABLES_AT_ONCE],
+        )
+        found = cursor.fetchall()
+        for name, kind in found:
+            cursor.execute(f"DROP {'TABLE' if kind == 'r' else 'SEQUENCE'} {name}")
+        if not found:
+            cursor.execute(f"DROP SCHEMA IF EXISTS storage_{number} CASCADE")
+        return bool(found)
 
 
 # --- all tables
@@ -242,17 +283,30 @@ def table_names() -> list[str]:
 
 
 @contextmanager
+def _command() -> Iterator[None]:
+    """The time in which a storage is added or removed. Raises `CannotChange` when somebody else is at it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", COMMAND)
+        if not cursor.fetchone()[0]:
+            raise CannotChange("somebody else is adding or removing a storage: wait until that has ended")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", COMMAND)
+
+
+@contextmanager
 def _making() -> Iterator[Any]:
-    """A control transaction of who makes or removes tables of a storage. Raises `CannotChange` when it would wait."""
+    """A control transaction of who makes or removes tables of a storage. Raises `InUse` when it would wait."""
     try:
         with control_transaction(MAKING_S) as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", MAKING)
             yield cursor
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != LOCKED:
             raise
-        raise CannotChange("somebody is at work on the storages' tables just now: try again") from error
+        raise InUse("somebody is at work on the storages' tables just now: try again") from error
 
 
 def _hold_layout(cursor: Any, *, expected: int) -> None:

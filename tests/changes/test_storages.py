@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from django.db import connection
 from changes import approval, services, storages, tables_ahead
 from changes.driver import driver
 from changes.models import Change, Status
+from spark_tasks.models import AuditJob
 from storage.postgres import storages_kept, storages_there
 from tests.changes.test_commands import made, refused, run
 
@@ -67,7 +68,7 @@ def test_a_storage_is_added_tables_are_spread_over_it_and_back_and_it_is_removed
         assert cursor.fetchone() == (None,)
 
 
-def test_what_a_crash_leaves_is_used_or_removed_by_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_crash_leaves_is_removed_by_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     made()
 
     def crash(*_: Any, **__: Any) -> None:
@@ -88,6 +89,116 @@ def test_what_a_crash_leaves_is_used_or_removed_by_the_next_attempt(monkeypatch:
     assert storages.remove_storage(who="ann") == 3, "what was left of it"
     assert existing() == 2
     assert storages.add_storage(who="ann") == 3
+
+
+def beside(act: Callable[..., int]) -> str:
+    """What somebody else is told who adds or removes a storage at the same time."""
+
+    def other() -> None:
+        try:
+            told.append(f"storage_{act(who='bob')}")
+        except storages.CannotChange as refusal:
+            told.append(str(refusal))
+        finally:
+            connection.close()
+
+    told: list[str] = []
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    return told[0]
+
+
+@pytest.mark.parametrize("act", [storages.add_storage, storages.remove_storage])
+@pytest.mark.parametrize("place", ["_make_some", "_drop"])
+def test_one_storage_is_added_or_removed_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[..., int], place: str
+) -> None:
+    made()
+    told: list[str] = []
+    real = getattr(storages, place)
+
+    def meanwhile(number: int) -> Any:
+        told.append(beside(act))
+        return real(number)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(storages, place, meanwhile)
+        assert storages.add_storage(who="ann") == 3
+        if place == "_drop":
+            assert storages.remove_storage(who="ann") == 3
+    assert set(told) == {"somebody else is adding or removing a storage: wait until that has ended"}
+    assert existing() == (2 if place == "_drop" else 3)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regnamespace('storage_3') IS NOT NULL")
+        assert cursor.fetchone() == (place != "_drop",)
+    made(PETS)
+
+
+def test_nothing_is_dropped_of_a_storage_that_counts() -> None:
+    made()
+    assert storages.add_storage(who="ann") == 3
+    with pytest.raises(storages.CannotChange, match="counts again"):
+        storages._drop(3)
+    made(PETS)
+
+
+def relations(number: int) -> set[str]:
+    with connection.cursor() as cursor:
+        sql = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'S')"
+        cursor.execute(sql, [f"storage_{number}"])
+        return {name for (name,) in cursor.fetchall()}
+
+
+@pytest.mark.parametrize("drops", [1, 2, 3])
+def test_a_storage_is_added_after_a_removal_that_was_interrupted(monkeypatch: pytest.MonkeyPatch, drops: int) -> None:
+    made()
+    assert storages.add_storage(who="ann") == 3
+    some = storages._drop_some
+    left = [drops]
+
+    def interrupted(number: int) -> bool:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return some(number)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(storages, "TABLES_AT_ONCE", 1)
+        broken.setattr(storages, "_drop_some", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            storages.remove_storage(who="ann")
+    assert relations(3) < relations(1)
+    assert storages.add_storage(who="ann") == 3
+    assert relations(3) == relations(1)
+
+
+def test_a_storage_is_removed_though_somebody_reads_a_table_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.changes.cluster import open_connection
+
+    change = made()
+    assert storages.add_storage(who="ann") == 3
+    monkeypatch.setattr(storages, "LOCK_TIMEOUT", "20ms")
+    with open_connection("reader") as other, other.transaction():
+        other.execute(f"SELECT count(*) FROM storage_3.kv_{change.table_id}")
+        assert run("storages", "remove").splitlines() == [
+            "storage_3 was removed",
+            "tables of it that are still read go with the next: manage.py storages remove",
+        ]
+        assert existing() == 2
+        assert refused("storages", "remove")[0] == refused("storages", "add")[0] == 1
+    assert run("storages", "remove") == "storage_3 was removed\n"
+    assert not relations(3)
+    assert existing() == 2
+
+
+def test_a_storage_that_an_audit_reads_is_kept() -> None:
+    change = made()
+    assert storages.add_storage(who="ann") == 3
+    audit = AuditJob.objects.create(table_id=change.table_id)
+    assert refused("storages", "remove") == (1, f"storage 3 is in use: audit {audit.pk} reads it")
+    AuditJob.objects.update(ended_at=audit.created_at)
+    assert storages.remove_storage(who="ann") == 3
 
 
 def test_a_publish_waits_while_a_storage_is_added() -> None:

@@ -78,6 +78,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"{tables}: manage.py storages spread")
         else:
             self.stdout.write(f"storage_{number} was removed")
+            if storages.left_over() is not None:
+                self.stdout.write("tables of it that are still read go with the next: manage.py storages remove")
 
     # --- all tables
 
