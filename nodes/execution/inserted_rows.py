@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.elements import Column, State
+from catalog.types import INT_LIMITS
 from expressions.arithmetic import cut_to
-from expressions.errors import SqlError
+from expressions.errors import SEQUENCE_LIMIT, SqlError
 from expressions.functions import cast_compute
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
 from expressions.typed import Expr, PyValue, evaluate, is_simple
@@ -83,8 +84,18 @@ async def _number_rows(work: Writing, plan: InsertPlan, rows: Sequence[Values]) 
             if lacking:
                 directory = work.env.directory
                 numbers = await directory.numbers(plan.descriptor.table_id, column.id, len(lacking))
+                _refuse_used_up(plan.descriptor.name, column, numbers[-1])
                 for row, number in zip(lacking, numbers, strict=True):
                     row[column.id] = number
+
+
+def _refuse_used_up(table: str, column: Column, last: int) -> None:
+    """Numbers go on for ever, the values of a type do not. Nodes take them in blocks, so gaps end them early."""
+    greatest = INT_LIMITS[column.type] - 1
+    if last > greatest:
+        sequence = f"{table}_{column.name}_seq"
+        message = f'nextval: reached maximum value of sequence "{sequence}" ({greatest})'
+        raise SqlError(SEQUENCE_LIMIT, message)
 
 
 async def _add_defaults(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
