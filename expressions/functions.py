@@ -229,7 +229,7 @@ def _arithmetic() -> Iterator[tuple[str, Overload]]:
         yield "|", Overload(pair, of, "({0} | {1})", lambda a, b: a | b)
         yield "#", Overload(pair, of, "xor({0}, {1})", lambda a, b: a ^ b)
         yield "~", Overload((of,), of, "(~{0})", lambda a: ~a)
-        yield "-", Overload((of,), of, "(- {0})", arithmetic.whole(of, lambda a: -a))
+        yield "-", Overload((of,), of, f"(CAST(0 AS {of.duck}) - {{0}})", arithmetic.whole(of, lambda a: -a))
         yield "+", Overload((of,), of, "{0}", lambda a: a)
         yield "@", Overload((of,), of, "abs({0})", arithmetic.whole(of, abs))
     for name, compute in (

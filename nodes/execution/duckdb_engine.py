@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from expressions import errors
 from expressions.limits import ELEMENTS_MAX, VALUE_BYTES_MAX, too_long, too_many_elements
-from expressions.sqltypes import DATE, INTEGERS, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR, Type
+from expressions.sqltypes import DATE, INT2, INT4, INT8, INTEGERS, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR, Type
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -247,11 +247,24 @@ def refuse_long_list(column: pa.Array) -> None:
         raise too_long()
 
 
+_WHOLE = {INT2: pa.int16(), INT4: pa.int32(), INT8: pa.int64()}
+
+
 def refuse_beyond(days: pa.Array) -> None:
     """Raises 22008 for a date that is not of the years 1 to 9999."""
     found = pc.min_max(days.cast(pa.int32())).as_py()
     if found["min"] is not None and (found["min"] < FIRST_DAY or found["max"] > LAST_DAY):
         raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, "date out of range")
+
+
+def refuse_wide(column: pa.Array, of: Type) -> None:
+    """Raises 22003 for a number that its type has not: the engine may take a wider type than it was told."""
+    wanted = _WHOLE.get(of)
+    if wanted is not None and column.type != wanted:
+        try:
+            column.cast(wanted)
+        except pa.ArrowInvalid:
+            raise errors.SqlError(errors.NUMBER_OUT_OF_RANGE, f"{of} out of range") from None
 
 
 def rows_of(
@@ -270,6 +283,7 @@ def rows_of(
 def as_written(column: pa.Array, of: Type, write: Writer, *, is_text: bool) -> list[bytes | None]:
     """A column as a client sees it; many texts are made at once."""
     refuse_long(column)
+    refuse_wide(column, of)
     if is_text and of in (*INTEGERS, TEXT, VARCHAR, DATE, UUID):
         if isinstance(column, pa.ExtensionArray):
             return [None if v is None else str(v).encode() for v in column.to_pylist()]
@@ -283,6 +297,7 @@ def as_written(column: pa.Array, of: Type, write: Writer, *, is_text: bool) -> l
 def values(column: pa.Array, of: Type) -> list[Any]:
     """A column as Python values."""
     refuse_long(column)
+    refuse_wide(column, of)
     one = of.element or of
     if one is TIMESTAMPTZ:  # of which the engine says in what zone it works
         in_utc = pa.timestamp("us", tz=UTC)

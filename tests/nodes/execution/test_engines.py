@@ -22,9 +22,9 @@ from expressions import texts
 from expressions.analysis import Analyzer
 from expressions.errors import SqlError
 from expressions.scopes import Relation, Scan, Scope
-from expressions.sqltypes import BPCHAR, OF_SQL_TYPE
+from expressions.sqltypes import BPCHAR, INT2, INT4, INT8, OF_SQL_TYPE, Type
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
-from nodes.execution.duckdb_engine import translated, values
+from nodes.execution.duckdb_engine import as_written, translated, values
 from tests.rounds import drawn, some_of
 
 COLUMNS = {
@@ -330,6 +330,16 @@ def test_a_value_is_rendered_as_a_constant_whatever_it_holds() -> None:
     for value, of in (("x'; DROP TABLE y; --", SqlType.TEXT), (uuid.UUID(int=5), SqlType.UUID), (-5, SqlType.INTEGER)):
         reader = ENGINE.cursor().sql(f"SELECT {render_value(value, OF_SQL_TYPE[of])} AS o0").to_arrow_reader(1)
         assert values(reader.read_next_batch().column(0), OF_SQL_TYPE[of]) == [value]
+
+
+@pytest.mark.parametrize(("of", "least"), [(INT2, -(2**15)), (INT4, -(2**31)), (INT8, -(2**63))], ids=str)
+def test_a_number_that_its_type_has_not_is_refused_though_the_engine_makes_it(of: Type, least: int) -> None:
+    """`- constant` is of a wider type to the engine: no client may get it as a number of this one."""
+    (column,) = ENGINE.cursor().sql(f"SELECT - CAST('{least}' AS {of.duck}) AS o0").to_arrow_table().columns
+    for taken in (values, lambda column, of: as_written(column, of, str.encode, is_text=True)):
+        with pytest.raises(SqlError) as refused:
+            taken(column.chunk(0), of)
+        assert refused.value.sqlstate == "22003"
 
 
 def test_case_is_the_engines_for_every_character() -> None:

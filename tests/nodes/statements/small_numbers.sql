@@ -41,3 +41,11 @@ SELECT id, width FROM measures ORDER BY height, id LIMIT 2::smallint;
 UPDATE measures SET width = width * 1000 WHERE id = 1;
 UPDATE measures SET width = width + 1, height = height / 2 WHERE id = 4;
 SELECT * FROM measures WHERE id = 4;
+-- The negative of the least number is beyond its type, also where it is a constant.
+SELECT -((-32768)::smallint);
+SELECT -(-2147483648)::integer + 1;
+SELECT -('-9223372036854775808'::bigint);
+INSERT INTO measures (id, width) SELECT 9, -(-32768)::smallint;
+INSERT INTO measures (id, width) VALUES (9, -(-32768)::smallint);
+SELECT -((-32767)::smallint), -(2147483647), - - 5, -('-9223372036854775807'::bigint), -NULL::integer;
+SELECT id, -width FROM measures WHERE width > -32768 ORDER BY id;
