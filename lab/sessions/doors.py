@@ -26,8 +26,8 @@ DOORS: Mapping[str, Session] = {
     "write-only": _behind("full-ladder", "publish.2", "n1.acquire", "n2.acquire", "publish.3", "n2.acquire"),
     "fill": _behind("fill", *TO_THE_FILL),
     "duplicates": _behind("unique-index", *TO_THE_FILL, rows=[1, 1]),
-    "reference": _behind("variant", name="add-foreign-key"),
-    "violation": _behind("variant", name="add-constraint"),
+    "reference": _behind("foreign-key"),
+    "violation": _behind("constraint"),
 }
 """By the situation's name in a link."""
 

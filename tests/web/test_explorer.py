@@ -13,10 +13,12 @@ from django.http import HttpResponse
 from django.test import Client
 
 from changes.pages import change_page
+from lab.exercises.shelf import books
 from lab.explorer.variants import all_variants
 from lab.sessions.doors import DOORS
 from lab.sessions.replay import show
 from lab.sessions.session import Linked, decode
+from lab.sessions.setups import setup_named
 
 ClientOf = Callable[[str], Client]
 PAGE = "/lab/explorer/"
@@ -68,6 +70,12 @@ def test_a_proved_model_opens_at_its_start_and_asks(client_of: ClientOf) -> None
 def test_a_door_opens_on_the_stage(client_of: ClientOf, situation: str) -> None:
     link, _ = linked(client_of("lea").get(f"/lab/why/{situation}/"))
     assert link.session == DOORS[situation]
+
+
+def test_each_situation_has_its_chapter() -> None:
+    chapters = {situation: setup_named(session.setup).chapter for situation, session in DOORS.items()}
+    assert [situation for situation, chapter in chapters.items() if not chapter] == []
+    assert set(chapters.values()) <= {book.chapter.id for book in books()}
 
 
 def test_pages_lead_to_doors_that_there_are() -> None:

@@ -173,6 +173,24 @@ def _setups() -> tuple[Setup, ...]:
             chapter="11-sharding-key",
         ),
         Setup(
+            "constraint",
+            MODEL,
+            Text("A constraint over rows that are there"),
+            Text("NOT NULL is absent, enforced for new rows and verified for old ones, public."),
+            (_rows(),),
+            (*LADDER, *_may("unverified")),
+            chapter="08-other-elements",
+        ),
+        Setup(
+            "foreign-key",
+            MODEL,
+            Text("A foreign key between two tables"),
+            Text("Each table has a part of it: both are absent, enforced and verified, public."),
+            (_rows(),),
+            (*LADDER, *_may("unverified", "one-drained", "child-unchecked", "parent-unchecked")),
+            chapter="13-design-your-own",
+        ),
+        Setup(
             "variant",
             MODEL,
             Text("A built-in model"),
@@ -206,6 +224,10 @@ def _element(kind: Kind, **sizes: int) -> Callable[[Mapping[str, Value]], Model]
     return lambda values: Model(kind, _stages_of(values), **sizes)  # type: ignore[arg-type]
 
 
+def _built_in(name: str) -> Callable[[Mapping[str, Value]], Model]:
+    return lambda _: all_variants()[name].model
+
+
 def _variant(values: Mapping[str, Value]) -> Model:
     found = all_variants().get(str(values["name"]))
     if found is None:
@@ -228,6 +250,8 @@ MODELS: Mapping[str, Callable[[Mapping[str, Value]], Model]] = {
     "required-column": _element(Kind.REQUIRED_COLUMN, rows=1, ranges=1),
     "unique-index": _element(kind_named("unique index")),
     "placement": _element(Kind.PLACEMENT),
+    "constraint": _built_in("add-constraint"),
+    "foreign-key": _built_in("add-foreign-key"),
     "variant": _variant,
     "model": _own,
 }
