@@ -184,6 +184,8 @@ class Reservation(models.Model):
     node = models.TextField()
     incarnation = models.BigIntegerField()
     names = models.JSONField(default=list)
+    token = models.UUIDField(null=True)
+    """Made by who reserves: it can free the names although the answer to its COMMIT, and so the id, was lost."""
     reserved_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

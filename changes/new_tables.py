@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
 from catalog import clock
 from catalog.descriptor import Descriptor
-from catalog.models import Table
+from catalog.models import StoryEvent, Table
 from catalog.services import append_event, control_transaction
-from catalog.story import CLUSTER
+from catalog.story import CLUSTER, table_stream
 from changes import tables_ahead
 from changes.ddl.actions import CreateTable
 from changes.ddl.errors import NOT_READY, DdlError
@@ -31,6 +32,8 @@ from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
 from changes.services import SUBMISSIONS, TryAgain
 from expressions.typed import Context
 from storage.postgres import take_spare_table
+
+TABLE_CREATED = "table created"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,18 @@ class Reserved:
 
 
 def reserve_table(
-    statement: Statement, *, node: str, incarnation: int, own: Sequence[Descriptor] = (), dropped: Collection[int] = ()
+    statement: Statement,
+    *,
+    node: str,
+    incarnation: int,
+    own: Sequence[Descriptor] = (),
+    dropped: Collection[int] = (),
+    token: UUID | None = None,
 ) -> Reserved:
     """Take the names of a table that a transaction of this node is making, and of its unique indexes.
 
-    Those of tables that the transaction has `dropped` again are its to give: none of them will be there.
+    Those of tables that the transaction has `dropped` again are its to give: none of them will be there. Where the
+    answer is lost, `free_unanswered` frees by the `token` what may have been taken.
 
     Raises `DdlError` (42P07 when one is taken; 55000 where changes need approval, for which no transaction can wait),
     `NothingToDo`, and `OthersTakePart` when it refers to a table that is not one of the transaction's `own`.
@@ -70,7 +80,7 @@ def reserve_table(
         remade(make_plan(action, None, table_id=0, tables=view), {0, *ids})  # what can't be planned takes no name
         table_id = take_spare_table(cursor)
         names = [action.table.text, *(unique.name.text for unique in action.uniques)]
-        Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation, names=names)
+        Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation, names=names, token=token)
         plan = make_plan(action, None, table_id=table_id, tables=view)
     return Reserved(table_id, action, remade(plan, {table_id, *ids}))
 
@@ -115,14 +125,24 @@ def free_table(table_id: int) -> None:
         _free(cursor, [table_id])
 
 
+def free_unanswered(token: UUID) -> list[int]:
+    """Free what a reservation took whose outcome its maker does not know: nothing, or the names of one table.
+
+    Whoever reserves holds the lock that is taken here, so it is over by now.
+    """
+    with control_transaction() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
+        return _free(cursor, list(Reservation.objects.filter(token=token).values_list("table_id", flat=True)))
+
+
 def announce_table(table_id: int, *, who: str) -> None:
     """The transaction has committed: tell it to the cluster, too (its own stream heard it in the transaction)."""
     with control_transaction():
         table = Table.objects.get(pk=table_id)
-        Reservation.objects.filter(table_id=table_id).delete()
-        append_event(
-            "table created", table.name, {"table": table.name, "version": table.version, "who": who}, [CLUSTER]
-        )
+        ended, _ = Reservation.objects.filter(table_id=table_id).delete()
+        if ended:  # else it was appended with the end of the reservation of a node taken for dead
+            payload = {"table": table.name, "version": table.version, "who": who}
+            append_event(TABLE_CREATED, table.name, payload, [CLUSTER])
 
 
 def free_orphaned_tables() -> list[int]:
@@ -147,5 +167,10 @@ snapshot, and has lost; a transaction on its way is waited for."""
 def _free(cursor: Any, table_ids: list[int]) -> list[int]:
     cursor.execute(FREE, [table_ids])
     freed = [table_id for (table_id,) in cursor.fetchall()]
-    Reservation.objects.filter(table_id__in=table_ids).delete()
+    cursor.execute("DELETE FROM changes_reservation WHERE table_id = ANY(%s) RETURNING table_id", [table_ids])
+    committed = {table_id for (table_id,) in cursor.fetchall()} - set(freed)
+    live = Table.objects.filter(pk__in=committed, state=Table.State.LIVE).values_list("id", flat=True)
+    streams = [table_stream(table_id) for table_id in live]
+    for event in StoryEvent.objects.filter(stream__in=streams, kind=TABLE_CREATED).order_by("stream"):
+        append_event(event.kind, event.subject, event.payload, [CLUSTER])  # its session could not tell it
     return freed

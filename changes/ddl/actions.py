@@ -114,7 +114,10 @@ class IndexPart:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE. An empty sharding key means the primary key; no storages: as many as the cluster began with."""
+    """CREATE TABLE. An empty sharding key means the primary key; no storages: as many as the cluster began with.
+
+    An empty primary key is planned for no table: IF NOT EXISTS may leave it out where the table is there.
+    """
 
     table: Name
     columns: tuple[NewColumn, ...]

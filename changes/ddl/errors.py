@@ -42,6 +42,12 @@ class DdlError(Exception):
         return {"sqlstate": self.sqlstate, "message": self.message, "position": self.position, "hint": self.hint}
 
 
+def lacks_key(table: str, position: int | None) -> DdlError:
+    """42P16: a table is to be made without a primary key."""
+    hint = "Write PRIMARY KEY behind a column, or PRIMARY KEY (a, b) as an element of its own."
+    return DdlError(INVALID_TABLE_DEFINITION, f'table "{table}" needs a primary key', position=position, hint=hint)
+
+
 def unsupported(what: str, *, position: int | None = None, hint: str | None = None) -> DdlError:
     """Refused by name: PostgreSQL knows it, we do not (yet)."""
     return DdlError(NOT_SUPPORTED, f"{what} is not supported yet", position=position, hint=hint)

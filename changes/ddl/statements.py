@@ -25,6 +25,7 @@ from changes.ddl.errors import (
     TOO_LONG,
     UNDEFINED_COLUMN,
     DdlError,
+    lacks_key,
     unsupported,
 )
 from changes.ddl.sharding import read_options
@@ -123,7 +124,7 @@ def _create_table(node: Node, source: Source) -> Statement:
         else:
             raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
     _check_columns(table, columns)
-    key = _primary_key(table, columns, keys, source)
+    key = _primary_key(table, columns, keys, source, may_lack=node.if_not_exists)
     options = read_options(node.options, source)
     found = [*constraints, *(one for column in columns for one in column.constraints)]
     uniques = tuple(one for one in found if isinstance(one, actions.NewUnique))
@@ -178,8 +179,9 @@ def _check_columns(table: actions.Name, columns: list[ColumnDef]) -> None:
 
 
 def _primary_key(
-    table: actions.Name, columns: list[ColumnDef], keys: list[Node], source: Source
+    table: actions.Name, columns: list[ColumnDef], keys: list[Node], source: Source, *, may_lack: bool
 ) -> tuple[actions.Name, ...]:
+    """The columns of the key; none if it `may_lack`: IF NOT EXISTS needs a key where there is no such table only."""
     inline = [column.column.name for column in columns if column.is_key]
     if len(inline) + len(keys) > 1:
         position = source.where(keys[-1].location) if keys else inline[-1].position
@@ -187,10 +189,8 @@ def _primary_key(
         raise DdlError(INVALID_TABLE_DEFINITION, message, position=position)
     if keys:
         return _table_level_key(columns, keys[0], source)
-    if not inline:
-        hint = "Write PRIMARY KEY behind a column, or PRIMARY KEY (a, b) as an element of its own."
-        message = f'table "{table}" needs a primary key'
-        raise DdlError(INVALID_TABLE_DEFINITION, message, position=table.position, hint=hint)
+    if not inline and not may_lack:
+        raise lacks_key(table.text, table.position)
     return tuple(inline)
 
 

@@ -41,6 +41,7 @@ from changes.ddl.errors import (
     UNDEFINED_COLUMN,
     UNDEFINED_TABLE,
     DdlError,
+    lacks_key,
 )
 from changes.ddl.resolve import GUARD
 from changes.plan.element_states import element_of
@@ -154,6 +155,8 @@ def _referring(draft: Draft, element: Element, alone: Descriptor, action: Create
 
 
 def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
+    if not action.primary_key:  # IF NOT EXISTS, and there is none
+        raise lacks_key(action.table.text, action.table.position)
     ids = {column.name.text: ColumnId(number) for number, column in enumerate(action.columns, 1)}
     key = tuple(_column_id(ids, name) for name in action.primary_key)
     columns = tuple(_new_column(column, ids[column.name.text], key) for column in action.columns)

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
@@ -78,6 +79,8 @@ class NewTables:
 
     async def _made(self, statement: Statement) -> Remade:
         """The tables as the statement leaves them, their names taken."""
+        from django.db import Error
+
         from changes.ddl.actions import CreateTable
         from changes.ddl.statements import parse
         from changes.new_tables import alter_tables, reserve_table
@@ -86,10 +89,17 @@ class NewTables:
         parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
         if not isinstance(parsed.action, CreateTable):
             return await in_database_thread(lambda: alter_tables(parsed, own=own, dropped=dropped))
+        token = uuid4()
         work = in_database_thread(
-            lambda: reserve_table(parsed, node=env.node, incarnation=env.incarnation, own=own, dropped=dropped)
+            lambda: reserve_table(
+                parsed, node=env.node, incarnation=env.incarnation, own=own, dropped=dropped, token=token
+            )
         )
-        reserved, cancel = await finished(work)
+        try:
+            reserved, cancel = await finished(work)
+        except (Error, StoreDown):  # the answer to COMMIT may be what was lost
+            env.run_beside("freeing names", free_unanswered(token))
+            raise
         self._dropped.add(reserved.table_id)  # names that are taken have to be freed, unless the statement succeeds
         if cancel is not None:
             raise cancel
@@ -162,6 +172,22 @@ class NewTables:
             env.is_announcing_later = True
             env.run_beside("announcing new tables", announce_later(env))
         return cancel
+
+
+async def free_unanswered(token: UUID) -> None:
+    """Free the names that a reservation without an answer may have taken, as soon as the store lets it be done."""
+    from django.db import Error
+
+    from changes import new_tables
+
+    while True:
+        try:
+            await in_database_thread(lambda: new_tables.free_unanswered(token))
+        except (Error, StoreDown) as error:
+            log.warning("names that may be taken are not free yet: %s", error)
+            await asyncio.sleep(LATER_S)
+        else:
+            return
 
 
 async def announce(env: Environment, table_ids: Iterable[int]) -> None:

@@ -140,6 +140,7 @@ def test_a_long_name_is_cut_so_that_its_tail_fits():
     ("sql", "notice"),
     [
         ("CREATE TABLE IF NOT EXISTS users (id int PRIMARY KEY)", 'relation "users" already exists, skipping'),
+        ("CREATE TABLE IF NOT EXISTS users (id int)", 'relation "users" already exists, skipping'),
         ("DROP TABLE IF EXISTS nobody", 'table "nobody" does not exist, skipping'),
         ("DROP INDEX IF EXISTS nothing", 'index "nothing" does not exist, skipping'),
         ("CREATE INDEX IF NOT EXISTS by_name ON users (id)", 'relation "by_name" already exists, skipping'),

@@ -1,6 +1,8 @@
 """A table made inside an explicit transaction: unknown until COMMIT, public then; its name is nobody else's (T9)."""
 
 from dataclasses import replace
+from functools import partial
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -97,6 +99,16 @@ def test_t9_the_names_of_unique_indexes_are_reserved_too(cluster, towns, name):
     index_named(name)
 
 
+@pytest.mark.parametrize("options", ["", "WITH (sharding_key = 'age')"])
+def test_a_table_that_is_not_there_yet_needs_a_key_with_if_not_exists_too(cluster, options):
+    statement = f"CREATE TABLE IF NOT EXISTS users (age integer) {options}"
+    for attempt in (lambda: services.submit(statement, who="bob"), lambda: begin(cluster, statement=statement)):
+        with pytest.raises(DdlError, match='table "users" needs a primary key') as caught:
+            attempt()
+        assert (caught.value.sqlstate, caught.value.position) == ("42P16", 28)
+    assert not Reservation.objects.exists()
+
+
 def test_t9_a_unique_index_takes_no_name_that_is_another_ones(cluster, towns):
     index_named("one_size")
     with pytest.raises(DdlError, match='relation "one_size" already exists'):
@@ -147,6 +159,35 @@ def test_t9_a_node_that_dies_after_the_commit_leaves_a_table_and_no_reservation(
     assert not Reservation.objects.exists()
     assert newest_descriptor(table.table_id) == table
     assert Table.objects.get(pk=table.table_id).state == "live"
+
+
+@pytest.mark.parametrize("is_node_dead", [True, False])
+def test_t9_the_cluster_hears_once_of_a_table_whose_session_could_not_tell(cluster, is_node_dead):
+    """The node died after COMMIT, or took the transaction for rolled back; a node taken for dead tells, too."""
+    connection, table = begin(cluster)
+    commit(connection, table)
+    if is_node_dead:
+        cluster.node("n1")
+        new_tables.free_orphaned_tables()
+    else:
+        new_tables.free_table(table.table_id)
+    assert StoryEvent.objects.filter(kind="table created", stream="cluster").count() == 1
+    new_tables.announce_table(table.table_id, who="ann")
+    [told] = StoryEvent.objects.filter(kind="table created", stream="cluster")
+    assert (told.subject, told.payload) == ("users", {"table": "users", "version": 1, "who": "ann"})
+
+
+def test_t9_names_are_freed_by_who_took_them_without_hearing_the_answer(cluster):
+    """The token frees the one reservation that was made with it, and nothing where none was made."""
+    one, another = uuid4(), uuid4()
+    reserve = partial(new_tables.reserve_table, node="n1", incarnation=cluster.node("n1"))
+    reserved = reserve(parse(USERS), token=one)
+    other = reserve(parse(USERS.replace("users", "others")), token=uuid4())
+    assert new_tables.free_unanswered(another) == []
+    assert new_tables.free_unanswered(one) == [reserved.table_id]
+    assert new_tables.free_unanswered(one) == []
+    assert [one.table_id for one in Reservation.objects.all()] == [other.table_id]
+    services.submit(USERS, who="bob")
 
 
 def test_t9_a_name_is_not_freed_while_its_commit_is_on_its_way(cluster):

@@ -5,16 +5,18 @@ import dataclasses
 import time
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
-from django.db import InternalError
+from django.db import InternalError, OperationalError
 
 from catalog.elements import TableId
 from changes.new_tables import Reserved
 from changes.planning.table_in_transaction import Remade, new_table
 from expressions.errors import SqlError
 from nodes.context import Environment, TableOutcome
+from nodes.session.database_thread import StoreDown
 from nodes.session.new_tables import NewTables, announce, announce_last
 from tests.nodes.conftest import Cluster
 
@@ -198,6 +200,40 @@ def test_a_name_is_freed_when_the_rows_of_another_table_could_not_be_rewritten(
 
     asyncio.run(fail())
     assert (told["freed"], told["announced"]) == ([9, 9], [7])
+
+
+def test_a_name_is_freed_although_the_answer_that_took_it_was_lost(
+    told: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The COMMIT of the reservation is kept, its answer is not; the store is in trouble for a while."""
+    taken: list[UUID] = []
+    tries: list[UUID] = []
+
+    def reserve(_: Any, *, token: UUID, **__: Any) -> Reserved:
+        taken.append(token)
+        raise OperationalError("server closed the connection unexpectedly")
+
+    def free(token: UUID) -> list[int]:
+        tries.append(token)
+        if len(tries) < 3:
+            raise told["error"]
+        taken.remove(token)
+        return [9]
+
+    monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
+    monkeypatch.setattr("changes.new_tables.free_unanswered", free)
+    made = new_tables()
+    statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
+
+    async def lose() -> None:
+        with pytest.raises(StoreDown):
+            await made.change(statement, made.env.begin())
+        await made.after_transaction(committed=False)
+        while taken:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(lose(), 20))
+    assert len(tries) == 3
 
 
 def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
