@@ -30,6 +30,7 @@ from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
 from changes.plan.model import YIELDING, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
+from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
 from changes.running_transactions import running
 from leases import rules
@@ -236,7 +237,9 @@ def approval_of(change: Change) -> dict[str, Any] | None:
 
 def _undo(plan: Plan) -> dict[str, str]:
     """The undo. Tables that it referred to are called by the names they have today."""
-    undo = undo_of(plan, tables_ahead.tables_now()) if plan.base and plan.base.foreign_keys else undo_of(plan)
+    has_partners = plan.base is not None and plan.base.foreign_keys
+    tables = tables_ahead.tables_now() if has_partners else KnownTables(storages=tables_ahead.storage_count_now())
+    undo = undo_of(plan, tables)
     return {"statement": undo.statement, "warning": undo.warning}
 
 

@@ -58,7 +58,7 @@ def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
             tables.append(then)
     for change, plan in plans:
         taken |= _given_up(plan, change)
-    return CatalogView(tuple(tables), taken, _sandboxes(newest), _storages())
+    return CatalogView(tuple(tables), taken, _sandboxes(newest), storage_count_now())
 
 
 def _reserved(but: Set[int]) -> dict[int, list[str]]:
@@ -108,10 +108,11 @@ def tables_now() -> KnownTables:
     """The tables as they are, whatever is on its way."""
     newest = _newest()
     known = tuple(table.now for table in newest if table.now is not None)
-    return KnownTables(known, _sandboxes(newest), _storages())
+    return KnownTables(known, _sandboxes(newest), storage_count_now())
 
 
-def _storages() -> StorageCount:
+def storage_count_now() -> StorageCount:
+    """The number of storages there are, and with how many the cluster began."""
     with connection.cursor() as cursor:
         return StorageCount(settings.STORAGE_COUNT, storages_there(cursor))
 

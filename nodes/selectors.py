@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from catalog.descriptor import Descriptor, from_json
 from leases.models import Node
 from leases.redis.samples import read_totals
 from storage.buckets import storage_of
@@ -32,7 +33,7 @@ def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
     numbers = storage_numbers()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT t.id, t.name, t.version, coalesce(d.body->>'coordination', 'lease') FROM catalog_table AS t"
+            "SELECT t.id, t.name, t.version, d.body::text FROM catalog_table AS t"
             " JOIN catalog_descriptor AS d ON d.table_id = t.id AND d.version = t.version"
             " WHERE t.state = 'live' ORDER BY t.name LIMIT %s",
             [tables_max + 1],
@@ -41,8 +42,10 @@ def storages_now(tables_max: int = TABLES_SHOWN) -> Json:
         shown = found[:tables_max]
         known = {number: _known(cursor, number, [table[0] for table in shown]) for number in numbers}
     tables = [
-        _table(table_id, name, newest, coordination, [known[number].get(table_id, (None, [])) for number in numbers])
-        for table_id, name, newest, coordination in shown
+        _table(
+            from_json(json.loads(body)), name, newest, [known[number].get(table_id, (None, [])) for number in numbers]
+        )
+        for table_id, name, newest, body in shown
     ]
     return {"storages": _storages(len(numbers)), "tables": tables, "is_cut": len(found) > tables_max}
 
@@ -61,8 +64,11 @@ def _storages(count: int) -> list[Json]:
     return [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]
 
 
-def _table(table_id: int, name: str, newest: int, coordination: str, known: list[tuple[int | None, list[Any]]]) -> Json:
-    """A table as the storages know it; storages that know the same are shown once."""
+def _table(descriptor: Descriptor, name: str, newest: int, known: list[tuple[int | None, list[Any]]]) -> Json:
+    """A table as the storages that it is spread over know it; storages that know the same are shown once.
+
+    Others may know nothing of it: a table that a transaction has made is told to its own storages alone (T9).
+    """
     cells = [
         {
             "fence": fence,
@@ -76,12 +82,12 @@ def _table(table_id: int, name: str, newest: int, coordination: str, known: list
                 for version, schema, sharding in versions
             ],
         }
-        for fence, versions in known
+        for fence, versions in known[: descriptor.storage_count(settings.STORAGE_COUNT)]
     ]
     agree = all(cell == cells[0] for cell in cells)
     return {
-        "id": table_id, "name": name, "newest": newest, "coordination": coordination, "storages": cells,
-        "agree": agree,
+        "id": descriptor.table_id, "name": name, "newest": newest, "coordination": descriptor.coordination.value,
+        "storages": cells, "agree": agree,
     }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from storage.statements import (
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
     "KeyTooLong", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
-    "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "holders", "insert_version_copies",
+    "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "held_before", "holders", "insert_version_copies",
     "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
     "statements_for", "storages_kept", "storages_there", "take_spare_table", "try_exclusive",
@@ -169,6 +169,20 @@ def holders(cur: psycopg.Cursor[Any], table_id: int, version: int) -> list[Holde
         (table_id, version),
     )
     return [Holder(*row) for row in cur.fetchall()]
+
+
+def held_before(cur: psycopg.Cursor[Any], table_id: int, version: int) -> tuple[int, ...]:
+    """The versions older than `version` under which other sessions have transactions, oldest first.
+
+    Where the fence has shut these versions out it is a proof: who passed before holds its lock since then.
+    """
+    cur.execute(
+        "SELECT DISTINCT l.objid::bigint FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted"
+        " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        " AND l.classid = %s::bigint::oid AND l.objid::bigint < %s AND l.pid <> pg_backend_pid() ORDER BY 1",
+        (table_id, version),
+    )
+    return tuple(int(found) for (found,) in cur.fetchall())
 
 
 def end_sessions(cur: psycopg.Cursor[Any], sessions: Iterable[Holder], *, wait_ms: int = 1000) -> int:

@@ -218,7 +218,8 @@ def _drain_hindrance(cur: Any, table: TableId, version: int, storages: int) -> H
     for older in range(max(proved_before, 1), version):
         if not store.try_exclusive(cur, table, older):
             return rules.drain_hindrance(leases, table=table, version=version, now=now, locked=(older,))
-    return None
+    past = store.held_before(cur, table, proved_before)  # the fence goes ahead of proofs, and the lab past the rules
+    return rules.drain_hindrance(leases, table=table, version=version, now=now, locked=past) if past else None
 
 
 # --- who is in the way

@@ -9,11 +9,17 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import connection
 
-from changes import approval, services, storages, tables_ahead
+from catalog.descriptor import Descriptor
+from changes import approval, new_tables, services, storages, tables_ahead
+from changes.ddl.statements import parse
 from changes.driver import driver
 from changes.models import Change, Status
+from changes.planning.table_in_transaction import statements_at_commit
+from changes.selectors import change_snapshot
+from nodes.selectors import storages_now
 from spark_tasks.models import AuditJob
 from storage.postgres import storages_kept, storages_there
+from tests.changes.cluster import open_connection
 from tests.changes.test_commands import made, refused, run
 
 pytestmark = [
@@ -174,8 +180,6 @@ def test_a_storage_is_added_after_a_removal_that_was_interrupted(monkeypatch: py
 
 
 def test_a_storage_is_removed_though_somebody_reads_a_table_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.changes.cluster import open_connection
-
     change = made()
     assert storages.add_storage(who="ann") == 3
     monkeypatch.setattr(storages, "LOCK_TIMEOUT", "20ms")
@@ -201,9 +205,25 @@ def test_a_storage_that_an_audit_reads_is_kept() -> None:
     assert storages.remove_storage(who="ann") == 3
 
 
-def test_a_publish_waits_while_a_storage_is_added() -> None:
-    from tests.changes.cluster import open_connection
+def test_the_undo_names_the_storages_that_the_cluster_began_with(settings: Any) -> None:
+    made()
+    change = made("ALTER TABLE users SET (storages = 1)")
+    settings.STORAGE_COUNT = 4
+    assert "storages = '4'" in change_snapshot(change.pk)["undo"]["statement"]
 
+
+def test_a_table_that_a_transaction_made_on_fewer_storages_is_shown_as_one_on_which_they_agree() -> None:
+    made()
+    assert storages.add_storage(who="ann") == 3
+    [table] = new_tables.reserve_table(parse(f"{PETS} WITH (storages = 2)"), node="n1", incarnation=1).made.tables
+    commit(table)
+    new_tables.announce_table(table.table_id, who="n1")
+    [pets, users] = storages_now()["tables"]
+    assert (pets["agree"], [one["fence"] for one in pets["storages"]]) == (True, [2, 2])
+    assert (users["agree"], len(users["storages"])) == (True, 2)
+
+
+def test_a_publish_waits_while_a_storage_is_added() -> None:
     with open_connection("adding") as other, other.transaction():
         other.execute("SELECT existing FROM storage_layout FOR UPDATE")
         with connection.cursor() as cursor:
@@ -222,15 +242,17 @@ def test_what_cannot_be_is_refused() -> None:
     assert not Change.objects.filter(status=Status.QUEUED).exists()
 
 
+def commit(table: Descriptor) -> None:
+    """What the node of a transaction that has made a table does at its COMMIT (T9)."""
+    with open_connection("n1") as node, node.transaction():
+        for sql, params in statements_at_commit(table, storages=2, who="n1"):
+            node.execute(sql, params or None)
+
+
 def test_a_storage_is_kept_for_the_table_of_a_transaction_that_commits_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """T9: at its COMMIT it holds neither the layout's row nor the lock of submissions."""
-    from changes import new_tables
-    from changes.ddl.statements import parse
-    from changes.planning.table_in_transaction import statements_at_commit
-    from tests.changes.cluster import open_connection
-
     made()
     assert storages.add_storage(who="ann") == 3
     [table] = new_tables.reserve_table(parse(PETS), node="n1", incarnation=1).made.tables
@@ -244,10 +266,7 @@ def test_a_storage_is_kept_for_the_table_of_a_transaction_that_commits_meanwhile
     def commits_once_the_tables_were_read() -> Any:
         found = found_before()
         if not any(one.table_id == table.table_id for one in found.tables):
-            with open_connection("n1") as node, node.transaction():
-                for sql, params in statements_at_commit(table, storages=2, who="n1"):
-                    node.execute(sql, params or None)
-                node.execute(f"INSERT INTO storage_3.kv_{table.table_id} VALUES ('\\x01', '')")
+            commit(table)
             announcing = threading.Thread(target=announce)
             announcing.start()
             announcing.join()

@@ -15,7 +15,7 @@ from catalog.models import StoryEvent, Table
 from catalog.selectors import descriptor_at
 from catalog.services import control_transaction
 from changes import services
-from changes.driver.publish import publish
+from changes.driver.publish import close_last_but_one, drain, publish
 from changes.models import Change, Status
 from lab.live import sandbox
 from lab.live.publish import NotPublished, lab_publish
@@ -72,6 +72,27 @@ def _parameters() -> dict[str, object]:
 
 
 # --- every other way
+
+
+def test_l9_a_drain_after_it_waits_for_who_runs_under_a_version_long_past() -> None:
+    """Only neighbours meet where every publish obeys L7; here two lie between, and the fence is past them."""
+    table = box("ann")
+    for past in (1, 2):
+        lab_publish(replace(table, version=table.version + past), who="ann", what="a version")
+    new = replace(table, version=table.version + 3)
+    other = psycopg.connect(**_parameters(), autocommit=True)
+    with other, other.cursor() as cur, connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock_shared(%s, %s)", [table.table_id, table.version])  # in use
+        with other.transaction():
+            assert publish(cur, [new], storages=settings.STORAGE_COUNT) is None
+            close_last_but_one(cur, [new], storages=settings.STORAGE_COUNT)
+        with other.transaction():
+            blocked = drain(cur, {new.table_id: new.version}, storages=settings.STORAGE_COUNT)
+            assert blocked is not None
+            assert blocked.hindrance.locked == (table.version,)
+        cursor.execute("SELECT pg_advisory_unlock_shared(%s, %s)", [table.table_id, table.version])
+        with other.transaction():
+            assert drain(cur, {new.table_id: new.version}, storages=settings.STORAGE_COUNT) is None
 
 
 def test_a_table_without_the_mark_is_refused() -> None:
