@@ -11,7 +11,7 @@ import logging
 from django.db import OperationalError, connection
 
 from catalog.services import control_transaction
-from storage.postgres import drop_table, storages_there
+from storage.postgres import drop_table, storages_kept
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,10 @@ def _drop(table_id: int) -> bool:
     try:
         with control_transaction() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
-            drop_table(cursor, storages_there(cursor), table_id)
+            storages = storages_kept(cursor)  # one that is added just then copies what there is of the table
+            if storages is None:
+                return False
+            drop_table(cursor, storages, table_id)
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != "55P03":
             raise

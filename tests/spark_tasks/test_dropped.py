@@ -120,3 +120,14 @@ def test_a_table_whose_node_died_goes_once_no_snapshot_can_be_its_transactions(d
     assert are_kept(dsn, [made, later, still]) == [False, False, True]
     free_table(still)
     drop_all()
+
+
+def test_a_table_is_left_where_it_is_while_a_storage_is_added(stage: Stage) -> None:
+    """The one who adds it copies what there is of each table."""
+    drop(stage)
+    with stage.connect() as adding:
+        adding.execute("SELECT FROM storage_layout FOR UPDATE")
+        before = left(stage)
+        assert stage.table_id not in drop_storage_of_dropped_tables()
+        assert left(stage) == before
+    assert stage.table_id in drop_storage_of_dropped_tables()
