@@ -16,8 +16,8 @@ from catalog.types import LENGTH_MAX
 from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, refuse_aggregates
 from expressions.array_literals import words_of
-from expressions.arrays import tested, verdict_of
-from expressions.building import Builder, Parameters, has_common_type
+from expressions.arrays import OfChar, tested, verdict_of
+from expressions.building import Builder, Parameters, by_the_equals_of_each, common_type
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     PROGRAM_LIMIT,
@@ -31,6 +31,7 @@ from expressions.scopes import Scan, Scope
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    BPCHAR,
     CHAR,
     DATE,
     FLOAT8,
@@ -233,7 +234,9 @@ class Analyzer(Builder):
         return lazy_call("IS", template, (arg,), BOOL, compute, node.location)
 
     def _x_distinct(self, node: Node, scope: Scope) -> Expr:
-        args, _ = self.common([self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], "IS DISTINCT FROM")
+        args = [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)]
+        of = common_type([(arg.type, arg.offset) for arg in args], "IS DISTINCT FROM")
+        args = [self.coerce(arg, of) for arg in args]
         template = "({0} IS DISTINCT FROM {1})"
         return lazy_call("DISTINCT", template, args, BOOL, arithmetic.distinct, node.location)
 
@@ -256,7 +259,7 @@ class Analyzer(Builder):
             found: Expr = self.any_of(tests, node.location) if len(tests) > 1 else tests[0]
         else:
             args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
-            if not has_common_type(args):  # as PostgreSQL does: each by the = of its own
+            if by_the_equals_of_each(args):
                 each = [self.operator("=", (args[0], item), node.location) for item in args[1:]]
                 either = self.any_of(each, node.location) if len(each) > 1 else each[0]
                 return self.negated(either, node.location) if negated else either
@@ -286,12 +289,23 @@ class Analyzer(Builder):
         left = self.expr(node.lexpr, scope)
         items = self._array_items(node.rexpr, scope)
         refuse_long_list(len(items or ()), node.location)
+        if items and left.type is BPCHAR and node.rexpr.HasField("a_array_expr"):
+            items, _ = self.common(items, "ARRAY")  # ARRAY['a ', 'b'] is one of texts
         if items is None:
-            return self._array_verdict(name, left, self.expr(node.rexpr, scope), word, node.location)
+            array = self.expr(node.rexpr, scope)
+            if left.type is BPCHAR and node.rexpr.HasField("param_ref") and array.type in (UNKNOWN, ARRAY_OF[TEXT]):
+                array = self._chars(array, node.location)
+            return self._array_verdict(name, left, array, word, node.location)
         tests = [self.operator(name, (left, item), node.location) for item in items]
         if not tests:
             return Literal(word == "ALL", BOOL, node.location)
         return self.any_of(tests, node.location) if word == "ANY" else self.all_of(tests, node.location)
+
+    def _chars(self, array: Expr, offset: int) -> Expr:
+        """A parameter's texts as values of char, shown as texts: blanks at their ends do not count."""
+        of = ARRAY_OF[TEXT]
+        template = "list_transform({0}, lambda e: rtrim(e, ' '))"
+        return Call("of char", template, (self.coerce(array, of),), of, OfChar(), offset=offset)
 
     def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
         """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""

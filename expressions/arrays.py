@@ -55,6 +55,20 @@ class Contained:
         return None if found is None else found != self._negated
 
 
+class OfChar:
+    """An array's texts as values of char, whose blanks at the end do not count; the same array is taken once."""
+
+    def __init__(self) -> None:
+        self._given: Any = None
+        self._kept: Any = ()
+
+    def __call__(self, items: Sequence[str | None]) -> Any:
+        if items is not self._given:
+            self._kept = tuple(None if item is None else item.rstrip(" ") for item in items)
+            self._given = items
+        return self._kept
+
+
 def verdict_of(name: str, compare: Callable[..., Any], word: str) -> Callable[..., bool | None]:
     """The Python twin of `tested`: the operands come as thunks."""
     if f"{name} {word}" in CONTAINED:

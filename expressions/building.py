@@ -19,6 +19,7 @@ from expressions.sqltypes import (
     BOOL,
     BPCHAR,
     CHAR,
+    FLOAT4,
     FLOATS,
     HEAD,
     INTEGERS,
@@ -40,11 +41,13 @@ from expressions.typed import (
     Parameter,
     PyValue,
     evaluate,
+    is_constant,
     lazy_call,
     parse_value,
 )
 
 PARAMETERS_MAX = 65535
+_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
 @dataclass(eq=False)
@@ -156,8 +159,8 @@ class Builder:
 
     def common(self, exprs: Sequence[Expr], what: str) -> tuple[list[Expr], Type]:
         """The expressions as the one type that all of them can be (CASE, COALESCE, IN, UNION). Raises 42804."""
-        of = common_type([(e.type, e.offset) for e in exprs], what)
-        return [self.coerce(e, of) for e in exprs], of
+        of = common_type([(e.type, e.offset) for e in _without_points(exprs)], what)
+        return [self.cast(e, of, e.offset) if _has_point(e) and of is FLOAT4 else self.coerce(e, of) for e in exprs], of
 
     def of_length(self, expr: Expr, length: int | None, *, is_explicit: bool, offset: int = -1) -> Expr:
         """A varchar or char of this length: cut by an explicit cast, refused (22001) by an assignment."""
@@ -184,6 +187,8 @@ class Builder:
         name = "<>" if name == "!=" else name
         if name == "||":
             args = self._concatenated(args)
+        if name in _COMPARISONS and {arg.type for arg in args} == {BPCHAR, VARCHAR}:
+            args = [self.cast(arg, BPCHAR, arg.offset) for arg in args]  # PostgreSQL's choice: blanks do not count
         overloads = functions.OPERATORS.get(name, ())
         fitting = choose(overloads, self._beside(args))
         if len(fitting) != 1:
@@ -296,7 +301,30 @@ def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
     return TEXT if of is UNKNOWN else of
 
 
-def has_common_type(exprs: Sequence[Expr]) -> bool:
+def _has_point(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and expr.is_exact
+
+
+def _without_points(exprs: Sequence[Expr]) -> Sequence[Expr]:
+    """The expressions that decide: beside a real a number with a point is none of double precision, as numeric is."""
+    decisive = [e for e in exprs if not _has_point(e)]
+    return decisive if any(e.type is FLOAT4 for e in decisive) else exprs
+
+
+def by_the_equals_of_each(args: Sequence[Expr]) -> bool:
+    """True if IN compares each item by the = of its own, as PostgreSQL does, and not all as one type.
+
+    So it does with a single item and with columns; it matters beside types whose = asks what the other one is.
+    """
+    left, items = args[0].type, args[1:]
+    if left is FLOAT4 and len(items) == 1:
+        return True
+    if left is BPCHAR and any(item.type is VARCHAR or (item.type is TEXT and not is_constant(item)) for item in items):
+        return True
+    return not _has_common_type(args)
+
+
+def _has_common_type(exprs: Sequence[Expr]) -> bool:
     """True if all of them can be of one type."""
     try:
         common_type([(e.type, e.offset) for e in exprs], "IN")

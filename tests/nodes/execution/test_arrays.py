@@ -84,3 +84,16 @@ def test_explain_names_the_keys(n1: "psycopg.Connection[Any]", table: str) -> No
     as_array = n1.execute(f"EXPLAIN SELECT v FROM {table} WHERE id = ANY('{{1,2}}'::bigint[])").fetchall()
     assert as_array == shown == n1.execute(f"EXPLAIN SELECT v FROM {table} WHERE id IN (1, 2)").fetchall()
     assert not any("whole" in line for (line,) in shown)
+
+
+def test_chars_that_were_read_find_their_rows_again(cluster: Cluster) -> None:
+    """A driver sends back what it was shown, without a type: a char with all its blanks, by itself or in an array."""
+    name = cluster.table("id int PRIMARY KEY, c char(4)")
+    with cluster.connect() as node:
+        node.execute(f"INSERT INTO {name} VALUES (1, 'ab'), (2, 'cd'), (3, 'ef')")
+        shown = [row[0] for row in node.execute(f"SELECT c FROM {name} WHERE id < 3 ORDER BY id")]
+        assert shown == ["ab  ", "cd  "]
+        assert node.execute(f"SELECT id FROM {name} WHERE c = ANY (%s) ORDER BY id", [shown]).fetchall() == [(1,), (2,)]
+        assert node.execute(f"SELECT id FROM {name} WHERE c <> ALL (%s)", [[*shown, "g "]]).fetchall() == [(3,)]
+        assert node.execute(f"SELECT count(*) FROM {name} x WHERE x.c = ANY (%s)", [[None, "ef "]]).fetchall() == [(1,)]
+        assert node.execute(f"UPDATE {name} SET c = 'x' WHERE c = %s", [shown[0]]).rowcount == 1

@@ -49,3 +49,13 @@ INSERT INTO measures (id, width) SELECT 9, -(-32768)::smallint;
 INSERT INTO measures (id, width) VALUES (9, -(-32768)::smallint);
 SELECT -((-32767)::smallint), -(2147483647), - - 5, -('-9223372036854775807'::bigint), -NULL::integer;
 SELECT id, -width FROM measures WHERE width > -32768 ORDER BY id;
+-- Beside a real, numbers with a point are reals where all become one type; an operator takes them as doubles.
+SELECT id FROM measures WHERE height IN (0.1, 0.2) ORDER BY id;
+SELECT id FROM measures WHERE height IN (0.1) ORDER BY id;
+SELECT id FROM measures WHERE height NOT IN (0.1, 1) ORDER BY id;
+SELECT id FROM measures WHERE height IN (-0.1, 0.1, 7) ORDER BY id;
+SELECT id FROM measures WHERE height IN (0.1, 0.2::float8) ORDER BY id;
+SELECT 0.1::real IN (0.1, 0.2), 0.1::real IN (0.1), 0.1::float8 IN (0.1, 0.2), 0.1::real IS DISTINCT FROM 0.1, nullif(0.1::real, 0.1);
+SELECT greatest(0.1::real, 0.1), least(0.1, 0.1::real), coalesce(NULL::real, 0.1), CASE WHEN false THEN 1::real ELSE 0.1 END;
+SELECT coalesce(NULL::real, 0.1)::text, greatest(0.1::real, 0.1)::text, coalesce(NULL::real, 0.1, 1::float8)::text;
+SELECT 0.1::real IN (1e300, 2);

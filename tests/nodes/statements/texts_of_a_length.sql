@@ -45,3 +45,14 @@ SELECT x::char(3), count(*) FROM (VALUES ('ab'), ('ab c')) AS v (x) GROUP BY 1;
 INSERT INTO labels VALUES ('cut', 'ab    x'::char(3), 'ab    x'::char(3) || '|') RETURNING code = 'ab', note;
 SELECT id FROM labels WHERE code = 'ab    x'::char(3) ORDER BY id;
 SELECT 'ab    x'::char(3) = 'ab', length('ab    x'::char(3)), 'ab    x'::char(3)::text || '|', 'ab    x'::varchar(3) || '|';
+-- Beside a char an item of IN is a char, unless all are constants of another type; an ARRAY is one of texts.
+INSERT INTO labels VALUES ('in', 'ab', 'ab'), ('beside', 'cd', 'cd ');
+SELECT id FROM labels WHERE code IN ('ab ', note) ORDER BY id;
+SELECT id FROM labels WHERE code NOT IN ('ab ', note) ORDER BY id;
+SELECT id FROM labels WHERE code = ANY ('{"ab  ",zz}') ORDER BY id;
+SELECT id FROM labels WHERE code = ANY (ARRAY['ab  ', 'zz']) ORDER BY id;
+SELECT id FROM labels WHERE code = ANY (ARRAY['ab', 'cd ']) ORDER BY id;
+SELECT id FROM labels WHERE code <> ALL (ARRAY['ab  ', 'zz']) ORDER BY id;
+SELECT id FROM labels WHERE code = note OR code < note ORDER BY id;
+SELECT id FROM labels WHERE code = 'ab '::varchar OR code IN ('cd '::varchar, 'zz'::varchar) ORDER BY id;
+SELECT 'a'::char(3) = 'a '::varchar, 'a '::varchar(5) >= 'a'::char(2), 'a'::char(3) = 'a '::text;
