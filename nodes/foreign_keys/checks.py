@@ -9,11 +9,14 @@ The first two are probes (`nodes.foreign_keys.probes`), which cost no round trip
 says `storage.integrity.references`: its demands, with the tables they stand between, are the checks.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, PRIMARY, Constraint, ConstraintId
+from nodes.execution.fairness import in_thread
 from nodes.execution.write_context import Writing
 from nodes.foreign_keys.probes import Probe, first_refusal
 from nodes.foreign_keys.scan_referencing import Path, first_referring, path_to
@@ -33,7 +36,7 @@ async def write(work: Writing, *, commit: bool) -> None:
     if not work.foreign_keys:
         await work.writer.write(work.ops, commit=commit)
         return
-    lookups = lookups_for(work, checks_of(work))
+    lookups = await lookups_of(work)
     if not lookups.scans:
         await work.writer.write(work.ops, lookups.probes, commit=commit)
         return
@@ -44,6 +47,13 @@ async def write(work: Writing, *, commit: bool) -> None:
         raise first_refusal(violated)
     if commit:
         await work.transaction.commit()
+
+
+async def lookups_of(work: Writing) -> Lookups:
+    """The lookups of a statement; those of many rows are found in the thread, for they take microseconds each."""
+    if len(work.changed) <= CHECKS_A_PROBE:
+        return lookups_for(work, checks_of(work))
+    return await in_thread(lambda: lookups_for(work, checks_of(work)))
 
 
 def checks_of(work: Writing) -> list[Check]:
