@@ -499,7 +499,12 @@ class Analyzer(Builder):
             before = "', '" if place and not place % 2 else "' : '" if place else "''"
             if arg.type not in (BOOL, *INTEGERS, *FLOATS, *TEXTUAL, OID, NAME, CHAR):
                 raise unsupported(f"json_build_object of {arg.type}", arg.offset)
-            parts += [before, ", coalesce(CAST(to_json(", arg, ") AS VARCHAR), 'null'), "]
+            if arg.type in FLOATS and place % 2:  # as its text; JSON has no number for three of them
+                quoted = "CASE WHEN t LIKE '%N%' OR t LIKE '%I%' THEN '\"' || t || '\"' ELSE t END"
+                parts += [before, ", coalesce(list_transform([", self.output_text(arg), "], lambda t: "]
+                parts += [quoted, ")[1], 'null'), "]
+            else:
+                parts += [before, ", coalesce(CAST(to_json(", arg, ") AS VARCHAR), 'null'), "]
         return Fragment((*parts, "'}')"), JSON, offset=offset)
 
     # -- subqueries ---------------------------------------------------------------------------------------------

@@ -59,3 +59,5 @@ SELECT 0.1::real IN (0.1, 0.2), 0.1::real IN (0.1), 0.1::float8 IN (0.1, 0.2), 0
 SELECT greatest(0.1::real, 0.1), least(0.1, 0.1::real), coalesce(NULL::real, 0.1), CASE WHEN false THEN 1::real ELSE 0.1 END;
 SELECT coalesce(NULL::real, 0.1)::text, greatest(0.1::real, 0.1)::text, coalesce(NULL::real, 0.1, 1::float8)::text;
 SELECT 0.1::real IN (1e300, 2);
+SELECT json_build_object('a', 0.1::real, 'b', 'NaN'::float8, 'c', '-Infinity'::real, 'd', NULL::real, 'e', 1e20::float8, 'f', 0.5::float8);
+SELECT json_build_object('height', height, 'width', width) FROM measures ORDER BY id;
