@@ -299,7 +299,11 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
         cast, _ = read_type(node.type_cast.type_name, source)
         if cast is not sql_type and not {cast, sql_type} <= TEXTS:
             raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
-        return _constant_text(sql_type, node.type_cast.arg, source, name)
+        text = _constant_text(sql_type, node.type_cast.arg, source, name)
+        if text is None or cast not in LENGTHS:
+            return text
+        length = read_length(node.type_cast.type_name, cast, source) if node.type_cast.type_name.typmods else None
+        return text[:length].rstrip(" ") if cast is SqlType.CHAR else text[:length]  # cut, whatever the column takes
     const = node.a_const
     if const.isnull:
         return None

@@ -154,6 +154,17 @@ def test_a_forgiving_statement_with_nothing_to_do_is_a_notice(sql, notice):
 
 
 TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
+
+
+@pytest.mark.parametrize(("written", "kept"), [
+    ("'a '::char(5)", "'a'"), ("'abcd'::varchar(2)", "'ab'"), ("'ab  c'::char(4)", "'ab'"),
+    ("'a '::varchar(5)", "'a '"), ("'abc'::varchar", "'abc'"), ("'abc'::char", "'a'"), ("'a '::char(5)::text", "'a'"),
+])  # fmt: skip
+def test_a_default_is_cut_by_its_own_cast_before_its_column_takes_it(written: str, kept: str) -> None:
+    action = parse(f"{TABLE}v varchar(3) DEFAULT {written})").action
+    assert action.columns[1].default == kept
+
+
 NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
 
 
