@@ -1,6 +1,7 @@
 """What every test can have: a database, its address, Redis. See `schemalab.testing.services`."""
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,6 +61,15 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     close_kept()
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         cursor.execute(OTHERS_END)
+
+
+@pytest.fixture(autouse=True)
+def no_language_is_left() -> Iterator[None]:
+    """A request of a test's own client chooses a language for its thread, which would be the next test's, too."""
+    yield
+    translation = sys.modules.get("django.utils.translation")
+    if translation is not None:
+        translation.deactivate()
 
 
 @pytest.fixture

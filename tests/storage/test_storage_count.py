@@ -18,6 +18,7 @@ NAMES_THE_SETTING = {
     "changes/storages.py": "for `storage_count`",
     "changes/tables_ahead.py": "for `storage_count`, and for plans (`StorageCount`)",
     "nodes/management/commands/node.py": "`Environment.storages`, and the layout's check",
+    "nodes/selectors.py": "for `storage_count`",
     "schemalab/celery.py": "the layout's check",
     "schemalab/checks.py": "the layout's check",
     "schemalab/connections/reachable.py": "the layout's check",

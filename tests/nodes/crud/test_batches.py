@@ -148,7 +148,7 @@ def test_rows_of_one_key_go_together_wherever_each_belongs():
 
 def test_values_stand_under_their_own_columns_when_the_schema_moves_on_between_two_parts():
     """Two columns exchange their names, one goes, one comes."""
-    day, number, origin, delay, big = TABLE.columns
+    day, number, origin, delay, big, *_ = TABLE.columns
     newer = TABLE.next_version(
         indexes=(), columns=(day, number, replace(origin, name="was_big"), replace(big, name="origin"))
     )
