@@ -31,7 +31,7 @@ from changes.plan.model import plan_from_json
 from changes.plan.undo import quoted
 from changes.services import SUBMISSIONS, ChangeError
 from spark_tasks.models import AuditJob
-from storage.buckets import STORAGES_MAX, storage_of
+from storage.buckets import STORAGES_MAX, owned_by
 from storage.postgres import kv, storages_there
 
 COMMAND = (0x5C4E, 2)
@@ -72,20 +72,16 @@ def storages_shown() -> list[StorageShown]:
     with connection.cursor() as cursor:
         count = storages_there(cursor)
         sizes = {number: _size(cursor, number) for number in range(1, count + 1)}
+    owned = {number: owned_by(number, count, settings.BUCKET_COUNT) for number in sizes}
     return [
         StorageShown(
             number,
-            _buckets(number, count),
+            (owned[number][0], owned[number][-1]),
             tuple(t.name for t in tables if t.placement.storage_count(settings.STORAGE_COUNT) >= number),
             size,
         )
         for number, size in sizes.items()
     ]
-
-
-def _buckets(number: int, count: int) -> tuple[int, int]:
-    owned = [b for b in range(1, settings.BUCKET_COUNT + 1) if storage_of(b, count, settings.BUCKET_COUNT) == number]
-    return owned[0], owned[-1]
 
 
 def _size(cursor: Any, number: int) -> int:

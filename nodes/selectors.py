@@ -11,7 +11,7 @@ from django.db import connection
 from catalog.descriptor import Descriptor, from_json
 from leases.models import Node
 from leases.redis.samples import read_totals
-from storage.buckets import storage_of
+from storage.buckets import owned_by
 from storage.selectors import storage_numbers
 
 TABLES_SHOWN, TABLES_ON_CLUSTER = 50, 12
@@ -58,9 +58,8 @@ def _known(cursor: Any, number: int, tables: list[int]) -> dict[int, tuple[int |
 
 def _storages(count: int) -> list[Json]:
     """The buckets that each storage owns, of a table that is spread over all of them."""
-    owned: dict[int, list[int]] = {number: [] for number in range(1, count + 1)}
-    for bucket in range(1, settings.BUCKET_COUNT + 1):
-        owned[storage_of(bucket, count, settings.BUCKET_COUNT)].append(bucket)
+    numbers = range(1, count + 1)
+    owned = {number: owned_by(number, count, settings.BUCKET_COUNT) for number in numbers}
     return [{"number": n, "first": buckets[0], "last": buckets[-1]} for n, buckets in owned.items() if buckets]
 
 

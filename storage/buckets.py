@@ -134,3 +134,9 @@ def bucket_of(function: str, values: Iterable[tuple[SqlType, Value | None]], buc
 def storage_of(bucket: int, storages: int, buckets: int = BUCKETS) -> int:
     """The storage, 1..`storages`, that owns a bucket: contiguous ranges of nearly equal size."""
     return (bucket - 1) * storages // buckets + 1
+
+
+def owned_by(storage: int, storages: int, buckets: int = BUCKETS) -> range:
+    """The buckets that a storage owns: those of which `storage_of` says it."""
+    before, to_its_end = (-(-number * buckets // storages) for number in (storage - 1, storage))
+    return range(before + 1, to_its_end + 1)

@@ -16,7 +16,7 @@ from nodes.router.counters import total
 from nodes.sql.planner import TruncatePlan
 from nodes.store.pipeline import Command
 from nodes.store.transaction import Transaction
-from storage.buckets import storage_of
+from storage.buckets import owned_by
 
 OPERATIONS = frozenset({"schema", "storage_info", "stats", "unflatten_rows"})
 Json = dict[str, Any]
@@ -58,7 +58,7 @@ async def _storage_info(env: Environment) -> Json:
     count = int(there.get_value(0, 0) or b"0")
     for number in range(1, count + 1):
         result = await env.directory.ask(Command(VERSIONS.format(number=number)))
-        owned = [bucket for bucket in range(1, env.buckets + 1) if storage_of(bucket, count, env.buckets) == number]
+        owned = owned_by(number, count, env.buckets)
         tables = json.loads(result.get_value(0, 0) or b"{}")
         found[f"storage_{number}"] = {"status": "running", "buckets": [owned[0], owned[-1]], "tables": tables}
     return found

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from catalog.types import SqlType, Value
 from storage.arrow import buckets
-from storage.buckets import BUCKETS, UnknownFunction, bucket_of, packed_piece, storage_of
+from storage.buckets import BUCKETS, UnknownFunction, bucket_of, owned_by, packed_piece, storage_of
 
 T, N, B = SqlType.TEXT, SqlType.BIGINT, SqlType.BOOLEAN
 
@@ -55,6 +55,14 @@ def test_each_storage_owns_a_contiguous_range_of_nearly_equal_size(storages: int
     assert owners == sorted(owners)
     sizes = [owners.count(n) for n in range(1, storages + 1)]
     assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 7, 16, 3000])
+def test_what_a_storage_owns_is_what_is_its_own(buckets: int) -> None:
+    for storages in range(1, min(buckets, 20) + 1):
+        for storage in range(1, storages + 1):
+            theirs = [bucket for bucket in range(1, buckets + 1) if storage_of(bucket, storages, buckets) == storage]
+            assert list(owned_by(storage, storages, buckets)) == theirs
 
 
 @given(st.lists(st.text()))
