@@ -33,8 +33,6 @@ from storage.pairs import StoredRow, entry_now, name_of, prefix
 from storage.postgres import kv
 
 Connection = psycopg.Connection[Any]
-ROWS_AT_ONCE = 50_000
-"""Rows whose values are judged at once: an expression makes objects of them."""
 HELD_AT_ONCE = 500
 """Entries whose owners and holders are read together."""
 
@@ -60,10 +58,7 @@ class EntryJudge:
 
     def screen(self, connection: Connection, storage: int, rows: StoredRows, found: Finding, *, of: int) -> None:
         """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage."""
-        mask = None
-        if self.index.where is not None and len(rows):
-            parts = (rows.slice(first, ROWS_AT_ONCE) for first in range(0, len(rows), ROWS_AT_ONCE))
-            mask = pa.concat_arrays([accepted(self.descriptor, self.index, part, now=True) for part in parts])
+        mask = accepted(self.descriptor, self.index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         matched = 0
         for home, part in by_home(self.index, entries, storage, storages=self.storages, buckets=self.buckets):

@@ -91,9 +91,7 @@ class PlacementJudge:
                 self._count(connection, storage, pairs, found, of=0)
             yield
         for index in self.indexes:
-            parts = (whole.slice(first, ROWS_AT_ONCE) for first in range(0, len(whole), ROWS_AT_ONCE))
-            masks = [accepted(self.descriptor, index, part, now=True) for part in parts]
-            mask = None if index.where is None or not masks else pa.concat_arrays(masks)
+            mask = accepted(self.descriptor, index, whole, now=True)
             entries = entries_of(self.descriptor, self.placement.id, index, chosen(whole, mask))
             theirs = homes if mask is None else homes.filter(mask)
             for home, part in by_home(index, entries, theirs, storages=self._storages, buckets=self.buckets):

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, Placement, State
-from spark_tasks.checks.entry_checks import ROWS_AT_ONCE, EntryJudge
+from spark_tasks.checks.entry_checks import EntryJudge
 from spark_tasks.checks.foreign_key_checks import Reference
 from spark_tasks.checks.orphan_checks import stranger, strangers, tombstone_words, tombstones
 from spark_tasks.checks.placement_checks import PlacementJudge
@@ -31,7 +31,7 @@ from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import Finding
 from spark_tasks.runs.requirements import Demands
 from spark_tasks.runs.run_elements import Elements
-from storage.arrow.rows import StoredRows, row_storages
+from storage.arrow.rows import ROWS_AT_ONCE, StoredRows, row_storages
 from storage.integrity.clauses import Violation, element_label, row_words
 from storage.mutations import source_columns
 from storage.page_sizes import Lengths

@@ -30,6 +30,8 @@ from storage.arrow.encoding import ARROW, END, Pairs, concat, cut, decode, encod
 from storage.buckets import CUSTOM
 
 T = TypeVar("T")
+ROWS_AT_ONCE = 50_000
+"""Rows whose values are judged at once: an expression makes objects of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +188,12 @@ def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: boo
     """
     if index.where is None:
         return None
-    what = f"the condition of index {index.name}"
-    otherwise = False if now else None
-    found = computed(descriptor, rows, index.where, what, lambda value: value is True, otherwise)
-    return pa.array(found, pa.bool_())
+    what, otherwise, masks = f"the condition of index {index.name}", False if now else None, []
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows.slice(first, ROWS_AT_ONCE)
+        found = computed(descriptor, some, index.where, what, lambda value: value is True, otherwise)
+        masks.append(pa.array(found, pa.bool_()))
+    return pa.concat_arrays(masks) if masks else pa.array([], pa.bool_())
 
 
 def in_key_order(rows: StoredRows) -> StoredRows:
