@@ -13,11 +13,10 @@ from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.row_codec import decoded
-from nodes.execution.scans import stored_bytes, stored_rows
-from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.execution.scans import stored_bytes
+from nodes.execution.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import ForeignKeys
-from nodes.sql.access_paths import access
 from nodes.sql.row_rules import rules_of
 from nodes.store.transaction import Transaction
 from storage import encoding
@@ -59,12 +58,9 @@ async def rewrite(
 
 async def _all_rows(work: Writing) -> list[StoredRow]:
     found: list[StoredRow] = []
-    way = access(work.descriptor, (), Context(), storages=work.env.storages, buckets=work.env.buckets)
-    async for rows in stored_rows(work.transaction, work.table, way):
+    async for rows in work.all_rows("schema change of a table that its transaction has made"):
         work.held.take(sum(stored_bytes(row) for row in rows))
         found += rows
-        if len(found) > ROWS_MAX:
-            raise too_many("schema change of a table that its transaction has made")
     return found
 
 

@@ -11,10 +11,8 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
 from expressions.typed import Context
 from nodes.context import Environment
 from nodes.execution.held_rows import HeldRows
-from nodes.execution.scans import stored_rows
-from nodes.execution.write_context import ROWS_MAX, Writing, too_many
+from nodes.execution.write_context import Writing
 from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.access_paths import access
 from nodes.sql.planner import TruncatePlan
 from nodes.sql.row_rules import moving_state
 from nodes.store.transaction import Transaction
@@ -41,15 +39,10 @@ async def truncate_within(env: Environment, transaction: Transaction, plan: Trun
     for descriptor in referring_first(plan.descriptors):
         with HeldRows(env.rows) as held:
             work = Writing(env, transaction, descriptor, Context(), held)
-            way = access(descriptor, (), Context(), storages=env.storages, buckets=env.buckets)
-            count = 0
-            async for rows in stored_rows(transaction, work.table, way):
+            async for rows in work.all_rows("TRUNCATE inside a transaction"):
                 for row in rows:
                     work.delete(row)
                     await work.turns.give()
-                count += len(rows)
-                if count > ROWS_MAX:
-                    raise too_many("TRUNCATE inside a transaction")
             if work.ops:
                 await work.writer.write(work.ops)
 
@@ -100,15 +93,12 @@ async def _delete_some(work: Writing) -> int:
     """Delete some rows, or all of a table that refers to itself; how many."""
     descriptor = work.descriptor
     is_whole = any(c.references == descriptor.table_id for c in descriptor.foreign_keys)
-    way = access(descriptor, (), Context(), storages=work.env.storages, buckets=work.env.buckets)
     count = 0
-    async for rows in stored_rows(work.transaction, work.table, way):
+    async for rows in work.all_rows("TRUNCATE of a table that refers to itself"):
         some = rows if is_whole else rows[: ROWS - count]
         for row in some:
             work.delete(row)
         count += len(some)
-        if count > ROWS_MAX:
-            raise too_many("TRUNCATE of a table that refers to itself")
         if count >= ROWS and not is_whole:
             break
     return count

@@ -1,6 +1,6 @@
 """One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
@@ -13,8 +13,10 @@ from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import stored
+from nodes.execution.scans import stored_rows
 from nodes.execution.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
+from nodes.sql.access_paths import access
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.integrity.references import Change
@@ -84,6 +86,16 @@ class Writing:
         self.ops += ops
         if self.foreign_keys:
             self.changed.append((old, new))
+
+    async def all_rows(self, what: str) -> AsyncIterator[list[StoredRow]]:
+        """The rows of the table, some at a time. Raises 54000 when `what` is done to too many."""
+        way = access(self.descriptor, (), Context(), storages=self.env.storages, buckets=self.env.buckets)
+        count = 0
+        async for rows in stored_rows(self.transaction, self.table, way):
+            count += len(rows)
+            if count > ROWS_MAX:
+                raise too_many(what)
+            yield rows
 
     def other(self, table_id: TableId) -> Descriptor:
         """A table that the transaction uses, too, or this one."""
