@@ -137,8 +137,7 @@ class Block:
             else:
                 self.variables.end(committed=True)
         except Retry as retry:
-            await self.env.load_refused(retry)
-            raise for_client(retry) from retry
+            raise await self.refused(retry) from retry
         finally:
             if not keeps_local:
                 self.variables.end(committed=False)
@@ -154,8 +153,7 @@ class Block:
         try:
             return await self._savepoint(word, name)
         except Retry as retry:  # each of them enters what was only described so far, or again
-            await self.env.load_refused(retry)
-            raise for_client(retry) from retry
+            raise await self.refused(retry) from retry
 
     async def _savepoint(self, word: str, name: str) -> str:
         if word == "ROLLBACK TO":
@@ -176,6 +174,11 @@ class Block:
             self.variables.release(number)
             self.new_tables.release(number)
         return word
+
+    async def refused(self, retry: Retry) -> SqlError:
+        """The error that a client gets where the node cannot try again; the version that was refused is loaded anew."""
+        await self.env.load_refused(retry)
+        return for_client(retry)
 
     async def fail(self, error: SqlError) -> None:
         """A statement failed: an implicit block is undone, an explicit one waits for its end."""
@@ -224,7 +227,7 @@ class Block:
             async for batch in batches:
                 yield batch
         except Retry as retry:
-            raise for_client(retry) from retry
+            raise await self.refused(retry) from retry
         finally:
             await self._end_stream(transaction)
 

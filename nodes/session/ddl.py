@@ -29,7 +29,7 @@ from expressions.errors import (
 )
 from nodes.clients.protocols import Client
 from nodes.execution.fairness import in_thread_if_large
-from nodes.session.block import Block, for_client
+from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.session.without_effect import notice_of, table_of, undefined
 from nodes.settings.variables import AUTOCOMMIT
@@ -130,7 +130,7 @@ class SchemaStatements:
         except OthersTakePart as others:
             self._check_may_commit(tag, others, transaction)
         except Retry as retry:
-            raise for_client(retry) from retry
+            raise await block.refused(retry) from retry
         else:
             if existing is not None:
                 self.client.notice(existing.message, sqlstate=existing.sqlstate)

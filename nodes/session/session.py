@@ -241,8 +241,7 @@ class Session:
                 prepared.check_result(plan_fields(plan))
                 return await perform(self.env, transaction, plan, context, commit=False)
         except Retry as retry:
-            await self.env.load_refused(retry)
-            raise for_client(retry) from retry
+            raise await self.block.refused(retry) from retry
 
     async def _alone(self, statement: Statement, prepared: Prepared, bound: Bound) -> Result:
         """A statement that is its own transaction, tried again while nothing of it was kept."""
@@ -320,8 +319,7 @@ class Session:
                 async with checked(self.block.transaction):
                     return await self._fields_in(self.block.transaction, statement, parameters, fresh=False)
             except Retry as retry:
-                await self.env.load_refused(retry)
-                raise for_client(retry) from retry
+                raise await self.block.refused(retry) from retry
         for fresh in (False, True):
             transaction = self.env.begin(is_read_only=True, by=self)
             try:
@@ -411,12 +409,13 @@ class Session:
         """TRUNCATE in a block: rows are deleted by the block's own transaction, and come back with a rollback."""
         transaction = self.block.current()
         await self.client.statements.read_portals()
-        plan, _ = await self.plan(transaction, statement, (), UNBOUND)
-        assert isinstance(plan, TruncatePlan)
         try:
-            await truncate_within(self.env, transaction, plan)
+            async with checked(transaction):
+                plan, _ = await self.plan(transaction, statement, (), UNBOUND)
+                assert isinstance(plan, TruncatePlan)
+                await truncate_within(self.env, transaction, plan)
         except Retry as retry:
-            raise for_client(retry) from retry
+            raise await self.block.refused(retry) from retry
 
     async def _truncate_some(self, statement: Statement) -> int:
         """One bounded transaction of a TRUNCATE (R9); the number of rows it deleted."""

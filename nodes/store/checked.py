@@ -7,9 +7,6 @@ A node that hears nothing would otherwise repeat an old schema's errors for ever
 Answers that need no storage are checked when their transaction commits (`nodes.store.transaction`).
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 from expressions.errors import SqlError
 from nodes.store.transaction import Retry, Transaction
 
@@ -17,14 +14,17 @@ OF_A_SCHEMA = ("0A", "21", "22", "23", "42")
 """Classes of errors that another version of a table might not have led to."""
 
 
-@asynccontextmanager
-async def checked(transaction: Transaction) -> AsyncIterator[None]:
-    """Raise `Retry` instead of an error that follows from a version which is not accepted any more."""
-    try:
-        yield
-    except Retry:
-        raise
-    except SqlError as error:
-        if error.sqlstate.startswith(OF_A_SCHEMA):
-            await transaction.check()
-        raise
+class checked:  # noqa: N801 - reads as the function that `contextlib` would make of it, at a fifth of the cost
+    """Raises `Retry` instead of an error that follows from a version which is not accepted any more."""
+
+    __slots__ = ("transaction",)
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction = transaction
+
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        is_error = isinstance(error, SqlError) and not isinstance(error, Retry)
+        if is_error and error.sqlstate.startswith(OF_A_SCHEMA):
+            await self.transaction.check()

@@ -87,6 +87,17 @@ def test_in_a_block_an_old_version_is_40001_and_the_next_block_uses_the_newest(c
         assert n2.execute(f"SELECT a, b FROM {table}").fetchall() == [("C", "A")]
 
 
+def test_a_truncate_in_a_block_under_an_old_version_is_40001_once(cluster: Cluster, table: str):
+    with cluster.connect("n2") as n2, deaf(cluster):
+        n2.execute(f"INSERT INTO {table} VALUES (1, 'A', 'B')")
+        publish(cluster, swapped(cluster.descriptor(table), "a", "b"))
+        with pytest.raises(psycopg.errors.SerializationFailure, match="is below the fence"), n2.transaction():
+            n2.execute(f"TRUNCATE {table}")
+        with n2.transaction():
+            n2.execute(f"TRUNCATE {table}")
+        assert n2.execute(f"SELECT * FROM {table}").fetchall() == []
+
+
 @pytest.mark.parametrize("word", ["SAVEPOINT later", "ROLLBACK TO SAVEPOINT s"])
 def test_a_refusal_at_a_savepoint_is_40001_once(cluster: Cluster, table: str, word: str):
     with cluster.connect("n2") as n2, deaf(cluster):
