@@ -165,7 +165,8 @@ class Client:
             await self._guarded(chr(kind), body)
         if self.channel.is_full:
             await self.flush()
-        await self.turns.give()
+        if self.turns.are_due:
+            await self.turns.give()
         return True
 
     async def _guarded(self, kind: str, body: bytes) -> None:

@@ -45,9 +45,13 @@ class Turns:
     def __init__(self) -> None:
         self._since = perf_counter()
 
+    @property
+    def are_due(self) -> bool:
+        return perf_counter() - self._since > SLICE_S
+
     async def give(self) -> None:
         """Let others go first if that is due. To be called between rows: what each looks at is counted for itself."""
         begin_anew()
-        if perf_counter() - self._since > SLICE_S:
+        if self.are_due:
             await asyncio.sleep(0)
             self._since = perf_counter()

@@ -73,6 +73,8 @@ def values_of(
 
 def array_bytes(oids: Sequence[int], values: Sequence[bytes | None]) -> int:
     """The bytes of all arrays among these values: taking arrays apart is what may take long."""
+    if ELEMENT_OIDS.keys().isdisjoint(oids):
+        return 0
     return sum(len(value) for oid, value in zip(oids, values, strict=True) if value is not None and oid in ELEMENT_OIDS)
 
 
