@@ -3,16 +3,13 @@
 No error, no wrong answer, and a clean audit each time.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
-from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, RunningCluster
+from schemalab.testing.cluster import RunningCluster
+from tests.product.traffic_beside import traffic_beside
 
 ROWS, ROWS_PER_INSERT = 4_000, 2_000
 DESTINATIONS = ("ATL", "LAX", "JFK", "SEA")
@@ -37,32 +34,23 @@ def parcels(cluster: RunningCluster) -> Iterator[str]:
 
 
 def test_a_table_is_spread_another_way_and_back_beside_traffic(cluster: RunningCluster, parcels: str) -> None:
-    command = [sys.executable, "manage.py", "traffic", "--table", parcels, "--rate", "60", "--seconds", "600", "--json"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, env=cluster.env, stdout=pipe, stderr=pipe, text=True) as traffic:
-        try:
-            with psycopg.connect(cluster.nodes["n2"].dsn, autocommit=True) as node:
-                more = f"SELECT count(*) FROM {parcels}"
-                wait_for(lambda: node.execute(more).fetchone() > (ROWS,), what="the traffic", seconds_max=60)
-                assert cluster.manage("storages", "add").stdout.startswith("storage_3 was added")
-                for options in (
-                    "sharding_key = 'dest'",
-                    "storages = 3",
-                    "sharding_key = 'id', sharding_func = 'mpcrc32', storages = 2",
-                ):
-                    _spread(cluster, parcels, options)
-                    once = f"SELECT count(*), count(DISTINCT id) FROM {parcels} WHERE id <= {ROWS}"
-                    assert node.execute(once).fetchone() == (ROWS, ROWS)
-                    of_one = f"SELECT count(*) FROM {parcels} WHERE dest = 'JFK' AND id <= {ROWS}"
-                    assert node.execute(of_one).fetchone() == (ROWS // len(DESTINATIONS),)
-                removed = cluster.manage("storages", "remove")
-                assert removed.stdout == "storage_3 was removed\n", removed.stderr
-        finally:
-            traffic.send_signal(2)
-        out, err = traffic.communicate(timeout=120)
-    summary = json.loads(out)
-    assert (summary["errors"], summary["wrong"]) == (0, 0), (summary, err)
-    assert summary["statements"] > 0
+    with (
+        traffic_beside(cluster, parcels, ROWS),
+        psycopg.connect(cluster.nodes["n2"].dsn, autocommit=True) as node,
+    ):
+        assert cluster.manage("storages", "add").stdout.startswith("storage_3 was added")
+        for options in (
+            "sharding_key = 'dest'",
+            "storages = 3",
+            "sharding_key = 'id', sharding_func = 'mpcrc32', storages = 2",
+        ):
+            _spread(cluster, parcels, options)
+            once = f"SELECT count(*), count(DISTINCT id) FROM {parcels} WHERE id <= {ROWS}"
+            assert node.execute(once).fetchone() == (ROWS, ROWS)
+            of_one = f"SELECT count(*) FROM {parcels} WHERE dest = 'JFK' AND id <= {ROWS}"
+            assert node.execute(of_one).fetchone() == (ROWS // len(DESTINATIONS),)
+        removed = cluster.manage("storages", "remove")
+        assert removed.stdout == "storage_3 was removed\n", removed.stderr
 
 
 def _spread(cluster: RunningCluster, table: str, options: str) -> None:

@@ -3,16 +3,13 @@
 No error, no wrong answer, and a clean audit each time.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 
-from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, RunningCluster
+from schemalab.testing.cluster import RunningCluster
+from tests.product.traffic_beside import traffic_beside
 
 ROWS = 2_000
 CHANGE_S_MAX = 300.0
@@ -40,25 +37,12 @@ def letters(cluster: RunningCluster) -> Iterator[str]:
 
 
 def test_a_table_without_leases_is_changed_beside_traffic(cluster: RunningCluster, letters: str) -> None:
-    command = [sys.executable, "manage.py", "traffic", "--table", letters, "--columns", "dest,weight"]
-    command += ["--rate", "60", "--seconds", "600", "--json"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, env=cluster.env, stdout=pipe, stderr=pipe, text=True) as traffic:
-        try:
-            with psycopg.connect(cluster.nodes["n2"].dsn, autocommit=True) as node:
-                more = f"SELECT count(*) FROM {letters}"
-                wait_for(lambda: node.execute(more).fetchone() > (ROWS,), what="the traffic", seconds_max=60)
-            for statement in CHANGES:
-                changed = cluster.manage("change", "submit", statement, "--wait", seconds_max=CHANGE_S_MAX)
-                assert changed.returncode == 0, changed.stdout + changed.stderr
-                audited = cluster.manage("audit", letters, seconds_max=CHANGE_S_MAX)
-                assert audited.stdout.startswith("consistent"), audited.stdout + audited.stderr
-            shown = cluster.manage("leases", letters).stdout
-            assert "nobody leases letters" in shown
-            assert "has no leases (coordination = 'hash')" in shown
-        finally:
-            traffic.send_signal(2)
-        out, err = traffic.communicate(timeout=120)
-    summary = json.loads(out)
-    assert (summary["errors"], summary["wrong"]) == (0, 0), (summary, err)
-    assert summary["statements"] > 0
+    with traffic_beside(cluster, letters, ROWS, "--columns", "dest,weight"):
+        for statement in CHANGES:
+            changed = cluster.manage("change", "submit", statement, "--wait", seconds_max=CHANGE_S_MAX)
+            assert changed.returncode == 0, changed.stdout + changed.stderr
+            audited = cluster.manage("audit", letters, seconds_max=CHANGE_S_MAX)
+            assert audited.stdout.startswith("consistent"), audited.stdout + audited.stderr
+        shown = cluster.manage("leases", letters).stdout
+        assert "nobody leases letters" in shown
+        assert "has no leases (coordination = 'hash')" in shown
