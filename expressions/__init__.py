@@ -3,7 +3,10 @@
 grammar     PostgreSQL's parser, with limits
 analysis    from its parse tree to typed expressions, with
 building      casts, operators and connectives
+comparisons   of rows, lists, ranges and arrays' elements
+composed      format and json_build_object
 aggregates    aggregates and window functions
+tree          what parse nodes say by themselves
 scopes        what a name means
 typed       expressions as values: evaluated here, or rendered for the query engine
 functions   every function, operator and cast there is

@@ -4,7 +4,6 @@ Types are found as PostgreSQL finds them, from the leaves up (`expressions.build
 by name and with its place in the statement, and so does every mistake of the user's that can be seen without data.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,15 +11,13 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
-from catalog.types import LENGTH_MAX
 from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, refuse_aggregates
-from expressions.array_literals import words_of
-from expressions.arrays import OfChar, tested, verdict_of
-from expressions.building import Builder, Parameters, by_the_equals_of_each, common_type
+from expressions.building import Parameters
+from expressions.comparisons import Comparisons
+from expressions.composed import formatted, json_object
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
-    PROGRAM_LIMIT,
     STATEMENT_TOO_COMPLEX,
     TOO_MANY_ARGUMENTS,
     UNDEFINED_PARAMETER,
@@ -31,29 +28,27 @@ from expressions.scopes import Scan, Scope
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
-    BPCHAR,
-    CHAR,
     DATE,
-    FLOAT8,
-    FLOATS,
     INT4,
-    INT8,
-    INTEGERS,
-    JSON,
-    NAME,
-    OID,
     TEXT,
     TEXTUAL,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
     Type,
-    array_type_named,
-    type_named,
+)
+from expressions.tree import (
+    function_name,
+    is_row,
+    length_of_name,
+    location_of,
+    number_literal,
+    operator_name,
+    refuse_long_list,
+    type_of_name,
 )
 from expressions.typed import (
     Call,
-    ColumnRef,
     Context,
     Expr,
     Fragment,
@@ -61,18 +56,13 @@ from expressions.typed import (
     Parameter,
     is_constant,
     lazy_call,
-    parse_value,
-    render,
     size_of,
 )
 
 Node = Any
 DEPTH_MAX = 200
 PARTS_MAX = 100_000
-LIST_MAX = 20_000
 ARGUMENTS_MAX = 100
-DIGITS_MAX = 300
-DOUBLE_BITS_MAX = 1023
 
 SESSION_VALUES = {
     "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
@@ -82,7 +72,7 @@ OF_CONSTANTS = ("current_setting", "set_config", "like_escape")
 
 
 @dataclass(eq=False)
-class Analyzer(Builder):
+class Analyzer(Comparisons):
     """The analysis of one statement. `subquery` analyses a SELECT inside it (`nodes.sql.selects`)."""
 
     catalog: Mapping[str, Descriptor]
@@ -105,7 +95,7 @@ class Analyzer(Builder):
         kind = node.WhichOneof("node")
         method = getattr(self, f"_{kind}", None) if kind else None
         if method is None:
-            raise unsupported(f"{(kind or 'this').replace('_', ' ')} in an expression", _location(node, kind))
+            raise unsupported(f"{(kind or 'this').replace('_', ' ')} in an expression", location_of(node, kind))
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise SqlError(STATEMENT_TOO_COMPLEX, f"the expression is nested deeper than {DEPTH_MAX} levels")
@@ -115,7 +105,7 @@ class Analyzer(Builder):
             self._depth -= 1
         if size_of(result) > PARTS_MAX:
             message = f"the expression has more than {PARTS_MAX} parts when each is written out"
-            raise SqlError(STATEMENT_TOO_COMPLEX, message, _location(node, kind))
+            raise SqlError(STATEMENT_TOO_COMPLEX, message, location_of(node, kind))
         return result
 
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
@@ -178,7 +168,7 @@ class Analyzer(Builder):
 
     def _x_op(self, node: Node, scope: Scope) -> Expr:
         name = operator_name(node.name)
-        if _is_row(node.lexpr) or _is_row(node.rexpr):
+        if is_row(node.lexpr) or is_row(node.rexpr):
             return self._row_comparison(node, name, scope)
         args = [self.expr(node.rexpr, scope)]
         if node.HasField("lexpr"):
@@ -186,30 +176,6 @@ class Analyzer(Builder):
         return self.operator(name, args, node.location)
 
     _x_like = _x_ilike = _x_op
-
-    def _row_comparison(self, node: Node, name: str, scope: Scope) -> Expr:
-        left, right = (self._row(side, scope) for side in (node.lexpr, node.rexpr))
-        if len(left) != len(right):
-            raise SqlError("42601", "unequal number of entries in row expressions", node.location)
-        if name not in arithmetic.COMPARISONS:
-            raise unsupported(f"operator {name} of rows", node.location)
-        pairs = list(zip(left, right, strict=True))
-        equal = [self.operator("=", pair, node.location) for pair in pairs]
-        if name == "=":
-            return self.all_of(equal, node.location)
-        if name == "<>":
-            return self.negated(self.all_of(equal, node.location), node.location)
-        # The first pair that is not equal decides, also when that is not known: flat, however many there are.
-        decided = [
-            (self.not_true(same, node.location), self.operator(name[0], pair, node.location))
-            for pair, same in zip(pairs[:-1], equal[:-1], strict=True)
-        ]
-        return self.case(decided, self.operator(name, pairs[-1], node.location), BOOL, node.location)
-
-    def _row(self, node: Node, scope: Scope) -> list[Expr]:
-        if not _is_row(node):
-            raise unsupported("a comparison of a row with something else", _location(node, node.WhichOneof("node")))
-        return [self.expr(arg, scope) for arg in node.row_expr.args]
 
     def _bool_expr(self, node: Node, scope: Scope) -> Expr:
         word = pb.BoolExprType.Name(node.boolop).removesuffix("_EXPR")
@@ -233,16 +199,6 @@ class Analyzer(Builder):
         template = f"({{0}} IS {'NOT ' if negated else ''}{word})"
         return lazy_call("IS", template, (arg,), BOOL, compute, node.location)
 
-    def _x_distinct(self, node: Node, scope: Scope) -> Expr:
-        args = [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)]
-        of = common_type([(arg.type, arg.offset) for arg in args], "IS DISTINCT FROM")
-        args = [self.coerce(arg, of) for arg in args]
-        template = "({0} IS DISTINCT FROM {1})"
-        return lazy_call("DISTINCT", template, args, BOOL, arithmetic.distinct, node.location)
-
-    def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
-        return self.negated(self._x_distinct(node, scope), node.location)
-
     def _x_nullif(self, node: Node, scope: Scope) -> Expr:
         left, right = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
         test = self.operator("=", (left, right), node.location)
@@ -250,110 +206,6 @@ class Analyzer(Builder):
         of = self.known(left).type
         first = self.coerce(left, of) if left.type is UNKNOWN else left
         return lazy_call("nullif", "nullif({0}, {1})", (first, test.args[1]), of, arithmetic.nullif, node.location)
-
-    def _x_in(self, node: Node, scope: Scope) -> Expr:
-        negated = operator_name(node.name) == "<>"
-        refuse_long_list(len(node.rexpr.list.items), node.location)
-        if _is_row(node.lexpr):
-            tests = [self._row_equality(node.lexpr, item, scope, node.location) for item in node.rexpr.list.items]
-            found: Expr = self.any_of(tests, node.location) if len(tests) > 1 else tests[0]
-        else:
-            args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
-            if by_the_equals_of_each(args):
-                each = [self.operator("=", (args[0], item), node.location) for item in args[1:]]
-                either = self.any_of(each, node.location) if len(each) > 1 else each[0]
-                return self.negated(either, node.location) if negated else either
-            args, _ = self.common(args, "IN")
-            template = "({0} IN (" + ", ".join(f"{{{i}}}" for i in range(1, len(args))) + "))"
-            compute: arithmetic.Compute
-            reads: int | None
-            if all(isinstance(arg, Literal) for arg in args[1:]):
-                compute, reads = arithmetic.OneOfValues.of([a.value for a in args[1:] if isinstance(a, Literal)]), 1
-            else:
-                compute, reads = arithmetic.one_of, None
-            found = lazy_call("IN", template, args, BOOL, compute, node.location, reads=reads)
-        return self.negated(found, node.location) if negated else found
-
-    def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
-        pairs = list(zip(self._row(left, scope), self._row(right, scope), strict=True))
-        return self.all_of([self.operator("=", pair, offset) for pair in pairs], offset)
-
-    def _x_op_any(self, node: Node, scope: Scope) -> Expr:
-        return self._array_test(node, scope, "ANY")
-
-    def _x_op_all(self, node: Node, scope: Scope) -> Expr:
-        return self._array_test(node, scope, "ALL")
-
-    def _array_test(self, node: Node, scope: Scope, word: str) -> Expr:
-        name = operator_name(node.name)
-        left = self.expr(node.lexpr, scope)
-        items = self._array_items(node.rexpr, scope)
-        refuse_long_list(len(items or ()), node.location)
-        if items and left.type is BPCHAR and node.rexpr.HasField("a_array_expr"):
-            items, _ = self.common(items, "ARRAY")  # ARRAY['a ', 'b'] is one of texts
-        if items is None:
-            array = self.expr(node.rexpr, scope)
-            if left.type is BPCHAR and node.rexpr.HasField("param_ref") and array.type in (UNKNOWN, ARRAY_OF[TEXT]):
-                array = self._chars(array, node.location)
-            return self._array_verdict(name, left, array, word, node.location)
-        tests = [self.operator(name, (left, item), node.location) for item in items]
-        if not tests:
-            return Literal(word == "ALL", BOOL, node.location)
-        return self.any_of(tests, node.location) if word == "ANY" else self.all_of(tests, node.location)
-
-    def _chars(self, array: Expr, offset: int) -> Expr:
-        """A parameter's texts as values of char, shown as texts: blanks at their ends do not count."""
-        of = ARRAY_OF[TEXT]
-        template = "list_transform({0}, lambda e: rtrim(e, ' '))"
-        return Call("of char", template, (self.coerce(array, of),), of, OfChar(), offset=offset)
-
-    def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
-        """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""
-        if array.type is UNKNOWN:
-            of = TEXT if left.type in TEXTUAL else self.known(left).type
-            if of not in ARRAY_OF:
-                raise unsupported(f"{word} over an array of {of}", offset)
-            array = self.coerce(array, ARRAY_OF[of])
-        if array.type.element is None:
-            raise SqlError("42809", f"op {word}/ALL (array) requires array on right side", offset)
-        element = ColumnRef("{1}", array.type.element, "element")
-        test = self.operator(name, (left, element), offset)
-        assert isinstance(test, Call)
-        left, other = test.args
-        wider = ARRAY_OF.get(other.type)
-        if wider is not None and other != element and (array.type, wider) in functions.CAST_TEMPLATES:
-            array, other = self.cast(array, wider, offset), element  # the array as a whole: that may be a constant
-        comparison = test.template.replace("{1}", render(other, Context()))
-        compute = None
-        name = test.name
-        if test.compute is not None and other == element:
-            compute = verdict_of(name, test.compute, word)
-        shown = f"{name} {word}" if other == element else f"{name} {word} cast"
-        return Call(shown, tested(comparison, word), (left, array), BOOL, compute, strict=False, offset=offset)
-
-    def _array_items(self, node: Node, scope: Scope) -> list[Expr] | None:
-        kind = node.WhichOneof("node")
-        if kind == "a_array_expr":
-            return [self.expr(item, scope) for item in node.a_array_expr.elements]
-        if kind == "type_cast" and len(node.type_cast.type_name.array_bounds):
-            items = self._array_items(node.type_cast.arg, scope)
-            if items is None:
-                return None
-            of = type_of_name(node.type_cast.type_name).element
-            assert of is not None
-            return [self.cast(item, of, node.type_cast.location) for item in items]
-        if kind == "a_const" and node.a_const.WhichOneof("val") == "sval":
-            return [Literal(item, UNKNOWN, node.a_const.location) for item in words_of(node.a_const.sval.sval)]
-        return None
-
-    def _x_between(self, node: Node, scope: Scope) -> Expr:
-        value = self.expr(node.lexpr, scope)
-        low, high = (self.expr(item, scope) for item in node.rexpr.list.items)
-        above = self.operator(">=", (value, low), node.location)
-        return self.all_of([above, self.operator("<=", (value, high), node.location)], node.location)
-
-    def _x_not_between(self, node: Node, scope: Scope) -> Expr:
-        return self.negated(self._x_between(node, scope), node.location)
 
     # -- functions and casts ------------------------------------------------------------------------------------
 
@@ -457,9 +309,9 @@ class Analyzer(Builder):
         if name in ("concat", "concat_ws", "quote_literal"):
             args = [self.output_text(a) for a in args]
         if name == "format" and args:
-            return self._format(args, node.location)
+            return formatted(self, args, node.location)
         if name == "json_build_object":
-            return self._json_object(args, node.location)
+            return json_object(self, args, node.location)
         if name in functions.SETS:
             rows = self.set_of(name, args, node.location)
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
@@ -471,41 +323,6 @@ class Analyzer(Builder):
     def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
         """A function that gives rows, as the engine's list of them. Its type is that of a row."""
         return self.function(name, functions.SETS[name], args, offset)
-
-    def _format(self, args: Sequence[Expr], offset: int) -> Expr:
-        """format(..) with a constant first argument that asks for texts (%s) and names (%I) only."""
-        form = args[0]
-        if not isinstance(form, Literal) or not isinstance(form.value, str):
-            raise unsupported("format with a form that is not a constant", offset, hint="use || or concat")
-        (first, *words), rest = re.split("%([sI])", form.value.replace("%%", "\0")), list(args[1:])
-        if "%" in first or any("%" in word for word in words[1::2]) or len(words) // 2 > len(rest):
-            raise unsupported(
-                "format with anything but as many %s or %I as there are values", offset, hint="use concat"
-            )
-        parts: list[Expr] = [Literal(first.replace("\0", "%"), TEXT, offset)]
-        for kind, word, value in zip(words[::2], words[1::2], rest, strict=False):
-            text: Expr = self.output_text(self.known(value))
-            if kind == "I":
-                text = self.function("format %I", functions.FORMATTED_NAME, [text], offset)
-            parts += [text, Literal(word.replace("\0", "%"), TEXT, offset)]
-        return self.function("concat", functions.FUNCTIONS["concat"], parts, offset)
-
-    def _json_object(self, args: Sequence[Expr], offset: int) -> Expr:
-        if len(args) % 2:
-            message = "argument list must have even number of elements"
-            raise SqlError("22023", message, offset, hint="json_build_object takes keys and values in turn")
-        parts: list[str | Expr] = ["concat('{', "]
-        for place, arg in enumerate(self.known(arg) for arg in args):
-            before = "', '" if place and not place % 2 else "' : '" if place else "''"
-            if arg.type not in (BOOL, *INTEGERS, *FLOATS, *TEXTUAL, OID, NAME, CHAR):
-                raise unsupported(f"json_build_object of {arg.type}", arg.offset)
-            if arg.type in FLOATS and place % 2:  # as its text; JSON has no number for three of them
-                quoted = "CASE WHEN t LIKE '%N%' OR t LIKE '%I%' THEN '\"' || t || '\"' ELSE t END"
-                parts += [before, ", coalesce(list_transform([", self.output_text(arg), "], lambda t: "]
-                parts += [quoted, ")[1], 'null'), "]
-            else:
-                parts += [before, ", coalesce(CAST(to_json(", arg, ") AS VARCHAR), 'null'), "]
-        return Fragment((*parts, "'}')"), JSON, offset=offset)
 
     # -- subqueries ---------------------------------------------------------------------------------------------
 
@@ -536,76 +353,8 @@ class Analyzer(Builder):
         return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)
 
 
-# -- small calculations -----------------------------------------------------------------------------------------
-
-
-def number_literal(text: str, offset: int) -> Literal:
-    """A number too long for an integer, or with a point or an exponent."""
-    plain = text.replace("_", "")
-    digits = plain.removeprefix("-")
-    has_base = digits[:2].lower() in ("0x", "0o", "0b")
-    if has_base or (digits.isdigit() and len(digits) <= DIGITS_MAX):
-        value = int(plain, 0 if has_base else 10)
-        for of in (INT4, INT8):
-            if -arithmetic.LIMITS[of] <= value < arithmetic.LIMITS[of]:
-                return Literal(value, of, offset)
-        plain = str(float(value)) if value.bit_length() <= DOUBLE_BITS_MAX else "1e999"
-    return Literal(parse_value(FLOAT8, plain, offset), FLOAT8, offset, is_exact=True)
-
-
-def refuse_long_list(length: int, offset: int) -> None:
-    if length > LIST_MAX:
-        message = f"a list of {length} values is longer than {LIST_MAX}"
-        raise SqlError(
-            PROGRAM_LIMIT, message, offset, hint="ask in parts, or insert the values into a table and join it"
-        )
-
-
 def session_value(name: str, offset: int) -> Call:
     def compute(context: Context) -> str | None:
         return context.session[name]
 
     return lazy_call("session", "", (), TEXT, compute, offset)
-
-
-def operator_name(parts: Sequence[Node]) -> str:
-    return str(parts[-1].string.sval)
-
-
-def function_name(node: Node) -> str:
-    parts = [part.string.sval for part in node.funcname]
-    if len(parts) > 1 and parts[0] not in ("pg_catalog", "public"):
-        raise SqlError("3F000", f'schema "{parts[0]}" does not exist', node.location)
-    return str(parts[-1])
-
-
-def type_of_name(node: Node) -> Type:
-    name = node.names[-1].string.sval
-    if len(node.array_bounds):
-        return array_type_named(name, node.location)
-    length = None
-    if len(node.typmods) and name != "interval":
-        length = node.typmods[0].a_const.ival.ival
-    return type_named(name, node.location, length=length)
-
-
-def length_of_name(node: Node) -> int | None:
-    """The length of a varchar or char that a cast names. Raises 22023 for one that there cannot be."""
-    name = node.names[-1].string.sval
-    if name not in ("varchar", "bpchar") or not len(node.typmods) or len(node.array_bounds):
-        return None
-    length = int(node.typmods[0].a_const.ival.ival)
-    shown = "varchar" if name == "varchar" else "char"
-    if length < 1:
-        raise SqlError("22023", f"length for type {shown} must be at least 1", node.location)
-    if length > LENGTH_MAX:
-        raise SqlError("22023", f"length for type {shown} cannot exceed {LENGTH_MAX}", node.location)
-    return length
-
-
-def _location(node: Node, kind: str | None) -> int:
-    return int(getattr(getattr(node, kind), "location", -1)) if kind else -1
-
-
-def _is_row(node: Node) -> bool:
-    return bool(node.WhichOneof("node") == "row_expr")

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
 from expressions import functions
-from expressions.analysis import Analyzer, function_name
+from expressions.analysis import Analyzer
 from expressions.errors import (
     DUPLICATE_ALIAS,
     INVALID_COLUMN_REFERENCE,
@@ -18,6 +18,7 @@ from expressions.errors import (
 )
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, INTEGERS, OID, UNKNOWN
+from expressions.tree import function_name
 from expressions.typed import Call, ColumnRef, Expr, Literal, joined, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations

@@ -1,0 +1,166 @@
+"""Comparisons of more than two values: rows, lists, ranges, and the elements of an array.
+
+Each is made of the operator between two values (`expressions.building`), so that types are found and errors are placed
+as there; a list and an array are one call all the same where all their elements have one type.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from expressions import arithmetic, functions
+from expressions.array_literals import words_of
+from expressions.arrays import OfChar, tested, verdict_of
+from expressions.building import Builder, by_the_equals_of_each, common_type
+from expressions.errors import SqlError, unsupported
+from expressions.scopes import Scope
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, TEXT, TEXTUAL, UNKNOWN
+from expressions.tree import is_row, location_of, operator_name, refuse_long_list, type_of_name
+from expressions.typed import Call, ColumnRef, Context, Expr, Literal, lazy_call, render
+
+Node = Any
+
+
+class Comparisons(Builder, ABC):
+    """The analysis of these comparisons; that of their operands is the subclass's."""
+
+    @abstractmethod
+    def expr(self, node: Node, scope: Scope) -> Expr:
+        """The typed expression of a parse node."""
+
+    def _row_comparison(self, node: Node, name: str, scope: Scope) -> Expr:
+        left, right = (self._row(side, scope) for side in (node.lexpr, node.rexpr))
+        if len(left) != len(right):
+            raise SqlError("42601", "unequal number of entries in row expressions", node.location)
+        if name not in arithmetic.COMPARISONS:
+            raise unsupported(f"operator {name} of rows", node.location)
+        pairs = list(zip(left, right, strict=True))
+        equal = [self.operator("=", pair, node.location) for pair in pairs]
+        if name == "=":
+            return self.all_of(equal, node.location)
+        if name == "<>":
+            return self.negated(self.all_of(equal, node.location), node.location)
+        # The first pair that is not equal decides, also when that is not known: flat, however many there are.
+        decided = [
+            (self.not_true(same, node.location), self.operator(name[0], pair, node.location))
+            for pair, same in zip(pairs[:-1], equal[:-1], strict=True)
+        ]
+        return self.case(decided, self.operator(name, pairs[-1], node.location), BOOL, node.location)
+
+    def _row(self, node: Node, scope: Scope) -> list[Expr]:
+        if not is_row(node):
+            raise unsupported("a comparison of a row with something else", location_of(node, node.WhichOneof("node")))
+        return [self.expr(arg, scope) for arg in node.row_expr.args]
+
+    def _x_distinct(self, node: Node, scope: Scope) -> Expr:
+        args = [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)]
+        of = common_type([(arg.type, arg.offset) for arg in args], "IS DISTINCT FROM")
+        args = [self.coerce(arg, of) for arg in args]
+        template = "({0} IS DISTINCT FROM {1})"
+        return lazy_call("DISTINCT", template, args, BOOL, arithmetic.distinct, node.location)
+
+    def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
+        return self.negated(self._x_distinct(node, scope), node.location)
+
+    def _x_in(self, node: Node, scope: Scope) -> Expr:
+        negated = operator_name(node.name) == "<>"
+        refuse_long_list(len(node.rexpr.list.items), node.location)
+        if is_row(node.lexpr):
+            tests = [self._row_equality(node.lexpr, item, scope, node.location) for item in node.rexpr.list.items]
+            found: Expr = self.any_of(tests, node.location) if len(tests) > 1 else tests[0]
+        else:
+            args = [self.expr(node.lexpr, scope), *(self.expr(item, scope) for item in node.rexpr.list.items)]
+            if by_the_equals_of_each(args):
+                each = [self.operator("=", (args[0], item), node.location) for item in args[1:]]
+                either = self.any_of(each, node.location) if len(each) > 1 else each[0]
+                return self.negated(either, node.location) if negated else either
+            args, _ = self.common(args, "IN")
+            template = "({0} IN (" + ", ".join(f"{{{i}}}" for i in range(1, len(args))) + "))"
+            compute: arithmetic.Compute
+            reads: int | None
+            if all(isinstance(arg, Literal) for arg in args[1:]):
+                compute, reads = arithmetic.OneOfValues.of([a.value for a in args[1:] if isinstance(a, Literal)]), 1
+            else:
+                compute, reads = arithmetic.one_of, None
+            found = lazy_call("IN", template, args, BOOL, compute, node.location, reads=reads)
+        return self.negated(found, node.location) if negated else found
+
+    def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
+        pairs = list(zip(self._row(left, scope), self._row(right, scope), strict=True))
+        return self.all_of([self.operator("=", pair, offset) for pair in pairs], offset)
+
+    def _x_op_any(self, node: Node, scope: Scope) -> Expr:
+        return self._array_test(node, scope, "ANY")
+
+    def _x_op_all(self, node: Node, scope: Scope) -> Expr:
+        return self._array_test(node, scope, "ALL")
+
+    def _array_test(self, node: Node, scope: Scope, word: str) -> Expr:
+        name = operator_name(node.name)
+        left = self.expr(node.lexpr, scope)
+        items = self._array_items(node.rexpr, scope)
+        refuse_long_list(len(items or ()), node.location)
+        if items and left.type is BPCHAR and node.rexpr.HasField("a_array_expr"):
+            items, _ = self.common(items, "ARRAY")  # ARRAY['a ', 'b'] is one of texts
+        if items is None:
+            array = self.expr(node.rexpr, scope)
+            if left.type is BPCHAR and node.rexpr.HasField("param_ref") and array.type in (UNKNOWN, ARRAY_OF[TEXT]):
+                array = self._chars(array, node.location)
+            return self._array_verdict(name, left, array, word, node.location)
+        tests = [self.operator(name, (left, item), node.location) for item in items]
+        if not tests:
+            return Literal(word == "ALL", BOOL, node.location)
+        return self.any_of(tests, node.location) if word == "ANY" else self.all_of(tests, node.location)
+
+    def _chars(self, array: Expr, offset: int) -> Expr:
+        """A parameter's texts as values of char, shown as texts: blanks at their ends do not count."""
+        of = ARRAY_OF[TEXT]
+        template = "list_transform({0}, lambda e: rtrim(e, ' '))"
+        return Call("of char", template, (self.coerce(array, of),), of, OfChar(), offset=offset)
+
+    def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
+        """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""
+        if array.type is UNKNOWN:
+            of = TEXT if left.type in TEXTUAL else self.known(left).type
+            if of not in ARRAY_OF:
+                raise unsupported(f"{word} over an array of {of}", offset)
+            array = self.coerce(array, ARRAY_OF[of])
+        if array.type.element is None:
+            raise SqlError("42809", f"op {word}/ALL (array) requires array on right side", offset)
+        element = ColumnRef("{1}", array.type.element, "element")
+        test = self.operator(name, (left, element), offset)
+        assert isinstance(test, Call)
+        left, other = test.args
+        wider = ARRAY_OF.get(other.type)
+        if wider is not None and other != element and (array.type, wider) in functions.CAST_TEMPLATES:
+            array, other = self.cast(array, wider, offset), element  # the array as a whole: that may be a constant
+        comparison = test.template.replace("{1}", render(other, Context()))
+        compute = None
+        name = test.name
+        if test.compute is not None and other == element:
+            compute = verdict_of(name, test.compute, word)
+        shown = f"{name} {word}" if other == element else f"{name} {word} cast"
+        return Call(shown, tested(comparison, word), (left, array), BOOL, compute, strict=False, offset=offset)
+
+    def _array_items(self, node: Node, scope: Scope) -> list[Expr] | None:
+        kind = node.WhichOneof("node")
+        if kind == "a_array_expr":
+            return [self.expr(item, scope) for item in node.a_array_expr.elements]
+        if kind == "type_cast" and len(node.type_cast.type_name.array_bounds):
+            items = self._array_items(node.type_cast.arg, scope)
+            if items is None:
+                return None
+            of = type_of_name(node.type_cast.type_name).element
+            assert of is not None
+            return [self.cast(item, of, node.type_cast.location) for item in items]
+        if kind == "a_const" and node.a_const.WhichOneof("val") == "sval":
+            return [Literal(item, UNKNOWN, node.a_const.location) for item in words_of(node.a_const.sval.sval)]
+        return None
+
+    def _x_between(self, node: Node, scope: Scope) -> Expr:
+        value = self.expr(node.lexpr, scope)
+        low, high = (self.expr(item, scope) for item in node.rexpr.list.items)
+        above = self.operator(">=", (value, low), node.location)
+        return self.all_of([above, self.operator("<=", (value, high), node.location)], node.location)
+
+    def _x_not_between(self, node: Node, scope: Scope) -> Expr:
+        return self.negated(self._x_between(node, scope), node.location)

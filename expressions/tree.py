@@ -1,0 +1,80 @@
+"""Reads what nodes of PostgreSQL's parse tree say by themselves: numbers, names, types and lengths."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from catalog.types import LENGTH_MAX
+from expressions import arithmetic
+from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.sqltypes import FLOAT8, INT4, INT8, Type, array_type_named, type_named
+from expressions.typed import Literal, parse_value
+
+Node = Any
+LIST_MAX = 20_000
+DIGITS_MAX = 300
+DOUBLE_BITS_MAX = 1023
+
+
+def number_literal(text: str, offset: int) -> Literal:
+    """A number too long for an integer, or with a point or an exponent."""
+    plain = text.replace("_", "")
+    digits = plain.removeprefix("-")
+    has_base = digits[:2].lower() in ("0x", "0o", "0b")
+    if has_base or (digits.isdigit() and len(digits) <= DIGITS_MAX):
+        value = int(plain, 0 if has_base else 10)
+        for of in (INT4, INT8):
+            if -arithmetic.LIMITS[of] <= value < arithmetic.LIMITS[of]:
+                return Literal(value, of, offset)
+        plain = str(float(value)) if value.bit_length() <= DOUBLE_BITS_MAX else "1e999"
+    return Literal(parse_value(FLOAT8, plain, offset), FLOAT8, offset, is_exact=True)
+
+
+def operator_name(parts: Sequence[Node]) -> str:
+    return str(parts[-1].string.sval)
+
+
+def function_name(node: Node) -> str:
+    parts = [part.string.sval for part in node.funcname]
+    if len(parts) > 1 and parts[0] not in ("pg_catalog", "public"):
+        raise SqlError("3F000", f'schema "{parts[0]}" does not exist', node.location)
+    return str(parts[-1])
+
+
+def type_of_name(node: Node) -> Type:
+    name = node.names[-1].string.sval
+    if len(node.array_bounds):
+        return array_type_named(name, node.location)
+    length = None
+    if len(node.typmods) and name != "interval":
+        length = node.typmods[0].a_const.ival.ival
+    return type_named(name, node.location, length=length)
+
+
+def length_of_name(node: Node) -> int | None:
+    """The length of a varchar or char that a cast names. Raises 22023 for one that there cannot be."""
+    name = node.names[-1].string.sval
+    if name not in ("varchar", "bpchar") or not len(node.typmods) or len(node.array_bounds):
+        return None
+    length = int(node.typmods[0].a_const.ival.ival)
+    shown = "varchar" if name == "varchar" else "char"
+    if length < 1:
+        raise SqlError("22023", f"length for type {shown} must be at least 1", node.location)
+    if length > LENGTH_MAX:
+        raise SqlError("22023", f"length for type {shown} cannot exceed {LENGTH_MAX}", node.location)
+    return length
+
+
+def location_of(node: Node, kind: str | None) -> int:
+    return int(getattr(getattr(node, kind), "location", -1)) if kind else -1
+
+
+def is_row(node: Node) -> bool:
+    return bool(node.WhichOneof("node") == "row_expr")
+
+
+def refuse_long_list(length: int, offset: int) -> None:
+    if length > LIST_MAX:
+        message = f"a list of {length} values is longer than {LIST_MAX}"
+        raise SqlError(
+            PROGRAM_LIMIT, message, offset, hint="ask in parts, or insert the values into a table and join it"
+        )
