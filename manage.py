@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Django's command line, with one clear line instead of a traceback when the environment is not right."""
 
+import gc
 import os
 import sys
 
@@ -10,6 +11,7 @@ def main() -> None:
         running = sys.version.split()[0]
         sys.exit(f"Schema Lab needs Python 3.11 or newer, this is {running} (Debian: apt-get install python3)")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
+    gc.disable()  # nothing of what is imported is garbage: `SchemalabConfig.ready` enables it
     try:
         from django.core.management import execute_from_command_line
     except ImportError:

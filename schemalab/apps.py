@@ -1,3 +1,4 @@
+import gc
 from importlib import import_module
 
 from django.apps import AppConfig
@@ -18,6 +19,8 @@ class SchemalabConfig(AppConfig):
         hints.sent_through(lambda: import_module("schemalab.celery").app)
         supervisor.controlled_by(_control)
         post_migrate.connect(roles.keep_roles, dispatch_uid="schemalab.people.roles")
+        gc.freeze()  # code and classes stay for the life of the process: no collection looks at them again
+        gc.enable()
 
 
 def _control(command: str, name: str, who: str) -> None:

@@ -12,8 +12,6 @@ from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 from django.db import connection
 
-from storage.postgres import layout_mistake
-
 
 def is_loopback(host: str) -> bool:
     try:
@@ -22,7 +20,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-@register()
+@register("settings")
 def check_settings(**_: Any) -> list[CheckMessage]:
     return [*_cluster_mistakes(), *_exposure_mistakes(), *_spark_mistakes()]
 
@@ -42,6 +40,8 @@ def check_layout(databases: Sequence[str] | None = None, **_: Any) -> list[Check
     """`manage.py check --database default`, and before migrations: the rows lie where the settings say."""
     if not databases:
         return []
+    from storage.postgres import layout_mistake  # and with it SQL's grammar, which most commands never need
+
     with connection.cursor() as cursor:
         mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
     if mistake is None:

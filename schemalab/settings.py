@@ -68,7 +68,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # `schemalab.urls` has its pages loaded: a node shows none
     "channels",
     "csp",
     "catalog",

@@ -14,6 +14,8 @@ from schemalab.tables import versions
 
 APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
 
+admin.autodiscover()
+
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),

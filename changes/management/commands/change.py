@@ -37,6 +37,7 @@ def _rows(word: str) -> int | None:
 
 class Command(BaseCommand):
     help = "Submit a schema change, look at changes, wait for one, pause, resume, throttle, cancel or approve it."
+    requires_system_checks = ("settings",)  # the other checks import every page
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

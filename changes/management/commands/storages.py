@@ -32,6 +32,7 @@ def _count(word: str) -> int:
 
 class Command(BaseCommand):
     help = "Show the storages, add one, remove the last one, or spread tables over as many as there are."
+    requires_system_checks = ("settings",)  # the other checks import every page
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)

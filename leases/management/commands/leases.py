@@ -16,6 +16,7 @@ USAGE = "usage: manage.py leases [TABLE] [--json], or manage.py leases revoke TA
 
 class Command(BaseCommand):
     help = "Who may use which version of which table until when; revoke a node's leases on a table."
+    requires_system_checks = ("settings",)  # the other checks import every page
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("words", nargs="*", metavar="TABLE | revoke TABLE NODE")

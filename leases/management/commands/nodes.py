@@ -11,6 +11,7 @@ from leases.redis.samples import read_all
 
 class Command(BaseCommand):
     help = "The nodes: address, state, and the versions they lease."
+    requires_system_checks = ("settings",)  # the other checks import every page
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print the nodes as JSON")

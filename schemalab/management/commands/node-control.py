@@ -20,6 +20,7 @@ DRAINS = {"drain": drain_node, "undrain": undrain_node}
 
 class Command(BaseCommand):
     help = "Drain or undrain a node; kill, freeze, thaw or start its process."
+    requires_system_checks = ("settings",)  # the other checks import every page
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=(*DRAINS, *COMMANDS))

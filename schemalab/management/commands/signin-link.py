@@ -12,6 +12,7 @@ from schemalab.people.sign_in_links import MINUTES_MAX, make_token, owner
 
 class Command(BaseCommand):
     help = f"Print a link that signs in once, within {MINUTES_MAX} minutes."
+    requires_system_checks = ("settings",)  # the other checks import every page
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", metavar="NAME", help="whom it signs in (default: the owner)")

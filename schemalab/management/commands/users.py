@@ -22,6 +22,7 @@ PASSWORD_CHARS_MAX = 1000
 
 class Command(BaseCommand):
     help = "The people of this cluster: list them, add one, change roles, close an account, set passwords."
+    requires_system_checks = ("settings",)  # the other checks import every page
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print the list as JSON")
