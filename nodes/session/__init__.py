@@ -1,6 +1,9 @@
 """A client's session.
 
-session          its settings, and what becomes of each statement
+session          its life, its settings, and who executes each of its statements
+planned          statements on rows, TRUNCATE, EXPLAIN
+tries            a statement that is its own transaction, until it keeps what it did (T7)
+requests         operations of crud
 block            its transaction block: begin, commit, fail
 open             what a client may ask for when it connects
 utility          statements about the session itself

@@ -1,6 +1,6 @@
 """A session's transaction block, from its first statement to COMMIT, ROLLBACK or failure.
 
-    none        nothing runs; a statement alone is a transaction of its own (`nodes.session.session`)
+    none        nothing runs; a statement alone is a transaction of its own (`nodes.session.tries`)
     implicit    several statements up to Sync: they commit together at its end
     explicit    from BEGIN to COMMIT or ROLLBACK
     failed      an explicit one that takes nothing but its end (25P02)

@@ -12,7 +12,8 @@ from nodes.crud import calls, texts
 from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json
 from nodes.crud.values import unflattened
 from nodes.execution.held_rows import NODE_BYTES_MAX, NodeRows
-from nodes.session.session import Session
+from nodes.session.planned import Asked
+from nodes.session.requests import Requests
 from nodes.sql.statements import parse
 from tests.nodes.sql.test_access_paths import TABLE
 
@@ -79,11 +80,11 @@ def test_an_argument_counts_as_held_while_its_request_is_under_way():
     assert parsed_bytes(call.node, [rows]) > len(rows) + 64 * 3000
     node = NodeRows(held=NODE_BYTES_MAX)
     env: Any = SimpleNamespace(rows=node)
-    parts: Any = SimpleNamespace(
-        block=SimpleNamespace(is_open=False), trace=None, env=env, _known=None, variables=SimpleNamespace(style=None)
-    )
-    bound: Any = SimpleNamespace(values=[rows.encode()], formats=())
-    answer = asyncio.run(Session._crud(parts, call, SimpleNamespace(oids=[TEXT]), bound, alone=True))  # type: ignore[arg-type]
+    block: Any = SimpleNamespace(is_open=False, owner=None)
+    variables: Any = SimpleNamespace(style=None)
+    known: Any = None
+    asked = Asked(call, [TEXT], [rows.encode()])
+    answer = asyncio.run(Requests(env, variables, known, block).run(asked, alone=True))
     error = json.loads(answer.rows[0][0])  # type: ignore[index]
     assert (error["class"], error["code"], node.held) == ("LimitError", "53200", NODE_BYTES_MAX)
 

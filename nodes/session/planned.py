@@ -1,0 +1,193 @@
+"""Statements that have a plan: those on rows, TRUNCATE and EXPLAIN.
+
+alone        a statement that is its whole transaction (`nodes.session.tries`)
+in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001 goes to the client
+             (`nodes.session.block`)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from catalog.descriptor import Descriptor
+from expressions.building import Parameters
+from expressions.errors import SqlError
+from expressions.sqltypes import parameter_type
+from expressions.typed import Context
+from nodes.clients.portals import Prepared
+from nodes.clients.protocols import Client
+from nodes.context import Environment
+from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
+from nodes.execution.perform import perform
+from nodes.execution.select import NotInOneBatch
+from nodes.execution.truncate import truncate_some, truncate_within
+from nodes.execution.writer import Ambiguous
+from nodes.foreign_keys.enforced import pin_others
+from nodes.session import tracing
+from nodes.session.block import Block
+from nodes.session.explain import explain
+from nodes.session.tries import OnceMore, tried
+from nodes.session.values import SessionValues
+from nodes.settings.variables import Variables
+from nodes.sql.planner import Plan, SelectPlan, TruncatePlan, make_plan
+from nodes.sql.statements import Statement
+from nodes.store.checked import checked
+from nodes.store.name_resolution import Names
+from nodes.store.transaction import Retry, Transaction
+from nodes.trace.record import Trace
+from nodes.wire.messages import Field
+from nodes.wire.parameters import array_bytes, values_of
+from nodes.wire.results import Result
+
+
+class Asked(NamedTuple):
+    """A statement that a client sent: with its parameters' values and formats, and the formats of its result.
+
+    `trace` records what it does, for a client that wants to know.
+    """
+
+    statement: Statement
+    oids: Sequence[int] = ()
+    values: Sequence[bytes | None] = ()
+    formats: Sequence[int] = ()
+    result_formats: tuple[int, ...] = ()
+    trace: Trace | None = None
+
+
+@dataclass(eq=False)
+class PlannedStatements:
+    """Plans and performs the statements of one session."""
+
+    env: Environment
+    client: Client
+    variables: Variables
+    known: SessionValues
+    block: Block
+
+    def __post_init__(self) -> None:
+        self.names = Names(self.env)
+
+    async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
+        """A statement on rows."""
+        if alone and not self.block.is_open:
+            return await self._alone(asked, prepared)
+        transaction = self.block.current()
+        try:
+            async with checked(transaction):
+                plan, context = await self._plan(transaction, asked)
+                prepared.check_result(plan_fields(plan))
+                return await perform(self.env, transaction, plan, context, commit=False)
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+
+    async def _alone(self, asked: Asked, prepared: Prepared) -> Result:
+        in_one_batch = True
+
+        async def once(transaction: Transaction, fresh: bool) -> Result:
+            nonlocal in_one_batch
+            try:
+                async with checked(transaction):
+                    plan, context = await self._plan(transaction, asked, fresh=fresh)
+                    prepared.check_result(plan_fields(plan))
+                    result = await perform(self.env, transaction, plan, context, commit=in_one_batch)
+            except (Ambiguous, NotInOneBatch) as error:
+                in_one_batch = False
+                raise OnceMore from error
+            if result.more is not None:
+                result.more = self.block.streamed(transaction, result.more)
+            elif not transaction.is_over:
+                await transaction.commit()
+            return result
+
+        is_read_only = asked.statement.kind == "select"
+        return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace)
+
+    async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
+        """The columns of a statement's result; None when it has none. The types of its parameters are noted."""
+
+        async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
+            async with checked(transaction):
+                catalog = await self._catalog(transaction, statement, fresh=fresh)
+                return plan_fields(await self._made(statement, catalog, parameters))
+
+        if self.block.transaction is None:
+            return await tried(self.env, self.block, once, is_read_only=True)
+        try:
+            return await once(self.block.transaction, False)
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+
+    async def truncate(self, asked: Asked) -> Result:
+        """TRUNCATE: by itself in bounded transactions (R9), in a block in the block's own."""
+        if self.block.is_open:
+            await self._truncate_within(asked)
+            return Result("TRUNCATE TABLE", has_written=True)
+        while await tried(self.env, self.block, partial(self._truncate_some, asked)):
+            pass
+        return Result("TRUNCATE TABLE")
+
+    async def _truncate_within(self, asked: Asked) -> None:
+        """Rows are deleted by the block's own transaction, and come back with a rollback."""
+        transaction = self.block.current()
+        await self.client.statements.read_portals()
+        try:
+            async with checked(transaction):
+                plan, _ = await self._plan(transaction, asked)
+                assert isinstance(plan, TruncatePlan)
+                await truncate_within(self.env, transaction, plan)
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+
+    async def _truncate_some(self, asked: Asked, transaction: Transaction, fresh: bool) -> int:
+        """One bounded transaction of a TRUNCATE; the number of rows it deleted."""
+        async with checked(transaction):
+            plan, _ = await self._plan(transaction, asked, fresh=fresh)
+            assert isinstance(plan, TruncatePlan)
+            return await truncate_some(self.env, transaction, plan)
+
+    async def explain(self, statement: Statement) -> Result:
+        async def once(transaction: Transaction, fresh: bool) -> Result:
+            async with checked(transaction):
+                catalog = await self._catalog(transaction, statement, fresh=fresh)
+                context = Context((), transaction.started_at, self.known, self.variables.style)
+                explained = await in_thread_if_large(
+                    statement.text, lambda: explain(self.env, statement, catalog, context)
+                )
+            await transaction.check()
+            return explained
+
+        return await tried(self.env, self.block, once, is_read_only=True)
+
+    async def _plan(self, transaction: Transaction, asked: Asked, *, fresh: bool = False) -> tuple[Plan, Context]:
+        types = [parameter_type(oid, n) for n, oid in enumerate(asked.oids, start=1)]
+        parameters = Parameters(types, count_max=len(asked.values))
+        transaction.trace = asked.trace
+        catalog = await self._catalog(transaction, asked.statement, fresh=fresh)
+        plan = await self._made(asked.statement, catalog, parameters)
+        await pin_others(self.env, transaction, plan, fresh=fresh)
+        style, now = self.variables.style, transaction.started_at
+        read = partial(values_of, asked.oids, asked.values, asked.formats, style, now)
+        values = read() if array_bytes(asked.oids, asked.values) <= LARGE_CHARS else await in_thread(read)
+        context = Context(values, now, self.known, style, asked.result_formats)
+        if asked.trace is not None:
+            tracing.planned(self.env, asked.trace, transaction, catalog, plan, context)
+        return plan, context
+
+    async def _catalog(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> dict[str, Descriptor]:
+        """The versions that the transaction uses of its tables; a name that no table bears is left out."""
+        return await self.names.versions(transaction, statement.tables, self.block.new_tables.tables, fresh=fresh)
+
+    async def _made(self, statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
+        style = self.variables.style
+        try:
+            return await in_thread_if_large(statement.text, lambda: make_plan(statement, catalog, parameters, style))
+        except SqlError as error:
+            raise await self.names.explained(error, catalog) from None
+
+
+def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
+    if isinstance(plan, SelectPlan):
+        return plan.columns.fields
+    returning = getattr(plan, "returning", None)
+    return None if returning is None else returning.columns.fields

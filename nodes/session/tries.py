@@ -1,0 +1,66 @@
+"""The transactions of a statement that is its own: one after the other, until one keeps what it did (T7).
+
+40001, stale      nothing was kept: again, after a pause, with the freshest versions when those it used are stale
+unknown name      an old schema could explain it: once more, with the freshest versions
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
+from nodes.context import Environment
+from nodes.session.block import Block, for_client
+from nodes.store.transaction import Retry, Transaction
+from nodes.trace.record import Trace
+
+T = TypeVar("T")
+TRIES_MAX = 12
+PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
+RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
+
+
+class OnceMore(Exception):
+    """Nothing of the statement was kept; another try goes about it in another way."""
+
+
+async def tried(
+    env: Environment,
+    block: Block,
+    work: Callable[[Transaction, bool], Awaitable[T]],
+    *,
+    is_read_only: bool = False,
+    trace: Trace | None = None,
+) -> T:
+    """Try `work`, which is given its transaction and whether versions are to be fresh; returns what it does.
+
+    A transaction that it leaves open is rolled back, unless the block streams its rows.
+    """
+    fresh, is_reloaded = False, False
+    last: SqlError | None = None
+    for attempt in range(TRIES_MAX):
+        transaction = env.begin(is_read_only=is_read_only, by=block.owner)
+        try:
+            return await work(transaction, fresh)
+        except OnceMore:
+            if trace is not None:
+                trace.forget()
+        except Retry as retry:
+            env.meter.retried()
+            last, fresh = for_client(retry), retry.stale
+            if trace is not None:
+                trace.again("retry", sqlstate=retry.sqlstate, message=retry.message, fresh=fresh)
+            await transaction.rollback()
+            await asyncio.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))
+        except SqlError as error:
+            if error.sqlstate not in RELOADABLE or is_reloaded:
+                raise
+            last, fresh, is_reloaded = error, True, True
+            if trace is not None:
+                trace.again("reload", sqlstate=error.sqlstate, message=error.message)
+        finally:
+            if not transaction.is_over and not block.is_streaming(transaction):
+                await transaction.rollback()
+    assert last is not None
+    raise last
