@@ -18,7 +18,7 @@ from storage.arrow.packed_scan import PackedScan
 from storage.arrow.rows import RowReader, StoredRows
 from storage.page_sizes import Lengths
 from storage.postgres import kv
-from storage.statements import COLUMN_SUFFIX
+from storage.statements import COLUMN_SUFFIX, column_suffixes
 
 Connection = psycopg.Connection[Any]
 
@@ -105,8 +105,15 @@ class KeySpace:
         return f"{COLUMN_SUFFIX} = '\\x0000'" if self.index == 0 else "true"
 
 
-Size = Callable[[int, int], int]
-"""How many rows a range should hold, given a storage's rows and the bytes of their pairs."""
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of ranges of rows of which the pairs of `columns` are read.
+
+    `rows` are those that a range should hold, given a storage's rows and the bytes of these pairs.
+    """
+
+    columns: frozenset[ColumnId]
+    rows: Callable[[int, int], int]
 
 
 def ranges_of(
@@ -124,7 +131,7 @@ def ranges_of(
             high=space.high,
             sample=keys,
             rows=rows,
-            rows_per_range=ROWS_PER_RANGE if size is None else size(rows, seen.bytes_in_all()),
+            rows_per_range=ROWS_PER_RANGE if size is None else size.rows(rows, seen.bytes_of(size.columns)),
         )
     return found
 
@@ -149,14 +156,13 @@ class Sample:
         """The number in the whole table, when so many were seen."""
         return int(seen * 100.0 / self.percent)
 
-    def bytes_in_all(self) -> int:
-        """The bytes of all pairs, but at least those of the table.
-
-        The table's own size includes large values, which lie beside it, but compressed.
-        """
-        sql = f"SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) {self.live}"
-        seen = self._number(sql, self.space.low, self.space.high)
-        return max(self._number("SELECT pg_table_size(%b::regclass)", self.table), self.in_all(seen))
+    def bytes_of(self, columns: Iterable[ColumnId]) -> int:
+        """The bytes of the pairs that are read, in the whole table: not what else it has, nor what is left of old."""
+        sql = (
+            f"SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) {self.live}"
+            f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+        )
+        return self.in_all(self._number(sql, self.space.low, self.space.high, column_suffixes((EXISTS, *columns))))
 
     def _number(self, sql: str, *params: Any) -> int:
         row = self.connection.cursor(binary=True).execute(sql, params).fetchone()

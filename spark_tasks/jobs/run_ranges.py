@@ -49,14 +49,20 @@ def ranges_over(descriptor: Descriptor, spaces: Iterable[KeySpace], size: Size |
 
 
 def size_at_once(descriptor: Descriptor, elements: Elements) -> Size:
-    """Large ranges, read at once: by the bytes of the rows as they are, and of the values that a fill adds to each."""
+    """Large ranges, read at once: by the bytes of what is read of the rows, and of the values that a fill adds to each.
+
+    By no more than that: each range is a walk through the whole table.
+    """
     storages = descriptor.placement.storage_count(settings.STORAGE_COUNT)
     workers = max(1, session.workers_expected() // storages)
     count = len(elements.columns) + len(elements.indexes)
     count += len(elements.placements) * (2 + len(descriptor.indexes))  # about so much as a whole row has
     added = sum(len(column.fill_value or b"") for column in elements.columns_of(descriptor))
-    return lambda rows, size: rows_per_fill_range(
-        rows=rows, bytes_stored=size + added * rows, elements=count, workers=workers
+    return Size(
+        elements.columns_read(descriptor),
+        lambda rows, size: rows_per_fill_range(
+            rows=rows, bytes_read=size + added * rows, elements=count, workers=workers
+        ),
     )
 
 

@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
-from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, State
+from catalog.elements import Column, Index, Placement
 from catalog.states import Write, rule
 from spark_tasks.chunks import chunk, snapshot_reads
 from spark_tasks.chunks.entry_placement import by_home
@@ -43,9 +43,7 @@ from spark_tasks.runs.run_elements import Elements
 from storage.arrow.columns import fill_pairs
 from storage.arrow.encoding import Pairs, concat, copy_payload
 from storage.arrow.rows import StoredRows, chosen, index_entries, require_buckets, row_pairs, row_storages
-from storage.mutations import source_columns
 from storage.postgres import kv
-from storage.reads import reads
 
 CHUNK_BYTES_MAX = 4 << 20
 
@@ -146,20 +144,11 @@ class Fill:
         rows, lacking = 0, Lacking()
         with snapshot_reads.snapshot(connection):
             chunk.allow_reading(connection)
-            for part in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
+            columns = sorted(self.elements.columns_read(self.descriptor))
+            for part in rows_in_parts(connection, self.descriptor, key_range, columns):
                 rows += len(part)
                 self._look(part, key_range.storage, lacking)
         return Found(rows, tuple(lacking.batches()))
-
-    def _columns_read(self) -> list[ColumnId]:
-        read: set[ColumnId] = set(self.elements.columns)
-        for column in self.columns:
-            read |= reads(column)
-        for index in self.indexes:
-            read |= source_columns(self.descriptor, index)
-        if self.placements:
-            read |= {column.id for column in self.descriptor.stored_columns if column.state is not State.ABSENT}
-        return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
     def _look(self, rows: StoredRows, storage: int, lacking: Lacking) -> None:
         placement = self.descriptor.placement

@@ -70,9 +70,9 @@ def split(
     return [KeyRange(storage, a, b, share) for a, b in pairwise(bounds)]
 
 
-def rows_per_fill_range(*, rows: int, bytes_stored: int, elements: int, workers: int) -> int:
+def rows_per_fill_range(*, rows: int, bytes_read: int, elements: int, workers: int) -> int:
     """The rows of a storage that a fill takes at once: as many as fit in memory, but work for every worker."""
-    fit = min(FILL_ROWS, FILL_BYTES * rows // max(bytes_stored, 1)) // max(elements, 1)
+    fit = min(FILL_ROWS, FILL_BYTES * rows // max(bytes_read, 1)) // max(elements, 1)
     return max(1, min(fit, max(ROWS_PER_RANGE, -(-rows // workers))))
 
 

@@ -12,8 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexId, Kind, Placement, PlacementId
+from catalog.elements import (
+    EXISTS,
+    Column,
+    ColumnId,
+    Constraint,
+    ConstraintId,
+    Index,
+    IndexId,
+    Kind,
+    Placement,
+    PlacementId,
+    State,
+)
 from catalog.kinds import Family
+from storage.mutations import source_columns
+from storage.reads import reads
 
 
 class NotReorganised(ValueError):
@@ -43,6 +57,18 @@ class Elements:
 
     def placements_of(self, descriptor: Descriptor) -> tuple[Placement, ...]:
         return tuple(p for p in descriptor.placements if p.id in self.placements)
+
+    def columns_read(self, descriptor: Descriptor) -> frozenset[ColumnId]:
+        """The columns whose values must be read to work on the elements; those of the key need not be."""
+        if self.placements:
+            columns = {column.id for column in descriptor.stored_columns if column.state is not State.ABSENT}
+        else:
+            columns = set(self.columns)
+        columns = columns.union(*map(reads, self.columns_of(descriptor)))
+        columns = columns.union(*map(reads, self.constraints_of(descriptor)))
+        for index in self.indexes_of(descriptor):
+            columns |= source_columns(descriptor, index)
+        return frozenset(columns - {EXISTS, *descriptor.primary_key})
 
     def constraints_of(self, descriptor: Descriptor) -> tuple[Constraint, ...]:
         return tuple(c for c in descriptor.constraints if c.id in self.constraints)

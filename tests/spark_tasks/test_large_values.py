@@ -91,6 +91,17 @@ def test_ranges_of_large_values_are_small(stage: Stage, runs: Runs, parts: list[
     assert stage.violations() == []
 
 
+def test_values_that_are_not_read_cut_no_range(stage: Stage, runs: Runs) -> None:
+    """Each range is a walk through the whole table, so there are no more than what is read of it asks for."""
+    for first in range(0, 100, 20):
+        stage.insert([user(stage.now, n, text(50 * KB), n) for n in range(first, first + 20)])
+    by_age = replace(BY_AGE, where=None)
+    stage.publish(stage.now.with_index(by_age))
+    stage.publish(stage.now.with_index_state(by_age.id, State.WRITE_ONLY, filling=True))
+    assert runs.do("fill", BY_AGE_SAID).state == "done"
+    assert len(ranges_of(runs)) == 2, "one for each storage"
+
+
 def test_a_range_that_holds_all_the_large_values_is_read_in_pages(stage: Stage, runs: Runs, parts: list[int]) -> None:
     """Most rows are small, so that a range of their number may hold all the others."""
     stage.insert([user(stage.now, n, "small", n) for n in range(400)])

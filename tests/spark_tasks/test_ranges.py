@@ -90,7 +90,7 @@ def test_chunks_grow_only_where_nobody_has_looked_for_a_pair_for_a_while() -> No
     ],
 )
 def test_a_fill_takes_as_many_rows_as_fit(rows: int, stored: int, elements: int, workers: int, expected: int) -> None:
-    assert rows_per_fill_range(rows=rows, bytes_stored=stored, elements=elements, workers=workers) == expected
+    assert rows_per_fill_range(rows=rows, bytes_read=stored, elements=elements, workers=workers) == expected
 
 
 def test_a_throttled_chunk_is_small_so_that_no_wait_is_long() -> None:
