@@ -107,6 +107,7 @@ class Descriptor:
 
     @property
     def public_columns(self) -> tuple[Column, ...]:
+        """The columns that statements may name, so no hidden row id."""
         return self.fact(_public_columns)
 
     @property
@@ -117,6 +118,23 @@ class Descriptor:
     def key_columns(self) -> tuple[Column, ...]:
         """The primary key's columns, in key order."""
         return self.fact(_key_columns)
+
+    @property
+    def has_hidden_key(self) -> bool:
+        """True when the rows are kept by hidden row ids: no primary key stood in the statement that made the table."""
+        return self.key_columns[0].is_hidden
+
+    @property
+    def declared_index(self) -> Index | None:
+        """The public index that keeps the primary key which clients see, in a table of hidden row ids."""
+        return self.fact(_declared_index)
+
+    @property
+    def declared_key(self) -> tuple[ColumnId, ...]:
+        """The columns of the primary key that clients see, in key order; none when there is none."""
+        if not self.has_hidden_key:
+            return self.primary_key
+        return () if self.declared_index is None else self.declared_index.column_ids
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
@@ -204,7 +222,7 @@ class Descriptor:
                 for c in self.columns
             ],
             "primary_key": list(self.primary_key),
-            "indexes": [_element_json(i, columns=[asdict(part) for part in i.columns]) for i in self.indexes],
+            "indexes": [_index_json(index) for index in self.indexes],
             "constraints": [
                 _element_json(c, columns=list(c.columns), reference_columns=list(c.reference_columns))
                 for c in self.constraints
@@ -258,7 +276,7 @@ def _public_placement(descriptor: Descriptor) -> Placement:
 
 
 def _public_columns(descriptor: Descriptor) -> tuple[Column, ...]:
-    return tuple(c for c in descriptor.columns if c.state is State.PUBLIC)
+    return tuple(c for c in descriptor.columns if c.state is State.PUBLIC and not c.is_hidden)
 
 
 def _public_indexes(descriptor: Descriptor) -> tuple[Index, ...]:
@@ -271,6 +289,10 @@ def _key_columns(descriptor: Descriptor) -> tuple[Column, ...]:
 
 def _stored_columns(descriptor: Descriptor) -> tuple[Column, ...]:
     return tuple(c for c in descriptor.columns if c.id not in descriptor.primary_key)
+
+
+def _declared_index(descriptor: Descriptor) -> Index | None:
+    return next((index for index in descriptor.public_indexes if index.primary), None)
 
 
 def _key_guard(descriptor: Descriptor) -> Index | None:
@@ -305,6 +327,12 @@ def _element_json(element: Column | Index | Constraint | Placement, **otherwise:
     return (
         {one.name: getattr(element, one.name) for one in fields(element)} | {"state": element.state.value} | otherwise
     )
+
+
+def _index_json(index: Index) -> Json:
+    """Without `primary` where it is not, as before there were tables of hidden row ids: hashes stay what they were."""
+    body = _element_json(index, columns=[asdict(part) for part in index.columns])
+    return body if index.primary else {name: value for name, value in body.items() if name != "primary"}
 
 
 def _column(body: Json) -> Column:

@@ -26,6 +26,10 @@ NOT_NULL, CHECK, FOREIGN_KEY, REFERENCED = "not null", "check", "foreign key", "
 NO_ACTION, RESTRICT = "no action", "restrict"
 """What a foreign key does when a referenced row is deleted: refuse unless one with its values is there, or refuse."""
 
+HIDDEN_ROW_ID = "hidden row id"
+"""What pages call the column that numbers the rows of a table without a primary key. Its name is empty, which no
+statement can write."""
+
 EXISTS = ColumnId(0)
 """The column id of the pair that says "this row exists"."""
 
@@ -104,6 +108,16 @@ class Column:
     identity_always: bool = False
 
     @property
+    def is_hidden(self) -> bool:
+        """True for the row ids of a table without a primary key: they are its key, and no statement can name them."""
+        return not self.name
+
+    @property
+    def shown(self) -> str:
+        """The name for people."""
+        return self.name or HIDDEN_ROW_ID
+
+    @property
     def type_name(self) -> str:
         """The type as a statement names it, with its length."""
         if self.length is None:
@@ -132,7 +146,10 @@ class IndexColumn:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index over columns of its table; `where` is an SQL predicate over the row's columns, named by id (`"#3"`)."""
+    """An index over columns of its table; `where` is an SQL predicate over the row's columns, named by id (`"#3"`).
+
+    `primary`: in a table of hidden row ids it keeps what clients know as the primary key.
+    """
 
     id: IndexId
     name: str
@@ -141,6 +158,7 @@ class Index:
     where: str | None = None
     state: State = State.PUBLIC
     filling: bool = False
+    primary: bool = False
 
     @property
     def kind(self) -> Kind:

@@ -202,7 +202,7 @@ def require_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow,
 
 def no_bucket(descriptor: Descriptor, row_key: bytes, column: ColumnId, value: int, buckets: int) -> CannotDerive:
     """The refusal of a row by the bucket it names."""
-    name = descriptor.column(column).name
+    name = descriptor.column(column).shown
     why = SqlError(NUMBER_OUT_OF_RANGE, f"{name} = {value} is not a bucket, which are 1 to {buckets}")
     return CannotDerive("custom placement", row_words(descriptor, row_key), why)
 
@@ -228,7 +228,7 @@ def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | N
 def row_words(descriptor: Descriptor, key: bytes) -> str:
     """A row named by its primary key, for people: "row id = 7"."""
     parts = key_parts(descriptor, key)
-    return "row " + ", ".join(f"{descriptor.column(c).name} = {text_of(descriptor, c, d)}" for c, d in parts.items())
+    return "row " + ", ".join(f"{descriptor.column(c).shown} = {text_of(descriptor, c, d)}" for c, d in parts.items())
 
 
 def name_of(descriptor: Descriptor, key: bytes) -> PairName:

@@ -72,7 +72,7 @@ def _became(old: str, new: str) -> str:
 
 
 def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
-    names = {column.id: column.name for column in descriptor.columns}
+    names = {column.id: column.shown for column in descriptor.columns}
     for column in descriptor.columns:
         is_key = column.id in descriptor.primary_key
         detail = [column.type_name, "not null" if column.not_null or is_key else "", "primary key" if is_key else ""]
@@ -80,10 +80,10 @@ def _elements(descriptor: Descriptor, others: Others) -> Iterator[Json]:
         detail += ["identity" if column.identity else ""]
         if column.derived is not None:
             detail.append(f"follows from {names[column.derived.source]}: {named(column.derived.expression, names)}")
-        yield _shown("column", column.id, column.name, column, ", ".join(d for d in detail if d))
+        yield _shown("column", column.id, column.shown, column, ", ".join(d for d in detail if d))
     for index in descriptor.indexes:
         keys = ", ".join(f"{names[p.column]}{' desc' if p.descending else ''}" for p in index.columns)
-        where = f" where {named(index.where, names)}" if index.where else ""
+        where = f" where {named(index.where, names)}" if index.where else ", primary key" if index.primary else ""
         yield _shown("unique index" if index.unique else "index", index.id, index.name, index, f"({keys}){where}")
     for constraint in descriptor.constraints:
         yield _constraint(constraint, names, others, descriptor)

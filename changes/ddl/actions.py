@@ -38,6 +38,9 @@ class Number:
 UNNAMED = Name("")
 """Stands for a name that the statement leaves to us, and for the table that DROP INDEX does not say."""
 
+ROW_ID = Name("")
+"""The hidden row ids of a table without a primary key: the empty name, which no statement can write."""
+
 
 STRCRC32 = Name("strcrc32")
 """The sharding function of a table whose statement names none."""
@@ -80,12 +83,14 @@ class NewUnique:
     """UNIQUE (columns): kept by a unique index of its name.
 
     `guards_key`: nobody wrote it; the table's rows are spread by columns outside the primary key, which it guards.
+    `primary`: ADD PRIMARY KEY, to a table that was made without one.
     """
 
     name: Name
     columns: tuple[Name, ...]
     position: Position = field(default=None, compare=False)
     guards_key: bool = False
+    primary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ class IndexPart:
 class CreateTable:
     """CREATE TABLE. An empty sharding key means the primary key; no storages: as many as the cluster began with.
 
-    An empty primary key is planned for no table: IF NOT EXISTS may leave it out where the table is there.
+    Without a primary key its rows are kept by hidden row ids.
     """
 
     table: Name
@@ -250,6 +255,16 @@ class DropConstraint:
 
 
 @dataclass(frozen=True, slots=True)
+class UseIndex:
+    """ADD PRIMARY KEY or UNIQUE USING INDEX: the index takes the constraint's name, where it has one."""
+
+    index: Name
+    name: Name
+    primary: bool
+    position: Position = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class SetSharding:
     """SET (sharding_key = .., sharding_func = .., storages = ..); None: as it is. `guard`: the index it may need."""
 
@@ -279,6 +294,7 @@ Alteration = (
     | NewCheck
     | NewUnique
     | NewForeignKey
+    | UseIndex
     | DropConstraint
 )
 

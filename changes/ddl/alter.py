@@ -85,8 +85,11 @@ def _set_type(command: Node, source: Source, after: int) -> actions.Alteration:
 
 def _add_constraint(command: Node, source: Source, after: int) -> actions.Alteration:
     constraint = getattr(command, "def").constraint
-    if kind_of(constraint) == "CONSTR_PRIMARY":
-        raise impossible(OF_THE_KEY, source.where(constraint.location), NEW_TABLE)
+    kind = kind_of(constraint)
+    if constraint.indexname and kind in ("CONSTR_PRIMARY", "CONSTR_UNIQUE"):
+        index = actions.Name(constraint.indexname, source.find(constraint.indexname, after=constraint.location))
+        name = actions.Name(constraint.conname, source.find(constraint.conname, after=after)) or actions.UNNAMED
+        return actions.UseIndex(index, name, kind == "CONSTR_PRIMARY", source.where(constraint.location))
     return read_constraint(constraint, source)
 
 

@@ -36,7 +36,7 @@ def read_constraint(constraint: Node, source: Source, *, column: Name | None = N
     kind = kind_of(constraint)
     if kind == "CONSTR_FOREIGN":
         return read_foreign_key(constraint, source, column=column)
-    if kind not in ("CONSTR_CHECK", "CONSTR_UNIQUE"):
+    if kind not in ("CONSTR_CHECK", "CONSTR_UNIQUE", "CONSTR_PRIMARY"):
         raise refuse_constraint(constraint, source)
     position = source.where(constraint.location)
     _refuse_clauses(constraint, position)
@@ -46,7 +46,7 @@ def read_constraint(constraint: Node, source: Source, *, column: Name | None = N
         return NewCheck(name, source.sql(constraint.raw_expr), position)
     words = [item.string.sval for item in constraint.keys]
     keys = tuple(Name(word, source.find(word, after=after)) for word in words) or (() if column is None else (column,))
-    return NewUnique(name, keys, position)
+    return NewUnique(name, keys, position, primary=kind == "CONSTR_PRIMARY")
 
 
 def _refuse_clauses(constraint: Node, position: int | None) -> None:

@@ -43,7 +43,7 @@ class DdlError(Exception):
 
 
 def lacks_key(table: str, position: int | None) -> DdlError:
-    """42P16: a table is to be made without a primary key."""
+    """42P16: a table for the lab, whose rows are known by their keys, is to be made without a primary key."""
     hint = "Write PRIMARY KEY behind a column, or PRIMARY KEY (a, b) as an element of its own."
     return DdlError(INVALID_TABLE_DEFINITION, f'table "{table}" needs a primary key', position=position, hint=hint)
 

@@ -105,6 +105,8 @@ def _altered(
         _check_free(action.new, view, forgiving=False)
     if isinstance(action, actions.AlterTable):
         for one in action.alterations:
+            if isinstance(one, actions.UseIndex) and one.name not in (actions.UNNAMED, one.index):
+                _check_free(one.name, view, forgiving=False)
             if isinstance(one, actions.SetSharding) and one.storages is not None:
                 _check_storages(one.storages, view.storages)
         return with_names(action, _names(action.table, list(uniques_of(action)), view))
@@ -193,6 +195,7 @@ def _names(table: actions.Name, uniques: Sequence[actions.NewUnique], view: Cata
             continue
         stem = "_".join((table.text, *(column.text for column in unique.columns)))
         stem, word = (table.text, GUARD) if unique.guards_key else (stem, "key")
+        stem, word = (table.text, "pkey") if unique.primary else (stem, word)
         names.append(actions.Name(_free_name(stem, word, view, also={name.text for name in names})))
     return names
 

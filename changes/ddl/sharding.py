@@ -1,6 +1,7 @@
 """WITH (..) of CREATE TABLE and SET (..) of ALTER TABLE: how a table's rows are spread, and its nodes coordinated.
 
-    sharding_key = 'customer_id, region'      columns, as they would stand in a list; double-quoted where they must be
+    sharding_key = 'customer_id, region'      columns, as they would stand in a list; double-quoted where they must be;
+                                              '': the primary key, or the hidden row ids
     sharding_func = 'mpcrc32'                 a function of `storage.buckets`
     storages = 3                              a number of storages, of those there are
     coordination = 'hash'                     lease, hash or both
@@ -103,7 +104,9 @@ def _text(option: Node, name: str, position: int | None) -> str:
 
 
 def _names(key: Name) -> tuple[Name, ...]:
-    """The columns of a list; names without quotes are folded, as everywhere in SQL."""
+    """The columns of a list; names without quotes are folded, as everywhere in SQL. An empty one: the rows' own key."""
+    if not key.text:
+        return ()
     found: dict[str, Name] = {}
     at = 0
     while at < len(key.text) or not found:

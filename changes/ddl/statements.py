@@ -25,7 +25,6 @@ from changes.ddl.errors import (
     TOO_LONG,
     UNDEFINED_COLUMN,
     DdlError,
-    lacks_key,
     unsupported,
 )
 from changes.ddl.sharding import read_options
@@ -124,7 +123,7 @@ def _create_table(node: Node, source: Source) -> Statement:
         else:
             raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
     _check_columns(table, columns)
-    key = _primary_key(table, columns, keys, source, may_lack=node.if_not_exists)
+    key = _primary_key(table, columns, keys, source)
     options = read_options(node.options, source)
     found = [*constraints, *(one for column in columns for one in column.constraints)]
     uniques = tuple(one for one in found if isinstance(one, actions.NewUnique))
@@ -151,7 +150,7 @@ def _guard(
 ) -> Iterator[actions.NewUnique]:
     """The index that guards a primary key which does not say where a row lies, unless the statement has one."""
     if not set(sharding_key) <= set(key) and all(set(one.columns) != set(key) for one in uniques):
-        yield actions.NewUnique(actions.UNNAMED, key, guards_key=True)
+        yield actions.NewUnique(actions.UNNAMED, key or (actions.ROW_ID,), guards_key=True)
 
 
 def _refuse_table_clauses(node: Node, table: actions.Name) -> None:
@@ -168,6 +167,8 @@ def _refuse_table_clauses(node: Node, table: actions.Name) -> None:
 
 
 def _check_columns(table: actions.Name, columns: list[ColumnDef]) -> None:
+    if not columns:
+        raise unsupported("a table without columns", position=table.position)
     if len(columns) > COLUMNS_MAX:
         raise DdlError("54011", f"tables can have at most {COLUMNS_MAX} columns", position=table.position)
     seen: set[str] = set()
@@ -179,9 +180,9 @@ def _check_columns(table: actions.Name, columns: list[ColumnDef]) -> None:
 
 
 def _primary_key(
-    table: actions.Name, columns: list[ColumnDef], keys: list[Node], source: Source, *, may_lack: bool
+    table: actions.Name, columns: list[ColumnDef], keys: list[Node], source: Source
 ) -> tuple[actions.Name, ...]:
-    """The columns of the key; none if it `may_lack`: IF NOT EXISTS needs a key where there is no such table only."""
+    """The columns of the key; none where the statement names none."""
     inline = [column.column.name for column in columns if column.is_key]
     if len(inline) + len(keys) > 1:
         position = source.where(keys[-1].location) if keys else inline[-1].position
@@ -189,8 +190,6 @@ def _primary_key(
         raise DdlError(INVALID_TABLE_DEFINITION, message, position=position)
     if keys:
         return _table_level_key(columns, keys[0], source)
-    if not inline and not may_lack:
-        raise lacks_key(table.text, table.position)
     return tuple(inline)
 
 

@@ -160,9 +160,11 @@ def _dangling(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Json:
 def _query(plan: Plan, version: Descriptor, columns: Collection[ColumnId], where: str) -> Json:
     if plan.base is None:
         return {"query": None}
-    names = dict.fromkeys([*_key_of(version), *(version.column(column).name for column in sorted(columns))])
+    key = _key_of(version)
+    names = dict.fromkeys([*key, *(version.column(column).name for column in sorted(columns))])
     read = f"SELECT {', '.join(map(quoted, names))}\nFROM {_source(plan, version, columns)}"
-    return {"query": f"{read}\nWHERE {where}\nORDER BY {', '.join(map(quoted, _key_of(version)))}"}
+    order = f"\nORDER BY {', '.join(map(quoted, key))}" if key else ""
+    return {"query": f"{read}\nWHERE {where}{order}"}
 
 
 def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> str:
@@ -178,4 +180,5 @@ def _source(plan: Plan, version: Descriptor, columns: Collection[ColumnId]) -> s
 
 
 def _key_of(version: Descriptor) -> list[str]:
-    return [column.name for column in version.key_columns]
+    """The columns by which people know rows; none in a table of hidden row ids."""
+    return [column.name for column in version.key_columns if not column.is_hidden]

@@ -188,4 +188,4 @@ def _is_null_everywhere(plan: Plan, version: Descriptor, columns: tuple[ColumnId
 
 
 def _name(version: Descriptor, column: ColumnId) -> str:
-    return version.column(column).name
+    return version.column(column).shown

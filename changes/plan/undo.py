@@ -45,6 +45,9 @@ def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
     `tables` say what the tables it refers to are called today; without them it is what the change left them as.
     """
     first = plan.moves[0]
+    used = next((m.element for m in plan.moves if m.kind is MoveKind.ALTER and m.element.kind.is_index), None)
+    if used is not None and plan.result.index(IndexId(used.id)).primary:
+        return _of_used_index(plan, used)
     if first.element.kind is Kind.TABLE:
         return _of_table(plan, first, tables)
     if len(plan.moves) == 1 and first.element.kind.is_index:
@@ -94,12 +97,26 @@ def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descript
 
 
 def _of_index(plan: Plan, move: Move) -> str:
+    if move.kind is MoveKind.ADD and plan.result.index(IndexId(move.element.id)).primary:
+        return f"ALTER TABLE {quoted(plan.table)} DROP CONSTRAINT {quoted(move.element.name)}"
     if move.kind is MoveKind.ADD:
         return f"DROP INDEX {quoted(move.element.name)}"
     assert plan.base is not None, "what is dropped or renamed was there"
-    if move.kind is MoveKind.RENAME:
+    if move.kind in (MoveKind.RENAME, MoveKind.ALTER):
         return f"ALTER INDEX {quoted(name_in(plan.result, move.element))} RENAME TO {quoted(move.element.name)}"
     return create_index(plan.base, plan.base.index(IndexId(move.element.id)))
+
+
+def _of_used_index(plan: Plan, used: Element) -> Undo:
+    """An index that has become a primary key: with the constraint it is dropped, so it is made again."""
+    assert plan.base is not None, "an index that is used was there"
+    afterwards = create_index(plan.base, plan.base.index(IndexId(used.id)))
+    clauses = [
+        clause for move in plan.moves if move.element.column is not None for clause in _not_null_back(plan, move, set())
+    ]
+    name = quoted(plan.result.index(IndexId(used.id)).name)
+    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join([f'DROP CONSTRAINT {name}', *clauses])}"
+    return Undo(statement, f"Statements of their own, afterwards: {afterwards}")
 
 
 # --- ALTER TABLE, taken back
@@ -162,7 +179,7 @@ def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:
 def _spread_back(plan: Plan, base: Descriptor, move: Move, tables: Tables) -> Iterator[str]:
     if move.kind is MoveKind.DROP:
         first = tables.storages.first
-        key = ", ".join(quoted(base.column(column).name) for column in base.sharding_key)
+        key = ", ".join(quoted(base.column(column).name) for column in base.placement.sharding_key)
         listed = {"sharding_key": key, "sharding_func": base.placement.function}
         if base.placement.storage_count(first) != plan.result.placement.storage_count(first):
             listed["storages"] = str(base.placement.storage_count(first))
@@ -214,7 +231,7 @@ def create_table(table: Descriptor) -> str:
     """CREATE TABLE as it would have to be written today; its indexes and foreign keys are statements of their own."""
     key = ", ".join(quoted(column.name) for column in table.key_columns)
     lines = [column_text(column, table, in_table=True) for column in table.public_columns]
-    lines += [f"PRIMARY KEY ({key})"]
+    lines += [] if table.has_hidden_key else [f"PRIMARY KEY ({key})"]
     lines += [
         _check(table, constraint).removeprefix("ADD ") for constraint in table.constraints if constraint.rule == CHECK
     ]
@@ -277,8 +294,10 @@ def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Desc
 
 
 def create_index(table: Descriptor, index: Index) -> str:
-    """CREATE INDEX for an index of `table`."""
+    """CREATE INDEX for an index of `table`; for one that keeps a primary key what adds that."""
     parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
+    if index.primary:
+        return f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(index.name)} PRIMARY KEY ({', '.join(parts)})"
     unique = "UNIQUE " if index.unique else ""
     where = f" WHERE {shown(table, index.where)}" if index.where else ""
     return f"CREATE {unique}INDEX {quoted(index.name)} ON {quoted(table.name)} ({', '.join(parts)}){where}"

@@ -5,6 +5,7 @@ A column is dropped with its dependents: its NOT NULL, the constraints that read
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
@@ -108,6 +109,8 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
         raise impossible(f"dropping {column.name}, by which rows are spread,", name.position, "Keep it.")
     check_column_is_free(column, sketch.base, sketch.tables, name.position, sketch.leaving)
     sketch.dropped.add(column.id)
+    if sketch.dropped >= {one.id for one in sketch.base.public_columns}:
+        raise unsupported("a table without columns", position=name.position)
     kind = Kind.REQUIRED_COLUMN if column.added_with_default else Kind.OPTIONAL_COLUMN
     sketch.drop(Element(kind, column.id, column.name))
     taken = [index for index in sketch.base.indexes if column.id in reads(index)]
@@ -171,13 +174,29 @@ def set_not_null(sketch: Sketch, action: SetNotNull) -> None:
             f"Every row of {sketch.base.name} is read once; one without {column.name} makes the change roll back."
         )
         return
-    if column.id in sketch.base.primary_key:
+    declared = sketch.base.declared_index
+    if column.id in sketch.base.declared_key and not (declared is not None and sketch.drops(declared)):
         message = f'column "{name}" is in a primary key'
         raise DdlError(INVALID_TABLE_DEFINITION, message, position=name.position)
     if column.identity:
         message = f'column "{name}" of relation "{sketch.base.name}" is an identity column'
         raise DdlError("42601", message, position=name.position)
     sketch.drop(_not_null(sketch, column))
+
+
+def require_values(sketch: Sketch, columns: Iterable[Name]) -> None:
+    """NOT NULL for the columns of a primary key that is added, where they have none."""
+    for name in columns:
+        column = next(one for one in sketch.planned.columns if one.name == name.text)
+        moves = [move.kind for move in sketch.moves if move.element.column == column.id]
+        if MoveKind.DROP in moves:
+            message = f'column "{name}" is in a primary key'
+            raise DdlError(INVALID_TABLE_DEFINITION, message, position=name.position)
+        if column.not_null or moves:
+            continue
+        if column.id in sketch.fresh:
+            raise unsupported("a primary key over an added column that is not NOT NULL", position=name.position)
+        set_not_null(sketch, SetNotNull(name))
 
 
 def set_default(sketch: Sketch, action: SetDefault) -> None:

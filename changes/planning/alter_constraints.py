@@ -5,13 +5,24 @@ Rows that are there are verified while writes go on; from write-only on nobody c
 
 from __future__ import annotations
 
-from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint
-from changes.ddl.actions import DropConstraint, IndexPart, Name, NewCheck, NewUnique
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint, Index
+from changes.ddl.actions import DropConstraint, IndexPart, Name, NewCheck, NewUnique, Position, UseIndex
 from changes.ddl.alter import OF_THE_KEY, impossible
-from changes.ddl.errors import UNDEFINED_OBJECT, DdlError
+from changes.ddl.errors import (
+    INVALID_TABLE_DEFINITION,
+    NOT_READY,
+    NOT_SUPPORTED,
+    UNDEFINED_OBJECT,
+    WRONG_OBJECT_TYPE,
+    DdlError,
+)
 from changes.ddl.placing import placed
+from changes.plan.model import Element, Move, MoveKind
 from changes.planning.dependents import check_index_is_free, slow_without
-from changes.planning.draft import Sketch, check_constraint_name
+from changes.planning.draft import Sketch, check_constraint_name, public_index
 from expressions.errors import CHECK_VIOLATION
 from expressions.rows import value_of
 
@@ -39,15 +50,54 @@ def _check_fill_values(sketch: Sketch, constraint: Constraint, check: NewCheck) 
 
 
 def add_unique(sketch: Sketch, unique: NewUnique) -> None:
-    """ADD UNIQUE: an index."""
+    """ADD UNIQUE, ADD PRIMARY KEY: an index."""
     check_constraint_name(unique.name, sketch.base, sketch.new_constraint_names)
     parts = tuple(IndexPart(column) for column in unique.columns)
-    _, index = sketch.add_index(unique.name, parts, unique=True)
+    if unique.primary:
+        refuse_second_key(sketch, unique.position)
+    _, index = sketch.add_index(unique.name, parts, unique=True, primary=unique.primary)
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]
     names = _names(unique.columns)
     sketch.dangers.append(f"If two rows have the same {names} the check fails, and the change rolls back.")
     if len(same) == len(index.column_ids):
         sketch.dangers.append(f"All rows get the same {names}: two rows are one too many.")
+
+
+def refuse_second_key(sketch: Sketch, position: Position) -> None:
+    """Refuse ADD PRIMARY KEY where there is one, or where the statement adds another."""
+    added = (one for one in sketch.new.values() if isinstance(one, Index) and one.primary)
+    index = sketch.base.declared_index
+    is_kept = index is not None and not sketch.drops(index)
+    if is_kept or any(added) or not sketch.base.has_hidden_key:
+        message = f'multiple primary keys for table "{sketch.base.name}" are not allowed'
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=position)
+
+
+def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
+    """ADD PRIMARY KEY or UNIQUE USING INDEX: it has all entries already. The columns of the index."""
+    index = public_index(action.index, sketch.base, what="used")
+    plain = index.unique and index.where is None and not any(part.descending for part in index.columns)
+    if not plain:
+        message = f'"{index.name}" is not a unique index over all rows, in ascending order'
+        detail = "Cannot create a primary key or unique constraint using such an index."
+        raise DdlError(WRONG_OBJECT_TYPE, f"{message}: {detail}", position=action.position)
+    if sketch.drops(index):
+        raise DdlError(NOT_SUPPORTED, f"index {index.name} is dropped by this statement", position=action.position)
+    if action.primary:
+        refuse_second_key(sketch, action.position)
+    elif index.primary:
+        message = f'index "{index.name}" is already associated with a constraint'
+        raise DdlError(NOT_READY, message, position=action.index.position)
+    new = replace(index, name=action.name.text or index.name, primary=action.primary)
+    if new.name != index.name:
+        check_constraint_name(action.name, sketch.base, sketch.new_constraint_names)
+
+    def edit(table: Descriptor) -> Descriptor:
+        return replace(table, indexes=tuple(new if one.id == index.id else one for one in table.indexes))
+
+    sketch.last_edits.append(edit)
+    sketch.moves.append(Move(Element(index.kind, index.id, index.name), MoveKind.ALTER))
+    return tuple(Name(sketch.base.column(column).name) for column in index.column_ids)
 
 
 def drop_constraint(sketch: Sketch, action: DropConstraint) -> None:
@@ -83,7 +133,7 @@ def _drop_foreign_key(sketch: Sketch, foreign_key: Constraint) -> None:
 def _no_such_constraint(sketch: Sketch, action: DropConstraint) -> None:
     name, hint = action.name, None
     message = f'constraint "{name}" of relation "{sketch.base.name}" does not exist'
-    if name.text == f"{sketch.base.name}_pkey":
+    if name.text == f"{sketch.base.name}_pkey" and not sketch.base.has_hidden_key:
         raise impossible(OF_THE_KEY, name.position, "Create another table.")
     for column in sketch.base.columns:
         if column.not_null and name.text == f"{sketch.base.name}_{column.name}_not_null":

@@ -22,6 +22,7 @@ from changes.ddl.errors import (
     NOT_READY,
     NOT_SUPPORTED,
     UNDEFINED_COLUMN,
+    UNDEFINED_OBJECT,
     UNDEFINED_TABLE,
     DdlError,
 )
@@ -102,7 +103,10 @@ def sandbox_refusal(table: str, action: NewForeignKey) -> DdlError:
 
 def _referenced_columns(parent: Descriptor, action: NewForeignKey) -> tuple[ColumnId, ...]:
     if not action.reference_columns:
-        return parent.primary_key
+        if not parent.declared_key:
+            message = f'there is no primary key for referenced table "{parent.name}"'
+            raise DdlError(UNDEFINED_OBJECT, message, position=action.position)
+        return parent.declared_key
     found: list[ColumnId] = []
     for name in action.reference_columns:
         column = next((c for c in parent.columns if c.name == name.text), None)
@@ -123,6 +127,7 @@ def _unique_by(sketch: Sketch, parent: Descriptor, columns: tuple[ColumnId, ...]
     if set(columns) == set(parent.primary_key):
         return PRIMARY
     over = [index for index in parent.indexes if index.unique and _is_over(index, columns)]
+    over.sort(key=lambda index: not index.primary)
     for index in over:
         if index.state is State.PUBLIC and index.where is None:
             _check_stays(sketch, parent, index, action)

@@ -4,6 +4,7 @@
     DROP COLUMN    its NOT NULL, the constraints that read it and the indexes that cover it go with it
     TYPE           a twin of the new type, which takes the column's place in one version
     SET NOT NULL   a constraint until it is public; then the column bears it
+    PRIMARY KEY    a unique index, and NOT NULL for its columns; rows stay where their hidden row ids put them
     SET (..)       another placement, which takes the place of the one that is read; and what guards the primary key;
                    or another coordination, in one version or by way of both protections in two
 
@@ -28,11 +29,12 @@ from changes.ddl.actions import (
     SetNotNull,
     SetSharding,
     SetType,
+    UseIndex,
 )
 from changes.ddl.errors import NOT_SUPPORTED, TOO_LONG, DdlError
 from changes.ddl.resolve import NothingToDo
-from changes.planning.alter_columns import add_column, drop_column, set_default, set_not_null
-from changes.planning.alter_constraints import add_check, add_unique, drop_constraint
+from changes.planning.alter_columns import add_column, drop_column, require_values, set_default, set_not_null
+from changes.planning.alter_constraints import add_check, add_unique, drop_constraint, use_index
 from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.alter_types import is_stored_alike, set_type
 from changes.planning.coordination import set_coordination
@@ -83,9 +85,14 @@ def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
 
 
 def _order_of(alteration: Alteration) -> int:
-    """Drops first, then new columns and types, so that dependents of columns find them as they will be."""
+    """Drops first, then new columns and types, so that dependents of columns find them as they will be.
+
+    A primary key last: it makes those of its columns NOT NULL that are not yet.
+    """
     order = (DropConstraint, DropColumn, SetType, AddColumn)
-    return order.index(type(alteration)) if type(alteration) in order else len(order)
+    if type(alteration) in order:
+        return order.index(type(alteration))
+    return len(order) + (isinstance(alteration, NewUnique | UseIndex) and alteration.primary)
 
 
 def _refuse_twice(action: AlterTable, table: Descriptor) -> None:
@@ -136,6 +143,12 @@ def _apply(alteration: Alteration, sketch: Sketch) -> None:
             add_check(sketch, alteration)
         case NewUnique():
             add_unique(sketch, alteration)
+            if alteration.primary:
+                require_values(sketch, alteration.columns)
+        case UseIndex():
+            columns = use_index(sketch, alteration)
+            if alteration.primary:
+                require_values(sketch, columns)
         case NewForeignKey():
             add_foreign_key(sketch, alteration)
         case DropConstraint():

@@ -90,12 +90,12 @@ class Sketch:
         return element
 
     def add_index(
-        self, name: Name, parts: Iterable[IndexPart], *, unique: bool, where: Sql | None = None
+        self, name: Name, parts: Iterable[IndexPart], *, unique: bool, where: Sql | None = None, primary: bool = False
     ) -> tuple[Element, Index]:
         number = self.planned.next_index_id
         columns = tuple(IndexColumn(self.readable(part.column, "index"), part.descending) for part in parts)
         kept = None if where is None else self.expression(where, SqlType.BOOLEAN, "index predicate", name.position)
-        index = Index(number, name.text, columns, unique=unique, where=kept, state=State.DELETE_ONLY)
+        index = Index(number, name.text, columns, unique, kept, state=State.DELETE_ONLY, primary=primary)
         self.planned = replace(self.planned, next_index_id=IndexId(number + 1))
         element = Element(index.kind, number, index.name)
         self._add(element, index)
@@ -266,7 +266,7 @@ def _one_after_the_other(edits: Iterable[Edit]) -> Edit:
 def placement_name(table: Descriptor, placement: Placement) -> str:
     """The words for a placement, which has no name: "strcrc32(origin, day)", "strcrc32(id) on 3 storages"."""
     key = placement.sharding_key or table.primary_key
-    spread = f"{placement.function}({', '.join(table.column(column).name for column in key)})"
+    spread = f"{placement.function}({', '.join(table.column(column).shown for column in key)})"
     return f"{spread} on {storages_words(placement.storages)}" if placement.storages else spread
 
 

@@ -18,7 +18,9 @@ from catalog.elements import (
     State,
     TableId,
 )
+from catalog.types import SqlType
 from changes.ddl.actions import (
+    ROW_ID,
     STRCRC32,
     UNNAMED,
     Action,
@@ -36,12 +38,12 @@ from changes.ddl.actions import (
     RenameTable,
 )
 from changes.ddl.errors import (
+    DEPENDENT_OBJECTS,
     DUPLICATE_TABLE,
     NOT_READY,
     UNDEFINED_COLUMN,
     UNDEFINED_TABLE,
     DdlError,
-    lacks_key,
 )
 from changes.ddl.resolve import GUARD
 from changes.plan.element_states import element_of
@@ -123,6 +125,9 @@ def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
 
 # Tables
 
+ROW_IDS = NewColumn(ROW_ID, SqlType.BIGINT, not_null=True, identity=True)
+"""The key of a table whose statement names none: numbers that nodes take in blocks, as those of identity columns."""
+
 
 def _create_table(action: CreateTable, table_id: TableId, tables: Tables) -> Draft:
     element = Element(Kind.TABLE, table_id, action.table.text)
@@ -155,16 +160,15 @@ def _referring(draft: Draft, element: Element, alone: Descriptor, action: Create
 
 
 def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
-    if not action.primary_key:  # IF NOT EXISTS, and there is none
-        raise lacks_key(action.table.text, action.table.position)
-    ids = {column.name.text: ColumnId(number) for number, column in enumerate(action.columns, 1)}
-    key = tuple(_column_id(ids, name) for name in action.primary_key)
-    columns = tuple(_new_column(column, ids[column.name.text], key) for column in action.columns)
+    named = action.columns if action.primary_key else (*action.columns, ROW_IDS)
+    ids = {column.name.text: ColumnId(number) for number, column in enumerate(named, 1)}
+    key = tuple(_column_id(ids, name) for name in action.primary_key or (ROW_ID,))
+    columns = tuple(_new_column(column, ids[column.name.text], key) for column in named)
     sharding_key: tuple[ColumnId, ...] = ()
     storages = 0 if action.storages is None else action.storages.value
     if action.sharding_key:
-        named = check_key(action.sharding_key, action.sharding_function, columns)
-        sharding_key = () if named == key else named
+        given = check_key(action.sharding_key, action.sharding_function, columns)
+        sharding_key = () if given == key else given
     else:
         _check_default_key(action, [column for column in columns if column.id in key])
     return Descriptor(
@@ -280,6 +284,10 @@ def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
 
 def _drop_index(action: DropIndex, table: Descriptor, tables: Tables) -> Draft:
     index = public_index(action.index, table)
+    if index.primary:
+        message = f"cannot drop index {index.name} because constraint {index.name} on table {table.name} requires it"
+        hint = f"You can drop constraint {index.name} on table {table.name} instead."
+        raise DdlError(DEPENDENT_OBJECTS, message, position=action.index.position, hint=hint)
     check_index_is_free(index, table, tables, action.index.position, f"index {index.name}")
     element = Element(index.kind, index.id, index.name)
     dangers = (

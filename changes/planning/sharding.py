@@ -39,8 +39,9 @@ def set_sharding(sketch: Sketch, action: SetSharding) -> None:
         key = old.sharding_key
         check_types([table.column(column) for column in table.sharding_key], function, function.position)
     else:
-        key = check_key(action.key, function, table.columns)
+        key = check_key(action.key, function, table.columns) if action.key else ()
         key = () if key == table.primary_key else key
+        check_types([table.column(column) for column in key or table.primary_key], function, function.position)
     first = sketch.tables.storages.first
     storages = old.storages if action.storages is None else action.storages.value
     if (key, function.text, storages or first) == (old.sharding_key, old.function, old.storage_count(first)):

@@ -18,13 +18,17 @@ class Key:
     columns: tuple[IndexColumn, ...]
     unique: bool
     where: str | None = None
+    primary: bool = False
 
 
 def keys_of(table: Descriptor) -> Iterator[Key]:
-    """The primary key first."""
-    yield Key(PRIMARY, f"{table.name}_pkey", tuple(map(IndexColumn, table.primary_key)), unique=True)
-    for index in table.public_indexes:
-        yield Key(index.id, index.name, index.columns, index.unique, index.where)
+    """The primary key first, if there is one; what is over hidden row ids is not there."""
+    if not table.has_hidden_key:
+        columns = tuple(map(IndexColumn, table.primary_key))
+        yield Key(PRIMARY, f"{table.name}_pkey", columns, unique=True, primary=True)
+    for index in sorted(table.public_indexes, key=lambda index: not index.primary):
+        if not any(table.column(column).is_hidden for column in index.column_ids):
+            yield Key(index.id, index.name, index.columns, index.unique, index.where, index.primary)
 
 
 def is_constraint(key: Key) -> bool:
@@ -32,7 +36,7 @@ def is_constraint(key: Key) -> bool:
 
     `trips_code_key` is what PostgreSQL and we call a UNIQUE without a name; frameworks begin or end it so.
     """
-    if key.id == PRIMARY:
+    if key.primary:
         return True
     is_plain = key.unique and key.where is None and not any(part.descending for part in key.columns)
     return is_plain and (key.name.endswith(_ENDS) or key.name.startswith(_BEGINS))
@@ -40,7 +44,7 @@ def is_constraint(key: Key) -> bool:
 
 def required_columns(table: Descriptor) -> frozenset[ColumnId]:
     """The public columns without NULLs, those of the key among them."""
-    return frozenset(c.id for c in table.public_columns if c.not_null or c.id in table.primary_key)
+    return frozenset(c.id for c in table.public_columns if c.not_null or c.id in table.declared_key)
 
 
 def sequence_name(table: Descriptor, column: Column) -> str:

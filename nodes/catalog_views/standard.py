@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, RESTRICT, Column, Constraint, State
+from catalog.elements import CHECK, FOREIGN_KEY, RESTRICT, Column, Constraint, State
 from catalog.types import INT_LIMITS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
@@ -119,7 +119,7 @@ def _table_constraints(tables: Sequence[Descriptor]) -> Iterator[Row]:
 
     for table in tables:
         for key in _keys(table):
-            yield row(table, key.name, "PRIMARY KEY" if key.id == PRIMARY else "UNIQUE")
+            yield row(table, key.name, "PRIMARY KEY" if key.primary else "UNIQUE")
         for constraint in _rules(table, CHECK):
             yield row(table, constraint.name, "CHECK")
         required = required_columns(table)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
+from catalog.elements import CHECK, FOREIGN_KEY, REFERENCED, RESTRICT, Column, Constraint, State
 from catalog.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXTUAL
 from nodes.catalog_views import texts
@@ -27,7 +27,8 @@ def _classes(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for table in tables:
         yield {
             **usual, "oid": table_oid(table.table_id), "relname": table.name, "relkind": "r", "relam": HEAP,
-            "relhasindex": True, "relreplident": "d", "relnatts": max(c.id for c in table.public_columns),
+            "relhasindex": any(keys_of(table)), "relreplident": "d",
+            "relnatts": max(c.id for c in table.public_columns),
             "relchecks": sum(1 for c in _constraints(table) if c.rule == CHECK),
             "relhastriggers": any(c.rule in LINKS and c.state is State.PUBLIC for c in table.constraints),
         }  # fmt: skip
@@ -93,7 +94,7 @@ def _indexes(tables: Sequence[Descriptor]) -> Iterator[Row]:
             yield {
                 "indexrelid": index_oid(table.table_id, key.id), "indrelid": table_oid(table.table_id),
                 "indnatts": len(columns), "indnkeyatts": len(columns), "indisunique": key.unique,
-                "indisprimary": key.id == PRIMARY, "indimmediate": True, "indisvalid": True, "indisready": True,
+                "indisprimary": key.primary, "indimmediate": True, "indisvalid": True, "indisready": True,
                 "indislive": True, "indkey": tuple(int(column.id) for column in columns),
                 "indcollation": tuple(DEFAULT_COLLATION if of in TEXTUAL else 0 for of in kinds),
                 "indclass": tuple(OPERATOR_CLASSES[of][1] for of in kinds),
@@ -114,7 +115,7 @@ def _constraint_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:
             if is_constraint(key):
                 yield {
                     **of_table, "oid": key_oid(table.table_id, key.id), "conname": key.name, "connoinherit": True,
-                    "contype": "p" if key.id == PRIMARY else "u", "conindid": index_oid(table.table_id, key.id),
+                    "contype": "p" if key.primary else "u", "conindid": index_oid(table.table_id, key.id),
                     "conkey": tuple(int(part.column) for part in key.columns),
                 }  # fmt: skip
         required = required_columns(table)
@@ -171,7 +172,10 @@ def _dependencies(tables: Sequence[Descriptor]) -> Iterator[Row]:
 
 def _tables(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for table in tables:
-        yield {"schemaname": "public", "tablename": table.name, "tableowner": OWNER_NAME, "hasindexes": True}
+        yield {
+            "schemaname": "public", "tablename": table.name, "tableowner": OWNER_NAME,
+            "hasindexes": any(keys_of(table)),
+        }  # fmt: skip
 
 
 def _index_texts(tables: Sequence[Descriptor]) -> Iterator[Row]:

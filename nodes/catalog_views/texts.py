@@ -4,7 +4,7 @@ import functools
 import re
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, PRIMARY, RESTRICT, Column, ColumnId, Constraint
+from catalog.elements import CHECK, RESTRICT, Column, ColumnId, Constraint
 from catalog.types import SqlType
 from expressions.grammar import is_reserved
 from expressions.rows import columns_of as read_columns
@@ -75,7 +75,7 @@ def index_of(table: Descriptor, key: Key, *, pretty: bool) -> str:
 
 
 def key_of(table: Descriptor, key: Key) -> str:
-    word = "PRIMARY KEY" if key.id == PRIMARY else "UNIQUE"
+    word = "PRIMARY KEY" if key.primary else "UNIQUE"
     return f"{word} ({_listed(table, tuple(part.column for part in key.columns))})"
 
 

@@ -79,12 +79,13 @@ def _described(env: Environment, descriptor: Descriptor) -> Json:
     return {
         "version": descriptor.version,
         "format": metadata(descriptor, descriptor.public_columns),
-        "primary_key": [names[c] for c in descriptor.primary_key],
+        "primary_key": [names[c] for c in descriptor.declared_key],
         "indexes": [
             {"name": i.name, "unique": i.unique, "parts": [names[c] for c in i.column_ids]}
             for i in descriptor.public_indexes
+            if all(names[c] for c in i.column_ids)
         ],
-        "sharding_key": [names[c] for c in descriptor.sharding_key],
+        "sharding_key": [names[c] for c in descriptor.sharding_key if names[c]],
         "sharding_func": descriptor.placement.function,
         "storages": descriptor.placement.storage_count(env.storages),
         "coordination": descriptor.coordination.value,

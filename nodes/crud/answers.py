@@ -24,7 +24,7 @@ POINTED = frozenset(of.oid for of in FLOATS)
 
 def metadata(descriptor: Descriptor, shown: Sequence[Column]) -> list[Json]:
     """Name, type and nullability of each value of a row."""
-    key = descriptor.primary_key
+    key = descriptor.declared_key
     return [{"name": c.name, "type": c.type_name, "is_nullable": not c.not_null and c.id not in key} for c in shown]
 
 

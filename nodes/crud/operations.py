@@ -23,7 +23,7 @@ from nodes.crud.places import bucket_of_row, check_bucket
 from nodes.crud.requests import Caller, Request, within_time
 from nodes.crud.rows import Batches, OrderedRead, Window, gathered, written
 from nodes.crud.texts import FlatRow, shown_columns
-from nodes.crud.values import assignments, conditions, flat_row, key_values, text_of
+from nodes.crud.values import assignments, conditions, flat_row, key_values, named_key, text_of
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.select import access_of, select
 from nodes.sql.planner import SelectPlan
@@ -168,7 +168,7 @@ class Single:
         if window.bucket is None or self._bucket(transaction, descriptor, row) is not None:
             self._check_bucket(transaction, descriptor, row)
             return True
-        text = texts.get(descriptor, key, list(descriptor.key_columns))
+        text = texts.get(descriptor, key, list(named_key(descriptor)))
         read = await Reading(self.request).read(transaction, text, window)
         with HeldRows(self.request.env.rows) as held:
             return bool(await gathered(read.answers(), held))
@@ -205,6 +205,8 @@ class Reading:
     def _after(self, transaction: Transaction, descriptor: Descriptor, row: Any) -> bytes:
         """K(r) of the row that was the last of the page before."""
         named = self._named(descriptor, row)
+        if descriptor.has_hidden_key:
+            raise bad_option(f"option after goes with the order of an index: {descriptor} is kept by hidden row ids")
         names = [column.name for column in descriptor.key_columns]
         key = key_values(descriptor, {name: named.get(name) for name in names if name in named})
         typed = {c.name: self._parsed(transaction, c, value) for c, value in key}
@@ -281,7 +283,8 @@ class Reading:
         """count, len."""
         window = self.window(transaction, descriptor)
         if window != Window():
-            text = texts.select(descriptor, self.conditions, list(descriptor.key_columns))
+            least = list(descriptor.public_columns[:1] if descriptor.has_hidden_key else descriptor.key_columns)
+            text = texts.select(descriptor, self.conditions, least)
             read, found = await self.read(transaction, text, window), 0
             async for rows in read.answers():
                 found += len(rows)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
 from nodes.crud.errors import bad_row
-from nodes.crud.values import Condition
+from nodes.crud.values import Condition, named_key
 
 Parts = Sequence[tuple[Column, bool]]
 """The columns of an order, and whether each descends."""
@@ -35,7 +35,7 @@ def index_named(descriptor: Descriptor, name: str) -> Index:
 
 def parts_of(descriptor: Descriptor, index: str | None) -> Parts:
     """The columns of an index, then those of the primary key, which make the order one of all rows."""
-    found = [(column, False) for column in descriptor.key_columns]
+    found = [(column, False) for column in named_key(descriptor)]
     if index is None:
         return found
     first = [(descriptor.column(part.column), part.descending) for part in index_named(descriptor, index).columns]

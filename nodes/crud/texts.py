@@ -13,7 +13,7 @@ from catalog.elements import Column
 from nodes.crud import orders
 from nodes.crud.errors import bad_row
 from nodes.crud.orders import quoted
-from nodes.crud.values import Assignment, Condition
+from nodes.crud.values import Assignment, Condition, named_key
 
 FlatRow = dict[str, str | None]
 
@@ -67,7 +67,7 @@ def insert(
     what = f"({', '.join(map(quoted, names))}) VALUES {', '.join(listed)}" if names else "DEFAULT VALUES"
     conflict = ""
     if verb != "insert":
-        key = ", ".join(quoted(column.name) for column in descriptor.key_columns)
+        key = ", ".join(quoted(column.name) for column in named_key(descriptor))
         changes = _replaced(descriptor) if verb == "replace" else _set(descriptor, updates, values)
         conflict = f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
     return Text(f"INSERT INTO {quoted(descriptor.name)} {what}{conflict}{_returning(shown)}", tuple(values.values))
@@ -75,8 +75,8 @@ def insert(
 
 def _replaced(descriptor: Descriptor) -> str:
     """Every column as it is proposed; of a table that is nothing but its key, the key, so that the row is returned."""
-    others = [c for c in descriptor.public_columns if c.id not in descriptor.primary_key]
-    return ", ".join(f"{quoted(c.name)} = excluded.{quoted(c.name)}" for c in others or descriptor.key_columns)
+    others = [c for c in descriptor.public_columns if c.id not in descriptor.declared_key]
+    return ", ".join(f"{quoted(c.name)} = excluded.{quoted(c.name)}" for c in others or named_key(descriptor))
 
 
 def _set(descriptor: Descriptor, updates: Sequence[Assignment], values: _Values) -> str:

@@ -66,9 +66,16 @@ def flat_row(descriptor: Descriptor, row: Any, *, is_object: bool) -> dict[str, 
     return {column.name: text_of(value, column.name) for column, value in zip(columns, row, strict=False)}
 
 
+def named_key(descriptor: Descriptor) -> Sequence[Column]:
+    """The columns of the primary key that clients see. Raises `FlattenError` where there is none."""
+    if not descriptor.declared_key:
+        raise bad_row(f"{descriptor} has no primary key: its rows are found by conditions, or by an index")
+    return [descriptor.column(column_id) for column_id in descriptor.declared_key]
+
+
 def key_values(descriptor: Descriptor, key: Any) -> list[tuple[Column, str | None]]:
     """A primary key, as a value, a list in the order of its columns, or an object."""
-    columns = descriptor.key_columns
+    columns = named_key(descriptor)
     if isinstance(key, dict):
         names = {column.name for column in columns}
         if set(key) != names:

@@ -78,8 +78,9 @@ async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
 
 
 async def _number_rows(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
-    for column in plan.descriptor.public_columns:
-        if column.identity:
+    """Hidden row ids, too: they are the numbers of a column that no statement names."""
+    for column in plan.descriptor.columns:
+        if column.identity and column.state is State.PUBLIC:
             lacking = [row for row in rows if column.id not in row]
             if lacking:
                 directory = work.env.directory

@@ -201,7 +201,7 @@ def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
             name = f"{descriptor.name}_pkey"  # what it guards
         shown = _shown(descriptor, [(p.column, p.descending) for p in index.columns], key[pairs.PREFIX.size :])
         state = moving_state(index.state)
-    names = ", ".join(descriptor.column(c).name for c in columns)
+    names = ", ".join(descriptor.column(c).shown for c in columns)
     return SqlError(
         UNIQUE_VIOLATION,
         f'duplicate key value violates unique constraint "{name}"{state}',

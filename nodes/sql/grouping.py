@@ -39,7 +39,8 @@ def check_groups(
 def is_determined(scan: Scan, grouped: frozenset[Expr]) -> bool:
     """True if the whole key of the table is grouped, so that a group has one value of each column."""
     keys = {e.column_id for e in grouped if isinstance(e, ColumnRef) and e.relation == scan.number}
-    return keys.issuperset(scan.descriptor.primary_key)
+    key = scan.descriptor.declared_key
+    return bool(key) and keys.issuperset(key)
 
 
 def ungrouped(expr: Expr, groups: frozenset[Expr], mine: set[int]) -> list[ColumnRef]:

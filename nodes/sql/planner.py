@@ -234,7 +234,7 @@ class Planner:
             return False, None
         if clause.infer.conname:
             name = clause.infer.conname
-            if name == f"{descriptor.name}_pkey":
+            if name == f"{descriptor.name}_pkey" and not descriptor.has_hidden_key:
                 return True, None
             found = next((i for i in descriptor.public_indexes if i.name == name and i.unique), None)
             if found is None:

@@ -24,9 +24,9 @@ def row_of(table: Descriptor, others: Others = NOBODY) -> tuple[str | None, ...]
     return (
         table.name,
         str(table.version),
-        ", ".join(_column(table, column) for column in table.columns),
+        ", ".join(_column(table, column) for column in table.columns if not column.is_hidden),
         ", ".join(index.name + _state(index) for index in table.indexes) or None,
-        ", ".join(_constraints(table, others)),
+        ", ".join(_constraints(table, others)) or None,
     )
 
 
@@ -38,8 +38,9 @@ def _column(table: Descriptor, column: Column) -> str:
 
 def _constraints(table: Descriptor, others: Others) -> Iterator[str]:
     """In the order in which a row is held against them, the key first. What refers to the table is another's."""
-    names = {column.id: column.name for column in table.columns}
-    yield f"PRIMARY KEY ({', '.join(names[column] for column in table.primary_key)})"
+    names = {column.id: column.shown for column in table.columns}
+    if not table.has_hidden_key:
+        yield f"PRIMARY KEY ({', '.join(names[column] for column in table.primary_key)})"
     for constraint in table.constraints:
         if constraint.rule != REFERENCED:
             yield f"{constraint.name} {_rule(constraint, names, others)}{_state(constraint)}"
@@ -47,7 +48,8 @@ def _constraints(table: Descriptor, others: Others) -> Iterator[str]:
         if index.unique:
             where = f" WHERE {named(index.where, names)}" if index.where else ""
             key = ", ".join(names[column] for column in index.column_ids)
-            yield f"{index.name} UNIQUE ({key}){where}{_state(index)}"
+            rule = "PRIMARY KEY" if index.primary else "UNIQUE"
+            yield f"{index.name} {rule} ({key}){where}{_state(index)}"
 
 
 def _rule(constraint: Constraint, names: Mapping[ColumnId, str], others: Others) -> str:

@@ -120,7 +120,7 @@ def tag_of(statement: Statement) -> str:
     if kind == "AlterTableStmt":
         return f"ALTER {_object(node.objtype)}"
     if kind == "RenameStmt":
-        renamed = _object(node.rename_type)
+        renamed = _object(node.rename_type).replace("TABCONSTRAINT", "TABLE")
         return f"ALTER {renamed if renamed in ('TABLE', 'INDEX') else _object(node.relation_type)}"
     return TAGS.get(kind, str(kind).removesuffix("Stmt").upper())
 

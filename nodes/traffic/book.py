@@ -77,7 +77,11 @@ class Shape:
 
 def shape_of(descriptor: Descriptor, only: Sequence[str] = ()) -> Shape:
     """The shape with all other public columns, or `only` these. Raises `NotSuitable` and says why."""
-    if len(descriptor.primary_key) != 1 or descriptor.key_columns[0].type not in (SqlType.INTEGER, SqlType.BIGINT):
+    if (
+        descriptor.has_hidden_key
+        or len(descriptor.primary_key) != 1
+        or descriptor.key_columns[0].type not in (SqlType.INTEGER, SqlType.BIGINT)
+    ):
         raise NotSuitable(f"table {descriptor.name} needs one integer or bigint column as primary key for traffic")
     others = tuple(c.name for c in descriptor.public_columns if c.id not in descriptor.primary_key)
     if not others:

@@ -96,7 +96,7 @@ class ValueJudge:
 
     def orphans(self, orphans: Pairs, found: Finding) -> None:
         """Pairs whose row does not exist; those of columns that are not looked at are no matter of this judge."""
-        names: dict[ColumnId | None, str] = {c.id: c.name for c in self.columns}
+        names: dict[ColumnId | None, str] = {c.id: c.shown for c in self.columns}
         for key in orphans.keys.to_pylist():
             name = name_of(self.descriptor, key)
             if name.row_key is not None and name.column in names:

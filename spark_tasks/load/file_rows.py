@@ -39,6 +39,8 @@ def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int
     """The rows of a chunk under one version. Raises `CannotLoad` with row, column and value."""
     if rule(Kind.TABLE, descriptor.state).insert is not Write.PUT:
         raise CannotLoad(f"table {descriptor.name} is {descriptor.state.value}: it takes no rows")
+    if descriptor.has_hidden_key:
+        raise CannotLoad(f"table {descriptor.name} has no primary key: its rows come through a node, INSERT or COPY")
     names = {c.name: c for c in descriptor.columns}
     for name in texts:
         if name not in names or names[name].state is not State.PUBLIC:

@@ -75,7 +75,7 @@ def _words(descriptor: Descriptor, name: PairName, value: bytes | None) -> tuple
 
 def _row(descriptor: Descriptor, key: bytes) -> str:
     parts = key_parts(descriptor, key)
-    return ", ".join(f"{descriptor.column(c).name}={_text(descriptor, c, data)}" for c, data in parts.items())
+    return ", ".join(f"{descriptor.column(c).shown}={_text(descriptor, c, data)}" for c, data in parts.items())
 
 
 def _indexed(descriptor: Descriptor, index: Index, values: bytes) -> str:

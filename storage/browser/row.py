@@ -153,13 +153,13 @@ def row_shown(descriptor: Descriptor, key: bytes, stored: Stored, layout: Layout
 def home_of(descriptor: Descriptor, placement: Placement, row: StoredRow, layout: Layout, *, exists: bool) -> Home:
     ids = placement.sharding_key or descriptor.primary_key
     if not exists and not set(ids) <= set(descriptor.primary_key):
-        return Home(placement, ", ".join(descriptor.column(one).name for one in ids), "", None, None)
+        return Home(placement, ", ".join(descriptor.column(one).shown for one in ids), "", None, None)
     values = [text_of(descriptor, one, encoded_value(descriptor, row, one)) for one in ids]
     count = placement.storage_count(layout.storages)
     bucket = row_bucket(descriptor, placement, row, layout.buckets)
     return Home(
         placement,
-        ", ".join(descriptor.column(one).name for one in ids),
+        ", ".join(descriptor.column(one).shown for one in ids),
         ", ".join("NULL" if value is None else value for value in values),
         bucket,
         storage_of(bucket, count, layout.buckets),
@@ -306,7 +306,7 @@ def key_of(descriptor: Descriptor, texts: Iterable[str]) -> bytes:
     columns = descriptor.key_columns
     if len(given) != len(columns):
         raise ValueError(
-            f"the key of {descriptor.name} has {len(columns)} values: {', '.join(c.name for c in columns)}"
+            f"the key of {descriptor.name} has {len(columns)} values: {', '.join(c.shown for c in columns)}"
         )
     return b"".join(encoding.encode(c.type, parse_text(c.type, text)) for c, text in zip(columns, given, strict=True))
 

@@ -73,12 +73,12 @@ def _values(part: str, columns: Iterable[tuple[Column, bool]], data: bytes) -> I
     for column, descending in columns:
         value, end = encoding.decode(column.type, data, at, descending=descending)
         text = "NULL" if value is None else to_text(column.type, value)
-        yield Segment(part, _hex(data[at:end]), f"{column.name} = {_cut(text, SAYS_CHARS_MAX)}")
+        yield Segment(part, _hex(data[at:end]), f"{column.shown} = {_cut(text, SAYS_CHARS_MAX)}")
         at = end
 
 
 def _column_name(descriptor: Descriptor, column_id: ColumnId) -> str:
-    names = {column.id: column.name for column in descriptor.columns}
+    names = {column.id: column.shown for column in descriptor.columns}
     return names.get(column_id, f"column {column_id}")
 
 

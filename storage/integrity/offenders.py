@@ -46,7 +46,7 @@ def broken_row(descriptor: Descriptor, key: bytes, values: Iterable[tuple[Column
 def duplicate_rows(descriptor: Descriptor, index: Index, first: bytes, second: bytes, values: bytes) -> Offender:
     """Two rows as `duplicate_words` names them: the second is what is too much."""
     shown = zip(index.column_ids, _decoded(descriptor, index, values), strict=True)
-    cells = {descriptor.column(c).name: _literal(descriptor.column(c).type, value) for c, value in shown}
+    cells = {descriptor.column(c).shown: _literal(descriptor.column(c).type, value) for c, value in shown}
     return Offender(_key_cells(descriptor, second), cells, _key_cells(descriptor, first))
 
 
@@ -113,7 +113,7 @@ def _decoded(descriptor: Descriptor, index: Index, data: bytes) -> Iterable[Valu
 
 def _values_words(descriptor: Descriptor, columns: Sequence[ColumnId], values: Iterable[Value | None]) -> str:
     shown = (_literal(descriptor.column(c).type, value) for c, value in zip(columns, values, strict=True))
-    return f"({', '.join(descriptor.column(c).name for c in columns)}) = ({', '.join(shown)})"
+    return f"({', '.join(descriptor.column(c).shown for c in columns)}) = ({', '.join(shown)})"
 
 
 def _literal(sql_type: SqlType, value: Value | None) -> str:

@@ -67,6 +67,26 @@ def people() -> Descriptor:
     return table
 
 
+@cache
+def notes() -> Descriptor:
+    """Table notes, which has hidden row ids, a unique index, and a primary key that came later."""
+    table = None
+    for statement in (
+        "CREATE TABLE notes (at date, what text, n int NOT NULL)",
+        "CREATE UNIQUE INDEX one_note ON notes (at, n)",
+        "ALTER TABLE notes ADD PRIMARY KEY (n)",
+    ):
+        table = planned(statement, table).result
+    assert table is not None
+    return table
+
+
+@cache
+def keyless_notes() -> Descriptor:
+    """The same without the primary key."""
+    return planned("ALTER TABLE notes DROP CONSTRAINT notes_pkey", notes()).result
+
+
 KINDS = {
     "add a table": ("CREATE TABLE t (id int PRIMARY KEY, n int UNIQUE CHECK (n > 0))", 2),
     "drop a table": ("DROP TABLE people", 2),
@@ -111,6 +131,18 @@ KINDS = {
     "add and drop columns": ("ALTER TABLE people ADD nick text, DROP town", 3),
     "add a default, drop an indexed column": ("ALTER TABLE people ADD nick text DEFAULT 'x', DROP name", 5),
     "exchange a check": ("ALTER TABLE people DROP CONSTRAINT grown, ADD CONSTRAINT older CHECK (age > 2)", 3),
+    "add a table without a primary key": ("CREATE TABLE t (n int UNIQUE) WITH (sharding_key = 'n')", 2),
+    "add a primary key": ("ALTER TABLE keyless_notes ADD PRIMARY KEY (n, at)", 3),
+    "add a primary key over NOT NULL": ("ALTER TABLE keyless_notes ADD CONSTRAINT k PRIMARY KEY (n)", 3),
+    "make a unique index the primary key": ("ALTER TABLE keyless_notes ADD PRIMARY KEY USING INDEX one_note", 3),
+    "drop a primary key": ("ALTER TABLE notes DROP CONSTRAINT notes_pkey, ALTER n DROP NOT NULL", 3),
+    "exchange the primary key": (
+        "ALTER TABLE notes DROP CONSTRAINT notes_pkey, ADD CONSTRAINT k PRIMARY KEY (n, at)",
+        5,
+    ),
+    "drop a column of the primary key": ("ALTER TABLE notes DROP n", 4),
+    "spread hidden row ids": ("ALTER TABLE notes SET (sharding_key = 'at')", 5),
+    "drop a table without a primary key": ("DROP TABLE keyless_notes", 2),
     "not null and a default": ("ALTER TABLE people ALTER town SET NOT NULL, ALTER town SET DEFAULT ''", 2),
 }
 """A statement of every kind, and how many versions it takes."""
@@ -118,6 +150,12 @@ KINDS = {
 
 def every_plan() -> dict[str, Plan]:
     """A plan of every kind, by name."""
-    return {
-        name: planned(sql, None if sql.startswith("CREATE TABLE") else people()) for name, (sql, _) in KINDS.items()
-    }
+    return {name: _plan_of(sql) for name, (sql, _) in KINDS.items()}
+
+
+def _plan_of(sql: str) -> Plan:
+    if sql.startswith("CREATE TABLE"):
+        return planned(sql, None)
+    if "keyless_notes" in sql:
+        return planned(sql.replace("keyless_notes", "notes"), keyless_notes())
+    return planned(sql, notes() if " notes " in sql else people())

@@ -45,6 +45,24 @@ SAID = {
         "from v19 on 42703: a statement that names column name",
     ],
     "exchange a check": ["from v16 on 23514: a row that breaks older"],
+    "add a primary key": [
+        "from v13 on 23505: a row with the same n, at as another one",
+        "from v13 on 23502: NULL in at",
+    ],
+    "add a primary key over NOT NULL": ["from v13 on 23505: a row with the same n as another one"],
+    "make a unique index the primary key": ["from v12 on 23502: NULL in at"],
+    "drop a primary key": ["from v9 on 42P10: ON CONFLICT (n)"],
+    "exchange the primary key": [
+        "from v10 on 23505: a row with the same n, at as another one",
+        "from v10 on 23502: NULL in at",
+        "from v11 on 42P10: ON CONFLICT (n)",
+    ],
+    "drop a column of the primary key": [
+        "from v9 on 42P10: ON CONFLICT (at, n)",
+        "from v9 on 42P10: ON CONFLICT (n)",
+        "from v11 on 42703: a statement that names column n",
+    ],
+    "drop a table without a primary key": ["from v12 on 42P01: a statement that names table notes"],
     "not null and a default": ["from v16 on 23502: NULL in town"],
 }
 

@@ -99,16 +99,6 @@ def test_t9_the_names_of_unique_indexes_are_reserved_too(cluster, towns, name):
     index_named(name)
 
 
-@pytest.mark.parametrize("options", ["", "WITH (sharding_key = 'age')"])
-def test_a_table_that_is_not_there_yet_needs_a_key_with_if_not_exists_too(cluster, options):
-    statement = f"CREATE TABLE IF NOT EXISTS users (age integer) {options}"
-    for attempt in (lambda: services.submit(statement, who="bob"), lambda: begin(cluster, statement=statement)):
-        with pytest.raises(DdlError, match='table "users" needs a primary key') as caught:
-            attempt()
-        assert (caught.value.sqlstate, caught.value.position) == ("42P16", 28)
-    assert not Reservation.objects.exists()
-
-
 def test_t9_a_unique_index_takes_no_name_that_is_another_ones(cluster, towns):
     index_named("one_size")
     with pytest.raises(DdlError, match='relation "one_size" already exists'):

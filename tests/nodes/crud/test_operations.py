@@ -337,3 +337,21 @@ def test_psql_calls_it_and_a_block_refuses_it(program: Runner, people: str, n1: 
         n1.execute("SELECT crud.nosuch('t')")
     with pytest.raises(psycopg.errors.FeatureNotSupported, match="stands alone|within a query"):
         n1.execute("SELECT crud.len('t') WHERE true")
+
+
+def test_a_table_without_a_primary_key_is_asked_by_conditions(crud: Crud, cluster: Cluster):
+    """Its row ids are nobody's: what needs a key is refused by name."""
+    table = cluster.table("name text, age int")
+    assert crud("insert_many", table, [["Ada", 36], ["Bob", 20], ["Bob", 20]])["done"] == [0, 1, 2]
+    assert sorted(rows(crud("select", table, [["==", "age", 20]]))) == [["Bob", 20], ["Bob", 20]]
+    assert crud("len", table) == 3
+    assert crud("schema", table)["primary_key"] == []
+    for operation, arguments in (("get", [1]), ("delete", [1]), ("replace", [["Eve", 7]]), ("min", [None])):
+        refused = crud(operation, table, *arguments)
+        assert refused["class"] == "FlattenError", (operation, refused)
+        assert "has no primary key" in refused["message"]
+    [last] = rows(crud("select", table, [["==", "age", 36]], {"fields": ["name"]}))
+    assert last == ["Ada"]
+    assert crud("select", table, [], {"after": ["Ada", 36]})["class"] == "OptionsError"
+    assert crud("truncate", table) is True
+    assert cluster.violations(table) == []
