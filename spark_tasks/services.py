@@ -245,3 +245,8 @@ def request_audit(table_id: int) -> int:
 def send_audit(job_id: int) -> None:
     """Sent again for a job that was found, too: its first message may be lost, and one under way is left alone."""
     send_hint(celery_app().signature("spark_tasks.tasks.audit").apply_async, job_id, "audit")
+
+
+def send_load(job_id: int) -> None:
+    """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
+    send_hint(celery_app().signature("spark_tasks.tasks.load").apply_async, job_id, "load")

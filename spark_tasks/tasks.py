@@ -1,4 +1,7 @@
-"""Tasks of the queue `spark`: fetch by id, do what is left. Each may run twice and can resume."""
+"""Tasks of the queue `spark`: fetch by id, do what is left. Each may run twice and can resume.
+
+Every Celery process knows them, and one does them: jobs, and Arrow with them, are imported by a task.
+"""
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
@@ -6,11 +9,7 @@ from django.db import connection, transaction
 
 from catalog.services import append_event
 from catalog.story import CLUSTER
-from spark_tasks.jobs.audits import AUDITS
-from spark_tasks.jobs.loads import LOADS, send_load
-from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
-from spark_tasks.services import send_audit, send_run
+from spark_tasks.services import send_audit, send_load, send_run
 from spark_tasks.spark import jvm_watch, session
 from spark_tasks.spark.warm_up_state import report
 from storage.postgres import make_spare_tables
@@ -26,16 +25,22 @@ BEAT = {
 
 @shared_task
 def reorganise(run_id: int) -> None:
+    from spark_tasks.jobs.reorganisations import RUNS
+
     RUNS.run(run_id)
 
 
 @shared_task
 def load(job_id: int) -> None:
+    from spark_tasks.jobs.loads import LOADS
+
     LOADS.run(job_id)
 
 
 @shared_task
 def audit(job_id: int) -> None:
+    from spark_tasks.jobs.audits import AUDITS
+
     AUDITS.run(job_id)
 
 
@@ -47,11 +52,17 @@ def keep_spare_tables() -> None:
 
 @shared_task
 def drop_storage() -> None:
+    from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
+
     drop_storage_of_dropped_tables()
 
 
 @shared_task
 def resend_dead_runs() -> None:
+    from spark_tasks.jobs.audits import AUDITS
+    from spark_tasks.jobs.loads import LOADS
+    from spark_tasks.jobs.reorganisations import RUNS
+
     for run_id in RUNS.dead():
         send_run(run_id)
     for job_id in AUDITS.dead():

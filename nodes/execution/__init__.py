@@ -20,3 +20,7 @@ duckdb_engine   the query engine
 held_rows       how many bytes a statement, a connection and a node may hold
 fairness        long work beside the event loop's duties
 """
+
+from storage import arrow
+
+assert arrow

@@ -11,3 +11,7 @@ orphan_checks         pairs that no element accounts for
 repeated_rows         rows that exist on more than one storage
 lookups             pairs and rows by key
 """
+
+from storage import arrow
+
+assert arrow

@@ -7,3 +7,7 @@ packed_keys      a column of keys as a parameter
 entry_placement  on which storage entries lie
 verify_progress  how far a verification has come
 """
+
+from storage import arrow
+
+assert arrow

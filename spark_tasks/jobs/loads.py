@@ -12,7 +12,6 @@ from django.db.models import Sum
 from django.db.models.functions import Greatest
 
 from catalog.database import database_dsn
-from catalog.hints import celery_app, send_hint
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Refused, Values
 from spark_tasks.load.file_rows import CannotLoad
@@ -26,11 +25,6 @@ BEAT = """
 UPDATE spark_tasks_loadjob SET heartbeat_at = clock_timestamp(), rows_done = greatest(rows_done, %s), rows_per_s = %s
 WHERE id = %s AND attempt = %s
 """
-
-
-def send_load(job_id: int) -> None:
-    """Sending again is harmless: a job that is alive, or has ended, is not claimed."""
-    send_hint(celery_app().signature("spark_tasks.tasks.load").apply_async, job_id, "load")
 
 
 def start_anew(job: LoadJob) -> None:

@@ -7,3 +7,7 @@ file_pairs       the pairs they become
 leased_versions  the versions a chunk uses (T1)
 loader_node      a loader is a node like any other
 """
+
+from storage import arrow
+
+assert arrow

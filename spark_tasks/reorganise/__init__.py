@@ -8,3 +8,7 @@ repair        a unique entry that a fill could not put (R10)
 delete        entries, values or rows, in delete-only
 drop_storage  what a dropped table leaves
 """
+
+from storage import arrow
+
+assert arrow

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from spark_tasks.chunks.chunk import until_closed
 from spark_tasks.runs.ranges import KeyRange, shares_of
 from spark_tasks.spark.java import find_java_home
 
@@ -173,6 +172,8 @@ def spread(work: Work, key_ranges: Sequence[KeyRange], *, pool: str) -> list[Any
 
     A worker whose run is closed just stops: the caller looks at the marks.
     """
+    from spark_tasks.chunks.chunk import until_closed  # Arrow, for those who do the work
+
     if sum(key_range.rows for key_range in key_ranges) < ROWS_IN_PROCESS_MAX:
         return list(until_closed(work, key_ranges))
     session = spark()

@@ -7,4 +7,9 @@ columns     of `storage.derived`, `storage.integrity.constraints`, and of the fi
 references  of `storage.integrity.references`
 
 packed_scan  pages of pairs as the server packs them
+alone        Arrow without numpy and pandas
 """
+
+from storage.arrow import alone
+
+assert alone

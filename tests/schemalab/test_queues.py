@@ -14,8 +14,7 @@ from changes.models import Change
 from changes.notices import send_driver
 from schemalab.celery import app
 from schemalab.launch.procfile import read_procfile
-from spark_tasks.jobs.loads import send_load
-from spark_tasks.services import send_audit, send_run
+from spark_tasks.services import send_audit, send_load, send_run
 
 ROOT = Path(__file__).parents[2]
 

@@ -28,8 +28,9 @@ from changes import notices
 from changes import services as changes
 from changes.driver.listener import Listener
 from changes.models import Change, Status
-from spark_tasks.jobs.loads import LOADS, send_load, start_anew
+from spark_tasks.jobs.loads import LOADS, start_anew
 from spark_tasks.models import LoadJob, RunState
+from spark_tasks.services import send_load
 
 WAIT_S_MAX = 600.0
 LOOK_AGAIN_S = 2.0

@@ -11,8 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from catalog.selectors import table_named
 from spark_tasks.jobs import worker_state
-from spark_tasks.jobs.loads import LOADS, job_json, send_load
+from spark_tasks.jobs.loads import LOADS, job_json
 from spark_tasks.models import LoadJob
+from spark_tasks.services import send_load
 from spark_tasks.spark import session
 
 LOAD_S_MAX = 24 * 3600.0
