@@ -102,7 +102,8 @@ def _read(statement: Node, source: Source) -> Statement:
         return replace(read, notices=tuple(dict.fromkeys(source.notices)))
     position = source.start_of(statement)
     if kind in REFUSED_STATEMENTS:
-        raise unsupported(REFUSED_STATEMENTS[kind], position=position)
+        hint = "Send it to a node." if kind == "create_table_as_stmt" else None
+        raise unsupported(REFUSED_STATEMENTS[kind], position=position, hint=hint)
     message = "this statement does not change a schema"
     hint = "A change is CREATE, ALTER or DROP of a TABLE or an INDEX; send others to a node."
     raise DdlError(NOT_SUPPORTED, message, position=position, hint=hint)
@@ -322,7 +323,7 @@ READERS = {
 }
 
 REFUSED_STATEMENTS = {
-    "create_table_as_stmt": "CREATE TABLE AS",
+    "create_table_as_stmt": "CREATE TABLE AS as a change",
     "view_stmt": "CREATE VIEW",
     "create_seq_stmt": "CREATE SEQUENCE",
     "alter_seq_stmt": "ALTER SEQUENCE",

@@ -8,6 +8,7 @@ block            its transaction block: begin, commit, fail
 open             what a client may ask for when it connects
 utility          statements about the session itself
 ddl              submitted as a change, followed to its end
+tables_of_queries  CREATE TABLE AS, SELECT INTO
 new_tables       created inside a transaction, and changed there (T9)
 without_effect   accepted, and nothing changes: COMMENT, OWNER TO
 explain          how a statement would reach its rows

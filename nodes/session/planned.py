@@ -31,6 +31,7 @@ from nodes.session.tries import OnceMore, tried
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.planner import Plan, SelectPlan, TruncatePlan, make_plan
+from nodes.sql.query import Output
 from nodes.sql.statements import Statement
 from nodes.store.checked import checked
 from nodes.store.name_resolution import Names
@@ -117,6 +118,17 @@ class PlannedStatements:
             return await once(self.block.transaction, False)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
+
+    async def outputs(self, asked: Asked) -> tuple[Output, ...]:
+        """The columns of a query, in the block's transaction."""
+        transaction = self.block.current()
+        try:
+            async with checked(transaction):
+                plan, _ = await self._plan(transaction, asked)
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+        assert isinstance(plan, SelectPlan)
+        return plan.outputs
 
     async def truncate(self, asked: Asked) -> Result:
         """TRUNCATE: by itself in bounded transactions (R9), in a block in the block's own."""

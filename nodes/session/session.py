@@ -23,10 +23,12 @@ from nodes.session.ddl import SchemaStatements
 from nodes.session.new_tables import NewTables
 from nodes.session.planned import Asked, PlannedStatements
 from nodes.session.requests import Requests
+from nodes.session.tables_of_queries import TablesOfQueries
 from nodes.session.utility import Utility
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.statements import Statement, parse
+from nodes.sql.tables_of_queries import table_of_query
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
@@ -61,6 +63,7 @@ class Session:
         self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
         self.requests = Requests(self.env, self.variables, known, self.block)
         self.schema = SchemaStatements(self.client, self.user, self.block)
+        self.tables_of_queries = TablesOfQueries(self.planned, self.schema, self.block)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)
 
     def label(self) -> tuple[int, str, str, str, bool]:
@@ -145,6 +148,9 @@ class Session:
             case "crud":
                 return await self.requests.run(asked, alone=alone)
             case "ddl":
+                made = table_of_query(asked.statement)
+                if made is not None:
+                    return await self.tables_of_queries.make(asked, made)
                 return await self.schema.change(asked.statement)
             case "truncate":
                 return await self.planned.truncate(asked)
@@ -158,6 +164,10 @@ class Session:
             return await self.planned.fields(statement, parameters)
         if statement.kind == "crud":
             return self.requests.fields(statement, parameters)
+        made = table_of_query(statement) if statement.kind == "ddl" else None
+        if made is not None:
+            await self.planned.fields(made.query, parameters)
+            return None
         return self.utility.fields(statement)
 
     def is_own_transaction(self, statement: object) -> bool:

@@ -12,6 +12,7 @@ access_paths  which keys a scan must read
 predicates    what conditions say of single columns
 implication   does a query lie within a partial index?
 row_rules     NOT NULL and CHECK
+tables_of_queries  CREATE TABLE AS, SELECT INTO
 identity      numbers that a statement gives identity columns
 show_tables   SHOW TABLES
 """

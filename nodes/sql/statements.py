@@ -77,8 +77,10 @@ def _statement(raw: Node, source: bytes) -> Statement:
     node = getattr(raw.stmt, name)
     if name == "select_stmt" and is_call(node):
         return Statement("crud", call_text(node), text, start)
+    if name == "select_stmt" and _has_into(node):
+        return Statement("ddl", node, text, start)
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
-    tables = frozenset(_tables(raw.stmt)) if kind in WITH_TABLES else frozenset()
+    tables = frozenset(tables_in(raw.stmt)) if kind in WITH_TABLES else frozenset()
     return Statement(kind, node, text, start, tables)
 
 
@@ -86,7 +88,14 @@ LEAVES = frozenset({"a_const", "column_ref", "param_ref", "string", "integer", "
 WITH_TABLES = frozenset({"select", "insert", "update", "delete", "truncate", "explain"})
 
 
-def _tables(stmt: Node) -> Iterator[str]:
+def _has_into(node: Node) -> bool:
+    """True for SELECT INTO, which makes a table; of several queries the first one says so."""
+    while node.HasField("larg"):
+        node = node.larg
+    return bool(node.HasField("into_clause"))
+
+
+def tables_in(stmt: Node) -> Iterator[str]:
     """Every name that may be a table's; names of WITH queries are among them and do no harm."""
     pending = [stmt]
     while pending:
@@ -109,7 +118,13 @@ def _tables(stmt: Node) -> Iterator[str]:
 
 # -- DDL, as its client sees it ---------------------------------------------------------------------------------
 
-TAGS = {"CreateStmt": "CREATE TABLE", "IndexStmt": "CREATE INDEX", "AlterOwnerStmt": "ALTER"}
+TAGS = {
+    "CreateStmt": "CREATE TABLE",
+    "CreateTableAsStmt": "CREATE TABLE AS",
+    "SelectStmt": "SELECT INTO",
+    "IndexStmt": "CREATE INDEX",
+    "AlterOwnerStmt": "ALTER",
+}
 
 
 def tag_of(statement: Statement) -> str:

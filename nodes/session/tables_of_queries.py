@@ -1,0 +1,65 @@
+"""CREATE TABLE AS and SELECT INTO: the table and its rows come in one transaction, which makes both or neither (T9).
+
+Alone it is a transaction of its own, and is tried again like any statement alone (T7).
+"""
+
+from dataclasses import replace
+
+from expressions.errors import READ_ONLY_TRANSACTION, SERIALIZATION_FAILURE, SqlError
+from nodes.clients.portals import Prepared
+from nodes.session.block import Block
+from nodes.session.ddl import SchemaStatements
+from nodes.session.planned import Asked, PlannedStatements
+from nodes.sql.statements import parse
+from nodes.sql.tables_of_queries import TableOfQuery
+from nodes.store.transaction import Retry
+from nodes.wire.results import Result
+
+TRIES_MAX = 5
+
+
+class TablesOfQueries:
+    """Makes the tables of one session's queries."""
+
+    def __init__(self, planned: PlannedStatements, schema: SchemaStatements, block: Block) -> None:
+        self.planned, self.schema, self.block = planned, schema, block
+
+    async def make(self, asked: Asked, made: TableOfQuery) -> Result:
+        if self.block.variables.is_read_only:
+            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {made.tag} in a read-only transaction")
+        if self.block.is_open:
+            return await self._made(asked, made)
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                result = await self._made(asked, made)
+                await self.block.end_implicit()
+                return result
+            except SqlError as error:
+                if error.sqlstate != SERIALIZATION_FAILURE or tries == TRIES_MAX:
+                    raise
+                await self.block.end()
+
+    async def _made(self, asked: Asked, made: TableOfQuery) -> Result:
+        """The table and its rows, in the block's transaction."""
+        block = self.block
+        transaction = block.current()
+        await self.schema.client.statements.read_portals()
+        outputs = await self.planned.outputs(asked._replace(statement=made.query))
+        [create] = parse(made.create(outputs))
+        try:
+            existing = await block.new_tables.change(create, transaction)
+        except Retry as retry:
+            raise await block.refused(retry) from retry
+        except SqlError as error:
+            raise replace(error, offset=-1) from error  # its place is one of a text that nobody has written
+        if existing is not None:
+            self.schema.client.notice(existing.message, sqlstate=existing.sqlstate)
+        if existing is not None or made.is_empty:
+            return Result("CREATE TABLE AS", has_written=True)
+        insert = made.insert()
+        inserted = await self.planned.run(
+            asked._replace(statement=insert), Prepared(insert.text, insert, asked.oids, None), alone=False
+        )
+        return Result(f"SELECT {inserted.tag.rpartition(' ')[2]}", has_written=True)

@@ -1,0 +1,111 @@
+"""CREATE TABLE AS and SELECT INTO, read: the query, and the table that is made for its rows.
+
+    CREATE TABLE t (a, b) AS SELECT ..       the query without anything around it, columns called a and b
+    SELECT .. INTO t FROM .. UNION ..        INTO stands in the first of the queries, and is taken out of it
+
+The rows come through an INSERT of this very query, so that parameters and places in the text are what they were.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import postgast
+from postgast import pg_query_pb2 as pb
+
+from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
+from expressions.sqltypes import HEAD, NO_MODIFIER, OF_A_LENGTH, TEXT, UNKNOWN
+from nodes.sql.query import Output
+from nodes.sql.statements import Statement, tables_in
+
+Node = Any
+
+
+@dataclass(frozen=True, slots=True)
+class TableOfQuery:
+    """A table that is to be made of a query. `forgiving`: IF NOT EXISTS. `is_empty`: WITH NO DATA."""
+
+    into: Node
+    query: Statement
+    tag: str
+    forgiving: bool = False
+    is_empty: bool = False
+
+    @property
+    def table(self) -> str:
+        return str(self.into.rel.relname)
+
+    def create(self, outputs: Sequence[Output]) -> str:
+        """CREATE TABLE for rows like these. Raises `SqlError`."""
+        names = [item.string.sval for item in self.into.col_names]
+        if len(names) > len(outputs):
+            raise SqlError(SYNTAX_ERROR, "too many column names were specified")
+        named = [*names, *(output.name for output in outputs[len(names) :])]
+        twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
+        if twice is not None:
+            raise SqlError(DUPLICATE_COLUMN, f'column "{twice}" specified more than once')
+        columns = (f"{_quoted(name)} {_type_of(name, one)}" for name, one in zip(named, outputs, strict=True))
+        tree = postgast.parse(f"CREATE TABLE t ({', '.join(columns)})")
+        made = tree.stmts[0].stmt.create_stmt
+        made.relation.CopyFrom(self.into.rel)
+        made.options.extend(self.into.options)
+        made.oncommit = self.into.on_commit
+        made.if_not_exists = self.forgiving
+        return str(postgast.deparse(tree))
+
+    def insert(self) -> Statement:
+        """INSERT of the query's rows."""
+        node = pb.InsertStmt()
+        node.relation.CopyFrom(self.into.rel)
+        node.select_stmt.select_stmt.CopyFrom(self.query.node)
+        node.override = pb.OVERRIDING_NOT_SET
+        return Statement("insert", node, self.query.text, self.query.start, self.query.tables | {self.table})
+
+
+def table_of_query(statement: Statement) -> TableOfQuery | None:
+    """The table that a statement makes of a query; None for every other statement. Raises `SqlError` for what is not taken."""
+    kind, node = statement.node.DESCRIPTOR.name, statement.node
+    if kind == "SelectStmt":
+        query = pb.SelectStmt()
+        query.CopyFrom(node)
+        first = first_query(query)
+        into = pb.IntoClause()
+        into.CopyFrom(first.into_clause)
+        first.ClearField("into_clause")
+        return TableOfQuery(into, _query(statement, query), "SELECT INTO")
+    if kind != "CreateTableAsStmt":
+        return None
+    if node.objtype != pb.OBJECT_TABLE:
+        raise unsupported(
+            "a materialized view", hint="use CREATE TABLE AS, and fill the table again when it is to be newer"
+        )
+    if node.query.WhichOneof("node") != "select_stmt":
+        raise unsupported("CREATE TABLE AS EXECUTE", hint="write the query itself")
+    query = _query(statement, node.query.select_stmt)
+    return TableOfQuery(node.into, query, "CREATE TABLE AS", node.if_not_exists, node.into.skip_data)
+
+
+def first_query(node: Node) -> Node:
+    """The one of several queries that INTO stands in."""
+    while node.HasField("larg"):
+        node = node.larg
+    return node
+
+
+def _query(statement: Statement, node: Node) -> Statement:
+    return Statement("select", node, statement.text, statement.start, frozenset(tables_in(node)))
+
+
+def _type_of(name: str, output: Output) -> str:
+    """The type of a column for an output's values, as a statement names it."""
+    of = TEXT if output.type is UNKNOWN else output.type
+    if of.sql_type is None:
+        message = f'column "{name}" is of type {of}, which no column of a table has'
+        raise SqlError(FEATURE_NOT_SUPPORTED, message, hint="cast it")
+    if of in OF_A_LENGTH and output.modifier != NO_MODIFIER:
+        return f"{of.sql_type.value}({output.modifier - HEAD})"
+    return str(of.sql_type.value)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
