@@ -63,7 +63,7 @@ class TableOfQuery:
 
 
 def table_of_query(statement: Statement) -> TableOfQuery | None:
-    """The table that a statement makes of a query; None for every other statement. Raises `SqlError` for what is not taken."""
+    """The table that a statement makes of a query; None for others. Raises `SqlError` for what is not taken."""
     kind, node = statement.node.DESCRIPTOR.name, statement.node
     if kind == "SelectStmt":
         query = pb.SelectStmt()
