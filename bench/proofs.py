@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bench.report import Figure
 from lab.explorer.model import Model, kinds_described
-from lab.explorer.variants import stages
+from lab.explorer.variant import stages
 from lab.explorer.verdict import Verdict, explore
 from schemalab.testing.cluster import RunningCluster
 

@@ -106,6 +106,14 @@ class MemoryStore:
         self.pairs.append({})
         return len(self.pairs)
 
+    def wipe(self, storage: int) -> int:
+        """Remove all that lies on a storage. Returns how many pairs."""
+        pairs = self.pairs[storage - 1]
+        self.writes += [(storage, key) for key in pairs]
+        count = len(pairs)
+        pairs.clear()
+        return count
+
     def begin(self) -> "MemoryTransaction":
         return MemoryTransaction(self, [dict(p) for p in self.pairs], began_at=len(self.writes), began_in=self.life)
 

@@ -1,16 +1,19 @@
 """Every schedule of a small model of a schema change, judged in every state.
 
-model          what is explored: elements, their states in each version, rules left out, sizes
-plans          the plans that are explored, on small tables
-contents       what is in the store of a model, what events do to it, and what is wrong with it
-spaces         the worlds of a model, and the search through them
-verdict        proved, violated or unknown
-witness        a short way into a broken world, as steps of the plain model
-narration      a trace in sentences
-lanes          who takes a step, and whom it concerns
-variants       the safe sequences and the broken ones that are known
-variants_page  the page about all variants
-planned        the proof of an actual plan
-cache          answers that are kept, under
-fingerprint    the text of all the rules
+model                 what is explored: elements, their states in each version, rules left out, sizes
+plans                 the plans that are explored, on small tables
+contents              what is in the store of a model, what events do to it, and what is wrong with it
+spaces                the worlds of a model, and the search through them
+verdict               proved, violated or unknown
+witness               a short way into a broken world, as steps of the plain model
+narration             a trace in sentences
+lanes                 who takes a step, and whom it concerns
+rules_left_out        what a model may lack
+variant               a built-in model by its name
+variants              the safe sequences and the broken ones that are known
+variants_of_requests  those of storages, and of tables without leases
+variants_page         the page about all variants
+planned               the proof of an actual plan
+cache                 answers that are kept, under
+fingerprint           the text of all the rules
 """

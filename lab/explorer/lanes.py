@@ -6,7 +6,7 @@ n1  n2  executor  fill  versions  store (or child, parent)
 from lab.explorer.spaces.fill import Step
 
 STORE, EXECUTOR, FILL, CATALOG = "store", "executor", "fill", "versions"
-WRITES = frozenset({"clear", "purge", "delete"})
+WRITES = frozenset({"clear", "purge", "delete", "remove"})
 
 
 def ends(step: Step, store: str) -> tuple[str, str]:

@@ -12,15 +12,17 @@ means the same.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from enum import Enum
+from dataclasses import Field, dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from catalog.elements import FOREIGN_KEY, Kind, State
+from catalog.elements import FOREIGN_KEY, Coordination, Kind, State
 from catalog.kinds import Family
 from catalog.states import UndefinedState, rule
+from lab.explorer.rules_left_out import WORDS, Broken
+from storage.buckets import STORAGES_MAX
 
 ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX, STAGES_MAX = 4, 4, 6, 50, 12
 ANY_NUMBER = -1
@@ -45,57 +47,6 @@ SELF_REFERENCE = "self reference"
 
 class BadModel(ValueError):
     """A model that cannot be explored; says which part and what would be right."""
-
-
-class Broken(Enum):
-    """A rule left out, by the name the command knows it by."""
-
-    SKIPPED = "skipped"
-    EARLY = "early"
-    BLIND = "blind"
-    EXISTS_ONLY = "exists-only"
-    NOT_CLEARED = "not-cleared"
-    SEEN_ONLY = "seen-only"
-    PURGED = "purged"
-    TWICE = "twice"
-    NO_CLOSE = "no-close"
-    NO_PURGE = "no-purge"
-    DELETE_EARLY = "delete-early"
-    NO_DELETE = "no-delete"
-    VISIBLE_MOVE = "visible-move"
-    VALUES_FIRST = "values-first"
-    INDEX_FIRST = "index-first"
-    LATE_CANCEL = "early-turn"
-    UNVERIFIED = "unverified"
-    ONE_DRAINED = "one-drained"
-    CHILD_UNCHECKED = "child-unchecked"
-    PARENT_UNCHECKED = "parent-unchecked"
-    SNAPSHOT = "snapshot"
-
-
-WORDS: Mapping[Broken, str] = {
-    Broken.SKIPPED: "the fill is left out",
-    Broken.EARLY: "fill and verification begin while nodes still use the version before (R1, L9)",
-    Broken.BLIND: "the fill puts what it read over whatever is there (R2)",
-    Broken.EXISTS_ONLY: "the fill checks only that the row still exists (R2)",
-    Broken.NOT_CLEARED: "tombstones from before the drain are not cleared (R6)",
-    Broken.SEEN_ONLY: "a removal leaves a tombstone only where it sees a pair (R5)",
-    Broken.PURGED: "tombstones are removed while the fill runs (R7)",
-    Broken.TWICE: "a finished range is done again by a second attempt (R3)",
-    Broken.NO_CLOSE: "the run is not closed: a worker believed dead may still write (R7)",
-    Broken.NO_PURGE: "tombstones are never purged (R8)",
-    Broken.DELETE_EARLY: "the pairs are deleted while nodes still use the version before (L9)",
-    Broken.NO_DELETE: "the pairs are not deleted before the element is absent (X4)",
-    Broken.VISIBLE_MOVE: "a change of key carries only the columns that the version can name",
-    Broken.VALUES_FIRST: "a column's values are deleted before the entries made of them",
-    Broken.INDEX_FIRST: "the fill of an index reads a missing value as NULL, not as the fill value",
-    Broken.LATE_CANCEL: "a cancel is taken after an irreversible step (X6)",
-    Broken.UNVERIFIED: "nothing is verified",
-    Broken.ONE_DRAINED: "only the table that refers is drained before verification (L11)",
-    Broken.CHILD_UNCHECKED: "a row that is written is not asked whether what it refers to is there",
-    Broken.PARENT_UNCHECKED: "a deleted row is not asked whether another one refers to it",
-    Broken.SNAPSHOT: "what a transaction has read may change before it commits: only its writes conflict (T1)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +89,12 @@ class Model:
     refers_to_itself: bool = False
     """The constraint is a FOREIGN KEY of the table to itself: its `values` are its rows, so there are as many."""
 
+    coordination: str = Coordination.LEASE.value
+    """How nodes agree on a version: lease, hash or both; of two tables the child's + the parent's."""
+
+    storages: str = ""
+    """The old + the new placement's number of storages, such as 2+3; "": both have two."""
+
     pair: bool = False
     """Only two versions side by side over an empty table, both published: may they live together?"""
 
@@ -150,6 +107,8 @@ class Model:
             raise BadModel("a foreign key moves alone, or with the column it is of: --kind optional-column+foreign-key")
         _check_itself(self)
         _check_stages(self)
+        _check_coordination(self)
+        _check_storages(self)
         if self.apart and not any(kind.is_index for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
         if self.partial and (self.apart or not any(kind.is_index for kind in self.kinds)):
@@ -175,6 +134,28 @@ class Model:
     @property
     def has_placements(self) -> bool:
         return self.kind is Kind.PLACEMENT
+
+    @property
+    def coordinations(self) -> tuple[Coordination, ...]:
+        """The coordination of each table: one word is for both."""
+        found = tuple(map(Coordination, self.coordination.split("+")))
+        return found * 2 if len(found) == 1 else found
+
+    @property
+    def by_leases_alone(self) -> bool:
+        """True where every table is coordinated by leases alone, as is usual."""
+        return set(self.coordinations) == {Coordination.LEASE}
+
+    @property
+    def storage_counts(self) -> tuple[int, int]:
+        """The storages of the old and of the new placement; 0: as many as the cluster began with."""
+        before, after = self.storages.split("+") if self.storages else ("0", "0")
+        return int(before), int(after)
+
+    @property
+    def storages_there(self) -> int:
+        """The storages of the model's cluster: one where nothing depends on where rows lie."""
+        return max(*self.storage_counts, 2) if self.has_placements else 1
 
     @property
     def walkers(self) -> tuple[Kind, ...]:
@@ -206,19 +187,22 @@ class Model:
         reorganisation = f"{_counted(self.ranges, 'range')}, {_counted(self.crashes, 'crash', plural='crashes')}"
         options = [w for w, on in (("key changes", self.moves), ("NULLs", self.nulls), ("cancel", self.cancels)) if on]
         fence = "leases and fence" if self.fence else "leases without a fence"
+        fence = fence if self.by_leases_alone else f"coordination {self.coordination}"
         return ", ".join([sizes, reorganisation, f"{self.versions} live versions", fence, *options])
 
     @property
     def title(self) -> str:
         left_out = "".join(f"; {WORDS[b]}" for b in Broken if b in self.broken)
-        return f"{self.kind_name}: {self.stage_names}{left_out}"
+        how = "" if self.by_leases_alone else f"; coordination {self.coordination}"
+        storages = f"; storages {self.storages}" if self.storages else ""
+        return f"{self.kind_name}: {self.stage_names}{storages}{how}{left_out}"
 
     @property
     def stage_names(self) -> str:
         return (" beside " if self.pair else ", ").join(stage_name(stage) for stage in self.stages)
 
     def to_json(self) -> dict[str, Any]:
-        body = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stages"}
+        body = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stages" and not _is_unsaid(self, f)}
         return body | {
             "kind": self.kind.value,
             "also": [kind.value for kind in self.also],
@@ -230,6 +214,15 @@ class Model:
     def digest(self) -> str:
         """Sixteen hex characters that change when the model does."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+UNSAID = ("coordination", "storages")
+"""What the JSON of a model does not have when it is as usual: links to models of before it was there go on meaning the
+same."""
+
+
+def _is_unsaid(model: Model, one: Field[Any]) -> bool:
+    return one.name in UNSAID and getattr(model, one.name) == one.default
 
 
 def model_in(text: str) -> Model:
@@ -362,6 +355,8 @@ def _check_stages(model: Model) -> None:
     for stage in stages:
         if len(stage) != len(walkers):
             raise BadModel(f"{stage_name(stage)}: a version of this {model.kind_name} model is {_form(model)}")
+        if model.has_placements and State.PUBLIC not in stage:
+            raise BadModel(f"{stage_name(stage)}: rows are read in one placement at least, the public one")
         for kind, state in zip(walkers, stage, strict=True):
             try:
                 rule(kind, state)
@@ -370,6 +365,36 @@ def _check_stages(model: Model) -> None:
     for before, after in pairwise(stages):
         if before == after:
             raise BadModel(f"{stage_name(before)} stands twice in a row: a version differs from the one before")
+
+
+def _check_coordination(model: Model) -> None:
+    named, known = model.coordination.split("+"), [one.value for one in Coordination]
+    if any(one not in known for one in named):
+        raise BadModel(f"unknown coordination {model.coordination!r:.40}; there are: {', '.join(known)}")
+    if len(named) > 1 + model.foreign_key:
+        raise BadModel(f"coordination {model.coordination}: a table has one, a child and its parent one each")
+    if model.pair and not model.by_leases_alone:
+        raise BadModel("a pair is of two versions that nodes may begin with: coordination lease")
+    if not (model.fence or model.by_leases_alone):
+        raise BadModel(
+            "without leases it is the fence that keeps old versions out: leave no-check or no-lock out of it"
+        )
+
+
+def _check_storages(model: Model) -> None:
+    if not model.storages:
+        if model.broken & {Broken.IN_PLACE, Broken.REMOVED_EARLY}:
+            raise BadModel("that rule is of storages that become more or fewer: --storages 2+3")
+        return
+    if not model.has_placements:
+        raise BadModel("storages are of an old and a new placement: --kind placement --storages 2+3")
+    counts = model.storages.split("+")
+    if len(counts) != 2 or not all(re.fullmatch(r"\d{1,2}", one) for one in counts):
+        raise BadModel(f"storages {model.storages!r:.40}: the old + the new placement's, such as 2+3")
+    for count in model.storage_counts:
+        _between("storages", count, 1, STORAGES_MAX)
+    if model.lacks(Broken.REMOVED_EARLY) and model.storage_counts[0] <= model.storage_counts[1]:
+        raise BadModel(f"storages {model.storages}: none is removed")
 
 
 def _form(model: Model) -> str:

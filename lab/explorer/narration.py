@@ -46,6 +46,7 @@ from lab.explorer.plans.small_tables import (
     names_of,
     part_of,
 )
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Plain, version_words
 from lab.texts import Text, Values, clauses, joined, listed
@@ -123,6 +124,8 @@ class Narrator:
                 return Text("tombstones are cleared: {changes}", values)
             case "purge":
                 return Text("tombstones are purged: {changes}", values)
+            case "remove":
+                return Text("the storage that is left over is removed: {changes}", values)
         of = self._deleted(before)
         return Text("what {elements} has in the store is deleted: {changes}", {**values, "elements": of})
 
@@ -131,7 +134,9 @@ class Narrator:
         node, now = before.nodes[at], after.nodes[at]
         match step[1:]:
             case ("acquire", *which):
-                return Text("{node} leases {version}", {"node": name, "version": self._leased(after, now.use, which)})
+                leased: Values = {"node": name, "version": self._leased(after, now.use, which)}
+                is_lease = now.held[self.plain.table_at(which)].live
+                return Text("{node} leases {version}", leased) if is_lease else Text("{node} loads {version}", leased)
             case ("expire",):
                 return self._frozen(name, node.use)
             case ("begin",):
@@ -143,7 +148,12 @@ class Narrator:
             case ("rollback",):
                 return Text("{node} rolls back", {"node": name})
             case ("end",):
-                return Text("the executor ends the session of {node}, whose lease is over", {"node": name})
+                ended: Values = {"node": name}
+                if not all(
+                    self.plain.has_leases(self.plain.stops[before.stop], at, v) for at, v in enumerate(open_one.use)
+                ):
+                    return Text("the executor ends the session of {node}, whose time is over", ended)
+                return Text("the executor ends the session of {node}, whose lease is over", ended)
             case ("read", *row):
                 return Text("{node} reads {row}", {"node": name, "row": row_text(row)})
             case ("write", statement):
@@ -158,6 +168,9 @@ class Narrator:
 
     def _published(self, before: Config, after: Config) -> Text:
         version = self.plain.stops[before.stop].version
+        if self.model.lacks(Broken.IN_PLACE):
+            spread: Values = {"version": version, "count": self._descriptor(after, version).placement.storages}
+            return Text("v{version} is published: the rows are on {count} storages, it says", spread)
         states = self._state_words(self._descriptor(after, version))
         return Text("v{version} is published: {states}", {"version": version, "states": states})
 

@@ -40,6 +40,7 @@ from lab.explorer.plans.program import Program, program
 from lab.explorer.plans.small_tables import elements_of, tables_of
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
+from storage.buckets import AS_BEGUN
 
 PROMPTLY = Budget(states=500_000, seconds=2.0)
 
@@ -202,19 +203,32 @@ def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
         return _placed_part(plan, elements, nodes=nodes)
     check, partial = _has_check(plan, elements), any(_is_partial(plan, one) for one in elements)
     stages = _stages(plan, elements)
-    model = Model(kind, stages, also=tuple(also), nodes=nodes, cancels=True, check=check, partial=partial)
+    how = _coordination(plan)
+    model = Model(
+        kind, stages, also=tuple(also), nodes=nodes, cancels=True, check=check, partial=partial, coordination=how
+    )
     return Part(elements, model, _program(model, plan, elements))
 
 
 def _placed_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
-    """Two placements: rows move with a value, or with their key, as they do under either of the plan's."""
+    """Two placements: rows move with a value, or with their key, as they do under either of the plan's.
+
+    Two storages and three stand for fewer and more, whichever way.
+    """
     placements = {one.id: one for version in _versions(plan) for one in version.placements}
     key = set(plan.result.primary_key)
     by_value = any(not key.issuperset(placements[PlacementId(one.id)].sharding_key) for one in elements)
-    model = Model(
-        Kind.PLACEMENT, _stages(plan, elements), nodes=nodes, cancels=True, by_value=by_value, moves=not by_value
-    )
+    before, after = (placements[PlacementId(one.id)].storage_count(AS_BEGUN.first) for one in elements)
+    sizes: dict[str, Any] = {"storages": "" if before == after else "2+3" if before < after else "3+2"}
+    sizes |= {"nodes": nodes, "cancels": True, "by_value": by_value, "moves": not by_value}
+    model = Model(Kind.PLACEMENT, _stages(plan, elements), coordination=_coordination(plan), **sizes)
     return Part(elements, model, _program(model, plan, elements))
+
+
+def _coordination(plan: Plan, other: Descriptor | None = None) -> str:
+    """The coordination of the plan's table, and of the one that a foreign key references, as a model names them."""
+    own = (plan.base or plan.result).coordination
+    return own.value if other is None or other.coordination is own else f"{own.value}+{other.coordination.value}"
 
 
 def _stages(plan: Plan, elements: tuple[Element, ...]) -> tuple[Stage, ...]:
@@ -244,6 +258,7 @@ def _linked_part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Pa
     moving_stages = tuple(stage for stage, _ in groupby(stages))
     kind, *also = (one.kind for one in elements)
     links: dict[str, Any] = {"foreign_key": True, "nodes": nodes, "cancels": True, "moves": not below}
+    links["coordination"] = _coordination(plan, other)
     model = Model(kind, moving_stages, also=tuple(also), **links)
     return Part(elements, model, _program(model, plan, elements))
 
@@ -254,7 +269,8 @@ def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) ->
     if below:
         raise BadModel(f"{element} of the table to itself is enforced while {below[0]} is not public")
     stages = _stages(plan, elements)
-    model = Model(element.kind, stages, refers_to_itself=True, nodes=nodes, cancels=True, moves=True)
+    options: dict[str, Any] = {"nodes": nodes, "cancels": True, "moves": True, "coordination": _coordination(plan)}
+    model = Model(element.kind, stages, refers_to_itself=True, **options)
     return Part(elements, model, _program(model, plan, elements))
 
 

@@ -6,73 +6,48 @@ that makes a sequence unsafe, or a broken one safe, is noticed.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from catalog.elements import Kind, State
-from lab.explorer.model import MOVES, Broken, Model, Stage, kinds_described, stage_name, stage_named
-
-UP: dict[Kind, str] = {
-    kind: ",".join(state.value for state in kind.facts.ladder)
-    for kind in Kind
-    if kind not in (Kind.DERIVED_COLUMN, Kind.PLACEMENT)
-}
-"""How each kind is added (section 4); it is dropped through the same states."""
-
-RESHARD = "public+absent,public+delete-only,public+write-only,write-only+public,delete-only+public,absent+public"
-"""The old and the new placement of a table whose sharding changes."""
+from lab.explorer import variants_of_requests
+from lab.explorer.model import MOVES, Model, Stage, kinds_described, stage_name, stage_named
+from lab.explorer.rules_left_out import Broken
+from lab.explorer.variant import (
+    ADDED,
+    DROP_INDEX,
+    DROPPED,
+    FOREIGN_KEY_UP,
+    RESHARD,
+    UP,
+    Variant,
+    foreign_key,
+    stages,
+    up_and_down,
+)
 
 PAIRED = UP | {Kind.OPTIONAL_COLUMN: "absent,delete-only,write-only,public"}
 """The states of each kind that are held beside each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A built-in model. `breaks` names the clause that is expected to break first; "" when a proof is; for a pair, all
-    that may break."""
-
-    name: str
-    section: str
-    model: Model
-    breaks: str = ""
-    note: str = ""
-
-
 def all_variants() -> Mapping[str, Variant]:
     """Every built-in variant by its name, in the order of the table."""
-    found = [*_safe(), *_pairs(), *_swaps(), *_plans(), *_broken_plans(), *_broken(), *_broken_foreign_keys()]
+    found = [
+        *_safe(),
+        *variants_of_requests.of_storages(),
+        *variants_of_requests.of_coordination(),
+        *_pairs(),
+        *_swaps(),
+        *_plans(),
+        *_broken_plans(),
+        *_broken(),
+        *_broken_foreign_keys(),
+    ]
     found += _broken_self_references()
     assert len({variant.name for variant in found}) == len(found), "names are unique"
     return {variant.name: variant for variant in found}
 
-
-FOREIGN_KEY_UP = "absent+absent,write-only+write-only,public+public"
-"""A foreign key stands in both its tables, in the same state in all versions that are published together (L11)."""
-
-
-def stages(text: str) -> tuple[Stage, ...]:
-    """The stages of "absent,delete-only,public"."""
-    return tuple(stage_named(stage) for stage in text.split(","))
-
-
-ADDED: Mapping[Kind, str] = {
-    Kind.TABLE: "CREATE TABLE t (id bigint PRIMARY KEY, a bigint)",
-    Kind.OPTIONAL_COLUMN: "ALTER TABLE t ADD COLUMN a bigint",
-    Kind.REQUIRED_COLUMN: "ALTER TABLE t ADD COLUMN a bigint DEFAULT 11",
-    Kind.INDEX: "CREATE INDEX by_a ON t (a)",
-    Kind.UNIQUE_INDEX: "CREATE UNIQUE INDEX by_a ON t (a)",
-    Kind.CONSTRAINT: "ALTER TABLE t ALTER COLUMN a SET NOT NULL",
-}
-DROPPED: Mapping[Kind, str] = {
-    Kind.TABLE: "DROP TABLE t",
-    Kind.OPTIONAL_COLUMN: "ALTER TABLE t DROP COLUMN a",
-    Kind.REQUIRED_COLUMN: "ALTER TABLE t DROP COLUMN a",
-    Kind.INDEX: "DROP INDEX by_a",
-    Kind.UNIQUE_INDEX: "DROP INDEX by_a",
-    Kind.CONSTRAINT: "ALTER TABLE t ALTER COLUMN a DROP NOT NULL",
-}
-"""What the planner is asked for, by kind."""
 
 CHECK = "CHECK (a = 11)"
 
@@ -82,35 +57,27 @@ def _safe() -> Iterator[Variant]:
     any_time: dict[str, Any] = {"moves": True, "cancels": True}
     for kind in UP:
         nulls = kind in (Kind.OPTIONAL_COLUMN, Kind.UNIQUE_INDEX)
-        yield from _up_and_down(kind.value, kind, ADDED[kind], DROPPED[kind], nulls=nulls, **any_time)
+        yield from up_and_down(kind.value, kind, ADDED[kind], DROPPED[kind], nulls=nulls, **any_time)
     add_check = f"ALTER TABLE t ADD CONSTRAINT a_is_11 {CHECK}"
     check: dict[str, Any] = {"check": True, "nulls": True, **any_time}
-    yield from _up_and_down("check", Kind.CONSTRAINT, add_check, "ALTER TABLE t DROP CONSTRAINT a_is_11", **check)
+    yield from up_and_down("check", Kind.CONSTRAINT, add_check, "ALTER TABLE t DROP CONSTRAINT a_is_11", **check)
     for kind in (Kind.INDEX, Kind.UNIQUE_INDEX):
         some: dict[str, Any] = {"partial": True, "nulls": True, **any_time}
-        yield from _up_and_down(f"partial {kind.value}", kind, f"{ADDED[kind]} WHERE a = 11", DROPPED[kind], **some)
+        yield from up_and_down(f"partial {kind.value}", kind, f"{ADDED[kind]} WHERE a = 11", DROPPED[kind], **some)
     forward, back = stages(FOREIGN_KEY_UP), tuple(reversed(stages(FOREIGN_KEY_UP)))
     add = "ALTER TABLE child ADD CONSTRAINT child_a_fkey FOREIGN KEY (a) REFERENCES parent (id)"
     drop = "ALTER TABLE child DROP CONSTRAINT child_a_fkey"
-    yield Variant("add-foreign-key", "4", _foreign_key(*forward, statement=add, **any_time))
-    yield Variant("drop-foreign-key", "4", _foreign_key(*back, statement=drop, **any_time))
+    yield Variant("add-foreign-key", "4", foreign_key(*forward, statement=add, **any_time))
+    yield Variant("drop-foreign-key", "4", foreign_key(*back, statement=drop, **any_time))
     add, drop = "ALTER TABLE t ADD CONSTRAINT t_a_fkey FOREIGN KEY (a) REFERENCES t", "DROP CONSTRAINT t_a_fkey"
     itself: dict[str, Any] = {"refers_to_itself": True, **any_time}
-    yield from _up_and_down("self reference", Kind.CONSTRAINT, add, f"ALTER TABLE t {drop}", **itself)
+    yield from up_and_down("self reference", Kind.CONSTRAINT, add, f"ALTER TABLE t {drop}", **itself)
     for by_value, word in ((True, "value"), (False, "key")):
         spread = Model(Kind.PLACEMENT, stages(RESHARD), by_value=by_value, **any_time)
         yield Variant(f"reshard-by-{word}", "4", spread)
     index = Model(Kind.INDEX, stages(UP[Kind.INDEX]), statement=ADDED[Kind.INDEX])
     yield Variant("add-index-3-nodes", "4", replace(index, nodes=3))
     yield Variant("add-index-4-operations", "4", replace(index, operations=4))
-
-
-def _up_and_down(name: str, kind: Kind, add: str, drop: str, **options: Any) -> Iterator[Variant]:
-    """An element as it is added, and as it is dropped."""
-    up = stages(UP[kind])
-    suffix = name.replace(" ", "-")
-    yield Variant(f"add-{suffix}", "4", Model(kind, up, statement=add, **options))
-    yield Variant(f"drop-{suffix}", "4", Model(kind, tuple(reversed(up)), statement=drop, **options))
 
 
 UNSAFE: Mapping[tuple[Kind, str, str], str] = {
@@ -143,10 +110,6 @@ def _pairs() -> Iterator[Variant]:
     yield from _linked_pairs()
 
 
-def _foreign_key(*stages: Stage, broken: frozenset[Broken] = frozenset(), **options: Any) -> Model:
-    return Model(Kind.CONSTRAINT, stages, broken, foreign_key=True, **options)
-
-
 def _to_itself(*stages: Stage, broken: frozenset[Broken] = frozenset(), **options: Any) -> Model:
     return Model(Kind.CONSTRAINT, stages, broken, refers_to_itself=True, **options)
 
@@ -157,7 +120,7 @@ def _linked_pairs() -> Iterator[Variant]:
         breaks = UNSAFE.get((Kind.CONSTRAINT, one[0].value, other[0].value), "")
         for older, newer in ((one, other), (other, one)):
             name = f"foreign-key-{older[0].value}-beside-{newer[0].value}"
-            yield Variant(name, "4, pairs", _foreign_key(older, newer, pair=True), breaks)
+            yield Variant(name, "4, pairs", foreign_key(older, newer, pair=True), breaks)
 
 
 def _index(
@@ -315,9 +278,6 @@ def _swaps() -> Iterator[Variant]:
             yield Variant(name, "4, pairs", Model(Kind.PLACEMENT, (one, other), pair=True), breaks)
 
 
-DROP_INDEX = "public,write-only,delete-only,absent"
-
-
 def _broken() -> Iterator[Variant]:
     """Section 9, as far as one element of one table shows it; and which rules hold up one another."""
     yield _index("index-in-one-step", "C4", states="absent,public")
@@ -357,7 +317,7 @@ def _broken() -> Iterator[Variant]:
 def _link(
     name: str, breaks: str, *broken: Broken, states: str = FOREIGN_KEY_UP, note: str = "", **sizes: Any
 ) -> Variant:
-    model = _foreign_key(*stages(states), broken=frozenset(broken), **sizes)
+    model = foreign_key(*stages(states), broken=frozenset(broken), **sizes)
     return Variant(f"foreign-key-{name}", "9", model, breaks, note)
 
 

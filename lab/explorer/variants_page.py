@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from lab.explorer.model import WORDS, Broken, Model
+from lab.explorer.model import Model
+from lab.explorer.rules_left_out import WORDS, Broken
 from lab.explorer.spaces.full_space import step_id
-from lab.explorer.variants import Variant
+from lab.explorer.variant import Variant
 from lab.explorer.verdict import Answer, Verdict
 
 HEAD = """\
@@ -23,6 +24,19 @@ refer to 2 parents or to none.
 
 SECTIONS = {
     "4": ("Sequences", "Protocol section 4, with cancel at any moment and changes of key."),
+    "4, storages": (
+        "More storages and fewer",
+        "A table's rows are spread over another number of storages: the old placement's + the new one's. Rows 1 and 2 "
+        "lie side by side on two storages, apart on three. A storage that is left over is removed when the change has "
+        "ended.",
+    ),
+    "4, hashes": (
+        "Without leases, and with both",
+        "`coordination` hash: no leases, and once a version is published the storages accept it alone, while "
+        "transactions that have begun finish; both: the same, under leases. No schedule is possible that leases would "
+        "not allow while lock and fence are there; what holds without leases depends on those two alone. Sequences, "
+        "and rules left out.",
+    ),
     "4, pairs": (
         "Two states side by side",
         "Both versions are in use over a table that is empty at first. Neighbours must tolerate each other.",
@@ -99,4 +113,6 @@ def _left_out(model: Model) -> str:
     words += ["over the primary key"] if model.apart else []
     words += [] if model.by_value else ["the new placement spreads by key"]
     words += [] if model.fence else ["no fence: leases alone"]
+    words += [] if model.by_leases_alone else [f"coordination {model.coordination}"]
+    words += [f"storages {model.storages}"] if model.storages else []
     return "; ".join(words)

@@ -22,7 +22,7 @@ from lab.explorer.spaces.full_space import Plain, sorted_nodes, step_id
 from lab.explorer.spaces.reduced_space import Atomic, fits
 from lab.explorer.spaces.search import UNHURRIED, Budget, Found, Watch, search
 from lab.explorer.spaces.symmetry import Symmetry
-from lab.explorer.witness import Steps, faults_after, from_atomic, from_plain
+from lab.explorer.witness import NoWitness, Steps, faults_after, from_atomic, from_plain
 from lab.texts import Text
 
 
@@ -141,8 +141,12 @@ def explore_spaces(atomic: Atomic, fused: Plain, *, budget: Budget = UNHURRIED, 
         least = Symmetry(fused.effects).least
         found = search(atomic, least=least, budget=budget, watch=watch)
         if found.faults or found.why_unknown or fits(fused.model):
-            steps = from_atomic(atomic, fused.apart(), found.path, least) if found.faults else ()
-            return _answer(fused.apart(), found, steps, began)
+            try:
+                steps = from_atomic(atomic, fused.apart(), found.path, least) if found.faults else ()
+                return _answer(fused.apart(), found, steps, began)
+            except NoWitness:
+                if fused.model.by_leases_alone:
+                    raise  # else the plain space, which knows when a transaction began, has the last word
     explored = search(fused, least=sorted_nodes, budget=budget, watch=watch)
     steps = from_plain(fused, explored.path, sorted_nodes) if explored.faults else ()
     return _answer(fused.apart(), explored, steps, began)

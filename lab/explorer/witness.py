@@ -87,8 +87,14 @@ def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -
 
 
 def _with_leases(plain: Plain, contents: int, events: Sequence[Step]) -> Steps:
-    """Breadth first over what leases and nodes may do between the events, which stay as they are and in order."""
-    for verbs in (("acquire",), ("acquire", "expire")):
+    """Breadth first over what leases and nodes may do between the events, which stay as they are and in order.
+
+    Where the storages accept the newest version alone, a transaction may have to begin before its commit is near.
+    """
+    detours: list[tuple[str, ...]] = [("acquire",), ("acquire", "expire")]
+    if not plain.model.by_leases_alone:
+        detours = [("acquire",), ("acquire", "begin"), ("acquire", "begin", "expire")]
+    for verbs in detours:
         found = _with_detours(plain, contents, events, verbs)
         if found is not None:
             return found
@@ -120,7 +126,7 @@ def _detours(
 ) -> Iterator[tuple[Steps, tuple[Config, int]]]:
     config, done = at
     for name in plain.names:
-        for step in plain.lease_steps(name):
+        for step in (*plain.lease_steps(name), (name, "begin")):
             if step[1] in verbs:
                 yield from _taken(plain, at, (step,), done)
     if done == len(events):
@@ -130,8 +136,10 @@ def _detours(
         yield from _taken(plain, at, (event,), done + 1)
         return
     for name, node in zip(plain.names, config.nodes, strict=True):
-        if node.use == event[1]:
-            run = _taken_apart((name, "run", event[2]))
+        run = _taken_apart((name, "run", event[2]))
+        if node.transaction is not None and node.transaction.use == event[1]:
+            yield from _taken(plain, at, run, done + 1)
+        elif node.use == event[1]:
             yield from _taken(plain, at, ((name, "begin"), *run), done + 1)
 
 

@@ -12,10 +12,11 @@ from itertools import groupby
 
 from catalog.elements import State
 from changes.plan.model import Plan
-from lab.explorer.model import BadModel, Broken, Model, Stage
+from lab.explorer.model import BadModel, Model, Stage
 from lab.explorer.narration import STATES, element_text
 from lab.explorer.planned import Part, digest, parts_of
 from lab.explorer.plans.program import Do, program_of
+from lab.explorer.rules_left_out import Broken
 from lab.own.naming import names_for, own_names
 from lab.sessions.model.setups import FENCE, NAMES, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.names import Names

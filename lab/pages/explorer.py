@@ -17,7 +17,8 @@ from catalog.elements import Kind, State
 from changes.ddl.errors import DdlError
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.plans.program import plan_of
-from lab.explorer.variants import UP, Variant, all_variants
+from lab.explorer.variant import UP, Variant
+from lab.explorer.variants import all_variants
 from lab.pages.words import say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.doors import door_to

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from lab.explorer.model import Broken
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.full_space import step_id
 from lab.explorer.spaces.search import Budget
-from lab.explorer.variants import Variant, all_variants
+from lab.explorer.variant import Variant
+from lab.explorer.variants import all_variants
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.sessions.session import BadSession, Session
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId
 from lab.explorer.model import Model
-from lab.explorer.variants import UP, stages
+from lab.explorer.variant import UP, stages
 from lab.replays import away, past_rules, real_change
 from lab.replays.actions import Script
 from lab.replays.trace import NotReplayable, Trace

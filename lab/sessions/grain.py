@@ -99,7 +99,7 @@ def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], named: str = "
 
 def _looks(plain: Plain, config: Config) -> tuple[object, ...]:
     """All of a state that people see but where the executor stands."""
-    tables = tuple((table.newest, table.fence) for table in plain.stops[config.stop].tables)
+    tables = tuple((table.newest, table.fence, table.accepted) for table in plain.stops[config.stop].tables)
     in_hand = tuple(chunk for _, *attempts in config.ranges for chunk in attempts if chunk > UNREAD)
     return tables, config.contents, config.nodes, in_hand
 
@@ -107,6 +107,8 @@ def _looks(plain: Plain, config: Config) -> tuple[object, ...]:
 def _label(plain: Plain, step: Step) -> Text:
     """A single step as its button says it."""
     match step[1:]:
+        case ("acquire",) if not plain.model.coordinations[0].has_leases:
+            return Text("load the newest version")
         case ("acquire",):
             return Text("lease the newest version")
         case ("acquire", table):
@@ -143,6 +145,7 @@ ACTS = {
     "verify": Text("verify"),
     "delete": Text("delete the pairs"),
     "purge": Text("purge the tombstones"),
+    "remove": Text("remove the storage"),
     "cancel": Text("cancel the change"),
 }
 

@@ -32,7 +32,7 @@ from lab.explorer.contents.statements import (
     rows_of_range,
     statements_of,
 )
-from lab.explorer.model import Broken, Model
+from lab.explorer.model import Model
 from lab.explorer.plans.program import Do, Program, Schema, Stop, program_of
 from lab.explorer.plans.small_tables import (
     NEW,
@@ -44,6 +44,7 @@ from lab.explorer.plans.small_tables import (
     row_key_of,
     value_column,
 )
+from lab.explorer.rules_left_out import Broken
 from storage import encoding
 from storage.buckets import BUCKETS, storage_of
 from storage.mutations import (
@@ -356,6 +357,8 @@ class Effects(Judgement):
             return self.tidy(contents).after, at + 1, Seen.NOTHING
         if stop.do is Do.DELETE:
             return self.delete(contents, stop).after, at + 1, Seen.NOTHING
+        if stop.do is Do.REMOVE:
+            return self.remove_storages(contents).after, at + 1, Seen.NOTHING
         if stop.do is Do.VERIFY and not self.verifies(contents, self._next_version(at)):
             assert stop.otherwise is not None, "a verification has steps back"
             return contents, stop.otherwise, Seen.VERIFY_FAILED
@@ -375,6 +378,16 @@ class Effects(Judgement):
             going = {OLD if part == 0 else NEW for part in stop.parts}
             return self._remove(contents, lambda key, _: self.name_of(key).placement in going)
         return self._remove(contents, lambda key, _: self._part_of(key) in stop.parts)
+
+    def remove_storages(self, contents: int) -> Effect:
+        """The storages go that the new placement does not have, with all that lies there."""
+        _, left = self.model.storage_counts
+        before = self.known[contents]
+        storages = before.storages()
+        gone = [(home, key) for home, pairs in enumerate(storages) if home >= left for key in pairs]
+        storages = [pairs if home < left else {} for home, pairs in enumerate(storages)]
+        written = self.mask(gone)
+        return Effect(self.number(storages, before.acknowledged), written, written)
 
     def _part_of(self, key: bytes) -> int | None:
         return part_of(self.model, self.name_of(key))

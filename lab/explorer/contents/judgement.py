@@ -24,7 +24,7 @@ class Judgement(NumberedContents):
     """The faults in the contents of a model, worked out when first asked for."""
 
     def __init__(self, model: Model, program: Program) -> None:
-        super().__init__(2 if model.has_placements else 1)
+        super().__init__(model.storages_there)
         self.model, self.program = model, program
         self.widest = descriptor(model, _widest(model), 0)
         self._faults: dict[tuple[int, InForce, bool], tuple[Fault, ...]] = {}

@@ -14,9 +14,10 @@ from catalog.descriptor import Descriptor
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Acknowledged, Seen, Slot, Snapshot
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
-from lab.explorer.model import Broken, Model
+from lab.explorer.model import Model
 from lab.explorer.plans.program import Schema
 from lab.explorer.plans.small_tables import A, row_key_of
+from lab.explorer.rules_left_out import Broken
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.integrity.references import Change, Demand, demands, place_of, why_unmet

@@ -14,8 +14,9 @@ from catalog.elements import State
 from changes.plan.element_states import drain, publish
 from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind, point_of_no_return
 from changes.plan.rollback import deletion_order
-from lab.explorer.model import BadModel, Broken, Model, Stage
+from lab.explorer.model import BadModel, Model, Stage
 from lab.explorer.plans.small_tables import CHILD, NOTHING, PARENT, elements_of, tables_of
+from lab.explorer.rules_left_out import Broken
 
 
 def written_by_hand(model: Model) -> Plan:
@@ -87,7 +88,7 @@ class _Pen:
 
     def _delete(self, leaving: frozenset[int]) -> Iterator[Step]:
         """Entries, then values, then rows."""
-        if not leaving or self.model.lacks(Broken.NO_DELETE):
+        if not leaving or self.model.lacks(Broken.NO_DELETE) or self.model.lacks(Broken.IN_PLACE):
             return
         if not self.model.lacks(Broken.DELETE_EARLY):
             yield from self._drain()

@@ -20,12 +20,13 @@ from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, review
 from lab.explorer.model import MOVES, TWINS, BadModel, Model, Stage, stage_name
 from lab.explorer.plans.small_tables import CHILD, TABLE, TWIN, elements_of, tables_of
+from storage.buckets import StorageCount
 
 
 def plan_by_planner(model: Model) -> Plan:
     """The plan of the model's statement. Raises `BadModel` when there is none, or its versions are not the stages."""
-    if model.has_placements:
-        raise BadModel("no statement changes a table's sharding: its plan is written by hand")
+    if model.has_placements and model.statement == MOVES:
+        raise BadModel("the placements of a table move by a statement, ALTER TABLE t SET (storages = 3), or by hand")
     try:
         plan = _composed(model) if model.statement == MOVES else _of_statement(model)
     except (DdlError, NothingToDo, FaultyPlan) as error:
@@ -50,7 +51,9 @@ def _of_statement(model: Model) -> Plan:
             return make_plan(action, None, table_id=TABLE)
         case CreateIndex() | DropIndex() as action:
             return make_plan(action, tables[CHILD])
-    return make_plan(resolve(statement, CatalogView(tables)), tables[CHILD], tables=KnownTables(tables))
+    there = StorageCount(existing=model.storages_there)
+    view, known = CatalogView(tables, storages=there), KnownTables(tables, storages=there)
+    return make_plan(resolve(statement, view), tables[CHILD], tables=known)
 
 
 def _composed(model: Model) -> Plan:

@@ -7,8 +7,10 @@ A fill is two stops: before its first range is read, tombstones of before the dr
 go on before and after that.
 
 The executor stands before one of its stops, and where it stands tells the newest version and the fence: a world needs
-no more than the number of its stop. A failed verification, or a cancel, leads to the steps back
-(`changes.plan.rollback`), whose versions go on counting. The end of a fill closes its run, so `close` has no stop.
+no more than the number of its stop. A storage that is left over is removed at the end.
+
+A failed verification, or a cancel, leads to the steps back (`changes.plan.rollback`), whose versions go on counting.
+The end of a fill closes its run, so `close` has no stop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,10 +22,12 @@ from itertools import product
 from catalog.descriptor import Descriptor
 from changes.plan.model import Element, Plan, Step, StepKind
 from changes.plan.rollback import rollback_steps
-from lab.explorer.model import BadModel, Broken, Model
+from lab.explorer.model import BadModel, Model
 from lab.explorer.plans.by_hand import written_by_hand
 from lab.explorer.plans.by_planner import plan_by_planner
-from lab.explorer.plans.small_tables import elements_of, tables_of
+from lab.explorer.plans.small_tables import NEW, elements_of, tables_of
+from lab.explorer.rules_left_out import Broken
+from leases import rules
 
 Use = tuple[int, ...]
 """The version of each table that a transaction uses, or a node has come to."""
@@ -45,6 +49,7 @@ class Do(Enum):
     VERIFY = "verify"
     DELETE = "delete"
     PURGE = "purge"
+    REMOVE = "remove"
     END = "end"
 
 
@@ -60,11 +65,16 @@ UNCHANGED = -1
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """One table's versions: `schemas[v]` is where version v is in `Program.descriptors`, `fence` the oldest used."""
+    """One table's versions: `schemas[v]` is where version v is in `Program.descriptors`.
+
+    `fence` is the oldest that transactions may be using, `accepted` the oldest that they may begin with: the two differ
+    where the storages accept the newest version alone, while those that have begun finish.
+    """
 
     newest: int
     fence: int
     schemas: tuple[int, ...]
+    accepted: int = 1
 
     @property
     def in_force(self) -> tuple[int, ...]:
@@ -163,6 +173,7 @@ def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
             cancelled = added[:1] if step.kind is StepKind.DELETE else added  # a deletion: until it has begun (X6)
             exits += [(at, published) for at in cancelled]
         published += step.kind is StepKind.PUBLISH
+    stops.remove_storage()
     stops.add(Do.END)
     stops.add_steps_back(exits, steps_back)
     return Program(tuple(stops.descriptors), tuple(stops.stops))
@@ -230,7 +241,8 @@ class _Stops:
         if behind:
             self.stops.append(Stop(Do.DRAIN, self.tables, version=self.tables[0].newest, drained=behind))
             self.tables = tuple(
-                replace(table, fence=table.newest) if at in behind else table for at, table in enumerate(self.tables)
+                replace(table, fence=table.newest, accepted=table.newest) if at in behind else table
+                for at, table in enumerate(self.tables)
             )
 
     def _publish(self, step: Step) -> None:
@@ -241,10 +253,21 @@ class _Stops:
             table if place == UNCHANGED else self._with_next(table, place)
             for place, table in zip(published, self.tables, strict=True)
         )
+        if self.model.lacks(Broken.REMOVED_EARLY) and step.published.placement.id == NEW:
+            self.remove_storage()
+
+    def remove_storage(self) -> None:
+        """The storage that no placement has any more is removed, once."""
+        before, after = self.model.storage_counts
+        if before > after and all(stop.do is not Do.REMOVE for stop in self.stops):
+            self.add(Do.REMOVE)
 
     def _with_next(self, table: Versions, place: int) -> Versions:
         newest = table.newest + 1
-        return Versions(newest, max(table.fence, newest + 1 - self.model.versions), (*table.schemas, place))
+        oldest = max(table.fence, newest + 1 - self.model.versions)
+        how = self.descriptors[place].coordination
+        accepted = rules.accepted_from(newest, how) if how.is_strict else oldest
+        return Versions(newest, oldest, (*table.schemas, place), accepted)
 
     def _describe(self, at: int, new: Descriptor) -> int:
         """The place of a table's next version; a table that a plan makes has been absent in version 1."""

@@ -36,6 +36,7 @@ from catalog.elements import (
 from catalog.types import SqlType
 from changes.plan.model import Element
 from lab.explorer.model import TWINS, Model, Stage
+from lab.explorer.rules_left_out import Broken
 from storage import encoding
 from storage.integrity.clauses import element_label
 from storage.integrity.constraints import constraint_violations
@@ -120,12 +121,15 @@ def tables_of(
     model: Model, stage: Stage, versions: Sequence[int], *, filling: frozenset[int] = NOTHING
 ) -> tuple[Descriptor, ...]:
     """All tables of the model, each in the version that is given, their elements in the states of `stage`."""
+    how, how_of_parent = model.coordinations
     if not model.foreign_key:
-        return (descriptor(model, stage, versions[0], filling=filling),)
+        return (replace(descriptor(model, stage, versions[0], filling=filling), coordination=how),)
     *columns, child, parent = stage
-    bare = replace(descriptor(model, (*columns, child), versions[CHILD], filling=filling), name=NAMES[CHILD])
+    bare = descriptor(model, (*columns, child), versions[CHILD], filling=filling)
+    bare = replace(bare, name=NAMES[CHILD], coordination=how)
     key = Column(ID, "id", SqlType.BIGINT, not_null=True)
     there = Descriptor(IDS[PARENT], NAMES[PARENT], versions[PARENT], (key,), (ID,), next_column_id=A)
+    there = replace(there, coordination=how_of_parent)
     return _bearing(bare, LINK, child), _bearing(there, LINK.mirrored(IDS[CHILD]), parent)
 
 
@@ -246,9 +250,17 @@ def _constraints(model: Model, parts: Sequence[_Part]) -> Iterator[Constraint]:
 def _placements(model: Model, stage: Stage, filling: bool) -> tuple[Placement, ...]:
     if not model.has_placements:
         return (Placement(OLD),)
-    old = Placement(OLD, state=stage[0])
-    new = Placement(NEW, sharding_key=(A,) if model.by_value else (), state=stage[1], filling=filling)
+    before, after = model.storage_counts
+    old = Placement(OLD, (), _function(model), stage[0], storages=before)
+    new = Placement(NEW, (A,) if model.by_value else (), _function(model), stage[1], filling, after)
+    if model.lacks(Broken.IN_PLACE) and old.state is State.ABSENT:
+        return (replace(old, state=State.PUBLIC, storages=after),)
     return tuple(p for p in (old, new) if p.state is not State.ABSENT)
+
+
+def _function(model: Model) -> str:
+    """A function by which rows 1 and 2 lie apart on three storages, and side by side on two."""
+    return "mpcrc32" if model.storages else "strcrc32"
 
 
 def refuses(described: Descriptor, row: StoredRow) -> bool:

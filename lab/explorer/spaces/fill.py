@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Seen
-from lab.explorer.model import Broken, Model
+from lab.explorer.model import Model
 from lab.explorer.plans.program import Do, Stop
+from lab.explorer.rules_left_out import Broken
 
 UNREAD, NONE, SPENT = -1, -2, -3
 Range = tuple[bool, int, int]

@@ -24,9 +24,9 @@ from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Effect, Fault, Seen
 from lab.explorer.contents.refusals import why_refused
 from lab.explorer.contents.statements import Row, Statement, row_of
-from lab.explorer.model import Broken
 from lab.explorer.plans.program import UNCHANGED, Do, Stop, Use
 from lab.explorer.plans.small_tables import NAMES
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces import reasons
 from lab.explorer.spaces.fill import NO_RANGES, Ranges, Step, fill_steps, is_filled
 from lab.explorer.spaces.reasons import Reason
@@ -76,10 +76,6 @@ class Node(NamedTuple):
     def use(self) -> Use:
         return tuple(held.version for held in self.held)
 
-    @property
-    def is_leased(self) -> bool:
-        return all(held.version and held.live for held in self.held)
-
 
 class Config(NamedTuple):
     """One state of the world. `given` says whether the first rows may still be chosen."""
@@ -123,12 +119,16 @@ class Plain:
     def start(self) -> Config:
         """Before anything: every node leases the first version, no rows are there, `given` may say which are."""
         stop = int(self.model.pair)
-        first = (Held(1, live=True) if self._leasable(self.stops[stop], at, 1) else NOTHING_HELD for at in self._all)
-        node = Node(tuple(first))
+        node = Node(tuple(self._first_held(self.stops[stop], at) for at in self._all))
         empty = self.effects.empty()
         return Config(
             stop, empty, (node,) * self.model.nodes, NO_RANGES, self.model.crashes, self.model.operations, given=True
         )
+
+    def _first_held(self, stop: Stop, at: int) -> Held:
+        if not self._leasable(stop, at, 1):
+            return NOTHING_HELD
+        return Held(1, live=self.has_leases(stop, at, 1))
 
     def first(self) -> list[Config]:
         """Every way the rows may be at first."""
@@ -235,7 +235,8 @@ class Plain:
 
     def _table_hindrance(self, config: Config, stop: Stop, at: int) -> Text | None:
         held = tuple((node, version) for node, version, live in self._leases(config, at) if live)
-        locked = tuple(sorted({t.use[at] for t in _open(config)})) if self.model.fence else ()
+        asks_locks = self.model.fence and not self.model.lacks(Broken.NO_LOCK)
+        locked = tuple(sorted({t.use[at] for t in _open(config)})) if asks_locks else ()
         newest, name = stop.tables[at].newest, self.tables[at]
         if stop.do is Do.DRAIN:
             return reasons.drain_whys(held, locked, newest, name)
@@ -245,7 +246,7 @@ class Plain:
         stop, name, open_one = self.stops[config.stop], self.names[at], node.transaction
         match step[1:]:
             case ("acquire", *which):
-                return self._acquire_hindrance(stop, node, name, self._table_at(which))
+                return self._acquire_hindrance(stop, node, name, self.table_at(which))
             case ("expire",):
                 return None if self._has_lease(node) else reasons.no_lease(name)
             case ("begin",):
@@ -276,10 +277,11 @@ class Plain:
             return reasons.is_open(name)
         if not config.operations:
             return reasons.ALL_USED
-        if not node.is_leased:
+        if not all(self._is_usable(stop, at, held) for at, held in enumerate(node.held)):
             return reasons.no_lease(name)
+        checks = self.model.fence and not self.model.lacks(Broken.NO_CHECK)
         for version, table in zip(node.use, stop.tables, strict=True):
-            fence = table.fence if self.model.fence else 0
+            fence = table.accepted if checks else 0
             if rules.why_not_enter(version, fence=fence, newest_visible=table.newest) is rules.Refusal.BELOW_FENCE:
                 return reasons.below_fence(version, fence)
         return None
@@ -288,9 +290,18 @@ class Plain:
         newest = stop.tables[at].newest
         if not self._leasable(stop, at, newest):
             return reasons.not_leasable(newest)
-        return reasons.is_leased(name, newest, self.tables[at]) if node.held[at] == (newest, True) else None
+        live = self.has_leases(stop, at, newest)
+        return reasons.is_leased(name, newest, self.tables[at], live=live) if node.held[at] == (newest, live) else None
 
-    def _table_at(self, which: Sequence[object]) -> int:
+    def _is_usable(self, stop: Stop, at: int, held: Held) -> bool:
+        """True if a node may use the version that it has: by a lease, or because there are none."""
+        return bool(held.version) and (held.live or not self.has_leases(stop, at, held.version))
+
+    def has_leases(self, stop: Stop, at: int, version: int) -> bool:
+        """True if a version of a table is leased; without leases it is only loaded."""
+        return self.effects.program.descriptor(stop, version, at).coordination.has_leases
+
+    def table_at(self, which: Sequence[object]) -> int:
         """The table that a step names; where there is one only, none is named."""
         return self.tables.index(str(which[0])) if which else 0
 
@@ -356,7 +367,7 @@ class Plain:
         open_one = node.transaction
         match step[1:]:
             case ("acquire", *which):
-                return self._with(config, at, _acquired(node, stop, self._table_at(which))), Seen.NOTHING
+                return self._with(config, at, self._acquired(node, stop, self.table_at(which))), Seen.NOTHING
             case ("expire",):
                 gone = None if open_one is None else open_one._replace(held=_over(open_one.held))
                 return self._with(config, at, Node(_over(node.held), gone)), Seen.FROZEN
@@ -378,6 +389,15 @@ class Plain:
                 return self._with(config, at, node._replace(transaction=wrote)), Seen.NOTHING
         statement = step[2] if step[1] == "run" else open_one.statement
         return self._commit(config, at, open_one, statement)  # type: ignore[arg-type]
+
+    def _acquired(self, node: Node, stop: Stop, at: int) -> Node:
+        """The node with the newest version of a table. A transaction keeps the lease on the older one that it uses."""
+        before, open_one, newest = node.held[at], node.transaction, stop.tables[at].newest
+        if open_one is not None and open_one.held[at].version == before.version:
+            pinned = (*open_one.held[:at], before, *open_one.held[at + 1 :])
+            open_one = open_one._replace(held=pinned)
+        held = Held(newest, live=self.has_leases(stop, at, newest))
+        return Node((*node.held[:at], held, *node.held[at + 1 :]), open_one)
 
     def _commit(self, config: Config, at: int, open_one: Transaction, statement: Statement) -> tuple[Config, int]:
         stop = self.stops[config.stop]
@@ -409,8 +429,12 @@ class Plain:
     def in_force(self, config: Config, at: int) -> tuple[int, ...]:
         """The places (in `Program.descriptors`) of a table's versions in force, oldest first."""
         table = self.stops[config.stop].tables[at]
-        if self.model.fence:
+        if self.model.fence and self.model.by_leases_alone:
             return table.in_force
+        if self.model.fence:
+            open_ones = {transaction.use[at] for transaction in _open(config)}
+            used = (v for v in range(table.fence, table.newest + 1) if v >= table.accepted or v in open_ones)
+            return tuple(table.schemas[version] for version in used)
         leased = {version for _, version, live in self._leases(config, at) if live}
         return tuple(table.schemas[version] for version in sorted({table.newest} | leased))
 
@@ -476,15 +500,6 @@ def _leased(node: Node) -> bool:
 def _over(held: tuple[Held, ...]) -> tuple[Held, ...]:
     """The same versions, their leases over, or told elsewhere."""
     return tuple(Held(version, live=False) for version, _ in held)
-
-
-def _acquired(node: Node, stop: Stop, at: int) -> Node:
-    """The node with the newest version of a table. A transaction keeps the lease on the older one that it uses."""
-    before, open_one = node.held[at], node.transaction
-    if open_one is not None and open_one.held[at].version == before.version:
-        pinned = (*open_one.held[:at], before, *open_one.held[at + 1 :])
-        open_one = open_one._replace(held=pinned)
-    return Node((*node.held[:at], Held(stop.tables[at].newest, live=True), *node.held[at + 1 :]), open_one)
 
 
 def version_words(use: Use) -> str:

@@ -49,9 +49,12 @@ def no_lease(node: str) -> Reason:
     return Reason(Text("{node} has no live lease", {"node": node}), "L1")
 
 
-def is_leased(node: str, version: int, table: str) -> Reason:
-    """The node has the newest version already."""
+def is_leased(node: str, version: int, table: str, *, live: bool = True) -> Reason:
+    """The node has the newest version already, by a lease or, where there are none, without."""
     values: Values = {"node": node, "version": version, "table": table}
+    if not live:
+        of = f"{table}@" if table else "v"
+        return Reason(Text("{node} has {version} already", {"node": node, "version": f"{of}{version}"}))
     if table:
         return Reason(Text("{node} leases version {version} of {table} already", values))
     return Reason(Text("{node} leases version {version} already", values))

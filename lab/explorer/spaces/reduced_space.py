@@ -18,6 +18,9 @@ and tests compare the two on everything both can reach.
   wait for nothing here. Locks and fence alone keep an old version out.
 - No removal misses a pair that a fill put since its snapshot: tombstones are upserts (R5),
   and no version from before the drain is alive when the fill begins (L9).
+- Where the storages accept the newest version alone, a transaction of an older one has begun before. Here it may
+  commit as often as under leases, which stands for any number of sessions of a node: no less is possible here than
+  there, so a proof is one; a counterexample is taken only when the plain space has it, too.
 - A node that is behind may take a newer version at any time, unseen: it does so here when
   it first writes under it, and when the fence leaves its old one behind.
 """
@@ -27,8 +30,9 @@ from typing import NamedTuple
 
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Fault, Seen
-from lab.explorer.model import ANY_NUMBER, Broken, Model
+from lab.explorer.model import ANY_NUMBER, Model
 from lab.explorer.plans.program import Do, Stop, Use
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.fill import NO_RANGES, Ranges, Step, closed, fill_steps, first_ranges, is_filled
 
 Commit = tuple[Step, int, tuple[Use, ...], int]
@@ -46,7 +50,7 @@ class World(NamedTuple):
     operations: int
 
 
-UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY, Broken.SNAPSHOT})
+UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY, Broken.SNAPSHOT, Broken.NO_LOCK, Broken.NO_CHECK})
 
 
 def fits(model: Model) -> bool:
@@ -86,7 +90,7 @@ class Atomic:
                 yield step, World(stop, after, versions, others, left, operations), seen
 
     def faults(self, world: World) -> tuple[Fault, ...]:
-        """The faults in this world: every version from the fence to the newest is in force."""
+        """The faults in this world: every version from the fence to the newest is in force, for somebody may use it."""
         at = world.stop
         return self.effects.faults(world.contents, self.in_force[at], self.stops[at].do is Do.END)
 

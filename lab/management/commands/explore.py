@@ -16,19 +16,12 @@ from django.core.management.base import CommandError
 
 from lab.diagrams.traces import picture_of_answer
 from lab.explorer.cache import keep, known_answer
-from lab.explorer.model import (
-    ANY_NUMBER,
-    BadModel,
-    Broken,
-    Model,
-    broken_named,
-    kinds_described,
-    model_in,
-    stage_named,
-)
+from lab.explorer.model import ANY_NUMBER, BadModel, Model, broken_named, kinds_described, model_in, stage_named
 from lab.explorer.plans.program import plan_of
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.search import Budget, Progress
-from lab.explorer.variants import Variant, all_variants
+from lab.explorer.variant import Variant
+from lab.explorer.variants import all_variants
 from lab.explorer.variants_page import write_table
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.management.lab_command import LabCommand, write_file
@@ -56,6 +49,10 @@ class Command(LabCommand):
             "--operations", type=int, default=ANY_NUMBER, help="transactions in all; any number by default"
         )
         parser.add_argument("--no-fence", action="store_true", help="leases alone keep old versions out")
+        parser.add_argument(
+            "--coordination", default="lease", help="lease, hash or both; of two tables child's+parent's"
+        )
+        parser.add_argument("--storages", default="", help="of the old+new placement, such as 2+3; 2+2 by default")
         for option in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial"):
             parser.add_argument(f"--{option}", action="store_true")
         parser.add_argument("--model", metavar="FILE", help="a model as this command prints it")
@@ -197,6 +194,7 @@ def _described(options: dict[str, Any]) -> Model:
     broken = frozenset(broken_named(text) for text in options["fill"].split(",") if text.strip() != "correct")
     ranges = options["ranges"] if options["ranges"] is not None else max(1, min(2, options["rows"]))
     sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
+    sizes |= {name: options[name] for name in ("coordination", "storages")}
     flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial")}
     stages = tuple(stage_named(text) for text in options["states"].split(","))
     kinds, fence = kinds_described(options["kind"]), not options["no_fence"]

@@ -24,7 +24,7 @@ def _model(lab: Lab, match: Match) -> None:
         plan = plan_of(model)
     except BadModel as error:
         raise LabError(str(error)) from error
-    lab.world.store = MemoryStore(storages=2 if model.has_placements else 1)
+    lab.world.store = MemoryStore(storages=model.storages_there)
     for table in tables_of(model, model.stages[0], (1, 1)):
         lab.world.control.published[table.table_id] = [table]
         lab.world.say(f"there is {table}")

@@ -19,6 +19,14 @@ def _table(lab: Lab, match: Match) -> None:
     lab.world.say(f"published {descriptor}")
 
 
+@command("lose storage N", r"lose storage (\d+)", "a storage goes with all that lies there, whoever uses it")
+def _lose_storage(lab: Lab, match: Match) -> None:
+    number, store = int(match[1]), lab.world.store
+    if not 1 <= number <= len(store.pairs):
+        raise LabError(f"there is no storage {number}")
+    lab.world.say(f"storage {number} is gone: {store.wipe(number)} pairs")
+
+
 @command("add storage", "add storage", "one more storage, for placements that name so many")
 def _add_storage(lab: Lab, match: Match) -> None:
     lab.world.say(f"storage {lab.world.store.add_storage()} is there")

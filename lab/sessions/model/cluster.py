@@ -133,7 +133,12 @@ class Drawing:
         if open_one is not None:
             pinned = zip(self.tables, open_one.held, node.held, strict=True)
             held += [(table, one) for table, one, now in pinned if one.version != now.version]
-        leases = tuple(Lease(table, one.version, one.live) for table, one in held if one.version)
+        of = {table: at for at, table in enumerate(self.tables)}
+        leases = tuple(
+            Lease(table, one.version, one.live or not self.plain.has_leases(self.stop, of[table], one.version))
+            for table, one in held
+            if one.version
+        )
         is_frozen = bool(leases) and not any(lease.is_live for lease in leases)
         transactions = () if open_one is None else (self._transaction(name, open_one),)
         return Node(name, "frozen" if is_frozen else "running", leases, transactions)
@@ -245,6 +250,7 @@ ACTS = {
     Do.VERIFY: grain.ACTS["verify"],
     Do.DELETE: grain.ACTS["delete"],
     Do.PURGE: grain.ACTS["purge"],
+    Do.REMOVE: grain.ACTS["remove"],
 }
 
 

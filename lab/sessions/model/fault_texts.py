@@ -157,6 +157,7 @@ BOUNDS: Patterns = (
     (r"(?P<n>\d+) live versions", Text("{n} live versions")),
     (r"leases and fence", Text("leases and fence")),
     (r"leases without a fence", Text("leases without a fence")),
+    (r"coordination (?P<how>[a-z+]+)", Text("coordination {how}")),
     (r"key changes", Text("key changes")),
     (r"NULLs", Text("NULLs")),
     (r"cancel", Text("cancel")),

@@ -31,8 +31,9 @@ from lab.explorer.contents.statements import (
     Statement,
     rows_of_range,
 )
-from lab.explorer.model import Broken, Model
+from lab.explorer.model import Model
 from lab.explorer.plans.small_tables import CHILD, FIRST_VALUE, IDS, PARENT
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Plain, step_id
 from lab.scripts import golden
@@ -55,6 +56,8 @@ LEFT_OUT = {
     Broken.INDEX_FIRST: Without.FILL_VALUE,
     Broken.CHILD_UNCHECKED: Without.CHILD_CHECKS,
     Broken.PARENT_UNCHECKED: Without.PARENT_CHECKS,
+    Broken.NO_LOCK: Without.LOCK,
+    Broken.NO_CHECK: Without.ENTRY,
 }
 """The rule of the cluster for each rule that a model lacks; the others are steps that its plan lacks."""
 
@@ -187,6 +190,11 @@ class Lines:
                 self._do("chunk: purge")
 
     def _executor(self, word: str) -> None:
+        if word == "remove":
+            _, left = self.model.storage_counts
+            for storage in range(left + 1, self.model.storages_there + 1):
+                self._do(f"lose storage {storage}")
+            return
         if word in ("publish", "drain"):
             self._reach(lambda asked: isinstance(asked, events.TryPublish if word == "publish" else events.TryDrain))
             self._step()

@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.elements import Kind
-from lab.explorer.model import BadModel, Broken, Model, kind_named, model_in, stage_named
-from lab.explorer.variants import RESHARD, UP, all_variants, stages
+from lab.explorer.model import BadModel, Model, kind_named, model_in, stage_named
+from lab.explorer.rules_left_out import Broken
+from lab.explorer.variant import RESHARD, UP, stages
+from lab.explorer.variants import all_variants
 from lab.sessions.names import Names, names_in
 from lab.sessions.session import BadSession, Session, Value
 from lab.sessions.setup import MODEL, LeftOut, Parameter, Setup
@@ -47,6 +49,10 @@ PROTECTS: Mapping[str, Text] = {
     "child-unchecked": Text("a row that is written must find the row that it refers to"),
     "parent-unchecked": Text("a row that another one refers to is not removed"),
     "snapshot": Text("T1: what a transaction has read does not change before it commits"),
+    "no-lock": Text("L7, L9: a publish and a drain wait for transactions that have begun"),
+    "no-check": Text("T2: a store refuses a version that it does not accept"),
+    "in-place": Text("rows are copied to their new storages before they are read there"),
+    "removed-early": Text("a storage is removed when nothing uses it any more"),
 }
 """What each rule protects, by its id."""
 
@@ -286,7 +292,7 @@ def model_parameter(model: Model) -> str:
     linked: dict[str, Any] = {"foreign_key": model.foreign_key, "refers_to_itself": model.refers_to_itself}
     usual = Model(model.kind, model.stages, also=model.also, **linked).to_json()
     always = ("kind", "also", "road", *(name for name, value in linked.items() if value))
-    body = {name: value for name, value in model.to_json().items() if name in always or value != usual[name]}
+    body = {name: value for name, value in model.to_json().items() if name in always or value != usual.get(name)}
     return json.dumps(body, separators=(",", ":"))
 
 

@@ -15,7 +15,7 @@ from lab.exercises.shelf import books
 from lab.exercises.steps import in_full, in_short, statements
 from lab.explorer.spaces import search
 from lab.explorer.spaces.search import Budget
-from lab.explorer.variants import RESHARD
+from lab.explorer.variant import RESHARD
 from lab.sessions.shown import Severity
 from tests.lab.exercises.chapters import AHEAD, DESIGN, EXPLAIN, HANDBOOKS, PREDICT, REACH, screen_of
 

@@ -5,7 +5,8 @@ from functools import cache
 from typing import Any
 
 from lab.explorer.model import Model, kinds_described
-from lab.explorer.variants import FOREIGN_KEY_UP, LETTERS, all_variants, letters, stages
+from lab.explorer.variant import FOREIGN_KEY_UP, stages
+from lab.explorer.variants import LETTERS, all_variants, letters
 from lab.explorer.verdict import Answer, explore
 from lab.sessions.replay import show
 from lab.sessions.session import Session

@@ -81,7 +81,9 @@ def test_bad_usage_is_one_line(args: tuple[str, ...], says: str) -> None:
         pytest.param({"statement": "moves", "road": ["delete-only", "public"]}, "is not safe", id="a faulty plan"),
         pytest.param({"statement": 5}, "a statement is text, not 5", id="no text"),
         pytest.param(
-            {"kind": "placement", "road": ["public+absent", "public+delete-only"]}, "no statement", id="a placement"
+            {"kind": "placement", "road": ["public+absent", "public+delete-only"]},
+            "where the model says public+delete-only",
+            id="a placement",
         ),
         pytest.param({"statement": "", "broken": ["early-turn"]}, "early-turn is for a plan", id="nothing is dropped"),
     ],

@@ -5,7 +5,8 @@ import pytest
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.self_references import SelfEffects
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, UPDATE, Statement
-from lab.explorer.model import BadModel, Broken
+from lab.explorer.model import BadModel
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.search import search
 from lab.explorer.verdict import Verdict, explore

@@ -11,6 +11,7 @@ from catalog.elements import (
     ColumnId,
     Constraint,
     ConstraintId,
+    Coordination,
     Index,
     IndexColumn,
     IndexId,
@@ -18,10 +19,14 @@ from catalog.elements import (
     State,
 )
 from catalog.types import SqlType
+from changes.ddl.resolve import CatalogView, resolve
+from changes.ddl.statements import parse
 from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind
 from changes.plan.rollback import rollback_steps
 from changes.planning.custom_plan import rewritten
+from changes.planning.planner import make_plan
 from changes.planning.stages import Draft, compose
+from changes.planning.tables import KnownTables
 from lab.explorer import planned
 from lab.explorer.model import BadModel, Model
 from lab.explorer.planned import Part, digest, parts_of, prove, prove_parts
@@ -31,6 +36,7 @@ from lab.explorer.variants import all_variants
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.scripts.commands_of import Lab, perform
 from lab.scripts.commands_of.changes import planned as plan_as_written
+from storage.buckets import StorageCount
 from storage.encoding import encode
 from tests.changes.planning.test_foreign_keys import PLANS as FOREIGN_KEYS
 from tests.changes.tables import every_plan, plans, users
@@ -109,6 +115,28 @@ def test_x6_a_type_change_can_be_cancelled_until_the_old_column_is_delete_only()
     may = [(stop.do, stop.newest) for stop in forward if stop.cancel is not None]
     assert may[-4:] == [(Do.PUBLISH, 3), (Do.DRAIN, 4), (Do.PURGE, 4), (Do.PUBLISH, 4)]
     assert prove(plan, budget=PATIENTLY).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(("storages", "model"), [(3, "2+3"), (1, "3+2"), (2, "")], ids=["more", "fewer", "as many"])
+def test_a_plan_for_another_number_of_storages_is_explored_on_as_many(storages: int, model: str) -> None:
+    there = StorageCount(existing=3)
+    statement = f"ALTER TABLE users SET (storages = {storages}, sharding_func = 'mpcrc32')"
+    table = users()
+    action = resolve(parse(statement), CatalogView((table,), storages=there))
+    plan = make_plan(action, table, tables=KnownTables((table,), storages=there))
+    (part,) = parts_of(plan, nodes=2).explored
+    assert (part.model.storages, part.model.by_value) == (model, False)
+    assert prove(plan, nodes=2, budget=PATIENTLY).verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize("how", Coordination)
+def test_a_plan_is_explored_with_the_coordination_of_its_table(how: Coordination) -> None:
+    plan = PLANS["add an index"]
+    assert plan.base is not None
+    part = parts_of(replace(plan, base=replace(plan.base, coordination=how)), nodes=2).explored[0]
+    assert part.model.coordination == how.value
+    accepted = [stop.tables[0].newest - stop.tables[0].accepted for stop in part.program.stops]
+    assert max(accepted) == (1 if how is Coordination.LEASE else 0)
 
 
 @pytest.mark.parametrize(("variant", "clauses"), [("change-type", ("C2",)), ("reshard-by-key", ("C5", "lost write"))])

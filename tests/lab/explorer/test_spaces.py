@@ -10,6 +10,7 @@ from lab.explorer.spaces.full_space import Config, Plain
 from lab.explorer.spaces.reduced_space import Atomic, World
 from lab.explorer.spaces.search import Space, W, search
 from lab.explorer.spaces.symmetry import Symmetry
+from lab.explorer.variant import RESHARD
 from tests.lab.explorer.models import foreign_key, model
 
 SOAK = pytest.mark.soak
@@ -110,6 +111,50 @@ def test_transactions_as_single_events_reach_what_those_reach_that_begin_earlier
         effects = effects_of(small)
         judged.append(what_is_judged(effects, reachable(reduced(effects))))
     assert judged[0] == judged[1]
+
+
+WITHOUT_LEASES = [
+    pytest.param(model(rows=1, ranges=1, values=1, operations=2, crashes=0, coordination="hash"), id="index"),
+    pytest.param(
+        model(rows=1, ranges=1, values=1, operations=2, crashes=0, coordination="both"), id="index, both", marks=SOAK
+    ),
+    pytest.param(
+        foreign_key(rows=1, ranges=1, values=1, operations=1, coordination="hash+lease"),
+        id="foreign key to a table with leases",
+        marks=SOAK,
+    ),
+    pytest.param(
+        model(
+            "placement", RESHARD, ranges=1, values=1, operations=1, crashes=0, storages="2+3", by_value=False,
+            coordination="hash",
+        ),
+        id="more storages",
+        marks=SOAK,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("small", WITHOUT_LEASES)
+def test_without_leases_nothing_is_reached_that_the_reduced_space_does_not_know(small: Model) -> None:
+    """A transaction that has begun finishes, and none begins with the version before: fewer worlds than with leases,
+    where it may begin again; so what is proved there is proved here, and the plain space says the same by itself."""
+    effects = effects_of(small)
+    plain, atomic = Plain(effects, fused=True), Atomic(effects)
+    worlds = reachable(plain)
+    assert what_is_judged(effects, worlds) <= what_is_judged(effects, reachable(atomic))
+    assert [plain.faults(world) for world in worlds if plain.faults(world)] == []
+    behind = {node.transaction.use for world in worlds for node in world.nodes if node.transaction is not None}
+    assert len(behind) > 1, "transactions of several versions were open"
+
+
+def test_without_leases_no_transaction_begins_with_a_version_that_is_not_accepted() -> None:
+    small = model(rows=1, ranges=1, values=1, operations=2, crashes=0, coordination="hash")
+    plain = Plain(effects_of(small), fused=True)
+    for world in reachable(plain):
+        accepted = plain.stops[world.stop].tables[0].accepted
+        for step, *_ in plain.steps(world):
+            if step[1:] == ("begin",):
+                assert world.nodes[int(str(step[0])[1:]) - 1].use[0] >= accepted
 
 
 RENAMED = [model(kind, operations=2) for kind in ("index", "unique index", "required column")]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from lab.explorer.contents.effects import Effects
-from lab.explorer.model import Broken
 from lab.explorer.narration import narrate
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.variants import all_variants
 from lab.explorer.variants_page import row, story

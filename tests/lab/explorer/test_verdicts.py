@@ -2,19 +2,27 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from lab.explorer.contents.foreign_keys import effects_of
-from lab.explorer.model import BadModel, Broken, Model, from_json
+from lab.explorer.model import BadModel, Model, from_json
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.full_space import Impossible, Plain, step_id
 from lab.explorer.spaces.search import Budget
-from lab.explorer.variants import DROP_INDEX, all_variants
+from lab.explorer.variant import DROP_INDEX, RESHARD
+from lab.explorer.variants import all_variants
 from lab.explorer.verdict import Verdict, explore
 from lab.explorer.witness import replay
 from lab.sessions.model.fault_texts import BOUNDS
 from lab.texts import read_back
 from tests.lab.explorer.models import ADD_INDEX, answer_to, foreign_key, model, stand, whys
+
+
+def placement(**sizes: Any) -> Model:
+    return model("placement", RESHARD, **sizes)
+
 
 PINNED = [
     pytest.param(model(), 2230, id="small model, any number of operations"),
@@ -31,6 +39,8 @@ PINNED = [
         id="foreign key and its column",
     ),
     pytest.param(foreign_key(rows=3, values=1, ranges=1), 647, id="foreign key, 3 rows of a parent"),
+    pytest.param(model(coordination="hash"), 2230, id="without leases"),
+    pytest.param(model("placement", RESHARD, storages="2+3", by_value=False), 3232, id="one storage more"),
 ]
 
 
@@ -130,6 +140,18 @@ def test_a_model_survives_json_and_its_digest_distinguishes_it_from_others() -> 
             lambda: foreign_key("absent+absent,delete-only+absent"), "a constraint is never delete-only", id="no state"
         ),
         pytest.param(lambda: model(states="absent,gone"), "unknown state 'gone'; states are: absent", id="unknown"),
+        pytest.param(lambda: model(coordination="trust"), "there are: lease, hash, both", id="unknown coordination"),
+        pytest.param(lambda: model(coordination="hash+lease"), "a table has one", id="two coordinations"),
+        pytest.param(lambda: model(coordination="hash", fence=False), "it is the fence", id="neither"),
+        pytest.param(lambda: model(coordination="hash", states="absent,public", pair=True), "begin with", id="pair"),
+        pytest.param(lambda: model(storages="2+3"), "of an old and a new placement", id="storages of an index"),
+        pytest.param(lambda: model("placement", "absent+absent,public+absent"), "the public one", id="no placement"),
+        pytest.param(lambda: placement(storages="2"), "such as 2+3", id="storages of one placement"),
+        pytest.param(lambda: placement(storages="2+99"), "it must be 1 to 16", id="too many storages"),
+        pytest.param(lambda: placement(broken=frozenset({Broken.IN_PLACE})), "more or fewer", id="as many storages"),
+        pytest.param(
+            lambda: placement(storages="2+3", broken=frozenset({Broken.REMOVED_EARLY})), "none is removed", id="more"
+        ),
         pytest.param(lambda: model("view"), "unknown kind 'view'; kinds are: table", id="unknown kind"),
     ],
 )
@@ -151,6 +173,25 @@ def test_a_model_without_what_it_needs_is_refused_with_the_reason(left_out: str,
     with pytest.raises(BadModel) as refused:
         from_json(body)
     assert str(refused.value) == why
+
+
+def test_a_model_that_is_coordinated_as_usual_has_the_json_it_had() -> None:
+    """Links to models of before there was a choice go on meaning the same."""
+    assert not {"coordination", "storages"} & model().to_json().keys()
+    held = model("placement", RESHARD, storages="2+3", coordination="both")
+    assert from_json(held.to_json()) == held
+
+
+def test_without_leases_a_node_is_refused_and_loads_the_newest_version() -> None:
+    why = whys(model(coordination="hash"), ["publish.2"])
+    assert why["n1.begin"] == "version 1 is below the fence (2)"
+    assert why["n1.expire"] == "n1 has no live lease"
+    assert why["n1.acquire"] == why["publish.3"] == ""
+    loaded = whys(model(coordination="hash"), ["publish.2", "n1.acquire"])
+    assert (loaded["n1.acquire"], loaded["n1.begin"]) == ("n1 has v2 already", "")
+    begun = whys(model(coordination="hash"), ["n1.begin", "publish.2"])
+    assert begun["publish.3"] == "publish v3: a transaction of v1 is still open"
+    assert begun["n1.end"] == ""
 
 
 def test_a_disabled_step_has_its_reason() -> None:

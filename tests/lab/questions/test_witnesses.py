@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.explorer.model import Broken
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.variants import all_variants
 from lab.questions.witnesses import unsafe_without, witness_of
 from lab.sessions.replay import show

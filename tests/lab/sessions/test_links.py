@@ -177,7 +177,7 @@ ODD = st.sampled_from([None, "x", 2.5, -1, 0, True, [], {}, ["absent"], ["public
 def test_whatever_model_somebody_writes_it_is_shown_or_refused_in_a_sentence(data: st.DataObject) -> None:
     body = dict(data.draw(st.sampled_from(BUILT_IN)))
     for name in data.draw(st.lists(st.sampled_from(sorted(body)), max_size=3)):
-        body[name] = data.draw(st.one_of(ODD, st.sampled_from([other[name] for other in BUILT_IN])))
+        body[name] = data.draw(st.one_of(ODD, st.sampled_from([other[name] for other in BUILT_IN if name in other])))
     says = ""
     try:
         assert show(Session("model", {"model": json.dumps(body)})).offers

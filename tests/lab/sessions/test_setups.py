@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.explorer.model import Broken
+from lab.explorer.rules_left_out import Broken
 from lab.sessions.model.setups import MODEL_SETUPS, PROTECTS
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session, Value
