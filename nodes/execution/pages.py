@@ -35,6 +35,8 @@ SCANNED_PAIRS = PAGE_PAIRS // 4
 POINTS_AT_ONCE = 1000
 LONG_SCAN_PAIRS = 3 * PAGE_PAIRS
 """A scan that has read so many pairs of a key range in a storage locks the whole table there from then on (T6)."""
+AHEAD_PAIRS = PAGE_PAIRS
+"""A scan that has read so many pairs has the store read its next page while this one is used."""
 _INT8, _INT4 = struct.Struct("!q"), struct.Struct("!i")
 
 
@@ -92,28 +94,32 @@ class RangeScan:
                 yield page
 
     async def packed(self) -> AsyncIterator[Any]:
-        """Pages as `storage.arrow.encoding.Pairs`."""
+        """Pages as `storage.arrow.encoding.Pairs`. Of a long scan the next one is on its way meanwhile."""
         from storage.arrow.packed_scan import PackedScan
 
         scan = PackedScan(self.storage, self.table.descriptor.table_id, self.low, self.high, self.columns, self.lengths)
+        ahead = None
         while not scan.is_done:
-            sql, params = scan.question()
-            result = await self._page(sql, *params)
+            result = (await (ahead or self.transaction.run(self._commands(*scan.question()))))[-1]
             count, *packed = (result.get_value(0, i) for i in range(5))
             longest = result.get_value(0, 5) if result.nfields > 5 else None
             page = scan.take(_INT8.unpack(count)[0], *packed, longest and _INT8.unpack(longest)[0])
             self._found += len(page)
+            is_ahead = self._found >= AHEAD_PAIRS and not scan.is_done
+            ahead = self.transaction.ahead(self._commands(*scan.question())) if is_ahead else None
             if len(page):
                 yield page
 
     async def _page(self, sql: str, *params: bytes | int | list[bytes]) -> Any:
-        """The command's answer; a scan that gets long is remembered as one of the whole table."""
+        return (await self.transaction.run(self._commands(sql, params)))[-1]
+
+    def _commands(self, sql: str, params: tuple[bytes | int | list[bytes], ...]) -> list[Command]:
+        """The last one answers; a scan that gets long is remembered as one of the whole table."""
         command = Command(sql, tuple(_binary(param) for param in params))
-        before = []
-        if self._found >= LONG_SCAN_PAIRS and not self._is_long:
-            self._is_long = True
-            before = [Command(remember_whole_sql(self.storage, self.table.descriptor.table_id))]
-        return (await self.transaction.run([*before, command]))[-1]
+        if self._found < LONG_SCAN_PAIRS or self._is_long:
+            return [command]
+        self._is_long = True
+        return [Command(remember_whole_sql(self.storage, self.table.descriptor.table_id)), command]
 
 
 def _binary(param: bytes | int | list[bytes]) -> bytes:

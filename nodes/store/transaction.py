@@ -2,6 +2,7 @@
 
 pin        one version of each table, from its first use to the end (T1)
 run        BEGIN and `enter` go in the same batch as the first statement (T2)
+ahead      a page of a scan is read while the one before it is used; whatever comes next waits for it
 renew      a lease renewed at the same version moves the deadline, in the next batch or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
 commit     once it is sent, neither a cancel nor a lost session decides: the store is asked what it did (T7)
@@ -167,6 +168,8 @@ class Transaction:
     _xid: bytes | None = None
     _looking: asyncio.TimerHandle | None = None
     _moving: asyncio.Task[None] | None = None
+    _ahead: "asyncio.Task[list[pq.abc.PGresult]] | None" = None
+    _failed_ahead: SqlError | None = None
     _has_failed: bool = False
     """The store takes nothing more of it but ROLLBACK; what it was asked before that has been checked."""
 
@@ -196,6 +199,31 @@ class Transaction:
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         """
         await self._quiet()
+        self._refuse_failed_ahead()
+        return await self._run(commands, commit=commit, returns_xid=returns_xid)
+
+    def ahead(self, commands: Sequence[Command]) -> "asyncio.Task[list[pq.abc.PGresult]]":
+        """Begin a batch whose results are wanted later, perhaps never. Should it fail, the transaction has failed."""
+        self._ahead = asyncio.get_running_loop().create_task(self._run_ahead(self._ahead, commands))
+        self._ahead.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return self._ahead
+
+    async def _run_ahead(
+        self, before: "asyncio.Task[list[pq.abc.PGresult]] | None", commands: Sequence[Command]
+    ) -> "list[pq.abc.PGresult]":
+        if before is not None:
+            await asyncio.wait([before])
+        if self._moving is not None:
+            await asyncio.shield(self._moving)
+        try:
+            return await self._run(commands)
+        except SqlError as error:
+            self._failed_ahead = self._failed_ahead or error
+            raise
+
+    async def _run(
+        self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False
+    ) -> "list[pq.abc.PGresult]":
         self._refuse_ended()
         prologue, armed = self._prologue()
         batch, pins = [*prologue, *commands], dict(self.pins)
@@ -252,6 +280,7 @@ class Transaction:
     async def commit(self) -> None:
         """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
         await self._quiet()
+        self._refuse_failed_ahead()
         self._refuse_ended()
         if self.connection is None:
             if self.is_unchecked:
@@ -351,9 +380,14 @@ class Transaction:
                 self._look_later()
 
     async def _quiet(self) -> None:
-        """Wait until the session takes a batch: a deadline that is being moved takes a round trip."""
-        if self._moving is not None:
-            await asyncio.shield(self._moving)
+        """Wait until the session takes a batch: a deadline that is being moved takes a round trip, a page is read."""
+        while True:
+            if self._moving is not None:
+                await asyncio.shield(self._moving)
+            elif self._ahead is not None and not self._ahead.done():
+                await asyncio.wait([self._ahead])
+            else:
+                return
 
     # -- savepoints ---------------------------------------------------------------------------------------------
 
@@ -384,7 +418,7 @@ class Transaction:
         enters = [self._enter(pin, expires_at) for pin in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
         await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters], list(pins.values()))
-        self._entered, self._armed, self._has_failed = pins, expires_at, False
+        self._entered, self._armed, self._has_failed, self._failed_ahead = pins, expires_at, False, None
         del self.savepoints[place + 1 :]
         return number
 
@@ -395,6 +429,11 @@ class Transaction:
         raise SqlError(INVALID_SAVEPOINT, f'savepoint "{name}" does not exist')
 
     # -- trouble ------------------------------------------------------------------------------------------------
+
+    def _refuse_failed_ahead(self) -> None:
+        """Raises what a batch met that was begun ahead, and whose results nobody may have looked at."""
+        if self._failed_ahead is not None:
+            raise self._failed_ahead
 
     def _refuse_ended(self) -> None:
         if self.is_over:  # a new session at the store would be in another snapshot, under no lease
