@@ -58,6 +58,8 @@ NULL_NOT_ALLOWED = "22004"
 INVALID_TEXT = "22P02"
 BAD_CHARACTER = "22021"
 INVALID_BINARY = "22P03"
+BAD_COPY_FORMAT = "22P04"
+UNTRANSLATABLE = "22P05"
 INVALID_REGULAR_EXPRESSION = "2201B"
 INVALID_PARAMETER_VALUE = "22023"
 CARDINALITY_VIOLATION = "21000"
@@ -89,6 +91,8 @@ class SqlError(Exception):
     constraint: str | None = None
     severity: str = "ERROR"
     routine: str | None = None
+    where: str | None = None
+    """The place in the data that a statement was given."""
 
     def __str__(self) -> str:
         return self.message

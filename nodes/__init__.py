@@ -6,6 +6,7 @@ people/        who may sign in, and do what
 session/       a client's session, statement by statement
 settings/      what SET may change
 sql/           from a parse tree to a plan
+copy/          formats of COPY
 execution/     a plan, executed
 trace/         what was done for a statement, for a client that asked
 catalog_views/ the catalog, as clients read it

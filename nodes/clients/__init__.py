@@ -6,6 +6,7 @@ startup        the first messages
 connection     the protocol as a server speaks it: whose turn it is, errors, cancels, time limits
 statements     the messages of statements: simple queries, parse, bind, describe, execute
 channel        a stream of messages, with limits in both directions
+copying        data for COPY, and from it
 portals        what is prepared and bound, and how rows reach the client
 interruptible  the part of the work that a cancel may end
 protocols      what a connection, its session and the registry need of each other

@@ -12,13 +12,16 @@ from collections.abc import Callable
 from typing import cast
 
 from expressions.errors import PROTOCOL_VIOLATION, FatalError
-from nodes.wire.messages import MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX
+from nodes.wire.messages import COPY_MESSAGE_BYTES_MAX, MESSAGE_BYTES_MAX, STARTUP_BYTES_MAX
 
 READ_AHEAD_BYTES = 256 * 1024
 WRITE_BEHIND_BYTES = 64 * 1024
 GOODBYE_S_MAX = 10.0
 """A client that does not take the last that was written to it is disconnected after this."""
 KINDS = frozenset(b"QPBDECHSpXFdcf")
+DATA = ord("d")
+DATA_BYTES_MAX = 64 * 1024
+"""Of the data for COPY, in one go."""
 
 _INT = struct.Struct("!i")
 
@@ -35,6 +38,7 @@ class Channel(asyncio.Protocol):
         self._out_bytes = 0
         self._writable: asyncio.Future[None] | None = None
         self._is_reading = True
+        self._data_left = 0
         self._closing: asyncio.TimerHandle | None = None
         self.is_lost = False
         self.is_encrypted = False
@@ -106,15 +110,41 @@ class Channel(asyncio.Protocol):
         return code, bytes(await self._take(length - 8))
 
     async def message(self) -> tuple[int, bytes]:
-        """The kind and body of the next message. Raises `ConnectionResetError` when the client is gone."""
+        """The kind and body of the next message. Raises `ConnectionResetError` when the client is gone.
+
+        The data of a COPY that is over is read and forgotten.
+        """
+        kind, body = await self.data()
+        while self._data_left:
+            await self.data()
+        return kind, body
+
+    async def data(self) -> tuple[int, bytes]:
+        """The next message, as `message`; but of data for COPY no more than is there, however long it is."""
+        if not self._data_left:
+            kind, length = await self._head()
+            if kind != DATA:
+                return kind, bytes((await self._take(length + 1))[5:])
+            await self._take(5)
+            self._data_left = length - 4
+            if not self._data_left:
+                return kind, b""
+        there = await self._peek(1)
+        taken = bytes(there[: min(self._data_left, DATA_BYTES_MAX)])
+        del self._received[: len(taken)]
+        self._data_left -= len(taken)
+        return DATA, taken
+
+    async def _head(self) -> tuple[int, int]:
+        """The kind and length of the next message, which stays unread."""
         head = await self._peek(5)
         kind, (length,) = head[0], _INT.unpack_from(head, 1)
         if kind not in KINDS:
             raise FatalError(PROTOCOL_VIOLATION, f"invalid frontend message type {kind}")
-        if not 4 <= length <= MESSAGE_BYTES_MAX:
-            text = f"invalid message length {length}: a message has 4 to {MESSAGE_BYTES_MAX} bytes"
-            raise FatalError(PROTOCOL_VIOLATION, text)
-        return kind, bytes((await self._take(length + 1))[5:])
+        most = MESSAGE_BYTES_MAX if kind != DATA else COPY_MESSAGE_BYTES_MAX
+        if not 4 <= length <= most:
+            raise FatalError(PROTOCOL_VIOLATION, f"invalid message length {length}: a message has 4 to {most} bytes")
+        return kind, length
 
     async def next_kind(self) -> int:
         """The kind of the next message, which stays unread."""

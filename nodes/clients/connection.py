@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 from expressions import errors
 from nodes.clients.channel import Channel
+from nodes.clients.copying import CopyData
 from nodes.clients.interruptible import Interruptible
 from nodes.clients.protocols import Registry, Session
 from nodes.clients.startup import Greeting, Startup
@@ -141,6 +142,10 @@ class Client:
         """Tell the client something at once, while its statement runs."""
         self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate, detail=detail))
         self.channel.write()
+
+    def copy_data(self) -> CopyData:
+        """The data that the client sends when its statement asks for it."""
+        return CopyData(self.channel, self.clients_turn)
 
     def _last_words(self, error: errors.FatalError) -> None:
         self.channel.send(messages.error_response(error))

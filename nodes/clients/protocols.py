@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from expressions.errors import SqlError
@@ -22,6 +22,17 @@ class Statements(Protocol):
     async def read_portals(self) -> None: ...
 
 
+class CopyData(Protocol):
+    """The data of one COPY FROM STDIN (`nodes.clients.copying`)."""
+
+    @property
+    def can_begin_again(self) -> bool: ...
+
+    async def begin(self, columns: int, *, is_binary: bool) -> None: ...
+
+    def pieces(self) -> AsyncIterator[bytes]: ...
+
+
 class Client(Protocol):
     """The connection, as far as a session needs it (`nodes.clients.connection`)."""
 
@@ -33,6 +44,8 @@ class Client(Protocol):
     def notice(
         self, text: str, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None
     ) -> None: ...
+
+    def copy_data(self) -> CopyData: ...
 
 
 class Session(Protocol):

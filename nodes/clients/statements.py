@@ -12,6 +12,7 @@ from typing import Protocol
 
 from expressions import errors
 from nodes.clients.channel import Channel
+from nodes.clients.copying import send_copy
 from nodes.clients.portals import Kept, Portal, Prepared, read_on, send_at_once, send_rows
 from nodes.clients.protocols import Session
 from nodes.execution.fairness import Turns
@@ -95,7 +96,7 @@ class Statements:
             raise errors.unsupported("the function call protocol")
         elif kind == "p":
             raise errors.FatalError(errors.PROTOCOL_VIOLATION, "unexpected password message")
-        # d, c, f: what is left of a COPY that was refused
+        # d, c, f: what is left of a COPY that was refused or has failed
 
     async def sync(self) -> None:
         """End what was one transaction up to Sync."""
@@ -186,7 +187,10 @@ class Statements:
         else:
             portal = self._portal(name)
             prepared = portal.prepared
-            if portal.result is None and not self._is_described(prepared) and await self._next_kind() == ord("E"):
+            is_described_later = (
+                prepared.fields is not None and portal.result is None and not self._is_described(prepared)
+            )
+            if is_described_later and await self._next_kind() == ord("E"):
                 self._undescribed = portal
                 return
             self._describe_now(prepared, portal.result_formats)
@@ -272,10 +276,13 @@ class Statements:
 
     async def answer(self, portal: Portal, rows_max: int) -> None:
         """Send what the portal has; what is at hand and small needs no waiting."""
-        if send_at_once(portal, rows_max, self.line.channel):
-            return
         result = portal.result
         assert result is not None
+        if result.copy is not None:
+            await self._copy_out(portal, result)
+            return
+        if send_at_once(portal, rows_max, self.line.channel):
+            return
         held = result.bytes_held
         if not held and result.more is None:  # the rows are not many
             held = sum(bytes_of(row) for row in result.rows)
@@ -293,6 +300,13 @@ class Statements:
             self.portals.recount(portal)  # a portal that keeps too much is refused, not suspended
         if not is_done:
             self.line.channel.send(messages.PORTAL_SUSPENDED)
+
+    async def _copy_out(self, portal: Portal, result: Result) -> None:
+        if portal.is_done:
+            raise errors.SqlError(errors.NOT_IN_PREREQUISITE_STATE, "a COPY that is done cannot be executed again")
+        with self.session.kept.holding(result.bytes_held):
+            async with self.line.interruptible():
+                await send_copy(portal, self.line.channel, self.line.flush)
 
 
 def _bounded(sql: str) -> str:

@@ -6,6 +6,7 @@ dml             INSERT, UPDATE, DELETE, of:
 inserted_rows     the rows of an INSERT, complete
 target_rows       the rows that an UPDATE or DELETE is about
 upsert            ON CONFLICT
+copy_from         COPY FROM STDIN
 write_context     one statement's table, transaction, and pairs
 writer            its operations, sent to the store
 rewrite         the rows of a table that its transaction has made, under the next version (T9)

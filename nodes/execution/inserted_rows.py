@@ -31,12 +31,17 @@ async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
         given = await _value_rows(work, plan)
     if len(given) > ROWS_MAX:
         raise too_many("INSERT")
-    await _number_rows(work, plan, given)
-    await _add_defaults(work, plan, given)
+    await complete(work, plan, given)
     for row in given:
         plan.rules.refuse(row)
         await work.turns.give()
     return given
+
+
+async def complete(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
+    """Give rows the numbers and defaults that they lack."""
+    await _number_rows(work, plan, rows)
+    await _add_defaults(work, plan, rows)
 
 
 async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:

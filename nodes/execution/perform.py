@@ -3,6 +3,8 @@
 With `commit`, the statement's last batch commits as well, where it can; else the caller commits.
 """
 
+from dataclasses import replace
+
 from expressions.errors import unsupported
 from expressions.typed import Context
 from nodes.context import Environment
@@ -10,13 +12,16 @@ from nodes.execution import dml
 from nodes.execution.select import select_result
 from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 from nodes.store.transaction import Transaction
+from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.results import Result
 
 
 async def perform(env: Environment, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
     match plan:
-        case SelectPlan():
+        case SelectPlan(copy=None):
             return await select_result(env, transaction, plan, context, commit=commit)
+        case SelectPlan():
+            return await _copied(env, transaction, plan, context, commit=commit)
         case InsertPlan():
             return await dml.insert(env, transaction, plan, context, commit=commit)
         case UpdatePlan():
@@ -24,3 +29,14 @@ async def perform(env: Environment, transaction: Transaction, plan: Plan, contex
         case DeletePlan():
             return await dml.delete(env, transaction, plan, context, commit=commit)
     raise unsupported("this statement")
+
+
+async def _copied(
+    env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
+) -> Result:
+    """The rows of COPY TO."""
+    assert plan.copy is not None
+    formats = (BINARY_FORMAT,) if plan.copy.options.is_binary else ()
+    result = await select_result(env, transaction, plan, replace(context, formats=formats), commit=commit)
+    result.tag, result.fields, result.copy = "COPY", None, plan.copy
+    return result

@@ -147,7 +147,18 @@ class Writer:
 
     def _refuse(self, keys: Sequence[bytes]) -> None:
         if keys:
-            raise duplicate(self.descriptor, min(keys))  # the primary key's first, then the oldest index's
+            raise Duplicate(self.descriptor, keys)
+
+
+class Duplicate(SqlError):
+    """23505 for the first of these keys: the primary key's comes before those of indexes, the oldest first."""
+
+    def __init__(self, descriptor: Descriptor, keys: Sequence[bytes]) -> None:
+        error = duplicate(descriptor, min(keys))
+        super().__init__(
+            error.sqlstate, error.message, detail=error.detail, table=error.table, constraint=error.constraint
+        )
+        self.keys = keys
 
 
 class Ambiguous(Exception):

@@ -49,6 +49,18 @@ async def write(work: Writing, *, commit: bool) -> None:
         await work.transaction.commit()
 
 
+async def write_part(work: Writing) -> list[Check]:
+    """Do the operations of a part of a statement that inserts; the checks that are violated until more of it is."""
+    probes = (await lookups_of(work)).probes if work.foreign_keys else ()
+    await work.writer.write(work.ops)
+    return await work.writer.violated(probes)
+
+
+async def still_violated(work: Writing, checks: Sequence[Check]) -> list[Check]:
+    """Those of these checks, of rows that refer to others, that are violated now."""
+    return await work.writer.violated(lookups_for(work, checks).probes)
+
+
 async def lookups_of(work: Writing) -> Lookups:
     """The lookups of a statement; those of many rows are found in the thread, for they take microseconds each."""
     if len(work.changed) <= CHECKS_A_PROBE:

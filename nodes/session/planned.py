@@ -16,8 +16,9 @@ from expressions.errors import SqlError
 from expressions.sqltypes import parameter_type
 from expressions.typed import Context
 from nodes.clients.portals import Prepared
-from nodes.clients.protocols import Client
+from nodes.clients.protocols import Client, CopyData
 from nodes.context import Environment
+from nodes.execution.copy_from import copy_from
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
@@ -30,7 +31,8 @@ from nodes.session.explain import explain
 from nodes.session.tries import OnceMore, tried
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
-from nodes.sql.planner import Plan, SelectPlan, TruncatePlan, make_plan
+from nodes.sql.copying import COPIES, TO, make_copy_plan
+from nodes.sql.planner import InsertPlan, Plan, SelectPlan, TruncatePlan, make_plan
 from nodes.sql.query import Output
 from nodes.sql.statements import Statement
 from nodes.store.checked import checked
@@ -41,11 +43,13 @@ from nodes.wire.messages import Field
 from nodes.wire.parameters import array_bytes, values_of
 from nodes.wire.results import Result
 
+READS = frozenset({"select", TO})
+
 
 class Asked(NamedTuple):
     """A statement that a client sent: with its parameters' values and formats, and the formats of its result.
 
-    `trace` records what it does, for a client that wants to know.
+    `trace` records what it does, for a client that wants to know; `data` is what COPY FROM is about.
     """
 
     statement: Statement
@@ -54,6 +58,7 @@ class Asked(NamedTuple):
     formats: Sequence[int] = ()
     result_formats: tuple[int, ...] = ()
     trace: Trace | None = None
+    data: CopyData | None = None
 
 
 @dataclass(eq=False)
@@ -78,7 +83,7 @@ class PlannedStatements:
             async with checked(transaction):
                 plan, context = await self._plan(transaction, asked)
                 prepared.check_result(plan_fields(plan))
-                return await perform(self.env, transaction, plan, context, commit=False)
+                return await self._performed(asked, transaction, plan, context, commit=False)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
@@ -91,7 +96,7 @@ class PlannedStatements:
                 async with checked(transaction):
                     plan, context = await self._plan(transaction, asked, fresh=fresh)
                     prepared.check_result(plan_fields(plan))
-                    result = await perform(self.env, transaction, plan, context, commit=in_one_batch)
+                    result = await self._performed(asked, transaction, plan, context, commit=in_one_batch)
             except (Ambiguous, NotInOneBatch) as error:
                 in_one_batch = False
                 raise OnceMore from error
@@ -101,8 +106,16 @@ class PlannedStatements:
                 await transaction.commit()
             return result
 
-        is_read_only = asked.statement.kind == "select"
-        return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace)
+        is_read_only = asked.statement.kind in READS
+        return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace, data=asked.data)
+
+    async def _performed(
+        self, asked: Asked, transaction: Transaction, plan: Plan, context: Context, *, commit: bool
+    ) -> Result:
+        if asked.data is None:
+            return await perform(self.env, transaction, plan, context, commit=commit)
+        assert isinstance(plan, InsertPlan)
+        return await copy_from(self.env, transaction, plan, context, asked.data, self.client.notice)
 
     async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of a statement's result; None when it has none. The types of its parameters are noted."""
@@ -191,15 +204,15 @@ class PlannedStatements:
         return await self.names.versions(transaction, statement.tables, self.block.new_tables.tables, fresh=fresh)
 
     async def _made(self, statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
-        style = self.variables.style
+        style, make = self.variables.style, make_copy_plan if statement.kind in COPIES else make_plan
         try:
-            return await in_thread_if_large(statement.text, lambda: make_plan(statement, catalog, parameters, style))
+            return await in_thread_if_large(statement.text, lambda: make(statement, catalog, parameters, style))
         except SqlError as error:
             raise await self.names.explained(error, catalog) from None
 
 
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
     if isinstance(plan, SelectPlan):
-        return plan.columns.fields
+        return plan.columns.fields if plan.copy is None else None
     returning = getattr(plan, "returning", None)
     return None if returning is None else returning.columns.fields

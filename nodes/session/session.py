@@ -11,7 +11,7 @@ from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from leases.holders import shown
 from leases.rules import LeaseError
 from nodes.clients.portals import Prepared
-from nodes.clients.protocols import Client
+from nodes.clients.protocols import Client, CopyData
 from nodes.context import Environment
 from nodes.crud.calls import declared
 from nodes.execution.fairness import in_thread_if_large
@@ -27,18 +27,21 @@ from nodes.session.tables_of_queries import TablesOfQueries
 from nodes.session.utility import Utility
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
+from nodes.sql.copying import COPIES, FROM, TO
 from nodes.sql.statements import Statement, parse
 from nodes.sql.tables_of_queries import table_of_query
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
-PLANNED = frozenset({"select", "insert", "update", "delete"})
-WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl"})
+PLANNED = frozenset({"select", "insert", "update", "delete", *COPIES})
+WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl", FROM})
+TRACED_AS = {FROM: "insert", TO: "select"}
 WORDS = {"ddl": "a schema change", "crud": "this operation"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
-WITHOUT_DEFAULT_LIMIT = AS_LONG_AS_IT_TAKES | {"crud"}
-"""Statements whose time the node's default limit does not bound: an operation of `crud` has a limit of its own."""
+WITHOUT_DEFAULT_LIMIT = AS_LONG_AS_IT_TAKES | {"crud", *COPIES}
+"""Statements whose time the node's default limit does not bound: an operation of `crud` has a limit of its own, and
+COPY goes on while its client has data, or takes some."""
 UNDECLARED = (0, UNKNOWN.oid)
 
 
@@ -53,6 +56,8 @@ class Session:
     person: Person = field(default_factory=lambda: Person(""))
     statement: str = ""
     is_running: bool = False
+    data: CopyData | None = None
+    """The data of the COPY FROM that runs: until it ends, the client's turn is as in a transaction."""
 
     def __post_init__(self) -> None:
         new_tables = NewTables(self.env, self.user)
@@ -119,8 +124,10 @@ class Session:
         began, is_answered = perf_counter(), False
         self.statement, self.is_running = prepared.sql, True
         begin_anew()
-        trace = Trace(statement.kind, statement.text) if self.variables.is_traced else None
-        asked = Asked(statement, prepared.oids, values, formats, result_formats, trace)
+        kind = TRACED_AS.get(statement.kind, statement.kind)
+        trace = Trace(kind, statement.text) if self.variables.is_traced else None
+        self.data = self.client.copy_data() if statement.kind == FROM else None
+        asked = Asked(statement, prepared.oids, values, formats, result_formats, trace, self.data)
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.running[self] = monotonic()
         try:
@@ -130,7 +137,7 @@ class Session:
         except LeaseError as error:
             raise lease_error(error) from error
         finally:
-            self.is_running = False
+            self.is_running, self.data = False, None
             self.env.running.pop(self, None)
             self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
             if trace is not None:
@@ -160,6 +167,8 @@ class Session:
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of the statement's result; None when it has none."""
+        if statement.kind in COPIES:
+            return None
         if statement.kind in PLANNED:
             return await self.planned.fields(statement, parameters)
         if statement.kind == "crud":
@@ -200,7 +209,8 @@ class Session:
 
     def idle_s_max(self) -> float | None:
         """Seconds that the client may let us wait: any number while nobody else waits for what it holds."""
-        return self.variables.idle_in_transaction_s if self.block.holds_something else None
+        holds_something = self.block.holds_something or self.data is not None
+        return self.variables.idle_in_transaction_s if holds_something else None
 
     def _refuse_failed(self, statement: Statement) -> None:
         if not self.utility.ends_block(statement):

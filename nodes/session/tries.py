@@ -2,6 +2,7 @@
 
 40001, stale      nothing was kept: again, after a pause, with the freshest versions when those it used are stale
 unknown name      an old schema could explain it: once more, with the freshest versions
+data that went on what COPY was sent is not kept any more: the client has to begin again
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
+from nodes.clients.protocols import CopyData
 from nodes.context import Environment
 from nodes.session.block import Block, for_client
 from nodes.store.transaction import Retry, Transaction
@@ -32,6 +34,7 @@ async def tried(
     *,
     is_read_only: bool = False,
     trace: Trace | None = None,
+    data: CopyData | None = None,
 ) -> T:
     """Try `work`, which is given its transaction and whether versions are to be fresh; returns what it does.
 
@@ -49,6 +52,8 @@ async def tried(
         except Retry as retry:
             env.meter.retried()
             last, fresh = for_client(retry), retry.stale
+            if data is not None and not data.can_begin_again:
+                raise await block.refused(retry) from retry
             if trace is not None:
                 trace.again("retry", sqlstate=retry.sqlstate, message=retry.message, fresh=fresh)
             await transaction.rollback()

@@ -29,7 +29,6 @@ from nodes.wire.results import Result
 Node = Any
 ISOLATION_LEVELS = ("serializable", "repeatable read", "read committed", "read uncommitted")
 HINTS = {
-    "copy": "use INSERT, or `manage.py load` for files",
     "cursor": "fetch the rows as they come, or use LIMIT",
     "prepare": "use the protocol's prepared statements",
     "execute": "use the protocol's prepared statements",

@@ -2,6 +2,7 @@
 
 statements    text into statements
 planner       the plan of any statement: `SelectPlan`, `InsertPlan` ..
+copying       the plan of a COPY
 query         a SELECT for the query engine, of:
 selects         a SELECT's parse tree as such a query
 from_clause     FROM

@@ -26,6 +26,8 @@ from expressions.rows import compiled, parsed
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, UNKNOWN, Type
 from expressions.typed import ColumnRef, Context, Expr, Literal, Parameter, walk
+from nodes.copy.incoming import CopyIn
+from nodes.copy.outgoing import CopyOut
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import table_of
 from nodes.sql.identity import overridden, refuse_assigned
@@ -57,6 +59,8 @@ class SelectPlan:
     needs_no_engine: bool = False
     relations: frozenset[str] = frozenset()
     """Those of pg_catalog that it reads."""
+    copy: CopyOut | None = None
+    """How its rows are sent, when it is a COPY."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ class InsertPlan:
     conflict: Conflict | None
     returning: Returning | None
     scan: Scan
+    copy: CopyIn | None = None
+    """How its rows come, when it is a COPY."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +418,11 @@ def _place(node: Node) -> int:
 
 
 def make_plan(
-    statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters, style: TimeStyle = PLAIN
+    statement: Statement,
+    catalog: Mapping[str, Descriptor],
+    parameters: Parameters,
+    style: TimeStyle = PLAIN,
+    planner: type[Planner] = Planner,
 ) -> Plan:
     """The statement's plan for these versions; kept with the statement. `parameters` get their types."""
     key = (tuple([(d.table_id, d.version) for d in catalog.values()]), tuple([t.name for t in parameters.types]), style)
@@ -421,7 +431,7 @@ def make_plan(
         plan, types = known
         parameters.types[:] = types
         return plan  # type: ignore[no-any-return]
-    plan = Planner(catalog, parameters, style).plan(statement.kind, statement.node)
+    plan = planner(catalog, parameters, style).plan(statement.kind, statement.node)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]
     parameters.types[:] = settled
     statement.remember(key, (plan, settled))

@@ -25,7 +25,7 @@ PLANS_MAX = 8
 KINDS = {
     "select_stmt": "select", "insert_stmt": "insert", "update_stmt": "update", "delete_stmt": "delete",
     "truncate_stmt": "truncate", "transaction_stmt": "transaction", "variable_set_stmt": "set",
-    "variable_show_stmt": "show", "discard_stmt": "discard", "explain_stmt": "explain", "copy_stmt": "copy",
+    "variable_show_stmt": "show", "discard_stmt": "discard", "explain_stmt": "explain",
     "prepare_stmt": "prepare", "execute_stmt": "execute", "deallocate_stmt": "deallocate",
     "declare_cursor_stmt": "cursor", "listen_stmt": "listen", "vacuum_stmt": "vacuum",
 }  # fmt: skip
@@ -79,6 +79,8 @@ def _statement(raw: Node, source: bytes) -> Statement:
         return Statement("crud", call_text(node), text, start)
     if name == "select_stmt" and _has_into(node):
         return Statement("ddl", node, text, start)
+    if name == "copy_stmt":
+        return Statement("copy from" if node.is_from else "copy to", node, text, start, frozenset(tables_in(raw.stmt)))
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
     tables = frozenset(tables_in(raw.stmt)) if kind in WITH_TABLES else frozenset()
     return Statement(kind, node, text, start, tables)

@@ -4,9 +4,9 @@ Only framing and layout live here: which message may come when is the business o
 `nodes.clients.connection`. A message from a client is refused here when its bytes do not add up.
 
     client -> node   Q simple query · P parse · B bind · D describe · E execute · C close
-                     H flush · S sync · p password · X terminate
+                     H flush · S sync · p password · X terminate · d c f data for COPY
     node -> client   R authentication · S parameter · K cancel key · Z ready · T row description
-                     D row · C complete · E error · N notice · 1 2 3 n t s I
+                     D row · C complete · E error · N notice · 1 2 3 n t s I · G H d c COPY
 """
 
 import struct
@@ -22,6 +22,8 @@ CANCEL_REQUEST = 80877102
 
 STARTUP_BYTES_MAX = 10_000
 MESSAGE_BYTES_MAX = 16 * 2**20
+COPY_MESSAGE_BYTES_MAX = 2**30 - 1
+"""Of data for COPY, which is not kept until it is complete."""
 PASSWORD_BYTES_MAX = 4096
 
 _INT = struct.Struct("!i")
@@ -38,6 +40,7 @@ CLOSE_COMPLETE = b"3\x00\x00\x00\x04"
 NO_DATA = b"n\x00\x00\x00\x04"
 PORTAL_SUSPENDED = b"s\x00\x00\x00\x04"
 EMPTY_QUERY = b"I\x00\x00\x00\x04"
+COPY_DONE = b"c\x00\x00\x00\x04"
 AUTHENTICATION_OK = b"R\x00\x00\x00\x08\x00\x00\x00\x00"
 
 
@@ -261,6 +264,25 @@ def data_row(values: Sequence[bytes | None]) -> bytes:
     return _HEAD.pack(b"D", len(body) + 4) + body
 
 
+def copy_in(columns: int, *, is_binary: bool) -> bytes:
+    """The request for the data of COPY FROM."""
+    return _copy_response(b"G", columns, is_binary)
+
+
+def copy_out(columns: int, *, is_binary: bool) -> bytes:
+    """The announcement of the data of COPY TO."""
+    return _copy_response(b"H", columns, is_binary)
+
+
+def _copy_response(kind: bytes, columns: int, is_binary: bool) -> bytes:
+    form = int(is_binary)
+    return message(kind, struct.pack(f"!bh{columns}h", form, columns, *[form] * columns))
+
+
+def copy_data(data: bytes) -> bytes:
+    return _HEAD.pack(b"d", len(data) + 4) + data
+
+
 def error_response(error: SqlError, sql: str = "") -> bytes:
     return message(b"E", _fields(error, sql))
 
@@ -281,6 +303,7 @@ def _fields(error: SqlError, sql: str) -> bytes:
         (b"D", error.detail),
         (b"H", error.hint),
         (b"P", None if position is None else str(position)),
+        (b"W", error.where),
         (b"t", error.table),
         (b"c", error.column),
         (b"n", error.constraint),

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from nodes.copy.outgoing import CopyOut
 from nodes.wire.messages import Field
 
 Row = Sequence[bytes | None]
@@ -14,7 +15,7 @@ class Result:
 
     `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
     The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many.
-    `has_written`: the statement did more than to answer.
+    `has_written`: the statement did more than to answer. `copy`: the rows are sent as COPY TO does.
     """
 
     tag: str
@@ -23,6 +24,7 @@ class Result:
     more: AsyncIterator[list[Row]] | None = None
     bytes_held: int = 0
     has_written: bool = False
+    copy: CopyOut | None = None
 
     def complete_tag(self, sent: int) -> str:
         return f"SELECT {sent}" if self.tag == "SELECT" else self.tag

@@ -1,0 +1,109 @@
+"""COPY between a node and its client: what the client sends is handed on piece by piece, and rows go out one a message.
+
+    node    G            send data now            H            data comes
+    client  d d d .. c   data, and its end        -
+            f            the client gives up
+    node    C            done                     d d d .. c C
+
+The beginning of what a client sends is kept for a while, so that a small COPY can be tried again as an INSERT is.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from expressions import errors
+from nodes.clients.channel import Channel
+from nodes.clients.portals import Portal
+from nodes.copy.outgoing import Outgoing
+from nodes.execution.fairness import Turns
+from nodes.wire import messages
+from nodes.wire.results import Row
+
+KEPT_BYTES_MAX = 256 * 1024
+IGNORED = frozenset(b"HS")
+"""Flush and Sync: a client that does not know that its statement was a COPY sends them behind it."""
+
+
+@dataclass(eq=False)
+class CopyData:
+    """The data of one COPY FROM STDIN, as a client sends it."""
+
+    channel: Channel
+    clients_turn: Callable[[], AbstractContextManager[None]]
+    _kept: list[bytes] = field(default_factory=list)
+    _kept_bytes: int = 0
+    _has_begun: bool = False
+    _is_done: bool = False
+
+    @property
+    def can_begin_again(self) -> bool:
+        """True while all that has come is kept."""
+        return self._kept_bytes <= KEPT_BYTES_MAX
+
+    async def begin(self, columns: int, *, is_binary: bool) -> None:
+        """Ask the client for its data, once."""
+        if self._has_begun:
+            return
+        self._has_begun = True
+        self.channel.send(messages.copy_in(columns, is_binary=is_binary))
+        with self.clients_turn():
+            await self.channel.flush()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The data from its beginning. Raises 57014 when the client gives up."""
+        for piece in list(self._kept):
+            yield piece
+        while not self._is_done:
+            with self.clients_turn():
+                kind, piece = await self.channel.data()
+            match chr(kind):
+                case "d":
+                    self._keep(piece)
+                    yield piece
+                case "c":
+                    self._is_done = True
+                case "f":
+                    self._is_done = True
+                    why = messages.Reader(piece).text()
+                    raise errors.SqlError(errors.QUERY_CANCELED, f"COPY from stdin failed: {why}")
+                case _ if kind in IGNORED:
+                    pass
+                case _:
+                    message = f"unexpected message type 0x{kind:02X} during COPY from stdin"
+                    raise errors.FatalError(errors.PROTOCOL_VIOLATION, message)
+
+    def _keep(self, piece: bytes) -> None:
+        self._kept_bytes += len(piece)
+        if self.can_begin_again:
+            self._kept.append(piece)
+        else:
+            self._kept.clear()
+
+
+async def send_copy(portal: Portal, channel: Channel, flush: Callable[[], Awaitable[None]]) -> None:
+    """Send the rows of a portal whose statement is COPY TO."""
+    result, turns = portal.result, Turns()
+    assert result is not None
+    assert result.copy is not None
+    out = Outgoing(result.copy)
+    channel.send(messages.copy_out(result.copy.columns, is_binary=result.copy.options.is_binary))
+    if (first := out.first()) is not None:
+        channel.send(messages.copy_data(first))
+    count = 0
+    rows: list[Row] | None = result.rows
+    result.rows = []
+    while rows is not None:
+        for row in rows:
+            channel.send(messages.copy_data(out.row(row)))
+            count += 1
+            if channel.is_full:
+                await flush()
+                await turns.give()
+        rows = None if result.more is None else await anext(result.more, None)
+    result.more = None
+    if (last := out.last()) is not None:
+        channel.send(messages.copy_data(last))
+    channel.send(messages.COPY_DONE)
+    channel.send(messages.command_complete(f"COPY {count}"))
+    portal.is_done = True

@@ -1,0 +1,162 @@
+"""COPY, from its parse tree to a plan: an INSERT of rows that are still to come, or a SELECT.
+
+What it refuses by name is what would reach the file system of a node, or start a program there.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pb
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column
+from expressions.building import Parameters
+from expressions.dates.zones import PLAIN, TimeStyle
+from expressions.errors import (
+    DUPLICATE_COLUMN,
+    FEATURE_NOT_SUPPORTED,
+    INVALID_COLUMN_REFERENCE,
+    SYNTAX_ERROR,
+    UNDEFINED_COLUMN,
+    SqlError,
+    unsupported,
+)
+from expressions.scopes import Scope
+from expressions.typed import Expr, Fragment, is_simple, walk
+from nodes.catalog_views.relations import RELATIONS
+from nodes.copy.incoming import CopyIn
+from nodes.copy.options import ALL_COLUMNS, Options, options_of
+from nodes.copy.outgoing import CopyOut
+from nodes.sql.from_clause import table_of
+from nodes.sql.planner import InsertPlan, Plan, Planner, SelectPlan, make_plan
+from nodes.sql.row_rules import rules_of
+from nodes.sql.statements import Statement
+
+Node = Any
+COPIES = FROM, TO = "copy from", "copy to"
+"""The two kinds of statement."""
+NOT_HERE = "Anyone can COPY to stdout or from stdin. psql's \\copy reads and writes files of the client."
+LARGE = " `manage.py load` loads large files."
+
+
+class CopyPlanner(Planner):
+    """Makes the plan of one COPY."""
+
+    def _plan(self, kind: str, node: Node) -> Plan:
+        refuse_files(node)
+        return self.copy_from(node) if kind == FROM else self.copy_to(node)
+
+    def copy_from(self, node: Node) -> InsertPlan:
+        descriptor = table_of(self.analyzer, node.relation)
+        options = options_of(node.options, is_from=True)
+        columns = self._copied(descriptor, node.attlist)
+        scan, scope = self._target(node, descriptor)
+        where = self._condition(node.where_clause, scope) if node.HasField("where_clause") else None
+        defaults = self.defaults(descriptor)
+        names = [column.name for column in columns]
+        copy = CopyIn(
+            descriptor.name,
+            columns,
+            options,
+            self._forced("FORCE_NULL", options.force_null, names, descriptor),
+            self._forced("FORCE_NOT_NULL", options.force_not_null, names, descriptor),
+            frozenset(place for place, c in enumerate(columns) if c.id in defaults or c.identity),
+            where,
+        )
+        return InsertPlan(descriptor, columns, (), None, defaults, rules_of(descriptor), None, None, scan, copy=copy)
+
+    def _condition(self, node: Node, scope: Scope) -> Expr:
+        """WHERE: which rows are kept, computed for each row by itself."""
+        condition = self.analyzer.condition(node, scope, "WHERE")
+        if any(isinstance(part, Fragment) and part.is_query for part in walk(condition)):
+            raise SqlError(FEATURE_NOT_SUPPORTED, "cannot use subquery in COPY FROM WHERE condition")
+        if not is_simple(condition):
+            hint = "copy all rows into a table, and INSERT .. SELECT those that are wanted"
+            raise unsupported("this condition in COPY FROM", hint=hint)
+        return condition
+
+    def _copied(self, descriptor: Descriptor, names: Sequence[Node]) -> tuple[Column, ...]:
+        if not len(names):
+            return descriptor.public_columns
+        columns: list[Column] = []
+        for item in names:
+            column = self.column(descriptor, item.string.sval, -1)
+            if column in columns:
+                raise SqlError(DUPLICATE_COLUMN, f'column "{column.name}" specified more than once')
+            columns.append(column)
+        return tuple(columns)
+
+    def copy_to(self, node: Node) -> SelectPlan:
+        if node.HasField("where_clause"):
+            raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
+        if not node.HasField("query"):
+            return self._table_to(node)
+        kind = node.query.WhichOneof("node")
+        if kind != "select_stmt":
+            raise unsupported("COPY of a statement that writes", hint="run it by itself, with RETURNING")
+        if node.query.select_stmt.HasField("into_clause"):
+            raise SqlError(FEATURE_NOT_SUPPORTED, "COPY (SELECT INTO) is not supported")
+        options = options_of(node.options, is_from=False)
+        return self._selected(node.query.select_stmt, options, None)
+
+    def _table_to(self, node: Node) -> SelectPlan:
+        """COPY t TO: a query of all its rows, or of some columns of them."""
+        select = pb.SelectStmt(op=pb.SETOP_NONE, limit_option=pb.LIMIT_OPTION_DEFAULT)
+        select.from_clause.add().range_var.CopyFrom(node.relation)
+        is_catalog = not self._is_table(node.relation)
+        descriptor = None if is_catalog else table_of(self.analyzer, node.relation)
+        options = options_of(node.options, is_from=False)
+        columns = () if descriptor is None else self._copied(descriptor, node.attlist)
+        for name in [c.name for c in columns] or [item.string.sval for item in node.attlist]:
+            field = select.target_list.add().res_target.val.column_ref.fields.add()
+            field.string.sval = name
+        if not len(select.target_list):
+            select.target_list.add().res_target.val.column_ref.fields.add().a_star.SetInParent()
+        return self._selected(select, options, descriptor)
+
+    def _is_table(self, relation: Node) -> bool:
+        is_plain = relation.schemaname in ("", "public")
+        return is_plain and (relation.relname in self.catalog or relation.relname not in RELATIONS)
+
+    def _selected(self, select: Node, options: Options, descriptor: Descriptor | None) -> SelectPlan:
+        plan = self.select(select)
+        names = tuple(output.name for output in plan.outputs)
+        forced = self._forced("FORCE_QUOTE", options.force_quote, names, descriptor)
+        return SelectPlan(
+            plan.query, plan.scans, plan.outputs, plan.columns, plan.needs_no_engine, plan.relations,
+            copy=CopyOut(names, options, forced),
+        )  # fmt: skip
+
+    def _forced(
+        self, option: str, wanted: Sequence[str], names: Sequence[str], descriptor: Descriptor | None
+    ) -> frozenset[int]:
+        """The places of the columns that an option names."""
+        if ALL_COLUMNS in wanted:
+            return frozenset(range(len(names)))
+        places = set()
+        for name in wanted:
+            if name in names:
+                places.add(names.index(name))
+                continue
+            if descriptor is None:
+                raise SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist')
+            self.column(descriptor, name, -1)
+            raise SqlError(INVALID_COLUMN_REFERENCE, f'{option} column "{name}" not referenced by COPY')
+        return frozenset(places)
+
+
+def refuse_files(node: Node) -> None:
+    """Refuses COPY from or to a file or a program of the server."""
+    way = "from" if node.is_from else "to"
+    hint = NOT_HERE + (LARGE if node.is_from else "")
+    if node.is_program:
+        raise unsupported(f"COPY {way} a program", hint=hint)
+    if node.filename:
+        raise unsupported(f"COPY {way} a file", hint=hint)
+
+
+def make_copy_plan(
+    statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters, style: TimeStyle = PLAIN
+) -> Plan:
+    """The plan of a COPY for these versions."""
+    return make_plan(statement, catalog, parameters, style, CopyPlanner)

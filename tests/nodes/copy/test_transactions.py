@@ -1,0 +1,247 @@
+"""COPY is done as a whole or not at all: in a block, whatever ends it, and under every rule of INSERT."""
+
+import struct
+import threading
+from typing import Any
+
+import pytest
+from psycopg import errors
+
+from catalog.elements import State
+from tests.nodes.conftest import Cluster
+from tests.nodes.execution.test_states import pair, with_column
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, fields, kinds, message, parse, query
+
+ROWS = 3000
+"""More than are written at a time."""
+DONE = message(b"c")
+
+
+def data(body: bytes) -> bytes:
+    return message(b"d", body)
+
+
+def lines(count: int, first: int = 1) -> bytes:
+    return b"".join(b"%d\t%d\n" % (n, n % 7) for n in range(first, first + count))
+
+
+def count(connection: Any, table: str) -> int:
+    (found,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+    return int(found)
+
+
+def copied(connection: Any, table: str, *pieces: bytes) -> None:
+    with connection.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+        for piece in pieces:
+            copy.write(piece)
+
+
+@pytest.fixture
+def table(cluster: Cluster) -> str:
+    return cluster.table("id int PRIMARY KEY, n int")
+
+
+def test_rows_come_back_as_they_went(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
+    copied(n1, table, lines(ROWS))
+    with n2.cursor().copy(f"COPY (SELECT * FROM {table} ORDER BY id) TO STDOUT") as copy:
+        assert b"".join(bytes(piece) for piece in copy) == lines(ROWS)
+    assert cluster.violations(table) == []
+
+
+def test_a_mistake_behind_many_rows_leaves_none(cluster: Cluster, n1: Any, table: str) -> None:
+    with pytest.raises(errors.InvalidTextRepresentation) as refusal:
+        copied(n1, table, lines(ROWS), b"x\t1\n")
+    assert refusal.value.diag.context == f'COPY {table}, line {ROWS + 1}, column id: "x"'
+    assert count(n1, table) == 0
+    with pytest.raises(errors.UniqueViolation) as refusal:
+        copied(n1, table, lines(ROWS), b"7\t1\n")
+    assert refusal.value.diag.context == f"COPY {table}, line {ROWS + 1}"
+    assert count(n1, table) == 0
+
+
+def test_a_block_keeps_what_its_savepoint_kept(cluster: Cluster, n1: Any, table: str) -> None:
+    with n1.transaction():
+        copied(n1, table, lines(ROWS))
+        with pytest.raises(errors.UniqueViolation), n1.transaction():
+            copied(n1, table, lines(ROWS, ROWS + 1), lines(1))
+        copied(n1, table, lines(1, 10_000))
+        assert count(n1, table) == ROWS + 1
+    assert count(n1, table) == ROWS + 1
+    with pytest.raises(errors.UniqueViolation), n1.transaction():
+        copied(n1, table, lines(1, 20_000), lines(1))
+    assert count(n1, table) == ROWS + 1
+    assert cluster.violations(table) == []
+
+
+def test_statements_of_one_message_are_one_transaction(raw: Raw, n1: Any, table: str) -> None:
+    both = f"COPY {table} FROM STDIN; COPY {table} FROM STDIN; SELECT 1"
+    found = ask(raw, query(both), data(b"1\t1\n"), DONE, data(b"2\t2\n"), DONE)
+    assert kinds(found) == "GCGCTDCZ"
+    found = ask(raw, query(both), data(b"3\t3\n"), DONE, data(b"1\t1\n"), DONE)
+    assert kinds(found) == "GCGEZ"
+    assert count(n1, table) == 2
+
+
+def test_a_client_may_give_up(raw: Raw, n1: Any, table: str) -> None:
+    found = ask(raw, query(f"COPY {table} FROM STDIN"), data(lines(ROWS)), message(b"f", b"no more\0"))
+    assert kinds(found) == "GEZ"
+    assert fields(found[1][1])["C"] == "57014"
+    assert fields(found[1][1])["M"] == "COPY from stdin failed: no more"
+    assert kinds(ask(raw, query(f"SELECT count(*) FROM {table} HAVING count(*) = 0"))) == "TDCZ"
+
+
+def test_the_extended_protocol_copies_too(raw: Raw, n1: Any, table: str) -> None:
+    into = (parse(f"COPY {table} FROM STDIN"), bind(), message(b"D", b"P\0"), execute(), SYNC)
+    assert kinds(ask(raw, *into, data(b"1\t1\n"), message(b"H"), DONE, SYNC)) == "12nGCZ"
+    out = (parse(f"COPY {table} TO STDOUT"), bind(), message(b"D", b"P\0"), execute(), SYNC)
+    assert kinds(ask(raw, *out)) == "12nHdcCZ"
+    found = ask(raw, *into, data(b"1\t1\n"), data(b"2\t2\n"), DONE, SYNC)
+    assert kinds(found) == "12nGEZ"
+    assert kinds(ask(raw, query(f"SELECT count(*) FROM {table} HAVING count(*) = 1"))) == "TDCZ"
+
+
+def test_what_comes_after_an_error_is_read_and_forgotten(raw: Raw, table: str) -> None:
+    """A client may find out late: a message of data may even be cut in two by the error."""
+    half = struct.pack("!ci", b"d", 4 + 2_000_000) + b"x\t1\n"
+    raw.send(query(f"COPY {table} FROM STDIN") + half)
+    assert kinds(raw.until_ready()) == "GEZ"
+    raw.send(b"y" * (2_000_000 - 4))
+    assert kinds(ask(raw, data(b"z"), DONE, query("SELECT 1"))) == "TDCZ"
+
+
+def test_a_message_of_another_kind_ends_the_connection(raw: Raw, n1: Any, table: str) -> None:
+    found = ask(raw, query(f"COPY {table} FROM STDIN"), data(b"1\t1\n"), query("SELECT 1"))
+    assert kinds(found) == "GE"
+    assert fields(found[1][1])["M"] == "unexpected message type 0x51 during COPY from stdin"
+    assert count(n1, table) == 0
+
+
+def test_a_client_that_goes_leaves_nothing(cluster: Cluster, n1: Any, table: str) -> None:
+    with Raw(cluster.ports["n1"]) as gone:
+        gone.startup()
+        gone.send(query(f"COPY {table} FROM STDIN") + data(lines(ROWS)))
+        assert gone.message() is not None
+        held = f"SELECT count(*) FROM schemalab.leases WHERE table_name = '{table}'"
+        assert n1.execute(held).fetchone() == (1,)
+    n1.execute(f"INSERT INTO {table} VALUES (1, 1)")  # a row that the COPY had written
+    assert count(n1, table) == 1
+
+
+def test_a_cancel_ends_it(cluster: Cluster, n1: Any, table: str) -> None:
+    def cancelled() -> None:
+        with n1.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+            copy.write(lines(ROWS))
+            n1.cancel_safe()
+
+    with pytest.raises(errors.QueryCanceled, match="canceling statement due to user request"):
+        cancelled()
+    assert count(n1, table) == 0
+
+
+def test_whoever_is_silent_is_disconnected(cluster: Cluster, n1: Any, table: str) -> None:
+    with Raw(cluster.ports["n1"]) as silent:
+        silent.startup(options="-c idle_in_transaction_session_timeout=300")
+        found = ask(silent, query(f"COPY {table} FROM STDIN"), data(b"1\t1\n"))
+    assert kinds(found) == "GE"
+    assert fields(found[1][1])["C"] == "25P03"
+    assert count(n1, table) == 0
+
+
+def test_a_small_one_is_tried_again(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
+    """Two that meet are one after the other, as INSERTs are: the client does not hear of it."""
+    failed: list[BaseException] = []
+
+    def many(node: str, first: int) -> None:
+        try:
+            with cluster.connect(node) as connection:
+                for number in range(20):
+                    with connection.cursor() as cursor:
+                        cursor.execute(f"DELETE FROM {table} WHERE id = 1")
+                        with cursor.copy(f"COPY {table} FROM STDIN") as copy:
+                            copy.write(lines(2, first + 2 * number))
+        except BaseException as error:  # noqa: BLE001 - told below
+            failed.append(error)
+
+    threads = [threading.Thread(target=many, args=(node, first)) for node, first in (("n1", 1000), ("n2", 2000))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    assert count(n1, table) == 80
+
+
+def test_people_who_only_read_may_copy_out(cluster: Cluster, n1: Any, table: str) -> None:
+    n1.execute(f"INSERT INTO {table} VALUES (1, 1)")
+    with n1.transaction():
+        n1.execute("SET TRANSACTION READ ONLY")
+        with n1.cursor().copy(f"COPY {table} TO STDOUT") as copy:
+            assert [bytes(row) for row in copy] == [b"1\t1\n"]
+        with pytest.raises(errors.ReadOnlySqlTransaction, match="cannot execute COPY FROM in a read-only"), \
+                n1.transaction(), n1.cursor().copy(f"COPY {table} FROM STDIN"):  # fmt: skip
+            pass
+
+
+# -- the rules of INSERT
+
+
+def test_rows_may_refer_to_rows_that_come_later(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id int PRIMARY KEY, boss int REFERENCES staff", name="staff")
+    copied(n1, table, b"".join(b"%d\t%d\n" % (n, ROWS) for n in range(1, ROWS + 1)))
+    assert count(n1, table) == ROWS
+    with pytest.raises(errors.ForeignKeyViolation) as refusal:
+        copied(n1, table, b"".join(b"%d\t%d\n" % (n, 77_777) for n in range(10_001, 12_000)))
+    assert refusal.value.diag.message_detail == f'Key (boss)=(77777) is not present in table "{table}".'
+    assert count(n1, table) == ROWS
+    assert cluster.violations(table) == []
+
+
+def test_rows_refer_to_another_table(cluster: Cluster, n1: Any) -> None:
+    table, child = f"parent{next(cluster.serial)}", f"child{next(cluster.serial)}"
+    with n1.transaction():
+        n1.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, n int)")
+        n1.execute(f"CREATE TABLE {child} (id int PRIMARY KEY, of int REFERENCES {table})")
+    copied(n1, table, lines(10))
+    copied(n1, child, b"1\t1\n2\t\\N\n3\t10\n")
+    with pytest.raises(errors.ForeignKeyViolation):
+        copied(n1, child, b"4\t11\n")
+    assert count(n1, child) == 3
+
+
+def test_numbers_are_given_and_taken(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, w text DEFAULT 'none', u text UNIQUE")
+    with n1.cursor().copy(f"COPY {table} (u) FROM STDIN") as copy:
+        copy.write(b"a\nb\n")
+    with n1.cursor().copy(f"COPY {table} (id, u) FROM STDIN") as copy:
+        copy.write(b"1000000\tc\n")
+    rows = n1.execute(f"SELECT id, w, u FROM {table} ORDER BY u").fetchall()
+    assert [row[1:] for row in rows] == [("none", "a"), ("none", "b"), ("none", "c")]
+    assert rows[0][0] < rows[1][0] < rows[2][0] == 1_000_000
+    with pytest.raises(errors.UniqueViolation, match=f"{table}_u_key"), \
+            n1.cursor().copy(f"COPY {table} (u) FROM STDIN") as copy:  # fmt: skip
+        copy.write(b"d\nc\n")
+    assert count(n1, table) == 3
+
+
+def test_a_write_only_column_takes_its_default(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("id int primary key, a int, b text")
+    with_column(cluster, table, State.WRITE_ONLY, added_with_default=True, default="7")
+    copied(n1, table, b"1\t10\tone\n")
+    assert [pair(cluster, table, 1, column) for column in (2, 3, 4)] == [10, "one", 7]
+    with pytest.raises(errors.UndefinedColumn, match="write-only"), \
+            n1.cursor().copy(f"COPY {table} (id, c) FROM STDIN"):  # fmt: skip
+        pass
+
+
+def test_a_line_without_an_end_is_refused(cluster: Cluster, n1: Any, table: str) -> None:
+    with pytest.raises(errors.ProgramLimitExceeded, match="a line of COPY's data may have at most"):
+        copied(n1, table, *[b"x" * 2**20] * 20)
+    assert count(n1, table) == 0
+
+
+def test_a_trace_tells_of_it(n1: Any, table: str) -> None:
+    told: list[str] = []
+    n1.add_notice_handler(lambda notice: told.append(notice.message_primary.partition(";")[0]))
+    n1.execute("SET schemalab.trace = on")
+    copied(n1, table, lines(3))
+    assert told[-1] == f"insert: {table} v1"
