@@ -8,7 +8,7 @@ from django.db.models import F, QuerySet
 from catalog import descriptor as descriptors
 from catalog.elements import TableId
 from catalog.models import Descriptor, StoryEvent, Stream, Table
-from catalog.story import UnknownKind, sentence
+from catalog.story import UnknownKind, particulars, sentence
 
 
 def live_tables() -> list[Table]:
@@ -75,4 +75,5 @@ def event_json(event: StoryEvent) -> dict[str, Any]:
         "payload": event.payload,
         "at": event.at.isoformat(),
         "sentence": words,
+        "particulars": particulars(event.payload),
     }

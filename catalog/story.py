@@ -50,7 +50,7 @@ SENTENCES: dict[str, str] = {
     "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",
     "version drained": "Every node has left the versions of {table} before v{version} ({waited}).",
     "sessions ended": "Sessions of {whom} on {table} v{version} were ended: they held it without a lease.",
-    "reorganisation started": "{What} started: {rows} to do.",
+    "reorganisation started": "{What} started: about {rows} to do.",
     "reorganisation finished": "{What} finished: {rows} in {seconds} s.",
     "reorganisation failed": "{What} failed: {error}",
     "reorganisation resumed": "{What} resumed where it stopped: {why}.",
@@ -205,12 +205,22 @@ def sentence(kind: str, payload: Mapping[str, Any]) -> str:
     return form.format_map(details)
 
 
+def particulars(payload: Mapping[str, Any]) -> str:
+    """The rest of an error below its first line, which is all that the sentence has of it."""
+    return str(payload.get("error") or "").partition("\n")[2]
+
+
 def _in_words(name: str, detail: Any) -> Any:
-    """A moment as its time of day (UTC, as everywhere on the pages), a number of rows or seconds with its unit."""
+    """A moment as its time of day (UTC, as everywhere on the pages), a number of rows or seconds with its unit.
+
+    Of an error its first line.
+    """
     if name == "rows" and isinstance(detail, int):
         return "1 row" if detail == 1 else f"{detail:,} rows"
     if name == "seconds" and isinstance(detail, float):
         return f"{detail:.1f}"
+    if name == "error" and isinstance(detail, str):
+        return detail.partition("\n")[0]
     if name == "needless":
         return " and ".join(f"change {one}" for one in detail)
     if isinstance(detail, str) and MOMENT.fullmatch(detail):

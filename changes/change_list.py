@@ -147,4 +147,4 @@ def _line(change: Change, leases: list[Json]) -> Json:
     """A change that moves, with what it does and waits for; of one in the queue that would say nothing."""
     if change.status in MOVING:
         return change_page.summary(selectors.change_snapshot(change.pk), leases)
-    return change_page.line(selectors.change_line(change)) | {"element": plan_from_json(change.plan).title}
+    return change_page.line(selectors.change_line(change)) | {"element": plan_from_json(change.plan).headline}

@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from catalog.hints import celery_app, sent
+from catalog.text.numbers import counted
 from changes.driver.listener import Listener
 from changes.models import Proof
 from changes.plan.model import RUNS, Plan, plan_from_json
@@ -182,9 +183,10 @@ def in_words(seen: Json) -> list[str]:
     if seen["verdict"] == "unknown":
         return [f"unknown whether it is safe: {seen['why']}"]
     model = seen["model"]
-    operations = "any number of" if model["operations"] < 0 else model["operations"]
-    sizes = f"{model['nodes']} nodes, {model['rows']} rows, {model['values']} values, {operations} operations"
-    found = f"({seen['states']} states, {seen['seconds']} s)"
+    sizes = ", ".join(counted(model[f"{noun}s"], noun) for noun in ("node", "row", "value"))
+    most = model["operations"]
+    sizes += ", any number of operations" if most < 0 else f", {counted(most, 'operation')}"
+    found = f"({counted(seen['states'], 'state')}, {seen['seconds']} s)"
     if seen["verdict"] == "proved":
         never = [f"which says nothing of this, for it never happened: {what}" for what in seen["never"]]
         return [f"proved safe for {sizes} {found}", *never]

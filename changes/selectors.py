@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ from changes.executor.interventions import (
 )
 from changes.executor.state import Direction, Execution, Mode, execution_from_json, name_of
 from changes.models import IN_QUEUE, MOVING, OPEN, Approval, Change, Status, Step
+from changes.pages.estimates import ROWS_PER_S, estimate
 from changes.pages.failure import failure
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
@@ -32,6 +34,7 @@ from changes.plan.model import YIELDING, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
+from changes.records import paces
 from changes.running_transactions import running
 from leases import rules
 from leases.models import Node
@@ -353,12 +356,13 @@ def waits_for_leases(table_ids: Collection[int] | None = None) -> list[dict[str,
         state = execution_of(change)
         held = leases_in_the_way(change, state)
         if held:
-            shown = {"element": state.plan.title, "step": current_step(change, state), "blockers": held}
+            shown = {"element": state.plan.headline, "step": current_step(change, state), "blockers": held}
             found.append(change_line(change) | shown)
     return found
 
 
 SILENT_S = 5.0
+BEGUN = (RunState.WAITING, RunState.RUNNING)
 
 
 def runs_of(change_id: int) -> list[ReorgRun]:
@@ -368,9 +372,8 @@ def runs_of(change_id: int) -> list[ReorgRun]:
 
 def writing_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
     """Of a change's reorganisations the one that writes now, or will when it goes on (R11)."""
-    begun = (RunState.WAITING, RunState.RUNNING)
     return next(
-        (run for run in runs if StepKind(run.kind) in YIELDING and run.state in begun and not run.is_closed), None
+        (run for run in runs if StepKind(run.kind) in YIELDING and run.state in BEGUN and not run.is_closed), None
     )
 
 
@@ -379,6 +382,8 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
     if not hasattr(run, "pulse"):
         run.pulse = ReorgPulse(run=run)
     pulse, status = run.pulse, status_of(run)
+    kind, left = StepKind(run.kind), status.rows_total - status.rows_done
+    is_unknown = status.eta_s is None and run.state in BEGUN and kind in ROWS_PER_S and left > 0
     silent_s = (now() - pulse.heartbeat_at).total_seconds() if pulse.heartbeat_at else 0.0
     is_silent = run.state == RunState.RUNNING and silent_s > SILENT_S
     return {
@@ -392,6 +397,7 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         "is_exact": status.is_exact,
         "share": round(status.share, 4),
         "rows_per_s": round(status.rows_per_s, 1),
+        "estimate": asdict(estimate(kind, left, paces.observed(), pulse.rows_per_s_max)) if is_unknown else None,
         "eta_s": None if status.eta_s is None else round(status.eta_s, 1),
         "is_stalled": status.is_stalled or is_silent,
         "ranges_done": status.ranges_done,

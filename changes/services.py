@@ -38,6 +38,7 @@ from changes.planning.alter_foreign_keys import sandbox_refusal
 from changes.planning.planner import make_plan
 from changes.planning.tables import Tables
 from changes.rate_limits import check_pace
+from changes.records import paces
 from expressions.typed import Context
 from spark_tasks.services import throttle_run
 from storage.postgres import take_spare_table
@@ -276,7 +277,8 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
     """A plan as pages and the command show it, with the changes it would queue behind."""
     plan = foreseen.plan
     behind = [selectors.change_line(change) for change in selectors.open_changes_of(plan.table_ids)]
-    shown = plan_json(plan) | expected_json(plan)
+    observed = paces.observed()
+    shown = plan_json(plan, observed) | expected_json(plan, observed)
     return shown | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
 
 

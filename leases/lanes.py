@@ -39,16 +39,6 @@ def node_lines(nodes: Iterable[Mapping[str, Any]]) -> list[Json]:
     return [_node(node) for node in nodes]
 
 
-def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
-    """The one state in which a version is drawn: that of the element which has furthest to go."""
-    if table_state != "public":
-        return table_state
-    if any(element["filling"] for element in moving):
-        return "reorganising"
-    states = {element["state"] for element in moving}
-    return next((state for state in ("delete-only", "write-only") if state in states), "public")
-
-
 def _node(node: Mapping[str, Any]) -> Json:
     kept = ("name", "incarnation", "host", "port", "state", "leases_end_at")
     shown = {name: node[name] for name in kept}
@@ -67,7 +57,7 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
     known = {version["version"]: version for version in table["versions"]}
     leased = [lease for node in nodes for lease in node["leases"] if lease["table_id"] == table["id"]]
     versions = [_version(number, known.get(number)) for number in sorted({*known, *table["in_use"]})]
-    is_moving = len(table["in_use"]) > 1 or any(v["moving"] or v["phase"] != "public" for v in versions[-1:])
+    is_moving = len(table["in_use"]) > 1 or any(not v["is_at_rest"] for v in versions[-1:])
     rows = [_row(node, versions, leased) for node in nodes] if is_moving else []
     newest = table["newest"]
     return {
@@ -89,11 +79,13 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
 def _version(number: int, known: Mapping[str, Any] | None) -> Json:
     """A version older than the two newest is shown by number alone: that it is used at all is the alarm."""
     if known is None:
-        return {"version": number, "moving": [], "phase": "public", "published_at": None, "count": None}
+        past: Json = {"version": number, "moving": [], "phase": "public", "is_at_rest": True}
+        return past | {"published_at": None, "count": None}
     return {
         "version": number,
         "moving": known["moving"],
-        "phase": phase(known["moving"], known["state"]),
+        "phase": known["phase"],
+        "is_at_rest": known["state"] == "public" and not known["moving"],
         "published_at": known["published_at"],
         "count": len(known["nodes"]),
     }

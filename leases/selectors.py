@@ -5,19 +5,20 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from django.db import connection
 
 from catalog.descriptor import Descriptor, from_json
-from catalog.elements import FOREIGN_KEY, REFERENCED, Constraint, NodeId, State, TableId
+from catalog.elements import NodeId, TableId
 from leases import rules
 from leases.holders import Holder, of_lease
 from leases.holders import to_json as holder_json
 from leases.models import Lease, Node
 from leases.redis.samples import read_holders
-
-LINKS = (FOREIGN_KEY, REFERENCED)
+from leases.staircase.phases import moving_elements, phases
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,17 +199,22 @@ def lease_json(lease: LeaseOn) -> dict[str, Any]:
 
 
 def _tables_json(leases: list[LeaseOn]) -> list[dict[str, Any]]:
-    tables: dict[int, dict[str, Any]] = {}
+    tables = []
     with connection.cursor() as cursor:
         cursor.execute(NEWEST_TWO)
         rows = cursor.fetchall()
-    for table_id, name, state, version, body, modified_at in rows:
+    for _, of_table in groupby(rows, key=itemgetter(0)):
+        newest_first = [(*row[:4], _descriptor(row[4]), row[5]) for row in of_table]
+        table_id, name, state, version, newest, _ = newest_first[0]
+        drawn = phases([descriptor for *_, descriptor, _ in reversed(newest_first)])
+        versions = [
+            _version_json(descriptor, modified_at, leases) | {"phase": phase}
+            for (*_, descriptor, modified_at), phase in zip(newest_first, reversed(drawn), strict=True)
+        ]
+        table = {"id": table_id, "name": name, "state": state, "newest": version, "versions": versions}
         used = sorted({lease.version for lease in leases if lease.table_id == table_id})
-        descriptor = _descriptor(body)
-        table = {"id": table_id, "name": name, "state": state, "newest": version, "in_use": used, "versions": []}
-        shown = tables.setdefault(table_id, table | {"has_leases": descriptor.coordination.has_leases})
-        shown["versions"].append(_version_json(descriptor, modified_at, leases))
-    return list(tables.values())
+        tables.append(table | {"in_use": used, "has_leases": newest.coordination.has_leases})
+    return tables
 
 
 def _descriptor(body: Any) -> Descriptor:
@@ -227,34 +233,6 @@ def _version_json(descriptor: Descriptor, modified_at: datetime, leases: list[Le
         "nodes": [lease.node for lease in holders],
         "until": _iso(max((lease.expires_at for lease in holders), default=None)),
     }
-
-
-def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:
-    """The elements that are on their way: neither public nor absent."""
-    kinds = {
-        "column": descriptor.columns,
-        "index": descriptor.indexes,
-        "constraint": [one for one in descriptor.constraints if one.rule not in LINKS],
-        "foreign key": _links(descriptor),
-        "placement": descriptor.placements,
-    }
-    return [
-        {
-            "element": kind,
-            "name": str(e.id) if kind == "placement" else e.name,
-            "state": e.state.value,
-            "filling": getattr(e, "filling", False),
-        }
-        for kind, elements in kinds.items()
-        for e in elements
-        if e.state not in (State.PUBLIC, State.ABSENT)
-    ]
-
-
-def _links(descriptor: Descriptor) -> list[Constraint]:
-    """Its sides of foreign keys; one for a foreign key of which it bears both."""
-    both = {one.partner for one in descriptor.foreign_keys if one.references == descriptor.table_id}
-    return [*descriptor.foreign_keys, *(one for one in descriptor.referenced_by if one.id not in both)]
 
 
 def _iso(at: datetime | None) -> str | None:

@@ -32,8 +32,17 @@ export function dress(field) {
     field.dispatchEvent(new CustomEvent("sql-recall", { detail: step }));
     return true;
   };
+  /* A browser that types over a selection of several lines joins them with inline styles, which the page's policy forbids: the text is put by the editor. */
+  const typeOver = EditorView.domEventHandlers({
+    beforeinput(event, view) {
+      if (event.inputType !== "insertText" || event.isComposing || event.data === null || view.state.selection.main.empty) return false;
+      view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+      event.preventDefault();
+      return true;
+    },
+  });
   const extensions = [
-    history(), drawSelection(), bracketMatching(), syntaxHighlighting(colours), look, tell, named, EditorView.lineWrapping,
+    typeOver, history(), drawSelection(), bracketMatching(), syntaxHighlighting(colours), look, tell, named, EditorView.lineWrapping,
     sql({ dialect: PostgreSQL }), keymap.of([{ key: "ArrowUp", run: recall(1) }, { key: "ArrowDown", run: recall(-1) }, ...defaultKeymap.filter((key) => key.key !== "Mod-Enter"), ...historyKeymap]),
   ];
   if (field.dataset.nonce) extensions.push(EditorView.cspNonce.of(field.dataset.nonce));

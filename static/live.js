@@ -62,6 +62,12 @@
     time.dateTime = event.at; time.textContent = clock(Date.parse(event.at)); text.textContent = arrows(event.sentence);
     line.dataset.seq = event.seq; if (isNew) line.className = "new";
     line.append(time, text);
+    if (event.particulars) {
+      const rows = document.createElement("details"), summary = document.createElement("summary");
+      rows.className = "small"; summary.textContent = words.particulars;
+      rows.append(summary, ...event.particulars.split("\n").map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+      line.append(rows);
+    }
     return line;
   }
   function onEvent(event) {

@@ -87,6 +87,12 @@ def story_group(name: str) -> Any:
     return GROUP_WORDS[name]
 
 
+@register.filter
+def first_line(text: str) -> str:
+    """Of an error the sentence; what it names is below it."""
+    return text.partition("\n")[0]
+
+
 @register.simple_tag
 def icon(name: str) -> SafeString:
     """An icon that repeats what the words beside it say, so readers skip it."""

@@ -1,4 +1,9 @@
-"""Numbers as strangers type them: in a form, an address, a message."""
+"""Numbers as strangers type them, in a form, an address, a message; and as English counts with them."""
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 row", "2 rows"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def whole_number(typed: str, *, digits_max: int) -> int | None:

@@ -7,12 +7,10 @@ the browser, so that a page that shows the same is not sent again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from changes.executor.interventions import ENDED
 from changes.executor.state import whom
-from changes.pages.estimates import ROWS_PER_S, estimate
 from changes.pages.timeline import points, span_s, taken
 from changes.plan.model import YIELDING, StepKind
 
@@ -69,7 +67,7 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
     )
     return {name: snapshot[name] for name in kept} | {
         "tables": tables(snapshot),
-        "element": snapshot["plan"]["title"],
+        "element": snapshot["plan"]["headline"],
         "is_open": snapshot["status"] not in ENDED,
         "is_back": is_back,
         "took_s": span_s(snapshot["started_at"], snapshot["ended_at"]),
@@ -171,10 +169,8 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
     run = next((r for r in snapshot["runs"] if (r["kind"], r["version"]) == (step["kind"], step["version"])), None)
     if run is None:
         return None
-    kind, left = StepKind(run["kind"]), run["rows_total"] - run["rows_done"]
     return dict(run) | {
-        "estimate": asdict(estimate(kind, left, run["throttle"])) if kind in ROWS_PER_S and left > 0 else None,
-        "yields": kind in YIELDING,
+        "yields": StepKind(run["kind"]) in YIELDING,
         "done": run["rows_done"],
         "total": run["rows_total"],
         "percent": int(100 * run["share"]),

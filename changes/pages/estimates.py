@@ -1,8 +1,10 @@
 """Estimates of a reorganisation before there is a rate to see: from so many seconds to so many, and under load.
 
-Measured on the demo machine with its two cores (`docs/benchmarks.md`): a fill does 250,000 to 500,000 rows a second
-when nobody else works, a verification 200,000 to 300,000; beside four writers that never pause a fill of a million rows
-took 65 s, since it rests. A machine with more cores is faster; how much slower another one is, the first seconds show.
+Alone, on the demo machine with its two cores (`docs/benchmarks.md`), a fill does 250,000 to 500,000 rows a second and a
+verification 200,000 to 300,000. Beside traffic a fill gives way, and what does not shares the processors: how much that
+costs is a matter of machine and traffic. So the reorganisations that ended here lately are asked, each with the
+statements a second that the nodes did meanwhile. Where none of them had as much traffic beside it as there is now, the
+slowest counts that was ever seen on the demo machine.
 """
 
 from __future__ import annotations
@@ -11,37 +13,97 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from changes.plan.model import YIELDING, StepKind
-from spark_tasks.runs.pacing import RESTS_MAX
 
 START_S = (0.2, 1.0)
 """What a reorganisation takes however few its rows are."""
-ROWS_PER_S = {
+ROWS_PER_S: dict[StepKind, tuple[float, float]] = {
     StepKind.FILL: (150_000, 500_000),
     StepKind.VERIFY: (150_000, 300_000),
     StepKind.DELETE: (100_000, 500_000),
 }
+LOADED_ROWS_PER_S = {StepKind.FILL: 3_000, StepKind.VERIFY: 50_000, StepKind.DELETE: 5_000}
+"""Under load: the slowest that was seen on the demo machine."""
 SHARED = 3.0
-"""What does not rest beside traffic shares the processors with it."""
+"""What does not give way to traffic shares the processors with it."""
+MARGIN = 1.5
+"""No reorganisation goes quite like another one."""
+ROWS_LEAST = 10_000
+"""A reorganisation of fewer rows says nothing of others: it takes the time of its start."""
+BUSY_PER_S = 5.0
+"""From so many statements a second on the nodes are under load."""
+AS_MUCH = 0.8
+"""This share of the traffic of now is as much as now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A reorganisation that ended: so many rows in so many seconds, beside so many statements a second of the nodes."""
+
+    kind: StepKind
+    rows: int
+    seconds: float
+    statements_per_s: float
+
+    @property
+    def rows_per_s(self) -> float:
+        return self.rows / max(self.seconds - START_S[0], 0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Knowledge of this machine: the reorganisations that ended lately, and the statements a second of now."""
+
+    ended: tuple[Ended, ...] = ()
+    statements_per_s: float = 0.0
+
+    def alone(self, kind: StepKind) -> list[Ended]:
+        return [one for one in self._of(kind) if one.statements_per_s < BUSY_PER_S]
+
+    def under_load(self, kind: StepKind) -> list[Ended]:
+        """Those that had as much traffic beside them as there is now."""
+        enough = max(BUSY_PER_S, AS_MUCH * self.statements_per_s)
+        return [one for one in self._of(kind) if one.statements_per_s >= enough]
+
+    def _of(self, kind: StepKind) -> list[Ended]:
+        return [one for one in self.ended if one.kind is kind and one.rows >= ROWS_LEAST]
+
+
+NOTHING_SEEN = Observed()
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Seconds: at least and at most when nobody else works, and at most under load."""
+    """Seconds: at least and at most when nobody else works, and at most under load.
+
+    `seen` reorganisations of this machine say what is so under load, beside up to `beside_per_s` statements a second.
+    `now_per_s` are those of now.
+    """
 
     least_s: float
     most_s: float
     loaded_s: float
+    seen: int = 0
+    beside_per_s: float = 0.0
+    now_per_s: float = 0.0
 
 
-def estimate(kind: StepKind, rows: int, rows_per_s_max: float | None = None) -> Estimate:
+def estimate(
+    kind: StepKind, rows: int, observed: Observed = NOTHING_SEEN, rows_per_s_max: float | None = None
+) -> Estimate:
     """The time that one reorganisation of so many rows takes; under a throttle, that at least, and it does not rest."""
     slow, fast = ROWS_PER_S[kind]
+    if alone := [one.rows_per_s for one in observed.alone(kind)]:
+        slow, fast = min(alone) / MARGIN, max(alone) * MARGIN
     least, most = START_S[0] + rows / fast, START_S[1] + rows / slow
-    loaded = most * (1 + RESTS_MAX if kind in YIELDING else SHARED)
+    seen = observed.under_load(kind)
+    loaded_rate = min(one.rows_per_s for one in seen) / MARGIN if seen else LOADED_ROWS_PER_S[kind]
+    loaded = max(SHARED * START_S[1] + rows / loaded_rate, most)
     if rows_per_s_max is not None and kind in YIELDING:
         throttled, loaded = START_S[1] + rows / rows_per_s_max, most * SHARED
         least, most, loaded = max(least, throttled - START_S[1]), max(most, throttled), max(loaded, throttled)
-    return Estimate(round(least, 1), round(most, 1), round(loaded, 1))
+    beside = max((one.statements_per_s for one in seen), default=0.0)
+    times = (round(least, 1), round(most, 1), round(loaded, 1))
+    return Estimate(*times, len(seen), round(beside), round(observed.statements_per_s))
 
 
 def together(estimates: Iterable[Estimate]) -> Estimate | None:
@@ -49,5 +111,11 @@ def together(estimates: Iterable[Estimate]) -> Estimate | None:
     found = list(estimates)
     if not found:
         return None
-    sums = (sum(column) for column in zip(*((one.least_s, one.most_s, one.loaded_s) for one in found), strict=True))
-    return Estimate(*(round(one, 1) for one in sums))
+    return Estimate(
+        round(sum(one.least_s for one in found), 1),
+        round(sum(one.most_s for one in found), 1),
+        round(sum(one.loaded_s for one in found), 1),
+        min(one.seen for one in found),
+        min(one.beside_per_s for one in found),
+        found[0].now_per_s,
+    )

@@ -32,6 +32,7 @@ def failure(plan: Plan, violations: Sequence[Mapping[str, Any]], error: Mapping[
         return None
     return {
         "message": error["message"],
+        "particulars": error["message"].partition("\n")[2],
         "sqlstate": error.get("sqlstate", ""),
         "causes": _causes(plan, violations),
     }

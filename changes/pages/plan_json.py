@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from changes.pages import preview, writers
+from changes.pages.estimates import NOTHING_SEEN, Observed
 from changes.plan.model import RUNS, Move, Plan, Step, Transition, describe
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
+def plan_json(plan: Plan, observed: Observed = NOTHING_SEEN) -> dict[str, Any]:
     """A plan as pages and the command show it: its steps in words, and what it does to the table."""
     return {
         "table": plan.table,
@@ -16,13 +17,14 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "table_ids": list(plan.table_ids),
         "partners": preview.versions_json(plan.partners),
         "title": plan.title,
+        "headline": plan.headline,
         "moves": [_move_json(move) for move in plan.moves],
         "names": names_in(plan),
         "dangers": list(plan.dangers),
         "turn": plan.point_of_no_return,
         "rows": plan.rows or 0,
         "versions": preview.versions(plan),
-        "reorganisations": preview.reorganisations(plan),
+        "reorganisations": preview.reorganisations(plan, observed),
         "waits": preview.waits(plan),
         "no_return": preview.no_return(plan) if plan.point_of_no_return < len(plan.forward) else None,
         "rollback": preview.rollback(plan),
@@ -30,9 +32,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-def expected_json(plan: Plan) -> dict[str, Any]:
+def expected_json(plan: Plan, observed: Observed) -> dict[str, Any]:
     """The time it takes, and the refusals that writers will meet: for who decides about it, not for who watches it."""
-    return {"takes": preview.takes(plan), "refusals": writers.refusals(plan)}
+    return {"takes": preview.takes(plan, observed), "refusals": writers.refusals(plan)}
 
 
 def names_in(plan: Plan) -> list[str]:

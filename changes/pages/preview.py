@@ -16,7 +16,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from changes.pages.estimates import ROWS_PER_S, estimate, together
+from changes.pages.estimates import NOTHING_SEEN, ROWS_PER_S, Observed, estimate, together
 from changes.plan.element_states import is_filling, state_of
 from changes.plan.model import (
     RUNS,
@@ -73,7 +73,7 @@ def _cell(element: Element, version: Descriptor | None, before: Descriptor | Non
     }
 
 
-def reorganisations(plan: Plan) -> list[Json]:
+def reorganisations(plan: Plan, observed: Observed = NOTHING_SEEN) -> list[Json]:
     """The reorganisations that read the data, with their rows; clearing and tidying are not worth naming."""
     rows = plan.rows or 0
     return [
@@ -82,17 +82,17 @@ def reorganisations(plan: Plan) -> list[Json]:
             "kind": step.kind.value,
             "text": describe(plan, step),
             "rows": rows,
-            "estimate": asdict(estimate(step.kind, rows)),
+            "estimate": asdict(estimate(step.kind, rows, observed)),
         }
         for number, step in enumerate(plan.forward)
         if step.kind in ROWS_PER_S
     ]
 
 
-def takes(plan: Plan) -> Json | None:
+def takes(plan: Plan, observed: Observed = NOTHING_SEEN) -> Json | None:
     """The time of all its reorganisations; None without any that reads the data."""
     rows = plan.rows or 0
-    found = together(estimate(step.kind, rows) for step in plan.forward if step.kind in ROWS_PER_S)
+    found = together(estimate(step.kind, rows, observed) for step in plan.forward if step.kind in ROWS_PER_S)
     return None if found is None else asdict(found)
 
 

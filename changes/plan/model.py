@@ -144,6 +144,16 @@ class Plan:
         return ", ".join(dict.fromkeys(str(move.element) for move in self.moves if not _is_old_side(move)))
 
     @property
+    def headline(self) -> str:
+        """The change in words: "add index by_dest", or "drop column a, index by_a"."""
+        words: dict[str, list[str]] = {}
+        for move in self.moves:
+            if not _is_old_side(move):
+                is_new_table = move.kind is MoveKind.ADD and move.element.kind is Kind.TABLE
+                words.setdefault("create" if is_new_table else move.kind.value, []).append(str(move.element))
+        return ", ".join(f"{verb} {', '.join(dict.fromkeys(elements))}" for verb, elements in words.items())
+
+    @property
     def table_ids(self) -> tuple[int, ...]:
         """Every table it moves, in the order in which they are locked (L11)."""
         return tuple(sorted({self.table_id, *(partner.table_id for partner in self.partners)}))

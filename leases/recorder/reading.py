@@ -7,15 +7,13 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from catalog.database import database_clock_s
-from catalog.descriptor import Descriptor as Body
 from catalog.descriptor import from_json
 from catalog.models import Descriptor, StoryEvent
 from catalog.selectors import newest_seq
 from catalog.story import CLUSTER
-from leases.lanes import phase
 from leases.models import Lease, Node, PastLease, RecordedSecond
-from leases.selectors import moving_elements
 from leases.staircase.facts import MARKS, Facts, Mark, Second, Use, Version, Walk, Work
+from leases.staircase.phases import moving_elements, phases
 
 USES_MAX = 4000
 VERSIONS_MAX = 40
@@ -67,13 +65,13 @@ def _walk(table_id: int, name: str, start: float, now: float) -> Walk:
     published = [(version, at.timestamp()) for version, at in reversed(list(newest_first))]
     before = max((version for version, at in published if at <= start), default=0)
     shown = [(version, at) for version, at in published if at > start or version in used or version == before]
-    bodies = dict(rows.filter(version__in=[version for version, _ in shown]).values_list("version", "body"))
-    return Walk(table_id, name, tuple(_version(from_json(bodies[version]), at) for version, at in shown), tuple(uses))
-
-
-def _version(body: Body, at: float) -> Version:
-    moving = moving_elements(body)
-    return Version(body.version, at, phase(moving, body.state.value), tuple(moving))
+    stored = dict(rows.filter(version__in=[version for version, _ in shown]).values_list("version", "body"))
+    bodies = [from_json(stored[version]) for version, _ in shown]
+    versions = (
+        Version(body.version, at, phase, tuple(moving_elements(body)))
+        for body, phase, (_, at) in zip(bodies, phases(bodies), shown, strict=True)
+    )
+    return Walk(table_id, name, tuple(versions), tuple(uses))
 
 
 def _uses(table_id: int, start: float, now: float) -> list[Use]:

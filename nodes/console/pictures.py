@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core import signing
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from catalog.diagrams.sequence import Event, draw
 from nodes.console.words import described
@@ -63,7 +63,8 @@ def picture(trace: Json, node: str) -> str:
         before = step["ms"]
         sentence = step["words"] if step["do"] == "sent" else f"{step['words']} +{took:.1f} ms"
         events.append(_event(step, f"{number}", sentence, node=node, catalog=catalog, storages=storages))
-    title = gettext("%(n)s steps, %(ms)s ms") % {"n": len(events), "ms": f"{trace['ms']:.1f}"}
+    title = ngettext("%(n)s step, %(ms)s ms", "%(n)s steps, %(ms)s ms", len(events))
+    title %= {"n": len(events), "ms": f"{trace['ms']:.1f}"}
     return draw(title, (node, catalog, storages), events, (), alone=False)
 
 

@@ -206,9 +206,11 @@ class SchemaStatements:
             raise
         if status == "failed":
             error = error or {}
+            why, _, rows = error.get("message", "see its story").partition("\n")
             raise SqlError(
                 error.get("sqlstate") or NOT_IN_PREREQUISITE_STATE,
-                f"change {change_id} failed and was rolled back: {error.get('message', 'see its story')}",
+                f"change {change_id} failed and was rolled back: {why}",
+                detail=rows or None,
                 hint=error.get("hint"),
             )
         if status == "awaiting":

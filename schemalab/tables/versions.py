@@ -28,9 +28,7 @@ from catalog.text.descriptors import differences, elements
 from catalog.text.numbers import whole_number
 from changes.models import Change
 from changes.records import windows
-from leases.lanes import phase
 from leases.recorder.trim import PAST_KEPT_S
-from leases.selectors import moving_elements
 from leases.staircase.facts import Use
 from schemalab.operations import lease_history
 
@@ -73,7 +71,6 @@ def _shown(row: Descriptor, known: list[int], *, with_version: int | None) -> Js
         "schema_hash": row.schema_hash,
         "sharding_hash": row.sharding_hash,
         "table_state": body.state.value,
-        "phase": phase(moving_elements(body), body.state.value),
         "elements": elements(body, selectors.tables_beside([body])),
         "compared": _compared(row.table_id, body, other),
         "others": [one for one in known if one != number][:LISTED_MAX],

@@ -14,6 +14,7 @@ import psycopg
 
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import Index, IndexId, Kind, State
+from catalog.text.numbers import counted
 from spark_tasks.checks.foreign_key_checks import newest_versions, references_of
 from spark_tasks.checks.orphan_checks import stranger, tombstone_words, tombstones
 from spark_tasks.checks.range_check import Judge
@@ -175,7 +176,8 @@ def unaccounted(judge: Judge) -> Iterator[KeyRange]:
 def first_words(report: Report) -> str:
     """The report in words for people."""
     judged = f"{report.table} at version {' and '.join(map(str, report.versions))}"
-    size = f"{report.rows} rows, {report.pairs} pairs, one snapshot held for {report.snapshot_s} s"
+    counts = f"{counted(report.rows, 'row')}, {counted(report.pairs, 'pair')}"
+    size = f"{counts}, one snapshot held for {report.snapshot_s} s"
     if report.is_consistent:
         return f"consistent: {judged}; {size}"
     lines = [f"  {v['clause']} storage_{v['storage']} {v['key']}: {v['why']}" for v in report.violations]

@@ -117,27 +117,26 @@ def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
 
 
 def why_failed(found: Finding) -> str:
-    """The verdict in words: what is wrong, how often in all, and the first of each kind by name."""
+    """The verdict in words: a sentence of what is wrong and how often, and below it the first of each kind by name."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for one in found.violations:
         kinds.setdefault((one["clause"], one["element"]), []).append(one["why"])
     duplicated = {element for clause, element in kinds if clause == "C6"}
     reported = [kind for kind in kinds if kind[0] != "C4" or kind[1] not in duplicated]  # it lacks what another row has
     least = "at least " if found.is_least else ""
-    words = [_kind_words(found.count_of(*kind), least, kind[1], kinds[kind]) for kind in reported]
+    words, rows = [], []
+    for kind in reported:
+        total, element, whys = found.count_of(*kind), kind[1], kinds[kind]
+        if total <= 1 and not least:
+            words.append(whys[0])
+            continue
+        is_rule = element.startswith("constraint ")
+        words.append(f"{least}{total} rows break {element}" if is_rule else f"{least}{total} violations by {element}")
+        named = f", the first {len(whys)}" if least or len(whys) < total else ""
+        rows.append(f"{element}{named}: {', '.join(_offender(why, f' breaks {element}') for why in whys)}")
     unnamed = sorted(found.counts.keys() - {f"{clause} {element}" for clause, element in kinds})
     words += [f"{found.counts[kind]} violations of {kind} were counted, and none was found by name" for kind in unnamed]
-    return "; ".join(words)
-
-
-def _kind_words(total: int, least: str, element: str, whys: list[str]) -> str:
-    if total <= 1 and not least:
-        return whys[0]
-    named = f", the first {len(whys)}" if least or len(whys) < total else ""
-    if element.startswith("constraint "):
-        rows = ", ".join(_offender(why, f" breaks {element}") for why in whys)
-        return f"{least}{total} rows break {element}{named}: {rows}"
-    return f"{least}{total} violations by {element}{named}: {', '.join(whys)}"
+    return "\n".join(["; ".join(words), *rows])
 
 
 def _offender(why: str, breaks: str) -> str:

@@ -7,9 +7,10 @@ import { html } from "../vendor/preact.js";
 const words = JSON.parse(document.getElementById("stage-words").textContent);
 const ICONS = new URL("../icons.svg", import.meta.url).pathname;
 
-/* The words of the page, in the reader's language; `{names}` are filled in. */
-export function say(key, values = {}) {
-  if (!(key in words)) throw new Error(`the page has no words for ${key}`);
+/* The words of the page, in the reader's language; `{names}` are filled in. Of one thing they may be others. */
+export function say(name, values = {}) {
+  const key = values.n === 1 && `${name} (one)` in words ? `${name} (one)` : name;
+  if (!(key in words)) throw new Error(`the page has no words for ${name}`);
   return words[key].replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 

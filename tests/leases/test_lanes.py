@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from leases.lanes import LANES_MAX, lanes, node_lines, phase
+from leases.lanes import LANES_MAX, lanes, node_lines
 
 UNTIL = "2026-01-01T12:00:30+00:00"
 
@@ -22,7 +20,8 @@ def node(name: str, *versions: int, state: str = "up") -> dict[str, Any]:
 
 def version(number: int, *moving: dict[str, Any], nodes: tuple[str, ...] = ()) -> dict[str, Any]:
     published = {"published_at": UNTIL, "until": UNTIL, "state": "public"}
-    return published | {"version": number, "moving": list(moving), "nodes": list(nodes)}
+    phase = moving[0]["state"] if moving else "absent"
+    return published | {"version": number, "phase": phase, "moving": list(moving), "nodes": list(nodes)}
 
 
 def snapshot(nodes: list[dict[str, Any]], *versions: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def test_each_node_has_a_cell_for_each_version() -> None:
     held = {row["node"]: [bool(cell["expires_at"]) for cell in row["cells"]] for row in table["rows"]}
     assert held == {"n1": [False, True], "n2": [True, True]}
     assert [row["is_behind"] for row in table["rows"]] == [False, True]
-    assert [one["phase"] for one in table["versions"]] == ["public", "delete-only"]
+    assert [one["phase"] for one in table["versions"]] == ["absent", "delete-only"]
 
 
 def test_a_third_version_is_shown_and_is_an_alarm() -> None:
@@ -74,19 +73,8 @@ def test_of_many_nodes_only_the_laggards_get_a_lane() -> None:
     assert [one["count"] for one in shown["moving"][0]["versions"]] == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("moving", "table_state", "looks"),
-    [
-        pytest.param([], "public", "public", id="nothing moves"),
-        pytest.param([], "delete-only", "delete-only", id="the table itself is on its way"),
-        pytest.param([INDEX], "public", "delete-only", id="an index that is delete-only"),
-        pytest.param(
-            [INDEX, INDEX | {"state": "write-only"}], "public", "delete-only", id="of two, the one with further to go"
-        ),
-        pytest.param([INDEX | {"state": "write-only", "filling": True}], "public", "reorganising", id="a fill"),
-    ],
-)
-def test_a_version_looks_like_the_element_with_furthest_to_go(
-    moving: list[dict[str, Any]], table_state: str, looks: str
-) -> None:
-    assert phase(moving, table_state) == looks
+def test_a_table_whose_index_was_dropped_is_at_rest() -> None:
+    dropped = version(3) | {"phase": "absent"}
+    assert lanes(snapshot([node("n1", 3)], dropped, version(2)))["moving"] == []
+    dropping = version(3) | {"state": "delete-only", "phase": "delete-only"}
+    assert lanes(snapshot([node("n1", 3)], dropping, version(2)))["settled"] == []

@@ -349,7 +349,8 @@ def test_the_rows_that_have_no_value_for_the_twin_are_counted_and_shown(stage: S
     [
         pytest.param(
             ADULT,
-            "4 rows break constraint adult: row id = 0 with (age) = (10), row id = 1 with (age) = (12),"
+            "4 rows break constraint adult\n"
+            "constraint adult: row id = 0 with (age) = (10), row id = 1 with (age) = (12),"
             " row id = 2 with (age) = (14), row id = 3 with (age) = (16)",
             id="check",
         ),

@@ -73,7 +73,9 @@ def test_of_many_that_dangle_ten_are_named_and_all_are_counted(tables: TwoTables
     tables.link(State.WRITE_ONLY)
     status = verified(tables)
     rows = ", ".join(f"row id = {number} with (code) = ('X{number:02}')" for number in range(10))
-    assert status.error == f"25 rows break constraint trips_code_fkey, the first 10: {rows}"
+    assert status.error == (
+        f"25 rows break constraint trips_code_fkey\nconstraint trips_code_fkey, the first 10: {rows}"
+    )
     assert len(status.violations) == NAMED_MAX
 
 

@@ -150,7 +150,7 @@ def test_of_many_duplicates_ten_pairs_are_named_and_all_are_counted(stage: Stage
     status = runs.do("verify", *ONE_NAME.said)
     assert {v["clause"] for v in status.violations} == {"C6"}
     assert len(status.violations) == NAMED_MAX
-    assert status.error.startswith("13 violations by index one_name, the first 10: row id = ")
+    assert status.error.startswith("13 violations by index one_name\nindex one_name, the first 10: row id = ")
     assert "row id = 0 and row id = 13 have the same value (name) = ('name 0') in unique index one_name" in status.error
 
 
@@ -161,8 +161,8 @@ def test_rows_of_several_rules_are_told_apart(stage: Stage, runs: Runs) -> None:
     status = runs.do("verify", *change.said)
     ten = ", ".join(f"row id = {n} with (age) = ({n})" for n in range(10))
     assert status.error == (
-        f"18 rows break constraint adult, the first 10: {ten};"
-        " row id = 3 has NULL in name, which constraint named forbids"
+        "18 rows break constraint adult; row id = 3 has NULL in name, which constraint named forbids\n"
+        f"constraint adult, the first 10: {ten}"
     )
     assert len(status.violations) == 11
 
@@ -328,7 +328,9 @@ def test_a_repair_that_does_not_help_is_no_success(stage: Stage, runs: Runs, mon
     lack_five(stage, runs)
     status = runs.do("verify", *ONE_NAME.said)
     assert status.state == "failed"
-    assert status.error.startswith("5 violations by index one_name: index one_name has no entry for row id = 0, ")
+    assert status.error.startswith(
+        "5 violations by index one_name\nindex one_name: index one_name has no entry for row id = 0, "
+    )
 
 
 def lack_five(stage: Stage, runs: Runs) -> None:

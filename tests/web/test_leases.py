@@ -146,7 +146,7 @@ def test_what_decides_the_next_step_comes_first_with_the_change_that_waits_and_w
 ) -> None:
     shown = words(client_of("olga").get("/leases/"))
     assert "1 change waits for leases" in shown
-    assert f"Change {waiting.pk}, flights: index by_id_dest waits for 2 leases, until at most" in shown
+    assert f"Change {waiting.pk}, flights: add index by_id_dest waits for 2 leases, until at most" in shown
     first, second, newest = (shown.index(f"{node} uses flights v2") for node in ("n2", "n1", "n2"))
     assert first == newest < shown.index("This one decides when the next step may go.") < second
     row = "17 ann report idle after UPDATE flights SET dest = 'BOS' 47 s"
@@ -182,7 +182,7 @@ def test_releasing_says_what_it_does_and_is_reported(
     olga, address = client_of("olga"), f"/leases/{leased['n1'].pk}/release/"
     shown = words(olga.get(address))
     assert "n1 gives back its lease on flights v2. No transaction uses it, so none ends" in shown
-    assert f"Change {waiting.pk}, flights: index by_id_dest still waits for 1 other lease then." in shown
+    assert f"Change {waiting.pk}, flights: add index by_id_dest still waits for 1 other lease then." in shown
     done = olga.post(address)
     assert (done.status_code, done["Location"]) == (302, "/leases/")
     assert not Lease.objects.filter(node="n1").exists()

@@ -21,6 +21,7 @@ from changes.models import ENDED, Change, Status
 from changes.pages.change_page import tables
 from changes.pages.plan_json import expected_json
 from changes.plan.model import plan_from_json
+from changes.records import paces
 
 UNKNOWN = 3
 LIST_MAX = 50
@@ -158,7 +159,7 @@ class Command(BaseCommand):
 
     def _print_json(self, change_id: int) -> None:
         shown = selectors.change_snapshot(change_id)
-        shown["plan"] |= expected_json(plan_from_json(Change.objects.get(pk=change_id).plan))
+        shown["plan"] |= expected_json(plan_from_json(Change.objects.get(pk=change_id).plan), paces.observed())
         self.stdout.write(json.dumps(shown, indent=2))
 
     def _show(self, seen: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from catalog.text.numbers import counted
 from changes import proofs, services
 from changes.management.refusals import refusals, statement_of
 from changes.pages import writers
@@ -55,14 +56,14 @@ class Command(BaseCommand):
 
     def _show(self, plan: Json) -> None:
         about = "" if plan["rows_exact"] else "about "
-        self.stdout.write(f"{tables(plan)}, {plan['title']}: {about}{plan['rows']} rows")
+        self.stdout.write(f"{tables(plan)}, {plan['title']}: {about}{counted(plan['rows'], 'row')}")
         for version in plan["versions"]:
             self.stdout.write(f"  {_numbers(plan, version)}: {_states(version)}")
         for step in plan["steps"]:
             mark = "   (cancel is possible until here)" if step["number"] == plan["turn"] else ""
             self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{mark}")
         for run in plan["reorganisations"]:
-            self.stdout.write(f"work: {run['text']}: {about}{run['rows']} rows, {_span(run['estimate'])}")
+            self.stdout.write(f"work: {run['text']}: {about}{counted(run['rows'], 'row')}, {_span(run['estimate'])}")
         for danger in plan["dangers"]:
             self.stdout.write(f"danger: {danger}")
         for refusal in plan["refusals"]:

@@ -24,6 +24,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from catalog.models import Table
 from catalog.selectors import table_named
+from catalog.text.numbers import counted
 from changes import notices
 from changes import services as changes
 from changes.driver.listener import Listener
@@ -115,7 +116,7 @@ class Command(BaseCommand):
         job = self._job(made.id, str(path))
         if job.state != RunState.DONE:
             self._wait_for(job)
-            self.stdout.write(f"{table.name}: {job.rows_done} rows")
+            self.stdout.write(f"{table.name}: {counted(job.rows_done, 'row')}")
 
     def _job(self, table_id: int, path: str) -> LoadJob:
         """The table's load; one that failed in an earlier run begins anew."""

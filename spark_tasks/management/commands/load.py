@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from catalog.selectors import table_named
+from catalog.text.numbers import counted
 from spark_tasks.jobs import worker_state
 from spark_tasks.jobs.loads import LOADS, job_json
 from spark_tasks.models import LoadJob
@@ -69,5 +70,5 @@ def _words(job: LoadJob, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(job_json(job))
     if job.state == "done":
-        return f"{job.rows_done} rows loaded, {job.rows_per_s:.0f} rows/s"
+        return f"{counted(job.rows_done, 'row')} loaded, {job.rows_per_s:.0f} rows/s"
     return f"not loaded ({job.rows_done} rows are in): {job.error}"

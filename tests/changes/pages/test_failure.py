@@ -35,7 +35,7 @@ def test_a_change_that_has_not_failed_has_no_cause() -> None:
 
 def test_an_error_that_is_no_matter_of_rows_is_its_own_sentence() -> None:
     found = failure(planned("DROP INDEX by_age", people()), [], {"message": "the workers fell silent"})
-    assert found == {"message": "the workers fell silent", "sqlstate": "", "causes": []}
+    assert found == {"message": "the workers fell silent", "particulars": "", "sqlstate": "", "causes": []}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.template import Context, Template
 
 from catalog.text.descriptors import elements
 from changes.pages import preview
-from changes.pages.estimates import ROWS_PER_S, estimate, together
+from changes.pages.estimates import ROWS_PER_S, Ended, Observed, estimate, together
 from changes.pages.plan_json import plan_json
 from changes.pages.timeline import points
 from changes.plan.model import Plan, StepKind
@@ -83,7 +83,36 @@ def test_what_was_measured_lies_within_the_estimate() -> None:
     fill, verify = estimate(StepKind.FILL, 1_000_000), estimate(StepKind.VERIFY, 1_000_000)
     assert all(fill.least_s < seen < fill.most_s for seen in (2.3, 2.9, 3.9))
     assert all(verify.least_s < seen < verify.most_s for seen in (3.6, 4.1, 4.7))
-    assert 60 < fill.loaded_s < 90
+    assert fill.loaded_s > 68
+
+
+def ended(seconds: float, statements_per_s: float, rows: int = 100_000, kind: StepKind = StepKind.FILL) -> Ended:
+    return Ended(kind, rows, seconds, statements_per_s)
+
+
+@pytest.mark.parametrize(
+    ("now_per_s", "seen", "loaded_s"),
+    [
+        pytest.param(0.0, (ended(20.2, 900.0), ended(10.2, 40.0)), 63.0, id="the slowest of those beside traffic"),
+        pytest.param(
+            0.0, (ended(0.9, 0.0), ended(100.0, 900.0, rows=9_999)), 69.7, id="none beside traffic, of weight"
+        ),
+        pytest.param(900.0, (ended(20.2, 900.0), ended(40.2, 40.0)), 63.0, id="only those beside as much as now"),
+        pytest.param(900.0, (ended(10.2, 40.0),), 69.7, id="none beside as much as now"),
+        pytest.param(0.0, (ended(20.2, 900.0, kind=StepKind.VERIFY),), 69.7, id="of another kind"),
+    ],
+)
+def test_an_estimate_under_load_is_what_was_seen_here(
+    now_per_s: float, seen: tuple[Ended, ...], loaded_s: float
+) -> None:
+    found = estimate(StepKind.FILL, 200_000, Observed(seen, now_per_s))
+    assert found.loaded_s == loaded_s
+    assert (found.seen > 0) == (loaded_s == 63.0)
+
+
+def test_alone_a_machine_is_as_fast_as_it_was() -> None:
+    found = estimate(StepKind.FILL, 200_000, Observed((ended(2.2, 0.0),)))
+    assert (found.least_s, found.most_s) == (2.9, 7.0)
 
 
 @pytest.mark.parametrize(

@@ -43,3 +43,16 @@ def test_a_transaction_is_left_open_and_ended_by_a_button(
     expect(is_open).to_be_empty()
     found = purses.execute("SELECT coins FROM purses WHERE id = 1").fetchone()
     assert found == (coins,)
+
+
+def test_typing_over_several_lines_puts_the_text_and_offends_no_policy(
+    new_page: NewPage, cluster: RunningCluster
+) -> None:
+    """The browser would join the lines with inline styles: a report of the policy fails the test."""
+    page = new_page()
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/console/?node=n1&sql=SELECT%201;%0ASELECT%202;%0ASELECT%203")
+    page.locator(".cm-content").first.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("SELECT 4")
+    expect(page.locator("textarea.sql").first).to_have_value("SELECT 4")

@@ -1,0 +1,113 @@
+"""The one state in which each version of a table is drawn: that of what its change moves.
+
+    v6 absent    v7 delete-only    v8 write-only     v9 public     CREATE INDEX
+    v9 public    v10 write-only    v11 delete-only   v12 absent    DROP INDEX
+
+Where elements are on their way it is the one that has furthest to go. A version at rest shows what became of the
+elements of the change that ended with it, or, where none is known, what the next change finds of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import FOREIGN_KEY, NOT_NULL, REFERENCED, Column, Constraint, Index, Placement, State
+
+LINKS = (FOREIGN_KEY, REFERENCED)
+SETTLED = (State.PUBLIC, State.ABSENT)
+AnyElement = Column | Index | Constraint | Placement
+Name = tuple[str, int]
+"""An element by what it is, and its id; a NOT NULL by its column, whose own property it becomes."""
+
+
+def phases(bodies: Sequence[Descriptor]) -> list[str]:
+    """The state in which each of these versions, oldest first, is drawn."""
+    states = [_states(body) for body in bodies]
+    at_rest = [body.state is State.PUBLIC and not moving_elements(body) for body in bodies]
+    shown = []
+    for number, body in enumerate(bodies):
+        if at_rest[number]:
+            own = _moved_before(number, states, at_rest) or _moved_after(number, states, at_rest)
+            found = {states[number].get(name, State.ABSENT) for name in own} or {State.PUBLIC}
+            shown.append((State.PUBLIC if State.PUBLIC in found else State.ABSENT).value)
+        else:
+            shown.append(phase(moving_elements(body), body.state.value))
+    return shown
+
+
+def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
+    """The state of a version in which elements move, or the table itself: that of what has furthest to go."""
+    if table_state != State.PUBLIC.value:
+        return table_state
+    if any(element["filling"] for element in moving):
+        return "reorganising"
+    states = {element["state"] for element in moving}
+    return next((state for state in ("delete-only", "write-only") if state in states), State.PUBLIC.value)
+
+
+def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:
+    """The elements that are on their way: neither public nor absent."""
+    return [
+        {
+            "element": kind,
+            "name": str(e.id) if isinstance(e, Placement) else e.name,
+            "state": e.state.value,
+            "filling": getattr(e, "filling", False),
+        }
+        for kind, e in _elements(descriptor)
+        if e.state not in SETTLED
+    ]
+
+
+def _elements(descriptor: Descriptor) -> Iterator[tuple[str, AnyElement]]:
+    kinds: dict[str, Sequence[AnyElement]] = {
+        "column": descriptor.columns,
+        "index": descriptor.indexes,
+        "constraint": [one for one in descriptor.constraints if one.rule not in LINKS],
+        "foreign key": _links(descriptor),
+        "placement": descriptor.placements,
+    }
+    return ((kind, e) for kind, elements in kinds.items() for e in elements)
+
+
+def _links(descriptor: Descriptor) -> list[Constraint]:
+    """Its sides of foreign keys; one for a foreign key of which it bears both."""
+    both = {one.partner for one in descriptor.foreign_keys if one.references == descriptor.table_id}
+    return [*descriptor.foreign_keys, *(one for one in descriptor.referenced_by if one.id not in both)]
+
+
+def _states(descriptor: Descriptor) -> dict[Name, State]:
+    found: dict[Name, State] = {("table", descriptor.table_id): descriptor.state}
+    found |= {(NOT_NULL, one.id): State.PUBLIC for one in descriptor.columns if one.not_null}
+    for kind, element in _elements(descriptor):
+        if isinstance(element, Constraint) and element.rule == NOT_NULL:
+            found[NOT_NULL, element.columns[0]] = element.state
+        else:
+            found[kind, element.id] = element.state
+    return found
+
+
+def _moved_before(number: int, states: Sequence[dict[Name, State]], at_rest: Sequence[bool]) -> set[Name]:
+    """The elements that moved since the version at rest before this one."""
+    own: set[Name] = set()
+    for later in range(number, 0, -1):
+        own |= _moved(states[later - 1], states[later])
+        if at_rest[later - 1]:
+            break
+    return own
+
+
+def _moved_after(number: int, states: Sequence[dict[Name, State]], at_rest: Sequence[bool]) -> set[Name]:
+    """The elements that move until the next version at rest."""
+    own: set[Name] = set()
+    for later in range(number + 1, len(states)):
+        own |= _moved(states[later - 1], states[later])
+        if at_rest[later]:
+            break
+    return own
+
+
+def _moved(before: Mapping[Name, State], after: Mapping[Name, State]) -> set[Name]:
+    return {name for name in before.keys() | after.keys() if before.get(name) is not after.get(name)}
