@@ -234,8 +234,8 @@ class _Drawing:
 
     def _refused(self) -> Iterator[str]:
         if self.shown.refused is not None:
-            refused: Values = {"step": self.shown.refused.step, "why": self.shown.refused.why}
-            text = Text("The next step, {step}, is refused: {why}", refused)
+            refused: Values = {"step": self.shown.refused.label, "why": self.shown.refused.why}
+            text = Text("The next step is refused: {step} ({why})", refused)
             yield from self._sentence(f"{MARKS[Severity.DAMAGE]} {self.say(text)}", "refused", bold=True)
 
     def _found(self, rows: Sequence[str]) -> str:

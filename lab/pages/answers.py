@@ -13,6 +13,7 @@ from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
 from lab.sessions.session import BadSession, Linked, Session, encode, rules
 from lab.sessions.shown import Shown, to_json
+from lab.sessions.titles import details_of, title_of
 
 
 def answer(session: Session, at: int | None, single_steps: bool | None) -> dict[str, Any]:
@@ -40,8 +41,12 @@ def linked_answer(linked: Linked) -> dict[str, Any]:
 
 def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[str, Any]:
     single = setups.SETUPS[session.setup].single_steps if single_steps is None else single_steps
+    say = speaker()
+    title = say(title_of(session))
     return {
-        "shown": to_json(folded(shown, single_steps=single), speaker()),
+        "title": title[:1].upper() + title[1:],
+        "details": [say(one) for one in details_of(session)],
+        "shown": to_json(folded(shown, single_steps=single), say),
         "session": {
             "setup": session.setup,
             "parameters": dict(session.parameters),

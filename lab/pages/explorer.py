@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from catalog.elements import Kind, State
 from changes.ddl.errors import DdlError
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
+from lab.explorer.narration import STATES as STATE_TEXTS
 from lab.explorer.plans.program import plan_of
 from lab.explorer.variant import UP, Variant
 from lab.explorer.variants import all_variants
@@ -25,6 +26,8 @@ from lab.sessions.doors import door_to
 from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.titles import KINDS as KIND_TEXTS
+from lab.sessions.titles import title_of_model
 
 KINDS = ("index", "unique-index", "optional-column", "required-column", "constraint", "table", "placement")
 NODES = (2, 3)
@@ -42,6 +45,14 @@ class Rule:
     id: str
     protects: str
     missed_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A built-in model, and what it is."""
+
+    variant: Variant
+    title: str
 
 
 @dataclass
@@ -82,9 +93,9 @@ def explorer(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "lab",
         "form": form,
-        "kinds": KINDS,
+        "kinds": {kind: say(KIND_TEXTS[kind.replace("-", " ")]) for kind in KINDS},
         "nodes": NODES,
-        "states": STATES,
+        "states": {state.value: say(text) for state, text in STATE_TEXTS.items()},
         "rules": [Rule(rule, protects, missed.get(rule, ())) for rule, protects in rules.items()],
         "unsafe": unsafe,
         "safe": safe,
@@ -155,10 +166,11 @@ def _described(form: Form) -> Session:
     return Session("model", {"model": model_parameter(described)}, form.left_out)
 
 
-def _by_section() -> tuple[dict[str, list[Variant]], dict[str, list[Variant]]]:
+def _by_section() -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
     """The unsafe models, and those that are proved, each by the section of the protocol they are of."""
-    unsafe: dict[str, list[Variant]] = {}
-    safe: dict[str, list[Variant]] = {}
+    unsafe: dict[str, list[Row]] = {}
+    safe: dict[str, list[Row]] = {}
     for variant in all_variants().values():
-        (unsafe if variant.breaks else safe).setdefault(variant.section, []).append(variant)
+        of_section = (unsafe if variant.breaks else safe).setdefault(variant.section, [])
+        of_section.append(Row(variant, say(title_of_model(variant.model))))
     return unsafe, safe

@@ -15,6 +15,7 @@ from lab.sessions.replay import show_in_lines
 from lab.sessions.session import BadLink, BadSession, Linked, decode
 from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named
+from lab.sessions.titles import title_of
 from lab.sessions.world import script as world_script
 
 
@@ -64,7 +65,7 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
 
 
 def _title(linked: Linked) -> str:
-    name = say(setup_named(linked.session.setup).title)
+    name = say(title_of(linked.session))
     if not linked.session.left_out:
         return name
     return _("{name}, without {rules}").format(name=name, rules=", ".join(sorted(linked.session.left_out)))

@@ -20,7 +20,7 @@ from lab.sessions.model.setups import names_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named
-from lab.sessions.shown import to_json
+from lab.sessions.shown import step_text, to_json
 from lab.texts import NOTHING, Text
 
 
@@ -68,7 +68,7 @@ def worded(question: models.Question) -> dict[str, Any]:
 
 
 def _named(session: Session, one: Saving) -> dict[str, str]:
-    """The step that saves as its button names it, and whose it is."""
+    """The step that saves in words."""
     offers = show(session, one.at, single_steps=True).offers
     found = next((offer for offer in offers if offer.id == one.step), None)
-    return {"actor": "", "label": ""} if found is None else {"actor": found.actor, "label": say(found.label)}
+    return {"label": "" if found is None else say(step_text(found.actor, found.label))}

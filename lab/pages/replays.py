@@ -23,7 +23,7 @@ from lab.pages.words import say
 from lab.replays.feats import FEATS
 from lab.replays.trace import NotReplayable
 from lab.sessions.session import BadLink, BadSession, decode, encode
-from lab.sessions.setups import setup_named
+from lab.sessions.titles import title_of
 from leases.models import MAY_CONTROL_NODES
 
 MAY_REPLAY = "changes.add_change"
@@ -112,7 +112,7 @@ def _page(
     if link:
         try:
             session = decode(link).session
-            title = say(setup_named(session.setup).title)
+            title = say(title_of(session))
             script = replays.ready(session)
             lines, lags = [say(narrated.text) for narrated in script.actions], script.lags
             harms = script.harms

@@ -79,7 +79,7 @@ STAGE: dict[str, str | Promise] = {
     "address is link": _("This page's address is the link: copy it from the address bar."),
     "problem": _("That did not work"),
     "unreachable": _("The server does not answer. What is shown is the last answer; try again."),
-    "refused": _("The session ends here: its next step, {step}, cannot be taken: {why}"),
+    "refused": _("The session ends here. Its next step cannot be taken: {step} ({why})"),
     "forked": _("A new branch, {branch}: the one before is kept."),
     "parts": _("Parts of the stage"),
     # left
@@ -254,8 +254,8 @@ ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
     "unknown": _("Unknown: the search did not end."),
     "nothing saves": _("Nothing that somebody could have done first would have saved it."),
     "rule saves": _("The rule {rule}, which was left out."),
-    "step saves": _("Before step {at}, {actor}: {step}."),
-    "then refused": _("Then {step} is refused: {why}"),
+    "step saves": _("Before step {at}: {step}."),
+    "then refused": _("Then this is refused: {step} ({why})"),
     # set-up
     "begin with": _("Begin with"),
     "leave out": _("Rules to leave out, and what each protects"),

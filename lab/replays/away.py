@@ -54,7 +54,7 @@ def script(session: Session) -> Script:
         raise NotReplayable(Text("it leaves out {rules}: the nodes of the cluster keep every rule", {"rules": rules}))
     positions, refused = world_session.followed(setup_named(session.setup), session)
     if refused is not None:
-        raise NotReplayable(Text("step {step} is not possible: {why}", {"step": refused.step, "why": refused.why}))
+        raise NotReplayable(Text("step {step} is not possible: {why}", {"step": refused.label, "why": refused.why}))
     translation = _Translation(session.setup, positions)
     narrated = (*translation.begin(), *translation.middle(session.steps), *translation.end())
     return Script(narrated, NODES, lags=translation.lags, ends=PUBLIC if translation.is_submitted else "")

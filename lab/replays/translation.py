@@ -35,7 +35,7 @@ def translated(session: Session) -> Script:
     with machine.lock:
         positions, _, refused = machine.follow(session.steps)
         if refused is not None:
-            raise NotReplayable(Text("step {step} is not possible: {why}", {"step": refused.step, "why": refused.why}))
+            raise NotReplayable(Text("step {step} is not possible: {why}", {"step": refused.label, "why": refused.why}))
         steps = [position.taken[name].step for position, name in zip(positions, session.steps, strict=False)]
     trace = Trace(machine.plain, positions, steps, rows)
     _check_fill(session, trace)

@@ -88,7 +88,7 @@ def _offer(plain: Plain, config: Config, steps: tuple[Step, ...], named: str = "
     return Offer(
         named or takes[0],
         actor_of(steps[0]),
-        label or _label(plain, steps[0]),
+        label or label_of(plain, steps[0]),
         takes,
         NOTHING if why is None else why.text,
         "" if why is None else why.rule,
@@ -104,7 +104,7 @@ def _looks(plain: Plain, config: Config) -> tuple[object, ...]:
     return tables, config.contents, config.nodes, in_hand
 
 
-def _label(plain: Plain, step: Step) -> Text:
+def label_of(plain: Plain, step: Step) -> Text:
     """A single step as its button says it."""
     match step[1:]:
         case ("acquire",) if not plain.model.coordinations[0].has_leases:

@@ -36,6 +36,7 @@ from lab.sessions.shown import (
     TraceLine,
     Verdict,
     Version,
+    step_text,
 )
 
 PEOPLE = ("Ann", "Bo")
@@ -344,7 +345,7 @@ def shown_of(company: Company, steps: Sequence[str], at: int | None = None) -> S
         try:
             days.append(after(company, days[-1], step))
         except Impossible as impossible:
-            refused = Refused(number, step, impossible.why)
+            refused = Refused(number, step, _label(company, days[-1], step), impossible.why)
             break
     here = len(days) - 1 if at is None else max(0, min(at, len(days) - 1))
     taken = list(zip(steps, pairwise(days), strict=False))
@@ -378,6 +379,12 @@ def _offers(company: Company, day: Day) -> Iterator[Offer]:
         else:
             to = Text("write to {person}", {"person": _person(words[1])})
             yield Offer(step, _person(who), to, (step,), why_not, is_statement=True)
+
+
+def _label(company: Company, day: Day, step: str) -> Text:
+    """A step in words; a name that is none stands for itself."""
+    offer = next((one for one in _offers(company, day) if one.id == step), None)
+    return Text("{step}", {"step": step}) if offer is None else step_text(offer.actor, offer.label)
 
 
 def _person(name: str) -> str:

@@ -223,11 +223,23 @@ class TraceLine:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The first step of a session that could not be taken: the trace ends before it."""
+    """The first step of a session that could not be taken: the trace ends before it. `label` is the step in words."""
 
     at: int
     step: str
+    label: Text
     why: Text
+
+
+SAY_WHO_ACTS = frozenset({"executor", "time", "network", "office"})
+"""Actors whose steps name them, or need no name."""
+
+
+def step_text(actor: str, label: Text) -> Text:
+    """A step in words, with whose it is."""
+    if actor in SAY_WHO_ACTS:
+        return label
+    return Text("{actor}: {step}", {"actor": Text("fill") if actor == "fill" else actor, "step": label})
 
 
 @dataclass(frozen=True, slots=True)

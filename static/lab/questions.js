@@ -107,5 +107,5 @@ function Found({ questions, found }) {
 }
 
 const Savings = ({ questions, savings }) => html`<div class="verdict-card" role="status">${savings.length === 0 ? html`<p>${say("nothing saves")}</p>` : html`<ul class="plain stack tight">${savings.map((one, at) => html`<li key=${at} class="stack tight">
-  <p>${one.rule ? say("rule saves", { rule: one.rule }) : say("step saves", { at: questions.stage.shown.trace.findIndex((line) => line.until > one.at) + 1, actor: one.actor, step: one.label })} ${one.refused && html`<span class="muted">${say("then refused", { step: one.refused.step, why: one.refused.why })}</span>`}</p>
+  <p>${one.rule ? say("rule saves", { rule: one.rule }) : say("step saves", { at: questions.stage.shown.trace.findIndex((line) => line.until > one.at) + 1, step: one.label })} ${one.refused && html`<span class="muted">${say("then refused", { step: one.refused.label, why: one.refused.why })}</span>`}</p>
   <div><button onClick=${() => questions.openSaving(one)}><${Icon} name="git-fork" />${say("open branch")}</button></div></li>`)}</ul>`}</div>`;

@@ -58,8 +58,8 @@ export class Stage {
     this.at = answer.shown.at;
     this.link = answer.link;
     if (answer.shown.refused) {
-      const { step, why } = answer.shown.refused;
-      this.notice = say("refused", { step, why });
+      const { label, why } = answer.shown.refused;
+      this.notice = say("refused", { step: label, why });
       this.branches = this.branches.map((steps, at) => (at === this.current ? steps.slice(0, answer.shown.refused.at) : steps));
     }
     this.outcomes.set(this.steps.join(" "), { stops: answer.shown.trace.map((line) => line.until), worst: worst(answer.shown.trace.map((line) => line.severity)) });

@@ -104,7 +104,7 @@ def test_the_way_of_a_request_is_drawn_in_one_colour_and_fits() -> None:
 def test_a_step_that_is_refused_says_why() -> None:
     frozen = parse(picture_of_session(shown_of(CHAPTERS["12-a-frozen-node"]), "A frozen node"))
     (refused,) = words(frozen, of="refused")
-    assert refused.startswith("✗ The next step, n1: late commit, is refused: ")
+    assert refused.startswith("✗ The next step is refused: n1: its last message arrives: COMMIT (its transaction was ended")
 
 
 @pytest.mark.parametrize("chapter", OF_SESSIONS.values(), ids=list(OF_SESSIONS))

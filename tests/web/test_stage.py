@@ -93,6 +93,50 @@ def test_a_step_that_is_not_possible_ends_the_session_and_says_why(client_of: Cl
     assert len(found["trace"]) == found["refused"]["at"]
 
 
+@pytest.mark.parametrize(
+    ("session", "in_words"),
+    [
+        ({"setup": "one-jump", "steps": [*BEGINS, *DELETE]}, "n1：删除第 1 行"),
+        ({"setup": "one-jump", "steps": ["publish.2", "publish.3"]}, "publish.3"),
+        ({"setup": "frozen-node", "steps": ["n1: freeze", "n1: late commit", "n1: commit"]}, "n1：提交"),
+        ({"setup": "handbooks", "steps": ["ann.looks"]}, "Ann：看手册"),
+    ],
+    ids=["model", "no step of the model", "world", "handbooks"],
+)
+def test_a_refused_step_is_named_in_the_readers_language(
+    client_of: ClientOf, session: dict[str, Any], in_words: str
+) -> None:
+    """Not by the line of a script, which is the step's name; what is no step of the set-up stands for itself."""
+    sent = json.dumps({"session": {"parameters": {}, "left_out": [], **session}})
+    headers = {"Accept-Language": "zh-hans"}
+    answer = client_of("lea").post(STAGE_PAGE, sent, content_type="application/json", headers=headers)
+    assert answer.json()["shown"]["refused"]["label"] == in_words
+
+
+@pytest.mark.parametrize(
+    ("setup", "parameters", "english", "chinese"),
+    [
+        ("one-jump", {}, "One jump", "一步到位"),
+        ("variant", {"name": "index-in-one-step"}, "Index: absent → public", "索引：不存在 → 公开"),
+        (
+            "variant",
+            {"name": "fill-skipped"},
+            "Index: absent → delete-only → write-only → public, without skipped",
+            "索引：不存在 → 仅删除 → 仅写入 → 公开，未使用规则：skipped",
+        ),
+    ],
+)
+def test_a_session_is_called_by_what_it_is(
+    client_of: ClientOf, setup: str, parameters: dict[str, Any], english: str, chinese: str
+) -> None:
+    sent = json.dumps({"session": {"setup": setup, "parameters": parameters, "left_out": [], "steps": []}})
+    for language, title in (("en", english), ("zh-hans", chinese)):
+        headers = {"Accept-Language": language}
+        answer = client_of("lea").post(STAGE_PAGE, sent, content_type="application/json", headers=headers).json()
+        assert answer["title"] == title
+        assert bool(answer["details"]) is (setup == "variant")
+
+
 def test_a_link_of_other_rules_says_so(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
     link = encode(new_session("one-jump"), 2)
     monkeypatch.setattr("lab.sessions.session.rules", lambda: "others")
@@ -301,7 +345,6 @@ def test_a_mistake_in_a_question_is_named(client_of: ClientOf, body: object, say
 def test_the_last_choice_would_have_saved_it(client_of: ClientOf) -> None:
     lea = client_of("lea")
     [saving] = json.loads(post(lea, {"session": ORPHAN}, f"{QUESTIONS}saving/").content)["savings"]
-    assert (saving["at"], saving["step"], saving["actor"]) == (6, "n1.acquire", "n1")
-    assert saving["label"]
+    assert (saving["at"], saving["step"], saving["label"]) == (6, "n1.acquire", "n1: lease the newest version")
     saved = shown(lea, session=ORPHAN | {"steps": saving["steps"]})["shown"]
     assert {one["severity"] for one in saved["verdicts"]} <= {"danger"}

@@ -21,13 +21,13 @@ from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Plain, step_id
 from lab.explorer.spaces.reasons import NO_STEP, Reason
 from lab.explorer.witness import given_named
-from lab.sessions.grain import offers
+from lab.sessions.grain import label_of, offers
 from lab.sessions.model.cluster import Drawing
 from lab.sessions.model.setups import model_of, names_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
-from lab.sessions.shown import Refused, Severity, Shown, Strip, TraceLine
+from lab.sessions.shown import Refused, Severity, Shown, Strip, Text, TraceLine, step_text
 
 POSITIONS_MAX = 20_000
 MACHINES_MAX = 32
@@ -86,7 +86,7 @@ class Machine:
         for number, name in enumerate(steps):
             taken = position.taken.get(name) or self._take(position, name)
             if isinstance(taken, Reason):
-                return positions, lines, Refused(number, name, taken.text)
+                return positions, lines, Refused(number, name, self._label(position.config, name), taken.text)
             position = taken.after
             positions.append(position)
             lines.append(taken.line)
@@ -101,11 +101,18 @@ class Machine:
             found = self.positions[config] = Position(config, faults, newest, severities_of(faults, newest))
         return found
 
+    def _label(self, config: Config, name: str) -> Text:
+        """A step in words; a name that is none of the model's stands for itself."""
+        step = self._steps(config).get(name)
+        return Text("{step}", {"step": name}) if step is None else step_text(actor_of(step), label_of(self.plain, step))
+
+    def _steps(self, config: Config) -> dict[str, Step]:
+        return {step_id(step): step for step in self.plain.candidates(config)}
+
     def _take(self, position: Position, name: str) -> Taken | Reason:
         """The step of that name taken, or why it cannot be."""
         config = position.config
-        candidates = {step_id(step): step for step in self.plain.candidates(config)}
-        step = candidates.get(name) or given_named(name)
+        step = self._steps(config).get(name) or given_named(name)
         if step is None:
             return NO_STEP
         why = self.plain.why_not(config, step)

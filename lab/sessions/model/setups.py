@@ -277,6 +277,14 @@ def model_of(setup: Setup, session: Session) -> tuple[Model, tuple[str | int, ..
     return model, tuple(rows)
 
 
+def own_model_of(setup: Setup, session: Session) -> Model:
+    """The model of a session with all rules that a session may leave out. Raises `BadSession`."""
+    try:
+        return MODELS[setup.name](setup.values(session))
+    except BadModel as error:
+        raise BadSession(str(error)) from error
+
+
 def names_of(setup: Setup, session: Session) -> Names:
     """The names that a session is told in. Raises `BadSession`."""
     return names_in(str(setup.values(session).get(NAMES, "")))

@@ -25,7 +25,7 @@ from lab.sessions import pairs
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
-from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine
+from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine, step_text
 from lab.sessions.world.cluster import Drawing, T, held_by
 from lab.sessions.world.script_texts import heard_text, refusal_text
 from lab.sessions.world.setups import EXECUTOR, SCENERY, Line, Scenery
@@ -117,7 +117,7 @@ class Machine:
             if after is None:
                 taken = self._take(SCENERY[setup], position, step)
                 if isinstance(taken, Text):
-                    return found, Refused(number, step, taken)
+                    return found, Refused(number, step, _label(SCENERY[setup], step), taken)
                 after = self._keep(key, taken)
             self.positions.move_to_end(key)
             position = after
@@ -205,6 +205,12 @@ def _followed(setup: Setup, session: Session) -> tuple[list[Position], Refused |
     setup.values(session)
     setup.check_left_out(session)
     return _machine.follow(setup.name, session.left_out, session.steps)
+
+
+def _label(scenery: Scenery, step: str) -> Text:
+    """A step in words; one that is none of the palette stands for itself."""
+    known = next((line for line in scenery.palette if line.text == step), None)
+    return Text("{step}", {"step": step}) if known is None else step_text(known.actor, known.label)
 
 
 def _offered(position: Position, line: Line) -> Offer:

@@ -1,0 +1,112 @@
+"""The title of a session, and what is to be known of its model: a built-in or an own one is named by what it is.
+
+    index: absent -> delete-only -> public           2 nodes, 2 rows, 2 values, ..
+    index: absent beside public
+    unique index: .., without unverified             left out: R10: rows are verified before the element is public
+
+Any other set-up has a title of its own.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from catalog.elements import FOREIGN_KEY, Kind
+from lab.explorer.model import SELF_REFERENCE, TWINS, Broken, Model
+from lab.explorer.narration import STATES
+from lab.explorer.plans.small_tables import elements_of
+from lab.sessions.model.fault_texts import bounds_text
+from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, names_of, own_model_of
+from lab.sessions.names import MODEL_NAMES, Names
+from lab.sessions.session import Session
+from lab.sessions.setup import Setup
+from lab.sessions.setups import setup_named
+from lab.texts import NOTHING, Text
+
+KINDS: Mapping[str, Text] = {
+    Kind.TABLE.value: Text("table"),
+    Kind.OPTIONAL_COLUMN.value: Text("optional column"),
+    Kind.REQUIRED_COLUMN.value: Text("required column"),
+    Kind.DERIVED_COLUMN.value: Text("column of another type"),
+    Kind.INDEX.value: Text("index"),
+    Kind.UNIQUE_INDEX.value: Text("unique index"),
+    Kind.CONSTRAINT.value: Text("NOT NULL"),
+    Kind.PLACEMENT.value: Text("placement"),
+    FOREIGN_KEY: Text("foreign key"),
+    SELF_REFERENCE: Text("foreign key of a table to itself"),
+}
+"""The kinds of elements, by the names that the explorer knows them by."""
+
+UNNAMED = frozenset({"variant", "model"})
+"""Set-ups that run on whichever model is asked for."""
+
+
+def title_of(session: Session) -> Text:
+    """What a session is called. Raises `BadSession`."""
+    setup = setup_named(session.setup)
+    return title_of_model(own_model_of(setup, session), names_of(setup, session)) if _is_unnamed(setup) else setup.title
+
+
+def details_of(session: Session) -> tuple[Text, ...]:
+    """The sizes of a model that has no set-up of its own, and the rules that it is without. Raises `BadSession`."""
+    setup = setup_named(session.setup)
+    if not _is_unnamed(setup):
+        return ()
+    model = own_model_of(setup, session)
+    return bounds_text(model.bounds), *(Text("left out: {rule}", {"rule": PROTECTS[one]}) for one in _left_out(model))
+
+
+def title_of_model(model: Model, names: Names = MODEL_NAMES) -> Text:
+    """The elements of a model, the states they go through, and the rules that it is without."""
+    stages = [_plus([STATES[state] for state in stage]) for stage in model.stages]
+    states = _chained(stages, is_pair=model.pair)
+    found = Text("{element}: {states}", {"element": _elements(model, names), "states": states})
+    left_out = ", ".join(_left_out(model))
+    return Text("{name}, without {rules}", {"name": found, "rules": left_out}) if left_out else found
+
+
+def _is_unnamed(setup: Setup) -> bool:
+    return setup.name in UNNAMED
+
+
+def _left_out(model: Model) -> Iterator[str]:
+    """Ids of the rules that a model is without by itself."""
+    yield from (rule.value for rule in Broken if rule in model.broken)
+    if not model.fence:
+        yield FENCE
+    if model.versions > 2:
+        yield TWO_VERSIONS
+
+
+def _elements(model: Model, names: Names) -> Text:
+    kinds = [kind.value for kind in model.kinds]
+    if model.foreign_key or model.refers_to_itself:
+        kinds[-1] = FOREIGN_KEY if model.foreign_key else SELF_REFERENCE
+    if model.check:
+        kinds[kinds.index(Kind.CONSTRAINT.value)] = "CHECK"
+    found = [KINDS.get(kind, Text("{kind}", {"kind": kind})) for kind in kinds]
+    if model.kinds == TWINS:
+        found = found[:1]
+    if model.has_placements:
+        return Text("placement, spread by value") if model.by_value else Text("placement, spread by key")
+    if model.partial:
+        found[-1] = Text("partial {element}", {"element": found[-1]})
+    if names.words and len(found) == len(elements_of(model)):
+        words = [names.word(element.name) for element in elements_of(model)]
+        found = [
+            Text("{element} {name}", {"element": one, "name": name}) for one, name in zip(found, words, strict=True)
+        ]
+    return _plus(found)
+
+
+def _plus(parts: list[Text]) -> Text:
+    first, *rest = parts
+    return Text("{first} + {rest}", {"first": first, "rest": _plus(rest)}) if rest else first
+
+
+def _chained(stages: list[Text], *, is_pair: bool) -> Text:
+    if not stages:
+        return NOTHING
+    first, *rest = stages
+    if not rest:
+        return first
+    both: dict[str, str | int | Text] = {"first": first, "rest": _chained(rest, is_pair=is_pair)}
+    return Text("{first} beside {rest}", both) if is_pair else Text("{first} -> {rest}", both)
