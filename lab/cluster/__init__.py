@@ -5,6 +5,7 @@ control_plane    catalog, lease rows, fences, locks
 node_statements  what a node does with a statement (T1 to T3)
 foreign_keys     what a statement asks of other tables (L11)
 requests         a router's requests: planned with an old version, refused, reloaded, tried once more
+acknowledged     rows that requests have acknowledged, and whether they are read back as they were meant
 rolling          a publish that tells one storage after the other
 driver           the executor's machine, with the cluster in the place of its shell
 reorganisation   fill, verify, delete, purge, in small steps

@@ -17,6 +17,7 @@ from enum import Enum
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
 from lab.cluster import node_statements
+from lab.cluster.acknowledged import Acknowledged, Done
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.rolling import RollingPublish
 from lab.cluster.world import Transaction, World
@@ -74,6 +75,8 @@ class LabRequest:
     stage: Stage = Stage.PLANNED
     attempts: Attempts = field(default_factory=Attempts)
     descriptor: Descriptor | None = None
+    meant: Descriptor | None = None
+    """The newest version when the storages accepted it: its values are meant for the columns of these names."""
     pin: tuple[TableId, int] | None = None
     part: list[int] = field(default_factory=list)
     written: list[Write] = field(default_factory=list)
@@ -100,6 +103,7 @@ class Routers:
     requests: dict[int, LabRequest] = field(default_factory=dict)
     rolling: RollingPublish | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    acknowledged: Acknowledged = field(default_factory=Acknowledged)
 
     def begin(self, node: str, table: str, *rows: RowRequest) -> LabRequest:
         """A client sends a request to a node, which plans it."""
@@ -122,7 +126,7 @@ class Routers:
         assert request.stage is Stage.PLANNED, request.stage
         assert request.descriptor is not None
         descriptor = request.descriptor
-        refusal = self._refusal(descriptor)
+        refusal = self.refusal(descriptor)
         if refusal is not None:
             self._release_pin(request)
             is_mismatch = refusal in (Refusal.BELOW_FENCE, Refusal.OTHER_SCHEMA)
@@ -133,6 +137,7 @@ class Routers:
         table, pinned = request.pin
         one.pins[table], request.pin = (pinned, descriptor.version), None
         one.entered[table] = descriptor.version
+        request.meant = self.world.control.newest(table)
         request.written, request.errors = [], {}
         for index in request.part:
             self._write(request, one, descriptor, index)
@@ -149,9 +154,23 @@ class Routers:
             return
         errors: dict[int, object] = dict(request.errors)
         request.batch.close_part(request.part, errors, tried=len(request.part), is_rolled_back=False)
+        self._acknowledge(request)
         self._next_part(request)
 
-    def _refusal(self, descriptor: Descriptor) -> Refusal | None:
+    def _acknowledge(self, request: LabRequest) -> None:
+        """The client hears that the rows of a part are done."""
+        meant = request.meant
+        assert meant is not None
+        for one in request.written:
+            if one.verb == "get" or one.row is None:
+                continue
+            if one.verb == "delete":
+                self.acknowledged.gone(meant.table_id, one.row.key)
+            elif set(request.rows[one.index].values) <= {column.name for column in meant.public_columns}:
+                done = Done(request.number, meant.version, _not_of_key(meant, request.rows[one.index]))
+                self.acknowledged.done(meant.table_id, one.row.key, done)
+
+    def refusal(self, descriptor: Descriptor) -> Refusal | None:
         """The refusal of a version by the first storage that refuses it (T2); None: all accept it."""
         control, table = self.world.control, descriptor.table_id
         fence = 0 if Without.ENTRY in control.without else control.fences.get(table, 0)
@@ -314,6 +333,11 @@ class Routers:
             self._plan(request)
         else:
             self._give_up(request, wake.cause or wake.outcome.value)
+
+
+def _not_of_key(descriptor: Descriptor, asked: RowRequest) -> Mapping[str, str | None]:
+    key = {column.name for column in descriptor.key_columns}
+    return {name: value for name, value in asked.values.items() if name not in key}
 
 
 def _values(descriptor: Descriptor, asked: RowRequest) -> list[str | None]:

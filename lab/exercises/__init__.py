@@ -15,6 +15,7 @@ shelf         folders of chapters
 observations  questions about a session, and the machine's answers
 goals         broken clauses in words
 grading       a learner's answer, right or wrong
+replies       texts that answer a wrong answer
 pair_texts    pairs that a question offers, in words
 plan_texts    mistakes in the sequences that learners write, in words
 pictures      the session that a chapter's picture shows

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from lab.texts import Text, Values
 
+LOST = "lost write"
+
 BROKEN: Mapping[str, Text] = {
     "C1": Text("a value that belongs to no row, or to no known column"),
     "C2": Text("a row without a value that it must have"),
@@ -12,6 +14,7 @@ BROKEN: Mapping[str, Text] = {
     "C5": Text("an entry that points to nothing"),
     "C6": Text("a row that breaks a constraint"),
     "C7": Text("something stored that belongs to nothing"),
+    LOST: Text("a row that is read otherwise than its request has acknowledged"),
 }
 
 
@@ -20,6 +23,8 @@ def goal_text(goal: str) -> Text:
     clause, _, version = goal.partition("@v")
     if clause not in BROKEN:
         return Text("{clause}", {"clause": goal})
+    if clause == LOST:
+        return BROKEN[clause]
     if not version:
         return Text("{what} ({clause})", {"what": BROKEN[clause], "clause": clause})
     named: Values = {"what": BROKEN[clause], "version": version, "clause": clause}

@@ -16,7 +16,6 @@ order of add-index            the states of a variant, with its fill and deletio
 next edition                  the hour at which it may be posted
 reloads for 10 requests       that a router's storages refuse at once
 steps of a request            of one that was planned with an old version
-values of a request           own or other: under which names a reader finds them; `checked` is given
 explorer C3 C5                proved or violated: can any of these break?
 """
 
@@ -280,19 +279,11 @@ def _steps_of_request(_: re.Match[str], __: Mapping[str, Parameter]) -> Observed
     return " ".join(routers.named_steps(routers.way_of_request()))
 
 
-def _values_of_request(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
-    checked = given.get("checked")
-    if not isinstance(checked, bool):
-        raise BadQuestion("values of a request is given checked: true or false")
-    return routers.place_of_values(is_checked=checked)
-
-
 OF_NOTHING: Mapping[str, Callable[[re.Match[str], Mapping[str, Parameter]], Observed]] = {
     r"order of ([a-z0-9-]+)": _order,
     "next edition": _next_edition,
     r"reloads for (\d{1,2}) requests": _reloads,
     "steps of a request": _steps_of_request,
-    "values of a request": _values_of_request,
 }
 
 QUESTIONS = (
@@ -312,6 +303,5 @@ QUESTIONS = (
     "next edition",
     "reloads for 10 requests",
     "steps of a request",
-    "values of a request",
     "explorer C3 C5",
 )

@@ -4,20 +4,14 @@ The table t has two columns of one type, a and b. n1 plans `insert a = 1, b = 2`
 published, in which the two have exchanged their names, and n1 does not hear of it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
-from catalog.descriptor import Descriptor
-from catalog.diagrams.sequence import Event, draw
 from catalog.elements import TableId
 from changes.ddl.actions import CreateTable
 from changes.ddl.statements import parse
-from lab.cluster.control_plane import Without
 from lab.cluster.requests import LabRequest, Routers, RowRequest, Stage
 from lab.cluster.world import World
-from lab.scripts.hand_made_versions import first_version
-from lab.scripts.text import value_text
-from storage.pairs import encoded_value
+from lab.scripts.hand_made_versions import first_version, with_names_swapped
 
 T = TableId(1)
 TABLE = "create table t (id int primary key, a int, b int) with (coordination = 'both')"
@@ -25,25 +19,17 @@ GIVEN = {"a": "1", "b": "2"}
 STEPS_MAX = 100
 
 
-def stale(requests: int, *, is_checked: bool = True) -> tuple[Routers, list[LabRequest]]:
+def stale(requests: int) -> tuple[Routers, list[LabRequest]]:
     """Requests that a router has planned with version 1, when version 2 is the newest."""
     routers = Routers(World())
     world = routers.world
     world.loses_news = True
-    if not is_checked:
-        world.control.without.add(Without.ENTRY)
     action = parse(TABLE).action
     assert isinstance(action, CreateTable)
     world.publish(first_version(action, T))
     made = [routers.begin("n1", "t", RowRequest("insert", {"id": str(n), **GIVEN})) for n in range(1, requests + 1)]
-    world.publish(swapped(world.control.newest(T)))
+    world.publish(with_names_swapped(world.control.newest(T), "a", "b"))
     return routers, made
-
-
-def swapped(newest: Descriptor) -> Descriptor:
-    """The next version, in which a and b have exchanged their names."""
-    names = {"a": "b", "b": "a"}
-    return newest.next_version(columns=tuple(replace(c, name=names.get(c.name, c.name)) for c in newest.columns))
 
 
 def finish(routers: Routers) -> list[str]:
@@ -66,20 +52,6 @@ def finish(routers: Routers) -> list[str]:
     raise AssertionError("a request never ends")
 
 
-def place_of_values(*, is_checked: bool) -> str:
-    """`own`: what a reader of version 2 finds under a and b is what was given for them; `other`: it is exchanged."""
-    routers, _ = stale(1, is_checked=is_checked)
-    finish(routers)
-    newest = routers.world.control.newest(T)
-    read = routers.begin("n2", "t", RowRequest("get", {"id": "1"}))
-    routers.send(read)
-    (found,) = read.written
-    assert found.row is not None
-    row = found.row
-    seen = {c.name: value_text(c, encoded_value(newest, row, c.id)) for c in newest.public_columns[1:]}
-    return "own" if seen == GIVEN else "other"
-
-
 def way_of_request() -> list[str]:
     """The steps of one request: plan, refused, reload, plan, accepted."""
     routers, _ = stale(1)
@@ -92,16 +64,6 @@ def reloads_for(requests: int) -> int:
     finish(routers)
     assert all(not request.batch.left for request in made)
     return routers.counts["reloads"]
-
-
-def picture(title: str, words: Mapping[str, str], *, catalog: str, storages: str) -> str:
-    """The steps of one request as a diagram; `words` are those of each step, by the name that a task gives it."""
-    ends = {"reload": ("n1", catalog), "accepted": ("n1", storages), "refused": (storages, "")}
-    events = []
-    for step in named_steps(way_of_request()):
-        actor, to = ends.get(step, ("n1", ""))
-        events.append(Event(actor, step, words[step], to, is_refused=step == "refused"))
-    return draw(title, ("n1", catalog, storages), events, (), alone=False)
 
 
 def named_steps(steps: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from lab.exercises import replies
 from lab.exercises.chapter import Chapter
 
 LANGUAGES: Mapping[str, str] = {"en": "en.md", "zh-hans": "zh-hans.md"}
@@ -93,25 +94,22 @@ def wanted(chapter: Chapter) -> list[str]:
     keys = [*OF_CHAPTER]
     for screen in chapter.screens:
         keys += [f"{screen.id}.title", screen.id]
-        keys += [f"{screen.id}.{key}" for key in screen.text_keys()]
+        keys += [f"{screen.id}.{key}" for key in (*screen.text_keys(), *replies.needed(screen.task))]
     return keys
 
 
-def optional(chapter: Chapter) -> frozenset[str]:
-    """The keys that a language may have besides: the handout's sentence, a word for whoever gives a certain answer."""
-    return frozenset({TAKE_HOME}) | frozenset(
-        f"{screen.id}.answer {key.partition(' ')[2]}"
-        for screen in chapter.screens
-        for key in screen.text_keys()
-        if key.startswith("choice ")
-    )
+def _may_be(chapter: Chapter, key: str) -> bool:
+    """True of what a language may have besides: the handout's sentence, a word for whoever gives a certain answer."""
+    name, _, rest = key.partition(".")
+    screen = chapter.screen(name)
+    return key == TAKE_HOME or (screen is not None and replies.may_be(screen.task, rest))
 
 
 def faults_of(chapter: Chapter, texts: Texts) -> Iterator[str]:
     """Texts that are missing, that nobody asks for, or that are not in the format."""
     needed = wanted(chapter)
     yield from (f"{key}: this text is missing" for key in needed if not texts.get(key))
-    unknown = [key for key in texts.by_key if key not in needed and key not in optional(chapter)]
+    unknown = [key for key in texts.by_key if key not in needed and not _may_be(chapter, key)]
     yield from (f"{key}: nothing in exercise.toml has this text" for key in unknown)
     for key, text in texts.by_key.items():
         bare = CODE.sub("", text)

@@ -25,6 +25,7 @@ from django.views.decorators.http import require_GET, require_POST
 from catalog.text.storable import is_storable
 from lab import services as queue
 from lab.classroom.selectors import learner_of, member_here
+from lab.exercises import replies
 from lab.exercises.chapter import HINTS, Chapter, Design, Live, Predict, Screen
 from lab.exercises.designs import Malformed, needs_search
 from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
@@ -281,6 +282,15 @@ def _screens(place: Place) -> list[dict[str, Any]]:
     ]
 
 
+def _replies(place: Place, found: Seen) -> list[str]:
+    """Texts of the chapter that answer the last answer."""
+    return (
+        replies.texts_for(place.screen.task, found.answered, lambda key: text(place.book, f"{place.screen.id}.{key}"))
+        if found.outcome
+        else []
+    )
+
+
 def _task(place: Place, found: Seen) -> dict[str, Any] | None:
     """The task as the page shows it: hints that were taken, the solution once it is due."""
     screen, progress = place.screen, place.progress
@@ -296,7 +306,7 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "is_live": isinstance(screen.task, Live),
         "form": form_of(place.book, screen, found.answered, found.game),
         "outcome": found.outcome,
-        "remark": text(place.book, f"{key}.answer {found.answered.get('choice')}") if found.outcome else "",
+        "replies": _replies(place, found),
         "remarks": [say(one) for one in found.remarks],
         "problem": found.problem and _("That is no answer yet: {what}.").format(what=say(found.problem)),
         "question": found.question,

@@ -52,6 +52,7 @@ def _statement(node: str, statement: str) -> tuple[str, ...]:
     return f"{node}.begin", f"{node}.read.{row}", f"{node}.write.{statement}", f"{node}.commit"
 
 
+PLANNED = "n1: request insert t (id = 1, a = 1, b = 2)"
 FILLED = ("fill.read.1.1", "fill.put.1.1", "close")
 
 FAMOUS = (
@@ -116,6 +117,15 @@ FAMOUS = (
         ),
         variant="foreign-key-not-serializable",
         missing=_("no such parent"),
+    ),
+    Anomaly(
+        _("The router with an old schema"),
+        _("Two columns of one type exchange their names. A router that has not heard of it sends two numbers, each for"
+          " the place that it knows. Nobody compares versions: the answer is \"done\", and the values are exchanged."),
+        "router",
+        (PLANNED, "publish t swap a b", "n1: send request", "n1: commit request"),
+        frozenset({"entry"}),
+        missing=_("answered: done, with a = 1 and b = 2"),
     ),
     Anomaly(
         _("The row behind the other door"),

@@ -8,14 +8,12 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from lab.classroom.selectors import MAY_TEACH, learner_of
 from lab.diagrams.handout import picture_of_session
-from lab.exercises import routers
-from lab.exercises.chapter import Chapter, Live, Predict, Screen, Sources
+from lab.exercises.chapter import Chapter, Live, Sources
 from lab.exercises.pictures import decisive_session
 from lab.exercises.shelf import Book
 from lab.exercises.texts import LEDE, PICTURE, TAKE_HOME, TITLE
@@ -73,19 +71,7 @@ def _sheet(book: Book, chapter: Chapter) -> dict[str, Any]:
         sheet["picture"] = SafeString(drawn)  # every word in it is escaped by the drawing
         sheet["steps"] = [f"{line.actor}: {say(line.text)}" for line in shown.trace]
         sheet["verdicts"] = [f"{one.clause}, v{one.version}: {say(one.why)}" for one in shown.verdicts]
-    elif (asked := _asked_for_request(chapter)) is not None:
-        words = {
-            name: text(book, f"{asked.id}.choice {name}") for name in routers.named_steps(routers.way_of_request())
-        }
-        lanes = {"catalog": gettext("catalog"), "storages": gettext("storages")}
-        sheet["picture"] = SafeString(routers.picture(text(book, TITLE), words, **lanes))
-        sheet["steps"] = list(words.values())
     return sheet
-
-
-def _asked_for_request(chapter: Chapter) -> Screen | None:
-    """The screen whose task is the way of a request, where there is one."""
-    return next((s for s in chapter.tasks if isinstance(s.task, Predict) and s.task.asks == "steps of a request"), None)
 
 
 def sources_of(chapter: Chapter) -> Sources:

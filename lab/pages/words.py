@@ -56,6 +56,9 @@ STAGE: dict[str, str | Promise] = {
     "actor fill": pgettext_lazy("actor", "fill"),
     "actor office": pgettext_lazy("actor", "office"),
     "actor time": pgettext_lazy("actor", "time"),
+    "actor store": pgettext_lazy("actor", "store"),
+    "actor versions": pgettext_lazy("actor", "versions"),
+    "actor catalog": pgettext_lazy("actor", "catalog"),
     "actor network": pgettext_lazy("actor", "network"),
     # how bad
     "holds": _("holds"),

@@ -24,6 +24,7 @@ from changes.plan.model import Element, StepKind
 from lab.cluster import reorganisation
 from lab.cluster.control_plane import LabError
 from lab.cluster.driver import Driver
+from lab.cluster.requests import Routers
 from lab.cluster.world import World
 from lab.scripts.text import BadRow
 
@@ -39,6 +40,8 @@ class Lab:
     changes: list[Driver] = field(default_factory=list)
     runs: dict[str, reorganisation.Run] = field(default_factory=dict)
     callers: dict[int, tuple[NodeId, TableId, str]] = field(default_factory=dict)
+    routers: Routers | None = None
+    """The nodes' routers, once there was a request."""
 
     @property
     def change(self) -> Driver:

@@ -3,6 +3,7 @@
 add index by_name (name desc) delete-only          index by_name write-only filling
 add column nick text default 'x' write-only        column nick public
 drop index by_name                                 table delete-only
+swap a b
 """
 
 import re
@@ -78,6 +79,18 @@ def _column(newest: Descriptor, match: re.Match[str]) -> Descriptor:
     return newest.next_version(columns=tuple(new if column is old else column for column in newest.columns))
 
 
+def _swap(newest: Descriptor, match: re.Match[str]) -> Descriptor:
+    """Two columns exchange their names."""
+    return with_names_swapped(newest, match[1], match[2])
+
+
+def with_names_swapped(newest: Descriptor, one: str, other: str) -> Descriptor:
+    """The next version, in which two columns have exchanged their names; nothing is moved."""
+    first, second = newest.column_named(one), newest.column_named(other)
+    names = {first.id: second.name, second.id: first.name}
+    return newest.next_version(columns=tuple(replace(c, name=names.get(c.id, c.name)) for c in newest.columns))
+
+
 def _table(newest: Descriptor, match: re.Match[str]) -> Descriptor:
     return newest.with_state(State(match[1]))
 
@@ -89,4 +102,5 @@ EDITS: dict[str, Callable[[Descriptor, re.Match[str]], Descriptor]] = {
     rf"add column (\w+) (\w+)(?: default ('[^']*'|\S+))? {STATE}": _add_column,
     rf"column (\w+) {STATE}": _column,
     rf"table {STATE}": _table,
+    r"swap (\w+) (\w+)": _swap,
 }

@@ -10,6 +10,7 @@ setup          what a set-up is: its machine, its parameters, the rules that may
 setups         all set-ups by their names
 replay         everything that a session shows at a position
 pairs          pairs as they are drawn: beside their rows, with what changed
+titles         the title of a session, and what is to be known of its model
 names          names of somebody's own schema, in which a session is told
 doors          from a wait or a refusal on the operations pages to a session in the same state
 grain          what each actor may do: a statement as one button, or in single steps

@@ -40,7 +40,7 @@ UNNAMED = frozenset({"variant", "model"})
 
 
 def title_of(session: Session) -> Text:
-    """What a session is called. Raises `BadSession`."""
+    """The title of a session. Raises `BadSession`."""
     setup = setup_named(session.setup)
     return title_of_model(own_model_of(setup, session), names_of(setup, session)) if _is_unnamed(setup) else setup.title
 

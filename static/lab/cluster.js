@@ -1,7 +1,7 @@
 /* Centre, above: versions and who uses which; messages, plan, clock. As on the page of the real cluster. */
 
 import { html } from "../vendor/preact.js";
-import { Icon, Scroll, State, classes, edition, say, shownState, version } from "./pieces.js";
+import { Icon, Scroll, State, actorName, classes, edition, say, shownState, version } from "./pieces.js";
 
 const ALLOWED = 2, LONG_S = 600;
 const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
@@ -80,4 +80,4 @@ const PlanSteps = ({ steps }) => html`<ol class="plain plan-line">${steps.map((s
 
 const PlanStep = ({ step }) => html`<li data-when=${step.status} aria-current=${step.status === "now" ? "step" : null}><${Icon} name=${GLYPHS[step.status]} /><span>${step.text}</span><span class="hush">${say(`plan ${step.status}`)}</span></li>`;
 
-const Messages = ({ messages }) => html`<div><h3>${say("messages")}</h3><ul class="plain messages">${messages.map((one) => html`<li key=${one.id}><${Icon} name="radio" /><b>${one.sender}</b><span aria-hidden="true">→</span><span class="hush">${say("to")}</span><b>${one.receiver}</b><span>${one.text}</span></li>`)}</ul></div>`;
+const Messages = ({ messages }) => html`<div><h3>${say("messages")}</h3><ul class="plain messages">${messages.map((one) => html`<li key=${one.id}><${Icon} name="radio" /><b>${actorName(one.sender)}</b><span aria-hidden="true">→</span><span class="hush">${say("to")}</span><b>${actorName(one.receiver)}</b><span>${one.text}</span></li>`)}</ul></div>`;

@@ -215,6 +215,8 @@ class Cluster(RuleBasedStateMachine):
             assert done >= self.accounted.get(request.number, 0)
             self.accounted[request.number] = done
             assert (request.stage is Stage.OVER) is (done == len(request.rows))
+        if self.ddl == BOTH:
+            assert list(self.routers.acknowledged.misread(self.world, T)) == []
 
     def teardown(self) -> None:
         """Everybody goes on to the end: each request is answered, and each of its rows accounted for once."""

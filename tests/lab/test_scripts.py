@@ -17,4 +17,4 @@ def test_a_script_says_what_was_recorded(path: Path) -> None:
 
 def test_there_are_scripts_of_every_kind() -> None:
     kinds = {path.parent.name for path in SCRIPTS}
-    assert kinds == {"leases", "states", "changes", "elements", "transactions"}
+    assert kinds == {"leases", "states", "changes", "elements", "requests", "transactions"}

@@ -21,6 +21,7 @@ from lab.exercises import designs
 from lab.exercises.chapter import Design, Explain, Live, Predict, Reach, Screen, Survive
 from lab.exercises.grading import reveal_of, right_answer
 from lab.exercises.observations import session_of
+from lab.exercises.replies import needed
 from lab.exercises.shelf import OURS, Book, books
 from lab.exercises.steps import in_full
 from lab.models import Attempt, Progress
@@ -164,7 +165,8 @@ def test_hints_solution_and_why_are_in_no_response_before_they_are_due(
     hidden = [
         markdown(book.text("en", f"{screen.id}.{key}")) for key in ("hint-1", "hint-2", "hint-3", "solution", "why")
     ]
-    assert [text for text in hidden if text in page] == []
+    told = [markdown(book.text("en", f"{screen.id}.{key}")) for key in needed(screen.task)]
+    assert [text for text in (*hidden, *told) if text in page] == []
     for at in range(3):
         page = without_terms(browser.post(url("chapter-hint", book, screen), follow=True))
         assert [text in page for text in hidden] == [*[True] * (at + 1), *[False] * (4 - at)]
@@ -244,6 +246,14 @@ def test_a_wrong_answer_says_why_and_a_later_right_one_is_with_help(browser: Cli
     assert "n1 would have to know that there is an index" in page
     browser.post(url("chapter-answer", jump, predict), {"choice": "entry"})
     assert Progress.objects.get(task=predict.id).was_helped
+
+
+def test_who_names_the_wrong_rule_is_told_about_that_rule(browser: Client, jump: Book) -> None:
+    explain = screen_of(jump, "what-came-first")
+    open_all_before(browser, jump, explain)
+    page = answered(browser, jump, explain, {"clause": "C3", "step": "3", "rule": "two-versions"})
+    assert markdown(jump.text("en", "what-came-first.answer two-versions")) in page
+    assert markdown(jump.text("en", "what-came-first.answer lock")) not in page
 
 
 def test_what_is_no_answer_is_refused_and_not_stored(browser: Client, jump: Book) -> None:

@@ -8,13 +8,14 @@ reorganisation  filling by hand, one chunk at a time; verification
 model           an explorer's model: its tables, its change, its fill range by range
 nodes           leases, processes, clocks, and the messages between a node and the database
 rows            transactions and statements of a session
+requests        requests that a node's router plans, and the storages check
 """
 
 from lab.scripts.commands import COMMANDS, Lab, Refusal, perform
-from lab.scripts.commands_of import changes, model, nodes, reorganisation, rows, schema
+from lab.scripts.commands_of import changes, model, nodes, reorganisation, requests, rows, schema
 from lab.scripts.commands_of.rows import COMMIT_ANSWERS
 
 __all__ = [
     "COMMANDS", "COMMIT_ANSWERS", "Lab", "Refusal",
-    "changes", "model", "nodes", "perform", "reorganisation", "rows", "schema",
+    "changes", "model", "nodes", "perform", "reorganisation", "requests", "rows", "schema",
 ]  # fmt: skip

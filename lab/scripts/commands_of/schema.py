@@ -76,7 +76,8 @@ def _by_hand(lab: Lab, match: Match) -> None:
 
 @command("tick N s", r"tick (\d+(?:\.\d+)?) ?s", "time passes")
 def _tick(lab: Lab, match: Match) -> None:
-    lab.world.pass_time(float(match[1]))
+    whoever_waits = lab.world if lab.routers is None else lab.routers
+    whoever_waits.pass_time(float(match[1]))
 
 
 @command("lease N s", r"lease (\d+(?:\.\d+)?) ?s", "how long leases are granted for")

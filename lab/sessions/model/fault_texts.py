@@ -21,6 +21,10 @@ PATTERNS: Patterns = (
         Text("{index} has an entry, and {version} contains no such index"),
     ),
     (
+        r"request (?P<number>\d+) has acknowledged row (?P<row>\d+) with (?P<right>.+), and it is read as (?P<read>.+)",
+        Text("request {number} has acknowledged row {row} with {right}, and it is read as {read}"),
+    ),
+    (
         rf"index (?P<index>\S+) has an entry for {ROW}, which does not exist",
         Text("{index} has an entry for row {row}, which does not exist"),
     ),

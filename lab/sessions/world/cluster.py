@@ -6,9 +6,11 @@ from functools import cached_property
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, State, TableId
 from changes.plan.model import describe
+from lab.cluster.requests import Stage
 from lab.cluster.world import Message as WorldMessage
 from lab.cluster.world import Node as WorldNode
 from lab.cluster.world import Transaction as WorldTransaction
+from lab.explorer.lanes import CATALOG, STORE
 from lab.scripts.commands import Lab
 from lab.scripts.text import key_text, value_text
 from lab.sessions import pairs
@@ -28,10 +30,11 @@ from lab.sessions.shown import (
     Version,
 )
 from lab.sessions.world.script_texts import act_text, reason_text
+from lab.texts import Values
 from leases.gossip import News
 from leases.node import vocabulary
 from storage import encoding
-from storage.pairs import PairName, name_of, rows_of
+from storage.pairs import PairName, StoredRow, encoded_value, name_of, rows_of
 
 T = TableId(1)
 NAME = "t"
@@ -60,13 +63,26 @@ class Drawing:
             tuple(self._node(node) for _, node in sorted(self.world.nodes.items())),
             tuple(self._pairs()),
             tuple(self._plan()),
-            tuple(self._message(at, one) for at, one in enumerate(self.world.messages)),
+            (*(self._message(at, one) for at, one in enumerate(self.world.messages)), *self._requests()),
             self.world.now,
         )
 
     def probes(self) -> tuple[Probe, ...]:
+        if not self._indexes:
+            return tuple(self._rows_by_name())
         storages = [dict(held) for held in self.world.pairs(T)]
         return tuple(probe for one in self.in_force for probe in probes(one, storages, PROBED, first_value=1))
+
+    def _rows_by_name(self) -> Iterator[Probe]:
+        """Each row's values by the names of each version in force."""
+        for one in self.in_force:
+            names = sorted(column.name for column in one.public_columns if column.id not in one.primary_key)
+            for row in self._stored:
+                values = ((one.column_named(name), name) for name in names)
+                found = [f"{name} = {value_text(c, encoded_value(one, row, c.id))}" for c, name in values]
+                where = f"id = {key_text(one, row.key).strip('()')}"
+                query = f"SELECT {', '.join(names)} FROM {NAME} WHERE {where}"
+                yield Probe(one.version, query, (", ".join(found),), None)
 
     # Versions
 
@@ -82,6 +98,8 @@ class Drawing:
         return named or dict(enumerate(element.name for driver in self.lab.changes for element in driver.filled))
 
     def _elements(self, one: Descriptor) -> Iterator[Element]:
+        if not self._indexes:  # a table without any: its columns, as this version names them
+            yield from (Element(column.name, "column", column.state.value) for column in one.columns[1:])
         for number, name in self._indexes.items():
             index = next((index for index in one.indexes if index.id == number), None)
             state = State.ABSENT if index is None else index.state
@@ -128,6 +146,22 @@ class Drawing:
         ends = (node, "catalog") if message.is_request else ("catalog", node)
         return Message(f"{at}", *ends, text)
 
+    def _requests(self) -> Iterator[Message]:
+        """Requests that are on their way to the storages, or wait for a reload; and what is asked of the catalog."""
+        routers = self.lab.routers
+        if routers is None:
+            return
+        for request in (*routers.at(Stage.PLANNED), *routers.at(Stage.WAITING)):
+            assert request.descriptor is not None
+            values: Values = {"number": request.number, "version": request.descriptor.version}
+            if request.stage is Stage.PLANNED:
+                text, to = Text("request {number}, planned with v{version}", values), STORE
+            else:
+                text, to = Text("request {number} waits for a version newer than v{version}", values), CATALOG
+            yield Message(f"request {request.number}", str(request.node), to, text)
+        for node, _ in routers.loading:
+            yield Message(f"reload of {node}", str(node), CATALOG, Text("asks which version is the newest"))
+
     # Pairs
 
     def _pairs(self) -> Iterator[Pair]:
@@ -158,10 +192,14 @@ class Drawing:
         return next(one for one in reversed(self.versions) if known <= {index.id for index in one.indexes} or not known)
 
     @cached_property
+    def _stored(self) -> list[StoredRow]:
+        held = sorted((key, value) for (_, key), value in held_by(self.lab).items())
+        return list(rows_of(self._widest, self._widest.placement, held))
+
+    @cached_property
     def _rows(self) -> frozenset[bytes]:
         """The keys of the rows there are."""
-        held = sorted((key, value) for (_, key), value in held_by(self.lab).items())
-        return frozenset(row.key for row in rows_of(self._widest, self._widest.placement, held))
+        return frozenset(row.key for row in self._stored)
 
     # The change
 

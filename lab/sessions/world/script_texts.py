@@ -17,6 +17,7 @@ from lab.explorer.narration import STATES
 from lab.texts import Patterns, Text, clauses, listed, text_of
 
 NODE, VERSION = r"(?P<node>n\d+)", r"t@(?P<version>\d+)"
+REQUEST = r"n\d+: request (?P<number>\d+):"
 
 REFUSALS: Patterns = (
     (rf"{NODE} is frozen", Text("{node} is frozen")),
@@ -60,6 +61,13 @@ REFUSALS: Patterns = (
     ),
     (rf"there is no index (?P<index>\w+) of {VERSION}", Text("to v{version} there is no index {index}")),
     (r"change \d+ has nothing to do: it is ended", Text("the change is over")),
+    (rf"{NODE} has no request that is planned", Text("{node} has no request that is planned")),
+    (
+        rf"{NODE} has no request that the storages have accepted",
+        Text("{node} has no request that the storages have accepted"),
+    ),
+    (rf"{NODE} reloads nothing", Text("{node} reloads nothing")),
+    (r"cannot publish t@(?P<version>\d+): (?P<hindrances>.+)", Text("v{version} cannot be published: {hindrances}")),
 )
 """Refusals of commands that palettes can lead to."""
 
@@ -68,6 +76,8 @@ REASONS: Patterns = (
     (r"its lease on version (?P<version>\d+) ran out", Text("its lease on v{version} ran out")),
     (rf"the lease on {VERSION} could not be renewed before it ends", Text("its lease on v{version} was not renewed")),
     (rf"the lease on {VERSION} was over before it arrived", Text("its lease on v{version} was over before it arrived")),
+    (r"it is older than the oldest version accepted", Text("its version is older than the one the storage knows")),
+    (r"the request's time is over", Text("its time is over")),
     (r"its node has ended", Text("its node has ended")),
     (
         r"its session was ended: it held back a change without a lease",
@@ -110,6 +120,21 @@ OUTPUT: Patterns = (
     (rf"{NODE}: its session on {VERSION} is ended", Text("the session of {node} under v{version} is ended")),
     (rf"{NODE}: waits for a lease on t", Text("{node} waits for a lease")),
     (rf"{NODE}: uses {VERSION}", Text("{node} uses v{version}")),
+    (
+        rf"published {VERSION}: swap (?P<one>\w+) (?P<other>\w+)",
+        Text("v{version} is published: {one} and {other} have exchanged their names"),
+    ),
+    (rf"{REQUEST} planned with {VERSION}", Text("request {number} is planned with v{version}")),
+    (rf"{REQUEST} waits for a reload of t", Text("request {number} waits for a reload of the schema")),
+    (rf"{REQUEST} joins the reload of t", Text("request {number} joins the reload that is under way")),
+    (rf"{REQUEST} the storages accept {VERSION}", Text("the storage accepts v{version} for request {number}")),
+    (
+        rf"{REQUEST} refused, and nothing is written: (?P<why>.+)",
+        Text("the storage refuses request {number} before anything is written: {why}"),
+    ),
+    (rf"{REQUEST} done", Text("request {number} is answered: done")),
+    (rf"{REQUEST} failed: (?P<why>.+)", Text("request {number} is answered with an error: {why}")),
+    (rf"{NODE}: reloads {VERSION}", Text("{node} has loaded v{version}")),
     (rf"{NODE}: refused: (?P<why>.+)", Text("{node} is refused: {why}")),
     (rf"{NODE}: {VERSION}: no row", Text("{node}, as v{version}, finds no row")),
     (rf"{NODE}: {VERSION}: (?P<rows>.+)", Text("{node}, as v{version}, finds {rows}")),
@@ -128,7 +153,7 @@ OUTPUT: Patterns = (
 
 PAIRS: Patterns = (
     (r"t \((?P<row>\d+)\)(?: exists)?", Text("row {row}")),
-    (r"t \((?P<row>\d+)\) (?P<value>a(?: = \d+)?)", Text("{value} of row {row}")),
+    (r"t \((?P<row>\d+)\) (?P<value>[ab](?: = \d+)?)", Text("{value} of row {row}")),
     (r"\w+ \((?P<value>\d+)\) -> \((?P<row>\d+)\)", Text("the entry {value} of row {row}")),
 )
 """A pair as a statement writes it."""

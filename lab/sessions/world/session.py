@@ -33,7 +33,7 @@ from lab.sessions.world.setups import EXECUTOR, SCENERY, Line, Scenery
 POSITIONS_MAX = 4_000
 RULE = re.compile(r"\(([LTXR]\d+)")
 NODE = re.compile(r"(n\d+)[:.]")
-TWO_VERSIONS = "two versions"
+TWO_VERSIONS, LOST = "two versions", "lost write"
 
 
 class Copies:
@@ -147,7 +147,7 @@ class Machine:
             output = perform(lab, step)
         except Refusal as refusal:
             return refusal_text(str(refusal))
-        line = TraceLine(step, known.actor, _receiver(known, output), _narrated(known, output))
+        line = TraceLine(step, known.actor, known.to or _receiver(known, output), _narrated(known, output))
         return self._position(lab, line, position.faults)
 
     def _position(self, lab: Lab, line: TraceLine | None, before: tuple[Fault, ...]) -> Position:
@@ -257,4 +257,7 @@ def _faults(lab: Lab) -> list[Fault]:
     newest = world.control.newest(T).version
     outside = world.control.outside_two_versions(world.now)
     why = "{} leases version {} beside {}"
-    return found + [Fault(TWO_VERSIONS, one.version, why.format(one.node, one.version, newest)) for one in outside]
+    found += [Fault(TWO_VERSIONS, one.version, why.format(one.node, one.version, newest)) for one in outside]
+    if lab.routers is not None:
+        found += [Fault(LOST, version, why) for version, why in lab.routers.acknowledged.misread(world, T)]
+    return found

@@ -1,20 +1,24 @@
-"""Set-ups whose machine is the lab's cluster: leases, news, and a node that freezes (chapters 6, 7 and 12).
+"""Set-ups whose machine is the lab's cluster: leases, news, routers, and a node that freezes (chapters 6, 7, 10, 12).
 
     prologue   lines of the scripts' language that happen before a session begins
     palette    the lines that a session may take, by actor; a page offers them all, and says which are refused
 
-The table is t (id, a), and a change adds the index by_a on a; `step` is its executor's next act.
+The table is t (id, a), and a change adds the index by_a on a; `step` is its executor's next act. That of routers is
+t (id, a, b), without an index.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lab.cluster.control_plane import Without
+from lab.explorer.lanes import CATALOG, STORE
 from lab.sessions.setup import WORLD, LeftOut, Setup
 from lab.sessions.shown import Text
 
 EXECUTOR, TIME, NETWORK, SETTINGS = "executor", "time", "network", "fill"
 LINES_MAX = 25
+ROWS_ASKED = (1, 2, 3)
+"""The rows that clients of a router ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Line:
     actor: str
     label: Text
     is_single: bool = False
+    to: str = ""
+    """The lane that it goes to whatever comes of it; "": what it says tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,26 @@ def _node(name: str, *what: str) -> tuple[Line, ...]:
     return tuple(Line(f"{name}: {one}", name, labels[one], is_single=one in single) for one in what)
 
 
+PLAN, SEND, COMMIT, RELOAD = "request insert t ({})", "send request", "commit request", "reload t"
+ROUTED = ("a", "b")
+"""The columns of one type, whose names a publish exchanges."""
+
+
+def _router(name: str) -> tuple[Line, ...]:
+    """The steps of requests that a node's router takes; a client names the columns."""
+    for_row = Text("takes a client's request: insert row {row} with a = 1 and b = 2")
+    takes = (
+        Line(f"{name}: {PLAN.format(f'id = {row}, a = 1, b = 2')}", name, Text(for_row.template, {"row": row}))
+        for row in ROWS_ASKED
+    )
+    return (
+        *takes,
+        Line(f"{name}: {SEND}", name, Text("sends its oldest request to the storage"), to=STORE),
+        Line(f"{name}: {COMMIT}", name, Text("commits what the storage has accepted"), to=STORE),
+        Line(f"{name}: {RELOAD}", name, Text("its reload of the schema is answered"), to=CATALOG),
+    )
+
+
 WORLD_SETUPS: Mapping[str, Setup] = {
     setup.name: setup
     for setup in (
@@ -110,6 +136,14 @@ WORLD_SETUPS: Mapping[str, Setup] = {
             Text("Leases last 20 s and are renewed half-way. News of a version may be lost, or come late."),
             may_leave_out=_may(Without.TWO_VERSIONS),
             chapter="07-news",
+        ),
+        Setup(
+            "router",
+            WORLD,
+            Text("A router with an old schema"),
+            Text("Nodes plan requests by the schema they keep; the storages compare versions. No news arrives."),
+            may_leave_out=_may(Without.ENTRY),
+            chapter="10-router-and-storage",
         ),
         Setup(
             "frozen-node",
@@ -142,6 +176,17 @@ SCENERY: Mapping[str, Scenery] = {
             Line("lose news", NETWORK, Text("from now on news is lost")),
             Line("spread news", NETWORK, Text("news is spread again")),
             *_time(1, 5, 10),
+        ),
+    ),
+    "router": Scenery(
+        (
+            *("lease 30 s", "table t (id int primary key, a int, b int) with (coordination = 'both')"),
+            *(*_leased("n1"), "lose news"),
+        ),
+        (
+            *_router("n1"),
+            Line("publish t swap a b", EXECUTOR, Text("publish a version in which a and b exchange their names")),
+            *_time(10),
         ),
     ),
     "frozen-node": Scenery(

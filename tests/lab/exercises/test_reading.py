@@ -142,14 +142,14 @@ def test_texts_are_read_by_key() -> None:
     assert texts.get("only.solution") == "d\n\n```\n## no heading\n```"
     chapter = read_chapter(FOLDER, toml(PREDICT))
     assert list(faults_of(chapter, texts)) == []
-    assert set(wanted(chapter)) | {"only.answer row"} == set(texts.by_key)
+    assert set(wanted(chapter)) == set(texts.by_key)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         pytest.param("### hint-2\n", "", "only.hint-2: this text is missing", id="a hint is missing"),
-        pytest.param("No.", "", "", id="a word for a wrong choice may be missing"),
+        pytest.param("No.", "", "only.answer row: this text is missing", id="nothing for a wrong choice"),
         pytest.param("### answer row", "### answer rwo", "only.answer rwo: nothing", id="an unknown key"),
         pytest.param("## picture", "## pictures", "picture: this text is missing", id="an unknown screen"),
         pytest.param("A lede.", "A <b>lede</b>.", "lede: <b> is HTML", id="HTML"),

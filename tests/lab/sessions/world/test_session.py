@@ -102,6 +102,50 @@ def test_each_of_the_three_alone_is_missed_by_nobody(rule: str) -> None:
     assert after.verdicts == ()
 
 
+# Chapter 10
+
+ASKED, SWAPPED = "n1: request insert t (id = 1, a = 1, b = 2)", "publish t swap a b"
+SENT, DONE, RELOADED = "n1: send request", "n1: commit request", "n1: reload t"
+
+
+def test_a_request_planned_with_an_old_schema_is_refused_loaded_anew_and_tried_once_more() -> None:
+    refused = shown("router", ASKED, SWAPPED, SENT)
+    assert "refuses request 1 before anything is written" in str(refused.trace[-1].text)
+    assert refused.cluster.present == ()
+    assert [str(one.text) for one in refused.cluster.messages] == [
+        "request 1 waits for a version newer than v1",
+        "asks which version is the newest",
+    ]
+    done = shown("router", ASKED, SWAPPED, SENT, RELOADED, SENT, DONE)
+    assert (done.refused, done.verdicts) == (None, ())
+    assert [(probe.version, probe.query, probe.by_table) for probe in done.probe] == [
+        (2, "SELECT a, b FROM t WHERE id = 1", ("a = 1, b = 2",))
+    ]
+    assert [line.to for line in done.trace] == ["", "", "store", "versions", "store", "store"]
+
+
+def test_who_joins_a_reload_needs_none_of_its_own() -> None:
+    second = ASKED.replace("id = 1", "id = 2")
+    joined = shown("router", ASKED, second, SWAPPED, SENT, SENT)
+    assert str(joined.trace[-1].text).endswith("request 2 joins the reload that is under way")
+    loaded = shown("router", ASKED, second, SWAPPED, SENT, SENT, RELOADED)
+    assert [str(one.text) for one in loaded.cluster.messages] == [f"request {n}, planned with v2" for n in (1, 2)]
+
+
+@pytest.mark.parametrize("steps", [(ASKED, SWAPPED, SENT, DONE), (SWAPPED, ASKED, SENT, DONE)])
+def test_where_nobody_compares_versions_values_change_places_and_the_answer_is_done(steps: tuple[str, ...]) -> None:
+    exchanged = shown("router", *steps, left_out=("entry",))
+    assert {(one.clause, one.version, one.severity) for one in exchanged.verdicts} == {
+        ("lost write", 2, Severity.DAMAGE)
+    }
+    assert exchanged.probe[-1].by_table == ("a = 2, b = 1",)
+
+
+def test_a_row_that_was_done_before_its_columns_were_renamed_stays_right() -> None:
+    assert shown("router", ASKED, SENT, DONE, SWAPPED, left_out=("entry",)).verdicts == ()
+    assert shown("router", ASKED, SENT, SWAPPED, DONE).verdicts == ()
+
+
 # All of them
 
 

@@ -1,0 +1,72 @@
+"""Rows that requests have acknowledged, and whether they are read back as they were meant.
+
+    request 1   insert a = 1, b = 2   accepted when version 2 was the newest, done
+    version 2   its row has a = 2, b = 1                                              a lost write
+
+A value is meant for the column that bore its name in the newest version when the storages accepted it: whoever asked
+goes by that, whatever the router knew. No clause is broken by it, for every pair belongs where it lies.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import TableId
+from lab.cluster.world import World
+from lab.scripts.text import key_text, stored, value_text
+from storage.pairs import StoredRow, encoded_value, rows_of
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The values of a row by their names in a version, and the request that acknowledged it."""
+
+    request: int
+    version: int
+    values: Mapping[str, str | None]
+
+
+@dataclass
+class Acknowledged:
+    """The rows that clients believe to be there, by table and key."""
+
+    rows: dict[tuple[TableId, bytes], Done] = field(default_factory=dict)
+
+    def done(self, table: TableId, key: bytes, done: Done) -> None:
+        self.rows[table, key] = done
+
+    def gone(self, table: TableId, key: bytes) -> None:
+        self.rows.pop((table, key), None)
+
+    def misread(self, world: World, table: TableId) -> Iterator[tuple[int, str]]:
+        """The version under which a row is read otherwise than it was acknowledged, and how."""
+        for (of, key), done in self.rows.items():
+            if of == table:
+                descriptor = world.control.version(table, done.version)
+                why = _misread(descriptor, key, done, _row(world, table, key))
+                if why:
+                    yield done.version, why
+
+
+def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | None) -> str:
+    """The difference between a row as it is read and as it was acknowledged; "" when there is none."""
+    named = f"row {key_text(descriptor, key).strip('()')}"
+    if row is None:
+        return f"request {done.request} has acknowledged {named}, which is not there"
+    columns = [descriptor.column_named(name) for name in sorted(done.values)]
+    meant = {column.name: stored(column.type, done.values[column.name]) for column in columns}
+    found = {column.name: encoded_value(descriptor, row, column.id) for column in columns}
+    if meant == found:
+        return ""
+    right, read = (
+        ", ".join(f"{column.name} = {value_text(column, values[column.name])}" for column in columns)
+        for values in (meant, found)
+    )
+    return f"request {done.request} has acknowledged {named} with {right}, and it is read as {read}"
+
+
+def _row(world: World, table: TableId, key: bytes) -> StoredRow | None:
+    """The row as it lies now, wherever a version since has moved it."""
+    newest = world.control.newest(table)
+    pairs = sorted(pair for held in world.pairs(table) for pair in held if pair[1] is not None)
+    return next((row for row in rows_of(newest, newest.placement, pairs) if row.key == key), None)
