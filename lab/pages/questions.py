@@ -64,7 +64,12 @@ def worded(question: models.Question) -> dict[str, Any]:
     names = names_of(setup_named(session.setup), session)
     shown |= {"why": say(unknown_text(shown["why"])), "bounds": say(bounds_text(shown.get("bounds", "")))}
     broken = shown.get("broken", ())
-    return shown | {"broken": [one | {"why": say(names.text(fault_text(one["why"])))} for one in broken]}
+    return shown | {
+        "broken": [
+            one | {"why": say(names.text(fault_text(one["why"]))), "version": names.version(one["version"])}
+            for one in broken
+        ]
+    }
 
 
 def _named(session: Session, one: Saving) -> dict[str, str]:

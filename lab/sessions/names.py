@@ -1,11 +1,13 @@
 """Names of somebody's own schema for the things of a model: a session may carry them, and all its words use them.
 
-    {"words": {"t": "flights", "a": "dest", "by_a": "flights_by_dest"}, "values": ["'ORD'", "'LHR'"]}
+    {"words": {"t": "flights", "a": "dest", "by_a": "flights_by_dest"}, "values": ["'ORD'", "'LHR'"], "versions": 4}
 
     n1 commits as v2: + row 1, + a = 1 of row 1            n1 commits as v2: + row 1, + dest = 'ORD' of row 1
     SELECT id FROM t WHERE a = 1                           SELECT flight FROM flights WHERE dest = 'ORD'
+    v2                                                     v6
 
-Names change nothing but words: the model, its steps and the verdicts are those of the session without them.
+Nodes may have names, too. Names change nothing but words: the model, its steps and the verdicts are those of the
+session without them.
 """
 
 import json
@@ -17,29 +19,40 @@ from typing import Any, TypeVar, cast
 from catalog.text.numbers import whole_number
 from lab.explorer.plans.small_tables import INDEX_NAMES, LINK_NAME, NAMES, OWN_LINK
 from lab.sessions.session import BadSession
+from lab.sessions.shown import Cluster, Node, Shown
 from lab.texts import Text
 
 TABLE, KEY, COLUMN, PARENT_KEY = "t", "id", "a", "parent.id"
 CHILD_TABLE, PARENT_TABLE = NAMES
-NAMED = frozenset(
-    {TABLE, KEY, COLUMN, PARENT_KEY, *NAMES, *INDEX_NAMES.values(), LINK_NAME, OWN_LINK.name, "a_not_null", "a_is_11"}
-)
+NODES = ("n1", "n2", "n3")
+OF_SCHEMAS = (TABLE, KEY, COLUMN, PARENT_KEY, *NAMES, *INDEX_NAMES.values(), LINK_NAME, OWN_LINK.name)
+NAMED = frozenset({*NODES, *OF_SCHEMAS, "a_not_null", "a_is_11"})
 """All that a name can be given to; the key of a parent is `parent.id`."""
 
 WORD_CHARACTERS_MAX, VALUES_MAX = 150, 4
 OF_VALUES = frozenset({"value", "parent"})
 """The names in a text under which a value of the column stands, or the parent that it refers to."""
 
-AT_A_VERSION = re.compile(rf"\b({'|'.join((TABLE, *NAMES))})@(?=\d)")
+VERSIONS_MAX = 10**9
+OF_VERSIONS = frozenset({"version", "fence", "newest"})
+IN_A_TEMPLATE = re.compile(r"\bv\{(\w+)\}")
+"""The names in a text under which the number of a version stands: these, and all of which the template says so."""
+
+A_VERSION = re.compile(r"(v?)(\d+)")
+AT_A_VERSION = re.compile(rf"\b({'|'.join((TABLE, *NAMES))})@(\d+)")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Names:
-    """The words for a model's names, and for its values 1, 2, ..; what has no word keeps its own."""
+    """The words for a model's names, and for its values 1, 2, ..; what has no word keeps its own.
+
+    `versions` is added to the number of each version: a model's first one is 1.
+    """
 
     words: Mapping[str, str] = field(default_factory=dict)
     values: tuple[str, ...] = ()
+    versions: int = 0
 
     def word(self, name: str) -> str:
         """The word for a name; a twin is named after its column, a table's version after the table."""
@@ -47,7 +60,9 @@ class Names:
             return self.words[name]
         if name.startswith(f"{COLUMN} ("):
             return self.word(COLUMN) + name.removeprefix(COLUMN)
-        return AT_A_VERSION.sub(lambda found: f"{self.words.get(found[1], found[1])}@", name)
+        return AT_A_VERSION.sub(
+            lambda found: f"{self.words.get(found[1], found[1])}@{self.version(int(found[2]))}", name
+        )
 
     def value(self, number: str) -> str:
         """The word for a value, by its number; NULL stays what it is."""
@@ -56,7 +71,19 @@ class Names:
 
     def text(self, text: Text) -> Text:
         """The text with these names for those in it."""
-        return Text(text.template, {name: self._of(name, value) for name, value in text.values.items()})
+        values = {name: self._of(name, value) for name, value in text.values.items()}
+        if self.versions:
+            named = OF_VERSIONS.union(IN_A_TEMPLATE.findall(text.template))
+            values |= {name: self._number(value) for name, value in values.items() if name in named}
+        return Text(text.template, values)
+
+    def _number(self, value: str | int | Text) -> str | int | Text:
+        found = None if isinstance(value, Text) else A_VERSION.fullmatch(str(value))
+        return value if found is None else f"{found[1]}{self.version(int(found[2]))}"
+
+    def version(self, number: int) -> int:
+        """The number of a version of the model as the schema counts."""
+        return number + self.versions
 
     def _of(self, name: str, value: str | int | Text) -> str | int | Text:
         if isinstance(value, Text):
@@ -67,7 +94,7 @@ class Names:
 
     def texts_in(self, value: T) -> T:
         """The same value with these names in all its texts, however deep they are in tuples and dataclasses."""
-        if not self.words and not self.values:
+        if not self.words and not self.values and not self.versions:
             return value
         return cast(T, self._renamed(value))
 
@@ -78,13 +105,49 @@ class Names:
             return tuple(map(self._renamed, value))
         if is_dataclass(value) and not isinstance(value, type):
             found = {one.name: getattr(value, one.name) for one in fields(value)}
-            new = {name: self._renamed(one) for name, one in found.items() if isinstance(one, tuple | Text)}
+            deep = {name: one for name, one in found.items() if isinstance(one, tuple) or is_dataclass(one)}
+            new = {name: self._renamed(one) for name, one in deep.items()}
             return replace(value, **new)
         return value
 
+    def shown(self, shown: Shown) -> Shown:
+        """All that a session shows, in these names."""
+        shown = self.texts_in(shown)
+        if not self.versions and not self.words.keys() & set(NODES):
+            return shown
+        return replace(
+            shown,
+            actors=tuple(map(self.word, shown.actors)),
+            offers=tuple(replace(one, actor=self.word(one.actor)) for one in shown.offers),
+            cluster=self._cluster(shown.cluster),
+            verdicts=tuple(replace(one, version=self.version(one.version)) for one in shown.verdicts),
+            probe=tuple(replace(one, version=self.version(one.version)) for one in shown.probe),
+            trace=tuple(replace(one, actor=self.word(one.actor), to=self.word(one.to)) for one in shown.trace),
+        )
+
+    def _cluster(self, cluster: Cluster) -> Cluster:
+        return replace(
+            cluster,
+            versions=tuple(replace(one, number=self.version(one.number)) for one in cluster.versions),
+            nodes=tuple(map(self._node, cluster.nodes)),
+            pairs=tuple(replace(one, unseen_by=tuple(map(self.version, one.unseen_by))) for one in cluster.pairs),
+            messages=tuple(
+                replace(one, sender=self.word(one.sender), receiver=self.word(one.receiver)) for one in cluster.messages
+            ),
+        )
+
+    def _node(self, node: Node) -> Node:
+        leases = tuple(replace(one, version=self.version(one.version)) for one in node.leases)
+        transactions = tuple(
+            replace(one, versions={table: self.version(used) for table, used in one.versions.items()})
+            for one in node.transactions
+        )
+        return replace(node, name=self.word(node.name), leases=leases, transactions=transactions)
+
     def to_json(self) -> str:
         """The names as the parameter of a session."""
-        body = {"words": dict(self.words), "values": list(self.values)}
+        body: dict[str, Any] = {"words": dict(self.words), "values": list(self.values)}
+        body |= {"versions": self.versions} if self.versions else {}
         return json.dumps(body, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -100,16 +163,18 @@ def names_in(parameter: str) -> Names:
         body = json.loads(parameter)
     except (ValueError, RecursionError) as error:
         raise BadSession("the names are no JSON") from error
-    if not isinstance(body, dict) or set(body) - {"words", "values"}:
-        raise BadSession("names are words and values")
-    words, values = body.get("words", {}), body.get("values", [])
+    if not isinstance(body, dict) or set(body) - {"words", "values", "versions"}:
+        raise BadSession("names are words, values and versions")
+    words, values, versions = body.get("words", {}), body.get("values", []), body.get("versions", 0)
+    if type(versions) is not int or not -1 <= versions <= VERSIONS_MAX:
+        raise BadSession(f"versions is the number that is added to each: -1 to {VERSIONS_MAX}")
     if not isinstance(words, dict) or not isinstance(values, list) or len(values) > VALUES_MAX:
         raise BadSession(f"words are a mapping, values a list of at most {VALUES_MAX}")
     unknown = sorted(set(words) - NAMED)
     if unknown:
         raise BadSession(f"{unknown[0][:40]} can have no name; {', '.join(sorted(NAMED))} can")
     _check_words([*words.values(), *values])
-    return Names(words, tuple(values))
+    return Names(words, tuple(values), versions)
 
 
 def _check_words(words: Sequence[object]) -> None:

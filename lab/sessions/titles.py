@@ -10,9 +10,10 @@ Any other set-up has a title of its own.
 from collections.abc import Iterator, Mapping
 
 from catalog.elements import FOREIGN_KEY, Kind
-from lab.explorer.model import SELF_REFERENCE, TWINS, Broken, Model
+from lab.explorer.model import SELF_REFERENCE, TWINS, Model
 from lab.explorer.narration import STATES
 from lab.explorer.plans.small_tables import elements_of
+from lab.explorer.rules_left_out import Broken
 from lab.sessions.model.fault_texts import bounds_text
 from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, names_of, own_model_of
 from lab.sessions.names import MODEL_NAMES, Names

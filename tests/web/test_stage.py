@@ -97,11 +97,12 @@ def test_a_step_that_is_not_possible_ends_the_session_and_says_why(client_of: Cl
     ("session", "in_words"),
     [
         ({"setup": "one-jump", "steps": [*BEGINS, *DELETE]}, "n1：删除第 1 行"),
-        ({"setup": "one-jump", "steps": ["publish.2", "publish.3"]}, "publish.3"),
+        ({"setup": "one-jump", "steps": ["publish.3"]}, "publish.3"),
+        ({"setup": "one-jump", "steps": ["n1.commit"]}, "n1：提交"),
         ({"setup": "frozen-node", "steps": ["n1: freeze", "n1: late commit", "n1: commit"]}, "n1：提交"),
         ({"setup": "handbooks", "steps": ["ann.looks"]}, "Ann：看手册"),
     ],
-    ids=["model", "no step of the model", "world", "handbooks"],
+    ids=["model", "no step of the model", "a step elsewhere", "world", "handbooks"],
 )
 def test_a_refused_step_is_named_in_the_readers_language(
     client_of: ClientOf, session: dict[str, Any], in_words: str

@@ -107,10 +107,10 @@ class Drawing:
             known = {described.version for described in self.in_force[at]}
             for number in range(1, versions.newest + 1):
                 described = self.effects.program.descriptor(self.stop, number, at)
-                elements = tuple(self._elements(described))
+                elements = tuple(self._elements(described, self.names))
                 yield Version(table, number, elements, number == versions.newest, number in known)
 
-    def _elements(self, described: Descriptor) -> Iterator[Element]:
+    def _elements(self, described: Descriptor, names: Names) -> Iterator[Element]:
         if self.model.has_placements:
             for number, name in ((OLD, "old"), (NEW, "new")):
                 found = next((p for p in described.placements if p.id == number), None)
@@ -120,9 +120,9 @@ class Drawing:
         for element, kind in zip(elements_of(self.model), self.model.kinds, strict=True):
             if self.model.foreign_key and element.name == LINK_NAME:
                 state = next((one.state for one in described.constraints), State.ABSENT)
-                yield Element(self.names.word(LINK_NAME), FOREIGN_KEY, state.value)
+                yield Element(names.word(LINK_NAME), FOREIGN_KEY, state.value)
             elif not self.model.foreign_key or described.table_id == IDS[CHILD]:
-                state, name = state_of(described, element), self.names.word(element.name)
+                state, name = state_of(described, element), names.word(element.name)
                 yield Element(name, kind.value, state.value, is_filling(described, element))
 
     # Nodes
@@ -229,7 +229,7 @@ class Drawing:
         match stop.do:
             case Do.PUBLISH:
                 schema = self.effects.program.descriptors[stop.next_schema[CHILD]]
-                states = listed([_element_text(element) for element in self._elements(schema)])
+                states = listed([_element_text(element) for element in self._elements(schema, MODEL_NAMES)])
                 return Text("publish v{version}: {states}", {"version": stop.version, "states": states})
             case Do.DRAIN:
                 return Text("drain v{version}", {"version": stop.version})

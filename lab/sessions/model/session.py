@@ -9,10 +9,11 @@ is 200 look-ups. Their number is bounded (`POSITIONS_MAX`); beyond it they are w
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault
+from lab.explorer.contents.statements import row_of
 from lab.explorer.lanes import STORE, actor_of, ends
 from lab.explorer.model import BadModel, Model
 from lab.explorer.narration import narrator_of
@@ -21,7 +22,7 @@ from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Config, Plain, step_id
 from lab.explorer.spaces.reasons import NO_STEP, Reason
 from lab.explorer.witness import given_named
-from lab.sessions.grain import label_of, offers
+from lab.sessions.grain import ACTS, label_of, offers
 from lab.sessions.model.cluster import Drawing
 from lab.sessions.model.setups import model_of, names_of
 from lab.sessions.session import BadSession, Session
@@ -102,9 +103,20 @@ class Machine:
         return found
 
     def _label(self, config: Config, name: str) -> Text:
-        """A step in words; a name that is none of the model's stands for itself."""
-        step = self._steps(config).get(name)
+        """A step in words, whether or not it is one here; a name that is none of the model's stands for itself."""
+        step = self._steps(config).get(name) or self._every_step.get(name)
         return Text("{step}", {"step": name}) if step is None else step_text(actor_of(step), label_of(self.plain, step))
+
+    @cached_property
+    def _every_step(self) -> dict[str, Step]:
+        """The steps of nodes and of the executor, wherever they may be taken."""
+        steps: list[Step] = [(act,) for act in ACTS]
+        steps += [(do, number) for do in ("publish", "drain") for number in range(2, len(self.model.stages) + 1)]
+        for name in self.plain.names:
+            steps += [(name, verb) for verb in ("acquire", "expire", "begin", "commit", "rollback", "end")]
+            for statement in self.plain.statements:
+                steps += [(name, "read", *row_of(statement)), (name, "write", statement)]
+        return {step_id(step): step for step in steps}
 
     def _steps(self, config: Config) -> dict[str, Step]:
         return {step_id(step): step for step in self.plain.candidates(config)}
@@ -166,4 +178,4 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             tuple(replace(line, to=names.word(line.to)) for line in lines) if names.words else tuple(lines),
             refused,
         )
-    return names.texts_in(found)
+    return names.shown(found)

@@ -1,6 +1,7 @@
 """A session may carry names, from anybody: they change words only, and are looked at before they are used."""
 
 import json
+import re
 
 import pytest
 
@@ -50,9 +51,11 @@ def test_what_has_no_name_keeps_its_own() -> None:
     [
         pytest.param("{", "no JSON", id="no JSON"),
         pytest.param("[" * 5000, "no JSON", id="nested deeply"),
-        pytest.param("[]", "words and values", id="no mapping"),
-        pytest.param('{"rows": []}', "words and values", id="another part"),
-        pytest.param('{"words": {"n1": "x"}}', "n1 can have no name", id="a node has none"),
+        pytest.param("[]", "words, values and versions", id="no mapping"),
+        pytest.param('{"rows": []}', "words, values and versions", id="another part"),
+        pytest.param('{"words": {"n9": "x"}}', "n9 can have no name", id="a node that is none"),
+        pytest.param('{"versions": -2}', "versions is the number", id="versions before the first"),
+        pytest.param('{"versions": true}', "versions is the number", id="versions that are no number"),
         pytest.param('{"words": {"a": ""}}', "1 to 150 printable characters", id="nothing"),
         pytest.param('{"words": {"a": "x\\u202ey"}}', "printable", id="a character that turns the text around"),
         pytest.param('{"words": {"a": "x\\u0000"}}', "printable", id="a zero byte"),
@@ -67,3 +70,31 @@ def test_names_that_are_none_are_refused(parameter: str, words: str) -> None:
         names_in(parameter)
     with pytest.raises(BadSession):
         show(Session("model", {"model": MODEL, "names": parameter}))
+
+
+def test_versions_and_nodes_are_those_of_a_cluster_wherever_they_stand() -> None:
+    names = Names({"n1": "n3", "t": "flights"}, versions=6)
+    steps = ("n1.begin", "publish.2", "n2.acquire")
+    model = MODEL.replace('"public"', '"delete-only","write-only","public"')
+    shown = show(Session("model", {"model": model, "names": names.to_json()}, frozenset(), steps), single_steps=True)
+    assert [one.number for one in shown.cluster.versions] == [7, 8]
+    assert [(node.name, [lease.version for lease in node.leases]) for node in shown.cluster.nodes] == [
+        ("n3", [7]),
+        ("n2", [8]),
+    ]
+    assert shown.cluster.nodes[0].transactions[0].versions == {"flights": 7}
+    assert shown.actors[:2] == ("n3", "n2")
+    (refused,) = (one for one in shown.offers if one.id == "publish.3")
+    assert str(refused.why_not) == "publish v9: n3 still leases v7, a transaction of v7 is still open"
+    written = json.dumps(to_json(shown))
+    assert "publish v8" in written
+    assert re.findall(r"\bv[1-6]\b", written) == []
+
+
+def test_whatever_is_within_a_session_has_its_names() -> None:
+    """Also what stands deep inside: a transaction of a node, the step that was refused."""
+    steps = ("n1.begin", "n1.read.1", "n1.write.insert.1.1", "n1.write.insert.1.1")
+    shown = show(Session("model", {"model": MODEL, "names": NAMES.to_json()}, frozenset(), steps), single_steps=True)
+    assert "<b>dest</b> = 'x'" in str(shown.cluster.nodes[0].transactions[0].did)
+    assert shown.refused is not None
+    assert "<b>dest</b> = 'x'" in str(shown.refused.label)
