@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import classroom, explorer, exports, handouts, joining, own, polls, replays
+from lab.pages import classroom, doors, explorer, exports, handouts, joining, own, polls, replays
 from lab.pages.admission import for_teachers, for_teachers_open_page
 
 urlpatterns = [
@@ -19,7 +19,8 @@ urlpatterns = [
     path("lab/own/answers/<int:pk>/", own.answer, name="own-answer"),
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),
-    path("lab/why/<str:situation>/", explorer.why, name="lab-why"),
+    path("lab/why/changes/<int:pk>/", doors.why_change, name="lab-why-change"),
+    path("lab/why/<str:situation>/", doors.why, name="lab-why"),
     path("lab/stage/export.<str:form>", exports.export, name="stage-export"),
     path("lab/stage/random/", views.random_step, name="stage-random"),
     path("lab/questions/", views.ask, name="question-ask"),

@@ -123,15 +123,16 @@ def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "nodes": len(everybody),
         "there": len(everybody - held),
         "holders": _holders(snapshot),
-        "door": _door(blockers[0]),
     }
 
 
-def _door(last: Json) -> str:
-    """The situation in the lab (`lab.sessions.doors`) that is like the wait for the one that is the last to release."""
-    if last["is_down"]:
+def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: bool) -> str:
+    """The situation in the lab (`lab.sessions.doors`) that is like the wait for this blocker."""
+    if not has_lease:
+        return "outlived-lease"
+    if blocker["is_down"]:
         return "dead-node"
-    return "lease" if last["until"] else "open-transaction"
+    return "open-transaction" if has_transaction else "lease"
 
 
 def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:

@@ -6,6 +6,7 @@ statements  the statements of a text, each with the plan of the product's own pl
 cases       the parts of a plan as models, and what may be left out of each
 naming      a model's names in the schema of a plan
 examples    values that a row of that schema may have
+doors       from a change that waits or has failed, to a session on its own plan
 findings    the explorer's answer told in these names
 counterexample  that of a plan's proof, as a session with these names
 """

@@ -13,7 +13,7 @@ from lab.sessions.fold import folded
 from lab.sessions.random_step import random_step
 from lab.sessions.session import BadSession, Linked, Session, encode, rules
 from lab.sessions.shown import Shown, to_json
-from lab.sessions.titles import details_of, title_of
+from lab.sessions.titles import chapter_of, details_of, title_of
 
 
 def answer(session: Session, at: int | None, single_steps: bool | None) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[s
     title = say(title_of(session))
     return {
         "title": title[:1].upper() + title[1:],
+        "chapter": chapter_of(session),
         "details": [say(one) for one in details_of(session)],
         "shown": to_json(folded(shown, single_steps=single), say),
         "session": {

@@ -22,7 +22,6 @@ from lab.explorer.variant import UP, Variant
 from lab.explorer.variants import all_variants
 from lab.pages.words import say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
-from lab.sessions.doors import door_to
 from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session, encode
@@ -84,7 +83,7 @@ def explorer(request: HttpRequest) -> HttpResponse:
     form = _form(request.POST or request.GET)
     if request.method == "POST":
         try:
-            return _opened(_described(form), 0, asks=True)
+            return opened(_described(form), 0, asks=True)
         except (BadModel, BadSession, DdlError) as problem:
             form.problem = str(problem)
     unsafe, safe = _by_section()
@@ -109,14 +108,14 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     """A built-in model on the stage: an unsafe one at the end of its witness, or that as a golden script."""
     try:
         if not variant_named(name).breaks:
-            return _opened(Session("variant", {"name": name}), 0, asks=True)
+            return opened(Session("variant", {"name": name}), 0, asks=True)
         session = witness_of(name).session
     except BadSession as problem:
         raise Http404(str(problem)) from problem
     if request.GET.get("as") == "script":
         link = encode(session, len(session.steps))
         return HttpResponseRedirect(f"{reverse('stage-export', args=('script',))}?s={link}")
-    return _opened(session, len(session.steps))
+    return opened(session, len(session.steps))
 
 
 @require_GET
@@ -124,22 +123,12 @@ def without(request: HttpRequest, rule: str) -> HttpResponse:
     """The full ladder without a rule, for the explorer to break."""
     session = Session("full-ladder", {}, frozenset({rule}))
     try:
-        return _opened(session, 0, asks=True)
+        return opened(session, 0, asks=True)
     except BadSession as problem:
         raise Http404(str(problem)) from problem
 
 
-@require_GET
-def why(request: HttpRequest, situation: str) -> HttpResponse:
-    """A session in the same state as what somebody asks about on the operations pages."""
-    try:
-        session = door_to(situation)
-    except BadSession as problem:
-        raise Http404(str(problem)) from problem
-    return _opened(session, len(session.steps))
-
-
-def _opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRedirect:
+def opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRedirect:
     """The stage with a session; `asks`: it asks the explorer at once. Raises `BadSession` for one that cannot be."""
     show(session, at)
     return HttpResponseRedirect(f"{reverse('stage')}?s={encode(session, at)}{'&ask=1' if asks else ''}")

@@ -18,8 +18,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from catalog.descriptor import Descriptor
-from catalog.live.snapshot import NoSuchStream, check_may_follow
-from catalog.story import change_stream
 from catalog.text.numbers import whole_number
 from changes import tables_ahead
 from changes.ddl.errors import DdlError
@@ -35,6 +33,7 @@ from lab.models import Question
 from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
 from lab.own.statements import NO_TABLES, Planned, check_moves, planned
+from lab.pages.doors import change_for
 from lab.pages.questions import worded
 from lab.pages.words import say
 from lab.questions import search
@@ -128,21 +127,11 @@ def _form(request: HttpRequest, sent: QueryDict) -> Form:
     picked = tuple(sent.getlist("table")[:PICKED_MAX]) if request.user.is_authenticated else ()
     tables = CLUSTER if picked or (sent.get("tables") == CLUSTER and request.user.is_authenticated) else ""
     form = Form(sent.get("statement", "").replace("\r\n", "\n"), tables, _number(sent.get("at", "")), picked=picked)
-    change = _change(request, _number(sent.get("change", "")))
-    if change is not None:
+    number = _number(sent.get("change", ""))
+    if number:
+        change = change_for(request, number)
         form.statement, form.change = change.statement, change.pk
     return form
-
-
-def _change(request: HttpRequest, pk: int) -> Change | None:
-    """The change of this number, for those who may see it. Raises `Http404`."""
-    if not pk:
-        return None
-    try:
-        check_may_follow(request.user, change_stream(pk))
-    except NoSuchStream as absent:
-        raise Http404(str(absent)) from absent
-    return Change.objects.get(pk=pk)
 
 
 def _number(typed: str) -> int:

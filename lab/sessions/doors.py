@@ -1,10 +1,12 @@
-"""From a wait or a refusal on the operations pages to a session in the same state: why does it wait, why not?
+"""From a wait or a refusal on the operations pages to a session in a state of that kind: why does it wait, why not?
 
     a change waits for n1, which leases v1      two versions at most: v3 is refused while n1 is on v1
+    .. and has a transaction open               the same, with a transaction of v1
     a change waits for a node that has died     its lease runs on, and the clock is the learner's
     a unique index is refused for its rows      two rows, one entry
 
-Each door is a session: a set-up, and the steps into the situation.
+Each door is a session: a set-up, and the steps into the situation. A change whose plan has a model has a door of its
+own (`lab.own.doors`), with its kind, its versions and its nodes; these are for all others.
 """
 
 from collections.abc import Mapping
@@ -17,17 +19,31 @@ def _behind(setup: str, *steps: str, **parameters: str | list[str | int | bool])
     return Session(setup, parameters, frozenset(), steps)
 
 
+def _insert(row: str) -> tuple[str, ...]:
+    return "n1.begin", f"n1.read.{row.partition('.')[0]}", f"n1.write.insert.{row}", "n1.commit"
+
+
+OPEN = ("n1.begin", "n1.read.1", "n1.write.insert.1.1")
+FILLED = ("fill.read.1.1", "fill.put.1.1", "fill.read.2.1", "fill.put.2.1")
+LINKED = ("n1.acquire.child", "n1.acquire.parent", "n2.acquire.child", "n2.acquire.parent")
+BOTH_FOLLOW = ("n1.acquire", "n2.acquire")
+TYPE_SERVED_TWICE = ("publish.2", *BOTH_FOLLOW, "drain.2", "publish.3", *BOTH_FOLLOW)
+
 DOORS: Mapping[str, Session] = {
     "lease": _behind("two-versions", *NODE_2_IS_AHEAD),
     "dead-node": _behind("leases", "n1: crash", "step", "step"),
-    "open-transaction": _behind("frozen-node", "n1: freeze", "step", "step"),
+    "open-transaction": _behind("two-versions", *OPEN, *NODE_2_IS_AHEAD),
+    "outlived-lease": _behind("two-versions", *OPEN, *NODE_2_IS_AHEAD, "n1.expire"),
     "news": _behind("news", "lose news", "step", "step"),
     "delete-only": _behind("full-ladder", *NODE_2_IS_AHEAD),
     "write-only": _behind("full-ladder", "publish.2", "n1.acquire", "n2.acquire", "publish.3", "n2.acquire"),
     "fill": _behind("fill", *TO_THE_FILL),
-    "duplicates": _behind("unique-index", *TO_THE_FILL, rows=[1, 1]),
-    "reference": _behind("foreign-key"),
-    "violation": _behind("constraint"),
+    "duplicates": _behind("unique-index", *TO_THE_FILL, "clear", *FILLED, "close", "verify", rows=[1, 1]),
+    "reference": _behind("foreign-key", *_insert("1.1"), "publish.2", *LINKED, "drain.2", "verify"),
+    "violation": _behind("constraint", *_insert("1.0"), "publish.2", *BOTH_FOLLOW, "drain.2", "verify"),
+    "column": _behind("optional-column", *NODE_2_IS_AHEAD, states="public,delete-only,absent"),
+    "table": _behind("variant", *NODE_2_IS_AHEAD, name="drop-table", chapter="08-other-elements"),
+    "type": _behind("variant", *TYPE_SERVED_TWICE, name="change-type", chapter="13-design-your-own"),
 }
 """By the situation's name in a link."""
 

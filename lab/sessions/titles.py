@@ -7,6 +7,7 @@
 Any other set-up has a title of its own.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 
 from catalog.elements import FOREIGN_KEY, Kind
@@ -15,7 +16,7 @@ from lab.explorer.narration import STATES
 from lab.explorer.plans.small_tables import elements_of
 from lab.explorer.rules_left_out import Broken
 from lab.sessions.model.fault_texts import bounds_text
-from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, names_of, own_model_of
+from lab.sessions.model.setups import CHAPTER, FENCE, PROTECTS, TWO_VERSIONS, names_of, own_model_of
 from lab.sessions.names import MODEL_NAMES, Names
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
@@ -36,6 +37,8 @@ KINDS: Mapping[str, Text] = {
 }
 """The kinds of elements, by the names that the explorer knows them by."""
 
+CHAPTER_ID = re.compile(r"\d\d-[a-z0-9-]{1,60}")
+
 UNNAMED = frozenset({"variant", "model"})
 """Set-ups that run on whichever model is asked for."""
 
@@ -44,6 +47,13 @@ def title_of(session: Session) -> Text:
     """The title of a session. Raises `BadSession`."""
     setup = setup_named(session.setup)
     return title_of_model(own_model_of(setup, session), names_of(setup, session)) if _is_unnamed(setup) else setup.title
+
+
+def chapter_of(session: Session) -> str:
+    """The id of the chapter that explains a session, "" for none. Raises `BadSession`."""
+    setup = setup_named(session.setup)
+    named = str(setup.values(session).get(CHAPTER, setup.chapter))
+    return named if CHAPTER_ID.fullmatch(named) else ""
 
 
 def details_of(session: Session) -> tuple[Text, ...]:

@@ -49,6 +49,7 @@ ADDRESSES = {
     "lab-model": Address(get=everybody(302), args=("add-table",)),
     "lab-without": Address(get=everybody(302), args=("fence",)),
     "lab-why": Address(get=everybody(302), args=("lease",)),
+    "lab-why-change": Address(get=everybody(404), args=(0,)),
     "question-ask": Address(post=everybody(200), body=SESSION),
     "question-saving": Address(post=everybody(200), body=SESSION),
     "question": Address(get=everybody(404), args=(0,)),

@@ -18,7 +18,7 @@ from lab.explorer.variants import all_variants
 from lab.sessions.doors import DOORS
 from lab.sessions.replay import show
 from lab.sessions.session import Linked, decode
-from lab.sessions.setups import setup_named
+from lab.sessions.titles import chapter_of
 
 ClientOf = Callable[[str], Client]
 PAGE = "/lab/explorer/"
@@ -73,7 +73,7 @@ def test_a_door_opens_on_the_stage(client_of: ClientOf, situation: str) -> None:
 
 
 def test_each_situation_has_its_chapter() -> None:
-    chapters = {situation: setup_named(session.setup).chapter for situation, session in DOORS.items()}
+    chapters = {situation: chapter_of(session) for situation, session in DOORS.items()}
     assert [situation for situation, chapter in chapters.items() if not chapter] == []
     assert set(chapters.values()) <= {book.chapter.id for book in books()}
 
@@ -84,21 +84,28 @@ def test_pages_lead_to_doors_that_there_are() -> None:
     named = set(re.findall(r'url "lab-why" "([^"]+)"', templates))
     chosen = set(re.findall(r'url "lab-why" ([a-z][\w.]*) ', templates))
     assert named <= set(DOORS)
-    assert chosen == {"part.wait.door", "c.wait.door", "slot.state.value"}
-    assert set(DOORS) - named - {"delete-only", "write-only"} == {"news"}
+    assert chosen == {"slot.state.value", "r.kind"}
+    by_kind = {"delete-only", "write-only", "column", "table", "type"}
+    waits = {"lease", "open-transaction", "outlived-lease", "dead-node"}
+    assert set(DOORS) - named - by_kind - waits == {"news"}
+    assert templates.count('url "lab-why-change"') == 4
 
 
 @pytest.mark.parametrize(
-    ("is_down", "until", "door"),
-    [(True, "12:00", "dead-node"), (False, "12:00", "lease"), (False, None, "open-transaction")],
+    ("is_down", "has_lease", "has_transaction", "door"),
+    [
+        (True, True, False, "dead-node"),
+        (True, True, True, "dead-node"),
+        (False, True, False, "lease"),
+        (False, True, True, "open-transaction"),
+        (False, False, True, "outlived-lease"),
+    ],
 )
-def test_a_wait_leads_to_the_situation_that_it_is(is_down: bool, until: str | None, door: str) -> None:
-    blocker = {"node": "n1", "table": "t", "table_id": 1, "version": 1, "until": until, "is_down": is_down}
-    step = {"kind": "publish", "table": "t", "version": 3, "partners": []}
-    snapshot = {"blockers": [blocker], "status": "waiting", "table_ids": [1], "step": step, "partners": []}
-    wait = change_page.wait(snapshot, [])
-    assert wait is not None
-    assert wait["door"] == door
+def test_a_wait_leads_to_the_situation_that_it_is(
+    is_down: bool, has_lease: bool, has_transaction: bool, door: str
+) -> None:
+    blocker = {"node": "n1", "is_down": is_down}
+    assert change_page.door_of(blocker, has_lease=has_lease, has_transaction=has_transaction) == door
     assert door in DOORS
 
 

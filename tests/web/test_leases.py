@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
@@ -26,6 +27,10 @@ from changes.ddl.statements import parse
 from changes.executor.state import Execution, Mode
 from changes.models import Change
 from changes.planning.planner import make_plan
+from lab.sessions.replay import show
+from lab.sessions.session import decode
+from lab.sessions.shown import Shown
+from lab.sessions.titles import chapter_of
 from leases.holders import Holder, to_text
 from leases.models import Lease, Node, PastLease
 from schemalab.operations import lease_history
@@ -353,3 +358,54 @@ def test_history_of_nothing_says_so(client_of: ClientOf, db: None, query: dict[s
     assert "Nothing of that was leased, as far as is remembered." in words(
         client_of("olga").get("/leases/history/", query)
     )
+
+
+def behind_the_door(client: Client, change: Change, node: str = "") -> Shown:
+    """The stage to which a change's "why?" leads."""
+    answer = client.get(f"/lab/why/changes/{change.pk}/", {"node": node} if node else {})
+    assert answer.status_code == 302
+    linked = decode(parse_qs(urlsplit(answer["Location"]).query)["s"][0])
+    assert chapter_of(linked.session)
+    return show(linked.session, linked.at, single_steps=True)
+
+
+@pytest.mark.parametrize("node", ["n1", "n2"])
+def test_the_door_of_a_wait_has_its_kind_its_versions_and_who_holds_it(
+    client_of: ClientOf, waiting: Change, held: None, node: str
+) -> None:
+    """n1 has a transaction open under its lease on v2, n2 a lease alone: the change waits at its drain of v3."""
+    shown = behind_the_door(client_of("olga"), waiting, node)
+    assert shown.refused is None
+    assert [one.number for one in shown.cluster.versions] == [2, 3]
+    assert [(one.name, one.kind, one.state) for one in shown.cluster.versions[-1].elements] == [
+        ("by_id_dest", "index", "delete-only")
+    ]
+    holder = next(one for one in shown.cluster.nodes if one.name == node)
+    assert [lease.version for lease in holder.leases] == [2]
+    assert bool(holder.transactions) is (node == "n1")
+    (refused,) = (str(one.why_not) for one in shown.offers if one.id == "publish.3")
+    assert refused.startswith(f"publish v4: {node} still leases v2")
+
+
+def test_without_a_name_it_is_about_the_last_to_release(client_of: ClientOf, waiting: Change, held: None) -> None:
+    shown = behind_the_door(client_of("olga"), waiting)
+    assert {one.name for one in shown.cluster.nodes if one.leases[0].version == 2} == {"n2"}
+
+
+def test_a_change_that_has_gone_on_since_has_a_door_too(client_of: ClientOf, waiting: Change) -> None:
+    Lease.objects.all().delete()
+    assert behind_the_door(client_of("olga"), waiting).refused is None
+
+
+def test_a_failure_opens_at_the_verification_of_its_own_kind(client_of: ClientOf, waiting: Change) -> None:
+    base = from_json(Descriptor.objects.get(table_id=waiting.table_id, version=2).body)
+    plan = make_plan(parse("CREATE UNIQUE INDEX one_dest ON flights (dest)").action, base).to_json()
+    error = {"message": "rows repeat", "sqlstate": "23505"}
+    Change.objects.filter(pk=waiting.pk).update(plan=plan, status="failed", error=error)
+    shown = behind_the_door(client_of("olga"), waiting)
+    assert str(shown.trace[-1].text) == "verification fails: the change rolls back"
+    assert "one_dest" in {element.name for element in shown.cluster.versions[-1].elements}
+
+
+def test_there_is_no_door_of_a_change_that_there_is_not(client_of: ClientOf, db: None) -> None:
+    assert client_of("olga").get("/lab/why/changes/4711/").status_code == 404

@@ -22,6 +22,7 @@ from lab.sessions.setup import MODEL, LeftOut, Parameter, Setup
 from lab.sessions.shown import Text
 
 FENCE, TWO_VERSIONS = "fence", "two-versions"
+CHAPTER = "chapter"
 NAMES = "names"
 """The parameter with what a model's things are called (`lab.sessions.names`)."""
 
@@ -79,6 +80,9 @@ def _states(default: str) -> Parameter:
 FULL = UP[Kind.INDEX]
 NODE_2_IS_AHEAD = ("publish.2", "n2.acquire")
 TO_THE_FILL = ("publish.2", "n1.acquire", "n2.acquire", "publish.3", "n1.acquire", "n2.acquire", "drain.3")
+
+
+EXPLAINED = Parameter(CHAPTER, "", Text("the chapter that explains it"))
 
 
 def _setups() -> tuple[Setup, ...]:
@@ -201,7 +205,7 @@ def _setups() -> tuple[Setup, ...]:
             MODEL,
             Text("A built-in model"),
             Text("A model of the page of safe sequences."),
-            (Parameter("name", "index-in-one-step", Text("the name of the model")), _rows()),
+            (Parameter("name", "index-in-one-step", Text("the name of the model")), _rows(), EXPLAINED),
             ALL,
         ),
         Setup(
@@ -213,6 +217,7 @@ def _setups() -> tuple[Setup, ...]:
                 Parameter("model", "", Text("the model, as JSON")),
                 _rows(),
                 Parameter(NAMES, "", Text("what its things are called in a schema of yours, as JSON")),
+                EXPLAINED,
             ),
             ALL,
         ),
@@ -291,8 +296,8 @@ def names_of(setup: Setup, session: Session) -> Names:
 
 
 def without_names(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
-    """The parameters of a session but for its names: what happens in it does not depend on them."""
-    return {name: value for name, value in parameters.items() if name != NAMES}
+    """The parameters of a session but for its names and its chapter: what happens in it does not depend on them."""
+    return {name: value for name, value in parameters.items() if name not in (NAMES, CHAPTER)}
 
 
 def model_parameter(model: Model) -> str:

@@ -30,10 +30,26 @@ def test_a_dead_nodes_lease_is_waited_for() -> None:
     assert [node.condition for node in behind("dead-node").cluster.nodes] == ["down", "running"]
 
 
-def test_a_frozen_nodes_transaction_is_waited_for() -> None:
-    position = behind("open-transaction")
-    assert [node.condition for node in position.cluster.nodes] == ["frozen", "running"]
-    assert position.cluster.nodes[0].transactions
+@pytest.mark.parametrize(
+    ("situation", "condition", "reasons"),
+    [
+        ("open-transaction", "running", "publish v3: n1 still leases v1, a transaction of v1 is still open"),
+        ("outlived-lease", "frozen", "publish v3: a transaction of v1 is still open"),
+    ],
+)
+def test_a_transaction_is_open_and_waited_for_with_or_without_its_lease(
+    situation: str, condition: str, reasons: str
+) -> None:
+    position = behind(situation)
+    assert [node.condition for node in position.cluster.nodes] == [condition, "running"]
+    assert [str(one.did) for one in position.cluster.nodes[0].transactions] == ["has written: inserts row 1 with a = 1"]
+    assert refusals(position)["publish.3"] == reasons
+
+
+@pytest.mark.parametrize("situation", ["duplicates", "reference", "violation"])
+def test_a_failure_is_that_of_a_verification(situation: str) -> None:
+    position = behind(situation)
+    assert str(position.trace[-1].text) == "verification fails: the change rolls back"
 
 
 @pytest.mark.parametrize(("situation", "state"), [("delete-only", "delete-only"), ("write-only", "write-only")])
