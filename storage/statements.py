@@ -131,6 +131,14 @@ def scan_sql(storage: int, table_id: int, *, columns: bool = False, tombstones: 
     return f"{pairs} WHERE key >= %b AND key < %b{live}{named} ORDER BY key LIMIT %b"
 
 
+def backward_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
+    """The page of `scan_sql` from the end of the range: the greatest keys, the greatest first.
+
+    The next page ends before the last key.
+    """
+    return scan_sql(storage, table_id, columns=columns).replace("ORDER BY key", "ORDER BY key DESC")
+
+
 def bounded_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
     """The page of `scan_sql` up to the pair with which keys and values reach a number of bytes, the last parameter."""
     size = "octet_length(key) + octet_length(value)"

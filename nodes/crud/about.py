@@ -27,8 +27,15 @@ SELECT json_object_agg(t.name, json_build_object(
     'newest', t.version, 'accepted_from', pg_sequence_last_value(to_regclass('storage_{number}.fence_' || t.id)),
     'known', (SELECT json_agg(v.version ORDER BY v.version) FROM storage_{number}.versions v
               WHERE v.table_id = t.id AND v.version >= t.version - 1)))::text
-FROM (SELECT * FROM catalog_table WHERE state = 'live' ORDER BY name LIMIT 1000) AS t
+FROM (
+    SELECT t.* FROM catalog_table AS t JOIN catalog_descriptor AS d ON d.table_id = t.id AND d.version = t.version
+    WHERE t.state = 'live' AND {number} <= (
+        SELECT max(coalesce(nullif((one ->> 'storages')::integer, 0), {first}))
+        FROM jsonb_array_elements(d.body -> 'placements') AS one)
+    ORDER BY t.name LIMIT 1000
+) AS t
 """
+"""The versions of each table that lies on a storage: others may know nothing of it (`Descriptor.storage_count`)."""
 
 
 async def answer(env: Environment, call: Call) -> str:
@@ -52,12 +59,12 @@ def _stats(env: Environment, table: str | None) -> Json:
 
 
 async def _storage_info(env: Environment) -> Json:
-    """The storages: the buckets of new tables that each owns, and the versions of each table that it accepts."""
+    """The storages: the buckets of new tables that each owns, and the versions that it accepts of tables on it."""
     found = {}
     there = await env.directory.ask(Command(EXISTING))
     count = int(there.get_value(0, 0) or b"0")
     for number in range(1, count + 1):
-        result = await env.directory.ask(Command(VERSIONS.format(number=number)))
+        result = await env.directory.ask(Command(VERSIONS.format(number=number, first=env.storages)))
         owned = owned_by(number, count, env.buckets)
         tables = json.loads(result.get_value(0, 0) or b"{}")
         found[f"storage_{number}"] = {"status": "running", "buckets": [owned[0], owned[-1]], "tables": tables}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column
+from catalog.elements import Column, Index
 from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import parse_value
@@ -19,6 +19,7 @@ from nodes.crud.batches import many
 from nodes.crud.calls import Call
 from nodes.crud.catalogue import BATCH_ROWS
 from nodes.crud.errors import bad_option, bad_row, error_json
+from nodes.crud.index_rows import IndexRead
 from nodes.crud.places import bucket_of_row, check_bucket
 from nodes.crud.requests import Caller, Request, within_time
 from nodes.crud.rows import Batches, OrderedRead, Window, gathered, written
@@ -178,10 +179,19 @@ class Single:
         self.request.counts.map_reduces += 1
         transaction.sends[descriptor.table_id] = transaction.sends[descriptor.table_id]._replace(sharding=False)
         is_last = self.call.operation.verb == "max"
-        index = self.call.arguments.get("index")
-        text = texts.first_by(descriptor, index, self.shown(descriptor), is_last=is_last)
-        fields, rows, _ = await self.request.do(transaction, text, commit=True)
-        return self.result(descriptor, fields, rows)
+        name = self.call.arguments.get("index")
+        orders.parts_of(descriptor, name)
+        if descriptor.has_hidden_key:
+            text = texts.first_by(descriptor, name, self.shown(descriptor), is_last=is_last)
+            fields, found, _ = await self.request.do(transaction, text, commit=True)
+            return self.result(descriptor, fields, found)
+        index = None if name is None else orders.index_named(descriptor, name)
+        plan, context = await self.request.plan(transaction, texts.select(descriptor, (), self.shown(descriptor)))
+        assert isinstance(plan, SelectPlan)
+        read = IndexRead(self.request.env, transaction, plan, context, index, backwards=is_last, first=1)
+        rows = [row async for some in read.answers() for row in some]
+        await transaction.commit()
+        return self.result(descriptor, plan.columns.fields, rows)
 
 
 class Reading:
@@ -252,6 +262,14 @@ class Reading:
             async for rows in read.answers():
                 yield rows
             return
+        by_index = await self._by_index(transaction, descriptor, shown)
+        if by_index is not None and is_before:
+            yield (await gathered(by_index.answers(), held))[::-1]
+            return
+        if by_index is not None:
+            async for rows in by_index.answers():
+                yield rows
+            return
         plan, context = await self.request.plan(transaction, self._ordered(descriptor, shown))
         assert isinstance(plan, SelectPlan)
         way = access_of(self.request.env, plan.scans[0], context)
@@ -264,20 +282,54 @@ class Reading:
         async for rows in answers:
             yield rows
 
-    def _ordered(self, descriptor: Descriptor, shown: list[Column]) -> texts.Text:
-        """The statement of a read whose order is an index's, or that goes backwards."""
-        options = self.call.options
-        if options.get("bucket_id") is not None:
+    async def _by_index(
+        self, transaction: Transaction, descriptor: Descriptor, shown: list[Column]
+    ) -> IndexRead | None:
+        """A read by the keys of the order, whose first rows are found without the others; None where all are sorted.
+
+        All of a large table is read and sorted faster than looked up row by row; hidden row ids are in nobody's order.
+        """
+        first, name = self.call.options.get("first"), orders.index_of(descriptor, self.conditions)
+        index, after = None if name is None else orders.index_named(descriptor, name), self._row_before(descriptor)
+        plan, context = await self.request.plan(transaction, texts.select(descriptor, self.conditions, shown))
+        assert isinstance(plan, SelectPlan)
+        if plan.query.simple is None or not plan.needs_no_engine or descriptor.has_hidden_key:
+            return None
+        beyond = None if after is None else self._place_of(transaction, descriptor, index, after)
+        is_before, wanted = first is not None and first < 0, None if first is None else abs(first)
+        read = IndexRead(self.request.env, transaction, plan, context, index, is_before, beyond, wanted)
+        if first is None and self.call.operation.verb == "select" and not read.way.columns:
+            return None
+        self._sent_to(transaction, plan, set(read.way.storages), is_forced=False)
+        return read
+
+    def _place_of(
+        self, transaction: Transaction, descriptor: Descriptor, index: Index | None, row: Mapping[str, str | None]
+    ) -> bytes:
+        """The place of a row in the order of an index, encoded as its entries are."""
+        parts = [] if index is None else [(descriptor.column(one.column), one.descending) for one in index.columns]
+        parts += [(column, False) for column in descriptor.key_columns]
+        typed = ((column, down, self._parsed(transaction, column, row[column.name])) for column, down in parts)
+        return b"".join(encoding.encode(column.type, value, descending=down) for column, down, value in typed)
+
+    def _row_before(self, descriptor: Descriptor) -> dict[str, str | None] | None:
+        """The values by which rows are ordered of the row that option `after` names; what does not fit is refused."""
+        if self.call.options.get("bucket_id") is not None:
             raise bad_option("option bucket_id goes with the order of the primary key, forwards")
-        first, after, row = options.get("first"), options.get("after"), None
-        if after is not None:
-            named = self._named(descriptor, after)
-            parts = orders.parts_of(descriptor, orders.index_of(descriptor, self.conditions))
-            missing = next((column.name for column, _ in parts if column.name not in named), None)
-            if missing is not None:
-                raise bad_row(f'option after has no value of column "{missing}", by which the rows are ordered')
-            row = {column.name: text_of(named[column.name], column.name) for column, _ in parts}
-        return texts.ordered(descriptor, self.conditions, shown, after=row, first=first)
+        after = self.call.options.get("after")
+        if after is None:
+            return None
+        named = self._named(descriptor, after)
+        parts = orders.parts_of(descriptor, orders.index_of(descriptor, self.conditions))
+        missing = next((column.name for column, _ in parts if column.name not in named), None)
+        if missing is not None:
+            raise bad_row(f'option after has no value of column "{missing}", by which the rows are ordered')
+        return {column.name: text_of(named[column.name], column.name) for column, _ in parts}
+
+    def _ordered(self, descriptor: Descriptor, shown: list[Column]) -> texts.Text:
+        """The statement of a read whose order is an index's, or that goes backwards: the engine sorts."""
+        after, first = self._row_before(descriptor), self.call.options.get("first")
+        return texts.ordered(descriptor, self.conditions, shown, after=after, first=first)
 
     async def count(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """count, len."""

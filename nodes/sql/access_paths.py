@@ -83,6 +83,29 @@ def access(
     return Access(best.index, _joined(ranges), placed, points, used)
 
 
+def along(
+    descriptor: Descriptor,
+    index: Index | None,
+    conditions: Sequence[Expr],
+    context: Context,
+    storages: int,
+    buckets: int,
+) -> Access:
+    """The way through all of an index (None: the primary key), within what the conditions say of its columns."""
+    storages = descriptor.placement.storage_count(storages)
+    bounds = column_bounds(descriptor, conditions, context)
+    columns = [(c, False) for c in descriptor.primary_key]
+    if index is not None:
+        columns = [(part.column, part.descending) for part in index.columns]
+    path = _path(descriptor, bounds, columns, index)
+    start = pairs.prefix(descriptor, descriptor.placement.id, PRIMARY if index is None else index.id)
+    ranges = tuple((start + low, start + high if high else pairs.after(start)) for low, high in path.ranges)
+    placed = _storages(descriptor, bounds, storages, buckets)
+    if index is not None and index.unique:
+        placed = tuple(range(1, storages + 1))
+    return Access(index, _joined(ranges), placed, None, tuple(column for column, _ in columns[: path.used]))
+
+
 def point(descriptor: Descriptor, key: Sequence[Expr], context: Context) -> Access:
     """The one row with this key, or none when a part of it is NULL."""
     parts = []

@@ -91,6 +91,11 @@ def test_every_read_finds_every_row_once(cluster: Cluster, crud: Crud, people: s
     assert rows(crud("max", people))[0][0] == ROWS
     info = one("SELECT crud.storage_info()")[0]
     assert [info[f"storage_{n}"]["buckets"] for n in (1, 2, 3)] == [[1, 1000], [1001, 2000], [2001, 3000]]
+    on_two = cluster.table("id int PRIMARY KEY) WITH (storages = 2")
+    info = one("SELECT crud.storage_info()")[0]
+    assert [on_two in info[f"storage_{n}"]["tables"] for n in (1, 2, 3)] == [True, True, False]
+    said = [table for storage in info.values() for table in storage["tables"].values()]
+    assert [one for one in said if one["accepted_from"] is None or not one["known"]] == []
     assert crud("schema", people)["storages"] == THIRD
     [(explained,)] = [
         line for line in n2.execute(f"EXPLAIN SELECT * FROM {people}").fetchall() if "Storages" in line[0]

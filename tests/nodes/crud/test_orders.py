@@ -1,6 +1,7 @@
 """Rows in the order of an index, forwards and backwards, page by page, are those of a sort in Python."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -100,3 +101,84 @@ def test_what_has_no_order_is_refused_by_name(
         "SELECT crud.select(%s, %s, %s)", [people, json.dumps(given), json.dumps(options)]
     ).fetchone()
     assert answer["class"] == error, answer
+
+
+@pytest.fixture(scope="module")
+def many(cluster: Cluster) -> str:
+    """3,000 rows on two storages, many of one score, with an index that falls and a unique one with NULLs."""
+    table = cluster.table("id int PRIMARY KEY, score int, code text, UNIQUE (code)")
+    new = cluster.descriptor(table)
+    score = next(column.id for column in new.columns if column.name == "score")
+    columns = (IndexColumn(score, descending=True),)
+    new = new.with_index(Index(new.next_index_id, "by_score", columns))
+    cluster.publish(new)
+    rows = [[n, n % 7 if n % 5 else None, f"c{n:05}" if n % 3 else None] for n in range(MANY)]
+    with Crud(cluster.address(), timeout=60) as crud:
+        assert crud.insert_many(table, rows, noreturn=True).is_complete
+    return table
+
+
+MANY = 3000
+
+
+def pages_of(crud: Crud, table: str, given: Any, size: int, **options: Any) -> list[Any]:
+    found, pages, after = list[Any](), list[Any](), None
+    while found := crud.select(table, given, first=size, **options, **({} if after is None else {"after": after})).rows:
+        pages, after = [*pages, *found], found[-1]
+    return pages
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 2999])
+def test_pages_by_an_index_with_many_equal_values_and_nulls_are_the_sorted_rows(
+    cluster: Cluster, many: str, size: int
+) -> None:
+    falling = [(">=", "by_score", [])]
+    with Crud(cluster.address(), timeout=60) as crud:
+        rows = crud.select(many, []).rows
+        expected = sorted(rows, key=lambda row: (row[1] is not None, -(row[1] or 0), row[0]))
+        assert crud.select(many, falling).rows == expected, "sorted by the engine"
+        assert list(crud.pairs(many, falling, batch_size=300)) == expected, "by the index's keys"
+        limit = 60 if size == 1 else MANY
+        some = expected[-limit:]
+        before = {} if limit == MANY else {"after": expected[-limit - 1]}
+        assert crud.select(many, falling, first=limit, **before).rows == some
+        assert (pages_of(crud, many, falling, size) if size > 1 else some) == some
+        unique = f"{many}_code_key"
+        by_code = sorted(rows, key=lambda row: (row[2] is None, row[2] or "", row[0]))
+        assert (pages_of(crud, many, [(">=", unique, [])], size) if size > 1 else by_code) == by_code
+        assert crud.select(many, [(">=", unique, [])], first=-5, after=by_code[-1]).rows == by_code[-6:-1]
+
+
+def test_few_rows_of_a_large_table_are_found_by_the_keys_of_their_order(cluster: Cluster, many: str) -> None:
+    """The store is asked for about as many pairs as are wanted, not for those of all rows: twenty times as many."""
+    falling = [(">=", "by_score", [])]
+    with Crud(cluster.address(), timeout=60) as crud:
+        before = pairs_read(cluster, crud, many)
+        found = [
+            crud.select(many, falling, first=10),
+            crud.select(many, [], first=-10, after=[2000, None, None]),
+            crud.select(many, [("=", "by_score", 3)], first=3),
+            crud.max(many),
+            crud.min(many, "by_score"),
+            crud.max(many, f"{many}_code_key"),
+        ]
+        assert [len(one.rows) for one in found] == [10, 10, 3, 1, 1, 1]
+        assert 0 < pairs_read(cluster, crud, many) - before < MANY
+
+
+def pairs_read(cluster: Cluster, crud: Crud, table: str) -> int:
+    """The pairs that the table's readers have read so far.
+
+    A session reports all that it has read when a second has gone by and it is used again: so it is used until it does.
+    """
+    sql = "SELECT sum(idx_tup_read)::bigint FROM pg_stat_all_indexes WHERE relname = %s"
+    parameters = [f"kv_{cluster.descriptor(table).table_id}"]
+    with cluster.store() as store:
+        ((first,),) = store.execute(sql, parameters).fetchall()
+        for _ in range(100):
+            crud.get(table, 1)
+            ((now,),) = store.execute(sql, parameters).fetchall()
+            if now > first:
+                return now
+            time.sleep(0.1)
+    raise AssertionError("no session has reported what it has read")
