@@ -65,6 +65,11 @@ KINDS: tuple[tuple[str, str, str], ...] = (
         "ALTER TABLE flights SET (sharding_key = 'id')",
     ),
     (
+        "number of storages",
+        "ALTER TABLE flights SET (storages = 3)",
+        "ALTER TABLE flights SET (storages = 2)",
+    ),
+    (
         "coordination",
         "ALTER TABLE flights SET (coordination = 'hash')",
         "ALTER TABLE flights SET (coordination = 'lease')",
@@ -125,6 +130,8 @@ def main() -> None:
     with running_cluster(LEASE_S="30") as cluster:
         loaded = cluster.manage("demo", "load", seconds_max=LOAD_S_MAX)
         assert loaded.returncode == 0, loaded.stderr
+        added = cluster.manage("storages", "add")
+        assert added.returncode == 0, added.stderr
         make_carriers(cluster)
         print(HEAD)
         for what, there, back in KINDS:
@@ -161,10 +168,10 @@ def line(cluster: RunningCluster, what: str, there: str, back: str) -> str:
     return f"| {what} | {versions} | {seconds}{failed} | {in_one_line(summary)} | {middle}, {audit(cluster)} |"
 
 
-def run(cluster: RunningCluster, statement: str) -> Seen:
+def run(cluster: RunningCluster, statement: str, *, seconds_max: float = CHANGE_S_MAX) -> Seen:
     """Submit through the command and wait for the end."""
     began = time.monotonic()
-    done = cluster.manage("change", "submit", statement, "--wait", "--json", seconds_max=CHANGE_S_MAX)
+    done = cluster.manage("change", "submit", statement, "--wait", "--json", seconds_max=seconds_max)
     seconds = time.monotonic() - began
     query = "SELECT id, status, coalesce(error ->> 'message', '') FROM changes_change ORDER BY id DESC LIMIT 1"
     versions = "SELECT count(*) FROM catalog_storyevent WHERE stream = %s AND kind = 'version published'"

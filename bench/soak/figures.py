@@ -41,7 +41,7 @@ def as_text(figures: Figures, logs: str) -> str:
         f"{figures.retries} retries, {figures.reconnects} connections;"
         f" {figures.doubts} outcomes unknown, {figures.doubts_that_took_effect} of them took effect",
         *section("changes by kind and outcome", figures.verdict.changes),
-        *section("requests of the operator", figures.requests),
+        *section("requests of operator and storages", figures.requests),
         *section("strikes", figures.strikes),
         f"{figures.store_crashes} crashes of PostgreSQL; {sum(figures.cells.values())} strikes at a step,"
         f" {len(figures.cells)} different cells (change x step x strike)",

@@ -24,6 +24,7 @@ from bench.soak.clients.made import TableMaker
 from bench.soak.clients.readers import Reader
 from bench.soak.clients.schema import Changer, Operator
 from bench.soak.clients.sessions import Counts, Nodes
+from bench.soak.clients.storages import StorageKeeper
 from bench.soak.clients.transfers import MADE as TRANSFERS_MADE
 from bench.soak.clients.transfers import TransferClient, first_accounts
 from bench.soak.faults.nemesis import Nemesis
@@ -92,11 +93,13 @@ class Storm:
         self._readers = [Reader(number, self._stage) for number in range(1, READERS + 1)]
         self._changers = [Changer(table, self._stage, cluster) for table in TABLES]
         self._operator = Operator(self._stage, cluster)
+        self._storages = StorageKeeper(self._stage, cluster)
         self._judge = Judge(cluster, self.chronicle, folder)
 
     @property
     def actors(self) -> list[Actor]:
-        return [*self.items, *self.transfers, *self._makers, *self._readers, *self._changers, self._operator]
+        clients = [*self.items, *self.transfers, *self._makers, *self._readers]
+        return [*clients, *self._changers, self._operator, self._storages]
 
     def run(self) -> Figures:
         """Ctrl-C ends the storm early; the judge speaks all the same."""
@@ -127,6 +130,8 @@ class Storm:
             for first in range(1, FIRST_ITEMS, ROWS_PER_INSERT):
                 rows = (f"({n}, 'first {n}', {n % 100}, 'grey')" for n in range(first, first + ROWS_PER_INSERT))
                 node.execute(f"INSERT INTO items (id, label, size, colour) VALUES {', '.join(rows)}")
+            added = self.cluster.manage("storages", "add")
+            assert added.returncode == 0, added.stderr
             node.execute("INSERT INTO transfers (id, src, dst, amount) VALUES (1, 1, 2, 7), (2, 2, 1, 7)")
             rows = (f"({n}, 'word {n}', {n})" for n in range(1000, 1200))
             node.execute(f"INSERT INTO extras VALUES {', '.join(rows)}")
@@ -186,6 +191,7 @@ class Storm:
         self._judge.judge_changes()
         self._judge.judge_data(self.items, self.transfers)
         self._judge.judge_leftovers()
+        self._judge.judge_storages()
         self._judge.judge_audits()
 
     def _gather(self, figures: Figures) -> None:
@@ -195,7 +201,7 @@ class Storm:
         figures.retries, figures.reconnects = self._counts.retries, self._counts.reconnects
         figures.strikes, figures.cells = self._nemesis.counts, self._nemesis.cells
         figures.store_crashes = self._nemesis.store_crashes
-        figures.requests, figures.steps = self._operator.counts, self._sampler.steps
+        figures.requests, figures.steps = self._operator.counts + self._storages.counts, self._sampler.steps
         figures.verdict = self._judge.verdict
         doubts = [doubt for one in (*self.items, *self.transfers) for doubt in one.ledger.doubts]
         figures.doubts = len(doubts)

@@ -9,4 +9,5 @@ transfers  move amounts between accounts that all share
 made       make tables in transactions that commit or roll back
 readers    ask the same question by key, by index and by scan
 schema     submit schema changes; pause, resume and cancel them
+storages   add and remove storages, spread tables over them
 """

@@ -127,9 +127,13 @@ class Judge:
             layout = database.execute("SELECT storages, existing, buckets FROM storage_layout")
             storages, existing, buckets = layout.fetchall()[0]
             for table_id, name, body in database.execute(TABLES).fetchall():
+                spread = max(one.get("storages") or storages for one in body["placements"])
+                there = [number for number in range(1, existing + 1) if has_table(database, number, table_id)]
+                if missing := sorted(set(range(1, spread + 1)) - set(there)):
+                    self.violation(f"{name} is spread over {spread} storages, and has no pair table on {missing}")
                 pairs = [
                     (storage, bytes(key), None if value is None else bytes(value))
-                    for storage in range(1, existing + 1)
+                    for storage in there
                     for key, value in database.execute(f"SELECT key, value FROM storage_{storage}.kv_{table_id}")
                 ]
                 found[name] = contents_of(body, pairs, storages=storages, buckets=buckets, partial=kinds.PARTIAL)
@@ -207,6 +211,24 @@ class Judge:
         if reserved:
             self.violation(f"{len(reserved)} names are reserved by nobody: {reserved[:8]}")
 
+    def judge_storages(self) -> None:
+        """A storage that an interrupted command has left is finished by the next one; each table is where it says."""
+        existing, beyond = self._storages()
+        if beyond:
+            for action in ("add", "remove"):
+                done = self._cluster.manage("storages", action, seconds_max=AUDIT_S_MAX)
+                if done.returncode != 0:
+                    self.violation(f"storages {action} after an interrupted one: {done.stdout}{done.stderr}"[:400])
+        wait_until(lambda: self._storages() == (existing, []), LEFTOVERS_S_MAX)
+        if self._storages() != (existing, []):
+            self.violation(f"of {existing} storages there are left after {beyond}: {self._storages()}")
+
+    def _storages(self) -> tuple[int, list[str]]:
+        """How many there are, and the schemas of those that do not count."""
+        ((existing,),) = self._rows("SELECT existing FROM storage_layout")
+        schemas = self._rows(r"SELECT nspname FROM pg_namespace WHERE nspname ~ '^storage_\d+$' ORDER BY 1")
+        return existing, [name for (name,) in schemas if int(name.removeprefix("storage_")) > existing]
+
     # --- the store
 
     def _database(self) -> "psycopg.Connection[Any]":
@@ -215,6 +237,14 @@ class Judge:
     def _rows(self, query: str, *params: Any) -> list[tuple[Any, ...]]:
         with self._database() as database:
             return database.execute(query, params or None).fetchall()
+
+
+def has_table(database: "psycopg.Connection[Any]", storage: int, table_id: int) -> bool:
+    """True if a storage has the pair table of a table: one that was made in a transaction is on its own alone."""
+    ((there,),) = database.execute(
+        "SELECT to_regclass(%s) IS NOT NULL", [f"storage_{storage}.kv_{table_id}"]
+    ).fetchall()
+    return bool(there)
 
 
 def image(contents: Mapping[str, Contents], table: str, columns: tuple[str, ...]) -> dict[int, Row]:
