@@ -6,6 +6,7 @@ watchers    from a commit to two hundred browsers
 end_to_end  an index as its submitter feels it
 fill        fills beside writers, and alone
 kinds       changes of every kind
+resharding  flights spread by another key beside traffic, and back
 statements  statements through a node
 requests    requests of crud: their check, their reload, beside SQL
 crowd       a hundred lease machines

@@ -67,7 +67,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 class Report:
-    """What was seen so far, written down at once."""
+    """The figures so far, written down as they come."""
 
     def __init__(self, file: Path) -> None:
         self.file, self.seen = file, dict[str, Any]()

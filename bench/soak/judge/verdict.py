@@ -224,7 +224,7 @@ class Judge:
             self.violation(f"of {existing} storages there are left after {beyond}: {self._storages()}")
 
     def _storages(self) -> tuple[int, list[str]]:
-        """How many there are, and the schemas of those that do not count."""
+        """The number of storages, and the schemas of those that do not count."""
         ((existing,),) = self._rows("SELECT existing FROM storage_layout")
         schemas = self._rows(r"SELECT nspname FROM pg_namespace WHERE nspname ~ '^storage_\d+$' ORDER BY 1")
         return existing, [name for (name,) in schemas if int(name.removeprefix("storage_")) > existing]
