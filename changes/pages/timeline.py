@@ -39,7 +39,8 @@ def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool =
     A step has `number`, `kind`, `version`, and for a publish its `table`, `transitions` and `partners`. Of several
     elements the first that moves at all gives a version its name on the line; what else moves is shown beside it. Of
     several tables the versions are shown by name, unless their numbers are the same all the way. Steps with times give
-    their points a duration: `took_s`, or `since` when it is the point that the change is at.
+    their points a duration: `took_s`, or `since` when it is the point that the change is at. Whom that one waits for is
+    not what it has waited for: `change_page.wait` has that.
     """
     tables = _tables(steps)
     line = [_start(steps) | {"tables": tables.get(-1, [])}] if steps else []
@@ -132,7 +133,7 @@ def _point(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over
         "ended": group[-1].get("ended_at"),
         "took_s": _took_s(group),
         "since": group[0].get("started_at") if when == "current" else None,
-        "whom": whom(dict.fromkeys(one for step in group for one in step.get("waited_for", ()))),
+        "whom": "" if when == "current" else whom(dict.fromkeys(one for s in group for one in s.get("waited_for", ()))),
     }
 
 

@@ -17,6 +17,9 @@ from leases.staircase.stops import stops
 
 LETTER = 0.85
 """A letter is about so wide, in hundredths of the picture."""
+FLAG_LETTER = 1.1
+"""A letter of a flag where the picture is narrowest."""
+GLYPH_LETTERS = 3
 FLAG_ROWS = 4
 FLAG, BAR, PAD, COUNT, TEXT = 1.7, 1.7, 0.5, 2.4, 1.2
 RISE_LEAST, RISE_MOST, STEP = 1.3, 6.0, 0.6
@@ -173,19 +176,26 @@ def _marks(lane: Lane) -> list[Json]:
 
 
 def _flags(versions: Sequence[Version], scale: Axis) -> list[Json]:
-    """The versions that were published in the window, each in the lowest row with room for its words."""
+    """The versions that were published in the window, each in the lowest row with room for its words.
+
+    Where no row has room for them all it is the version alone, and nothing where there is none for that either: the
+    line is drawn all the same. Words that would leave the picture stand before their line.
+    """
     free = [0.0] * FLAG_ROWS
     flags = []
     for version in versions:
         if version.published_at <= scale.times[0]:
             continue
-        x, letters = scale.place(version.published_at), len(f"v{version.version}") + STATE_LETTERS + 3
-        row = next((number for number in range(FLAG_ROWS) if free[number] <= x), None)
-        is_long = row is not None
-        row = min(range(FLAG_ROWS), key=lambda number: free[number]) if row is None else row
-        # Words that would leave the picture stand before their line.
-        is_before = x + letters * LETTER > WIDTH
-        free[row] = x + letters * LETTER
+        x, short = scale.place(version.published_at), len(f"v{version.version}") + GLYPH_LETTERS
+        row, label, left, right = 0, "", x, x
+        for words, letters in (("long", short + STATE_LETTERS), ("short", short)):
+            width = letters * FLAG_LETTER
+            begins = x - width if x + width > WIDTH else x
+            found = next((number for number in range(FLAG_ROWS) if free[number] <= begins), None)
+            if found is not None:
+                row, label, left, right = found, words, begins, begins + width
+                free[row] = right
+                break
         flags.append(
             {
                 "x": x,
@@ -194,8 +204,9 @@ def _flags(versions: Sequence[Version], scale: Axis) -> list[Json]:
                 "version": version.version,
                 "phase": version.phase,
                 "at": iso(version.published_at),
-                "is_long": is_long,
-                "is_before": is_before,
+                "label": label,
+                "is_before": left < x,
+                "span": (round(left, 2), round(right, 2)),
             }
         )
     return flags

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from changes.pages.change_page import tables
@@ -15,6 +15,8 @@ from leases.rules import is_in_the_way
 from leases.selectors import LeaseOn, NodeWithLeases
 
 LISTED_MAX = 500
+LASTING_S = 1.0
+"""A transaction that is over sooner would be seen as a flicker: it is shown where it holds something back alone."""
 Json = dict[str, Any]
 
 
@@ -33,7 +35,7 @@ class Seen:
 def held() -> Json:
     """The leases that hold something back or that transactions use: the one that decides first comes first."""
     seen = _see()
-    found = seen.ranked()
+    found = [_lastingly(lease) for lease in seen.ranked()]
     older = {lease.id for lease in found if is_in_the_way(lease.version, newest=lease.newest)}
     return {
         "waits": [_wait(change) for change in seen.waits],
@@ -46,11 +48,18 @@ def held() -> Json:
 def every_lease() -> Json:
     """All leases in the same order."""
     seen = _see()
-    found = seen.ranked()
+    found = [_lastingly(lease) for lease in seen.ranked()]
     return {
         "leases": [_row(lease, seen) | {"holders": len(lease.holders)} for lease in found[:LISTED_MAX]],
         "more": max(0, len(found) - LISTED_MAX),
     }
+
+
+def _lastingly(lease: LeaseOn) -> LeaseOn:
+    """A lease with the holders that stay; of an older version with all."""
+    if is_in_the_way(lease.version, newest=lease.newest):
+        return lease
+    return replace(lease, holders=tuple(one for one in lease.holders if one.for_s >= LASTING_S))
 
 
 def row_of(lease: LeaseOn) -> Json | None:

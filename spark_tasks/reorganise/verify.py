@@ -131,7 +131,9 @@ def why_failed(found: Finding) -> str:
             words.append(whys[0])
             continue
         is_rule = element.startswith("constraint ")
-        words.append(f"{least}{total} rows break {element}" if is_rule else f"{least}{total} violations by {element}")
+        words.append(
+            f"{least}{total:,} rows break {element}" if is_rule else f"{least}{total:,} violations by {element}"
+        )
         named = f", the first {len(whys)}" if least or len(whys) < total else ""
         rows.append(f"{element}{named}: {', '.join(_offender(why, f' breaks {element}') for why in whys)}")
     unnamed = sorted(found.counts.keys() - {f"{clause} {element}" for clause, element in kinds})

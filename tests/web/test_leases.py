@@ -33,7 +33,7 @@ from lab.sessions.shown import Shown
 from lab.sessions.titles import chapter_of
 from leases.holders import Holder, to_text
 from leases.models import Lease, Node, PastLease
-from schemalab.operations import lease_history
+from schemalab.operations import lease_history, lease_list
 from tests.web.terms import without_terms
 
 ClientOf = Callable[[str], Client]
@@ -134,6 +134,22 @@ def test_nobody_else_gets_it_by_polling(
     assert ("UPDATE flights" in answer.content.decode()) == (status == 200)
 
 
+def test_a_transaction_of_a_moment_is_shown_only_where_something_waits_for_it(
+    client_of: ClientOf, leased: dict[str, Lease], flights: Table, redis_url: str
+) -> None:
+    """Traffic would make rows and buttons come and go under the hand."""
+    Table.objects.filter(pk=flights.pk).update(version=2)
+    brief = [Holder(flights.pk, 2, 17, "ann", "traffic", "SELECT 1", is_running=True, for_s=0.004)]
+    with Redis.from_url(redis_url) as client:
+        for node in ("n1", "n2"):
+            client.set(f"schemalab:holders:{node}", to_text(1, brief), ex=60)
+        shown = [one for one in lease_list.held()["leases"] if one["holders"]]
+        counted = {one["holders"] for one in lease_list.every_lease()["leases"] if not one["is_in_the_way"]}
+        client.delete("schemalab:holders:n1", "schemalab:holders:n2")
+    assert all(one["is_in_the_way"] for one in shown)
+    assert counted <= {0}
+
+
 @pytest.mark.parametrize(("permission", "statuses"), [("release_lease", (200, 403)), ("revoke_lease", (403, 200))])
 def test_each_act_asks_for_its_own_permission(
     leased: dict[str, Lease], client: Client, permission: str, statuses: tuple[int, int]
@@ -163,7 +179,7 @@ def test_what_decides_the_next_step_comes_first_with_the_change_that_waits_and_w
 def test_nothing_in_the_way_is_said(client_of: ClientOf, db: None) -> None:
     shown = words(client_of("olga").get("/leases/"))
     assert "No change waits for a lease Every lease is of the newest version of its table." in shown
-    assert "No transaction is open, and no lease is of an older version." in shown
+    assert "No transaction has been open for a second, and no lease is of an older version." in shown
     assert "Nobody leases anything" in shown
     assert "Nobody has released or revoked a lease, or drained a node." in shown
 

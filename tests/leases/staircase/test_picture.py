@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leases.samples import Sample
 from leases.staircase.facts import SECONDS_MAX, Facts, Second, Walk, from_json, to_json
@@ -113,6 +116,18 @@ def test_a_node_that_fell_and_rose_before_the_window_needs_no_lane_of_its_own() 
 def test_a_third_version_in_use_would_be_counted() -> None:
     uses = [use("n1", 1, 1.0), use("n2", 2, 11.0), use("n3", 3, 41.0)]
     assert picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]["at_once"] == 3
+
+
+@given(st.lists(st.floats(0.001, 99.9), min_size=1, max_size=30, unique=True))
+def test_no_words_of_versions_lie_over_others(moments: list[float]) -> None:
+    versions = [version(number, at, "write-only") for number, at in enumerate(sorted(moments), 2)]
+    uses = [use("n1", one.version, one.published_at, one.published_at + 0.5) for one in versions]
+    [table] = picture(facts([version(1, -5.0), *versions], uses, end=100.0))["tables"]
+    assert [flag["version"] for flag in table["flags"]] == [one.version for one in versions]
+    named = sorted((flag["row"], *flag["span"]) for flag in table["flags"] if flag["label"])
+    assert named
+    for (row, _, right), (other, left, _) in itertools.pairwise(named):
+        assert row != other or right <= left + 0.01
 
 
 def test_one_may_stop_at_each_moment_and_see_who_used_what_then() -> None:
