@@ -59,6 +59,9 @@ class Descriptor:
     next_constraint_id: ConstraintId = FIRST_CONSTRAINT
     coordination: Coordination = Coordination.LEASE
     next_placement_id: PlacementId = SECOND_PLACEMENT
+    comment: str | None = None
+    key_comment: str | None = None
+    """Of the primary key, unless an index keeps it."""
     _facts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -222,7 +225,7 @@ class Descriptor:
                 for c in self.columns
             ],
             "primary_key": list(self.primary_key),
-            "indexes": [_index_json(index) for index in self.indexes],
+            "indexes": [_element_json(i, columns=[asdict(part) for part in i.columns]) for i in self.indexes],
             "constraints": [
                 _element_json(c, columns=list(c.columns), reference_columns=list(c.reference_columns))
                 for c in self.constraints
@@ -233,7 +236,11 @@ class Descriptor:
             "next_constraint_id": self.next_constraint_id,
             "next_placement_id": self.next_placement_id,
             "coordination": self.coordination.value,
+            **{name: text for name, text in self._comments() if text is not None},
         }
+
+    def _comments(self) -> tuple[tuple[str, str | None], ...]:
+        return ("comment", self.comment), ("key_comment", self.key_comment)
 
 
 def from_json(body: Mapping[str, Any]) -> Descriptor:
@@ -253,6 +260,8 @@ def from_json(body: Mapping[str, Any]) -> Descriptor:
         next_constraint_id=ConstraintId(body["next_constraint_id"]),
         coordination=Coordination(body["coordination"]),
         next_placement_id=PlacementId(body.get("next_placement_id", SECOND_PLACEMENT)),
+        comment=body.get("comment"),
+        key_comment=body.get("key_comment"),
     )
 
 
@@ -322,17 +331,15 @@ def _only(found: Iterable[T], what: str) -> T:
     raise UnknownElement(f"there is no {what}")
 
 
+LEFT_OUT: Json = {"primary": False, "comment": None, "constraint_comment": None}
+"""Fields that stand in JSON only where they are otherwise: hashes of older versions stay the same."""
+
+
 def _element_json(element: Column | Index | Constraint | Placement, **otherwise: Any) -> Json:
     """An element's fields by name, its state as text, and some of them `otherwise` than they are."""
-    return (
-        {one.name: getattr(element, one.name) for one in fields(element)} | {"state": element.state.value} | otherwise
-    )
-
-
-def _index_json(index: Index) -> Json:
-    """Without `primary` where it is not, as before there were tables of hidden row ids: hashes stay what they were."""
-    body = _element_json(index, columns=[asdict(part) for part in index.columns])
-    return body if index.primary else {name: value for name, value in body.items() if name != "primary"}
+    body = {one.name: getattr(element, one.name) for one in fields(element)}
+    body = {name: value for name, value in body.items() if name not in LEFT_OUT or value != LEFT_OUT[name]}
+    return body | {"state": element.state.value} | otherwise
 
 
 def _column(body: Json) -> Column:

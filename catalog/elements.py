@@ -106,6 +106,7 @@ class Column:
     derived: Derivation | None = None
     length: int | None = None
     identity_always: bool = False
+    comment: str | None = None
 
     @property
     def is_hidden(self) -> bool:
@@ -148,7 +149,8 @@ class IndexColumn:
 class Index:
     """An index over columns of its table; `where` is an SQL predicate over the row's columns, named by id (`"#3"`).
 
-    `primary`: in a table of hidden row ids it keeps what clients know as the primary key.
+    `primary`: in a table of hidden row ids it keeps what clients know as the primary key. A UNIQUE or PRIMARY KEY that
+    it keeps has a comment of its own, `constraint_comment`.
     """
 
     id: IndexId
@@ -159,6 +161,8 @@ class Index:
     state: State = State.PUBLIC
     filling: bool = False
     primary: bool = False
+    comment: str | None = None
+    constraint_comment: str | None = None
 
     @property
     def kind(self) -> Kind:
@@ -194,13 +198,17 @@ class Constraint:
     index: IndexId = PRIMARY
     on_delete: str = NO_ACTION
     on_update: str = NO_ACTION
+    comment: str | None = None
 
     @property
     def kind(self) -> Kind:
         return Kind.CONSTRAINT
 
     def mirrored(self, table: TableId) -> "Constraint":
-        """The other side of a foreign key: how the table at its other end bears it. This side stands in `table`."""
+        """The other side of a foreign key: how the table at its other end bears it. This side stands in `table`.
+
+        A comment stands in the table that refers.
+        """
         assert self.partner is not None, f"{self.name} has no other side"
         return replace(
             self,
@@ -210,6 +218,7 @@ class Constraint:
             references=table,
             reference_columns=self.columns,
             partner=self.id,
+            comment=None,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from catalog import descriptor, selectors
 from catalog.live import snapshot
 from catalog.models import Descriptor, Table
-from catalog.text.descriptors import differences, elements
+from catalog.text.descriptors import comment_words, differences, elements
 
 VERSIONS_SHOWN = 30
 
@@ -51,6 +51,7 @@ def _schema(table_id: int) -> dict[str, Any]:
         "elements": elements(bodies[0], others) if bodies else [],
         "table_state": bodies[0].state.value if bodies else "absent",
         "name": bodies[0].name if bodies else "",
+        "comment": comment_words(bodies[0].comment, bodies[0].key_comment) if bodies else "",
         "version": bodies[0].version if bodies else 0,
         "versions": versions[:VERSIONS_SHOWN],
         "more": len(rows) > VERSIONS_SHOWN,

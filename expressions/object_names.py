@@ -41,6 +41,7 @@ KINDS = {REGCLASS: "c", REGTYPE: "t", REGNAMESPACE: "n", REGROLE: "r", REGPROC: 
 SEQUENCE = "s"
 """Of a column: the sequence behind it."""
 INDEX, CONSTRAINT = "i", "k"
+COMMENT, COMMENT_ON_CONSTRAINT = "r", "c"
 """Kinds of definitions."""
 _WHAT = {
     REGCLASS: ("42P01", "relation"), REGTYPE: ("42704", "type"), REGNAMESPACE: ("3F000", "schema"),
@@ -147,12 +148,24 @@ def _definition(kind: str, oid: str, part: str, pretty: str) -> str:
     )
 
 
+def _comment(oid: str, part: str, kind: str, is_meant: str) -> str:
+    return (
+        f"(SELECT max(d.o4) FROM (SELECT {oid} AS x, {part} AS y, {kind} AS z) AS v, k_{DEFINITIONS} AS d"
+        f" WHERE {is_meant} AND d.o1 = v.x AND d.o2 = v.y)"
+    )
+
+
 def functions() -> Iterator[Line]:
     names, written = frozenset({OBJECTS}), frozenset({DEFINITIONS})
     yield "pg_get_indexdef", (INT8,), TEXT, _definition(INDEX, "{0}", "0", "false"), written
     yield "pg_get_indexdef", (INT8, INT4, BOOL), TEXT, _definition(INDEX, "{0}", "{1}", "{2}"), written
     yield "pg_get_constraintdef", (INT8,), TEXT, _definition(CONSTRAINT, "{0}", "0", "false"), written
     yield "pg_get_constraintdef", (INT8, BOOL), TEXT, _definition(CONSTRAINT, "{0}", "0", "{1}"), written
+    kind = f"CASE {{1}} WHEN 'pg_class' THEN '{COMMENT}' WHEN 'pg_constraint' THEN '{COMMENT_ON_CONSTRAINT}' END"
+    yield "obj_description", (INT8, TEXT), TEXT, _comment("{0}", "0", kind, "d.o0 = v.z"), written
+    yield "obj_description", (INT8,), TEXT, _comment("{0}", "0", "0", f"d.o0 = '{COMMENT}'"), written
+    of_column = _comment("{0}", "{1}", "0", f"d.o0 = '{COMMENT}' AND v.y <> 0")
+    yield "col_description", (INT8, INT4), TEXT, of_column, written
     # What a relation has here in place of a tree of PostgreSQL's is its text, in brackets if it is an operation.
     yield "pg_get_expr", (TEXT, INT8), TEXT, "CASE WHEN {1} IS NOT NULL THEN {0} END", NOTHING
     bare = "CASE WHEN {2} AND {1} IS NOT NULL AND starts_with({0}, '(') AND ends_with({0}, ')') THEN {0}[2:-2]"
@@ -167,7 +180,7 @@ def functions() -> Iterator[Line]:
 
 
 def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
-    """Functions with the same answer for everything: all is in public, nothing has a comment, sizes are not known."""
+    """Functions with the same answer for everything: all is in public, sizes are not known."""
     for what in (
         "table", "type", "function", "operator", "opclass", "opfamily", "conversion", "collation", "statistics_obj",
         "ts_config", "ts_dict", "ts_parser", "ts_template",
@@ -191,10 +204,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown
     nothing = "CAST(NULL AS VARCHAR)"
-    yield "obj_description", (INT8,), TEXT, nothing
-    yield "obj_description", (INT8, TEXT), TEXT, nothing
     yield "shobj_description", (INT8, TEXT), TEXT, nothing
-    yield "col_description", (INT8, INT4), TEXT, nothing
     for name in (
         "pg_get_viewdef", "pg_get_ruledef", "pg_get_triggerdef", "pg_get_functiondef", "pg_get_function_result",
         "pg_get_function_arguments", "pg_get_function_identity_arguments", "pg_get_function_sqlbody",

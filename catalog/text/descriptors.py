@@ -38,6 +38,9 @@ def differences(old: Descriptor | None, new: Descriptor, others: Others = NOBODY
     for key in after:
         lines += _changed(before[key], after[key]) if key in before else []
     lines += [_whole("-", before[key], "") for key in before if key not in after]
+    if old is not None and (old.comment, old.key_comment) != (new.comment, new.key_comment):
+        what = f"comment{comment_words(new.comment, new.key_comment) or ' removed'}"
+        lines.append({"sign": "~", "element": "table", "name": new.name, "what": what})
     if old is not None and old.name != new.name:
         lines.append({"sign": "~", "element": "table", "name": old.name, "what": f"{old.name} → {new.name}"})
     if old is not None and old.state is not new.state:
@@ -127,8 +130,18 @@ def named(expression: str, names: Mapping[ColumnId, str]) -> str:
     return re.sub(r'"#(\d+)"', lambda found: names[ColumnId(int(found[1]))], expression)
 
 
+COMMENT_CHARS_MAX = 200
+
+
+def comment_words(*texts: str | None) -> str:
+    """Comments behind a detail, in quotes, as much of each as a page has room for."""
+    cut = (text if len(text) <= COMMENT_CHARS_MAX else f"{text[:COMMENT_CHARS_MAX]}…" for text in texts if text)
+    return "".join(f" “{text}”" for text in cut)
+
+
 def _shown(kind: str, number: int, name: str, element: Any, detail: str) -> Json:
     """An element as pages show it: reorganising is a phase of write-only or delete-only."""
+    detail += comment_words(getattr(element, "comment", None), getattr(element, "constraint_comment", None))
     filling = getattr(element, "filling", False)
     return {
         "element": kind,

@@ -6,6 +6,7 @@ alter        ALTER TABLE and RENAME
 columns      column definitions
 constraints  CHECK and UNIQUE
 references   FOREIGN KEY
+comments     COMMENT ON
 sharding     WITH (..) and SET (..): how rows are spread
 resolve      do the names exist, are the new ones free?
 bindings     what the names stand for, settled once (L12)

@@ -197,6 +197,19 @@ class RenameConstraint:
     new: Name
 
 
+@dataclass(frozen=True, slots=True)
+class SetComment:
+    """COMMENT ON a "table", a "column", an "index" or a "constraint" (`of`); None takes the comment away.
+
+    `table` is the one it is about, or the index was found on.
+    """
+
+    table: Name
+    of: str
+    name: Name
+    text: str | None
+
+
 # What ALTER TABLE may do, several things in one statement
 
 
@@ -317,4 +330,5 @@ Action = (
     | RenameColumn
     | RenameIndex
     | RenameConstraint
+    | SetComment
 )

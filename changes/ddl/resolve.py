@@ -88,6 +88,13 @@ def resolve(statement: Statement, view: CatalogView) -> actions.Action:
             table = _owner(action.index, view, forgiving=forgiving)
             _check_free(action.new, view, forgiving=False)
             return replace(action, table=table)
+        case actions.SetComment() if action.of == "index":
+            if view.owner_of(action.name.text) is None:
+                _check_relation(action.name, view, "an index")
+            return replace(action, table=_owner(action.name, view, forgiving=False))
+        case actions.SetComment():
+            _check_relation(action.table, view, "a table")
+            return action
         case actions.AlterTable() | actions.RenameColumn() | actions.RenameConstraint() | actions.RenameTable():
             return _altered(action, view, forgiving=forgiving)
 
@@ -132,6 +139,17 @@ def _is_unique(action: actions.RenameConstraint, view: CatalogView) -> bool:
     """True for a constraint that an index keeps: its name is the index's, one among all tables and indexes."""
     owner = view.owner_of(action.constraint.text)
     return owner is not None and owner.name == action.table.text
+
+
+def _check_relation(name: actions.Name, view: CatalogView, what: str) -> None:
+    """Refuse a name that no table bears, or, where an index is meant, one of a table."""
+    is_table = view.table(name.text) is not None
+    if is_table and what == "a table":
+        return
+    if is_table or view.owner_of(name.text) is not None:
+        raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not {what}', position=name.position)
+    message = f'relation "{name}" does not exist'
+    raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
 
 
 def _check_table(name: actions.Name, view: CatalogView, *, forgiving: bool) -> None:

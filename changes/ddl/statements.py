@@ -16,6 +16,7 @@ from catalog.elements import Coordination
 from changes.ddl import actions
 from changes.ddl.alter import read_alter, read_rename
 from changes.ddl.columns import ColumnDef, note_key_name, read_column
+from changes.ddl.comments import read_comment
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import (
     DUPLICATE_COLUMN,
@@ -314,12 +315,17 @@ def _rename(node: Node, source: Source) -> Statement:
     return Statement(read_rename(node, source), forgiving=node.missing_ok)
 
 
+def _comment(node: Node, source: Source) -> Statement:
+    return Statement(read_comment(node, source))
+
+
 READERS = {
     "create_stmt": _create_table,
     "index_stmt": _create_index,
     "drop_stmt": _drop,
     "alter_table_stmt": _alter,
     "rename_stmt": _rename,
+    "comment_stmt": _comment,
 }
 
 REFUSED_STATEMENTS = {
@@ -338,7 +344,6 @@ REFUSED_STATEMENTS = {
     "createdb_stmt": "CREATE DATABASE",
     "dropdb_stmt": "DROP DATABASE",
     "grant_stmt": "GRANT and REVOKE",
-    "comment_stmt": "COMMENT",
     "alter_owner_stmt": "ALTER .. OWNER TO",
     "reindex_stmt": "REINDEX",
     "cluster_stmt": "CLUSTER",

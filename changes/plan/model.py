@@ -48,13 +48,14 @@ YIELDING = RUNS - {StepKind.VERIFY}
 
 
 class MoveKind(Enum):
-    """Done with an element by a change. A rename, an altered default and a type that is stored alike need one version,
-    another coordination (of the table) one or two; they move no state."""
+    """Done with an element by a change. A rename, an altered default, a type that is stored alike, a comment need one
+    version, another coordination (of the table) one or two; they move no state."""
 
     ADD = "add"
     DROP = "drop"
     RENAME = "rename"
     ALTER = "alter"
+    COMMENT = "comment on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +270,15 @@ def edits_in(plan: Plan, step: Step) -> list[str]:
 def edits(plan: Plan, *, back: bool = False) -> list[str]:
     """The names, defaults and types that the change gives, or the names and defaults it takes back, in words."""
     if back and plan.base is not None:
-        return [f"{element} is called so again" for element in plan.moving(MoveKind.RENAME)] + [
-            f"{element} has its old default again"
-            for element in plan.moving(MoveKind.ALTER)
-            if _default(plan.base, element) != _default(plan.result, element)
-        ]
+        return (
+            [f"{element} is called so again" for element in plan.moving(MoveKind.RENAME)]
+            + [
+                f"{element} has its old default again"
+                for element in plan.moving(MoveKind.ALTER)
+                if _default(plan.base, element) != _default(plan.result, element)
+            ]
+            + [f"{element} has its old comment again" for element in plan.moving(MoveKind.COMMENT)]
+        )
     if _coordinated(plan):
         return [f"nodes are coordinated by {BY[plan.result.coordination]}"]
     return _edits_between(plan, plan.base, plan.result)
@@ -285,12 +290,21 @@ def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> 
         return []
     renamed = (e for e in plan.moving(MoveKind.RENAME) if name_in(before, e) != name_in(after, e))
     found = [f"{element} is renamed to {name_in(after, element)}" for element in renamed]
+    found += [f"{element} has another comment" for element in plan.moving(MoveKind.COMMENT)]
     for element in plan.moving(MoveKind.ALTER):
+        if element.kind.is_index:
+            if _is_primary(after, element) and not _is_primary(before, element):
+                found.append(f"{element} keeps the primary key")
+            continue
         if (default := _default(after, element)) != _default(before, element):
             found.append(f"{element} {'has no default any more' if default is None else f'has the default {default}'}")
         if (of := _type_name(after, element)) != _type_name(before, element):
             found.append(f"{element} is of type {of}")
     return found
+
+
+def _is_primary(table: Descriptor, element: Element) -> bool:
+    return any(index.id == element.id and index.primary for index in table.indexes)
 
 
 def _default(table: Descriptor, element: Element) -> str | None:
@@ -370,7 +384,7 @@ def point_of_no_return(moves: tuple[Move, ...], steps: Sequence[Step]) -> int | 
 
 
 def _are_edits(moves: tuple[Move, ...]) -> bool:
-    return all(move.kind in (MoveKind.RENAME, MoveKind.ALTER) for move in moves)
+    return all(move.kind in (MoveKind.RENAME, MoveKind.ALTER, MoveKind.COMMENT) for move in moves)
 
 
 def pairs_of(elements: tuple[Element, ...]) -> str:

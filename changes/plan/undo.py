@@ -48,6 +48,8 @@ def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
     used = next((m.element for m in plan.moves if m.kind is MoveKind.ALTER and m.element.kind.is_index), None)
     if used is not None and plan.result.index(IndexId(used.id)).primary:
         return _of_used_index(plan, used)
+    if first.kind is MoveKind.COMMENT:
+        return Undo(_comment_back(plan, first.element))
     if first.element.kind is Kind.TABLE:
         return _of_table(plan, first, tables)
     if len(plan.moves) == 1 and first.element.kind.is_index:
@@ -105,6 +107,34 @@ def _of_index(plan: Plan, move: Move) -> str:
     if move.kind in (MoveKind.RENAME, MoveKind.ALTER):
         return f"ALTER INDEX {quoted(name_in(plan.result, move.element))} RENAME TO {quoted(move.element.name)}"
     return create_index(plan.base, plan.base.index(IndexId(move.element.id)))
+
+
+def _comment_back(plan: Plan, element: Element) -> str:
+    """COMMENT ON with the text of before; where an index keeps a constraint, of the one of both that has changed."""
+    old, new, table = plan.base, plan.result, quoted(plan.table)
+    assert old is not None, "what has a comment was there"
+    if element.kind is Kind.TABLE and old.comment != new.comment:
+        what, text = f"TABLE {table}", old.comment
+    elif element.kind is Kind.TABLE:
+        what, text = f"CONSTRAINT {quoted(f'{plan.table}_pkey')} ON {table}", old.key_comment
+    elif element.kind.is_column:
+        what, text = f"COLUMN {table}.{quoted(element.name)}", old.column(ColumnId(element.id)).comment
+    elif element.kind.is_index:
+        before, after = old.index(IndexId(element.id)), new.index(IndexId(element.id))
+        what, text = f"INDEX {quoted(element.name)}", before.comment
+        if before.constraint_comment != after.constraint_comment:
+            what, text = f"CONSTRAINT {quoted(element.name)} ON {table}", before.constraint_comment
+    else:
+        what = f"CONSTRAINT {quoted(element.name)} ON {table}"
+        text = old.constraint(ConstraintId(element.id)).comment
+    return f"COMMENT ON {what} IS {_literal(text)}"
+
+
+def _literal(text: str | None) -> str:
+    if text is None:
+        return "NULL"
+    escaped = text.replace("'", "''").replace(chr(92), chr(92) * 2)
+    return f"E'{escaped}'" if chr(92) in text else f"'{escaped}'"
 
 
 def _of_used_index(plan: Plan, used: Element) -> Undo:

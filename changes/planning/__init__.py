@@ -9,6 +9,7 @@ alter_constraints       CHECK and UNIQUE
 alter_foreign_keys      foreign keys, in both their tables
 alter_types             the type of a column
 renames                 names
+comments                COMMENT ON
 drops                 DROP of several, or with CASCADE, as a change each
 castable_types        which type a column may change to
 defaults              what a default is worth for existing rows

@@ -36,6 +36,7 @@ from changes.ddl.actions import (
     RenameConstraint,
     RenameIndex,
     RenameTable,
+    SetComment,
 )
 from changes.ddl.errors import (
     DEPENDENT_OBJECTS,
@@ -50,6 +51,7 @@ from changes.plan.element_states import element_of
 from changes.plan.model import Element, Move, MoveKind, Plan
 from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.alter_table import altered
+from changes.planning.comments import set_comment
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
 from changes.planning.draft import Sketch, check_public, public_index
 from changes.planning.renames import rename_column, rename_constraint, rename_index, rename_table
@@ -90,7 +92,8 @@ def _draft(
     | RenameTable
     | RenameColumn
     | RenameIndex
-    | RenameConstraint,
+    | RenameConstraint
+    | SetComment,
     table: Descriptor,
     context: Context,
     tables: Tables,
@@ -112,6 +115,8 @@ def _draft(
             return rename_index(action, table)
         case RenameConstraint():
             return rename_constraint(action, table, tables)
+        case SetComment():
+            return set_comment(action, table)
 
 
 def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:

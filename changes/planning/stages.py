@@ -259,13 +259,20 @@ def swapped(here: Descriptor, swap: Swap) -> Descriptor:
     old, twin = here.column(ColumnId(swap.old.id)), here.column(ColumnId(swap.twin.id))
     forwards = twin.derived.expression if twin.derived else None
     new = replace(
-        twin, name=old.name, not_null=old.not_null, added_with_default=True, derived=None, default=swap.default
+        twin,
+        name=old.name,
+        not_null=old.not_null,
+        added_with_default=True,
+        derived=None,
+        default=swap.default,
+        comment=old.comment,
     )
     left = replace(
         old,
         name=swap.hidden_name,
         not_null=False,
         default=None,
+        comment=None,
         added_with_default=False,
         derived=Derivation(ColumnId(swap.twin.id), swap.backwards, inverse=forwards),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, REFERENCED, RESTRICT, Column, Constraint, State
+from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
 from catalog.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXTUAL
 from nodes.catalog_views import texts
@@ -12,7 +12,9 @@ from nodes.catalog_views.keys import is_constraint, keys_of, required_columns, s
 from nodes.catalog_views.values import BTREE, DEFAULT_COLLATION, HEAP, OWNER, OWNER_NAME, PUBLIC, Row
 from nodes.wire.oids import column_oid, constraint_oid, index_oid, key_oid, table_oid
 
-PG_CLASS = 1259
+PG_CLASS, PG_CONSTRAINT = 1259, 2606
+COMMENTS = {PG_CLASS: "r", PG_CONSTRAINT: "c"}
+"""Kinds of `definitions` by the relation that has what a comment is on."""
 LINKS = (FOREIGN_KEY, REFERENCED)
 """Rules that PostgreSQL keeps by triggers of its own."""
 EQUALS = {"boolean": 91, "smallint": 94, "integer": 96, "bigint": 410, "real": 620, "double precision": 670,
@@ -205,7 +207,9 @@ def _constraints(table: Descriptor) -> list[Constraint]:
 
 
 def definitions(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, int, bool, str]]:
-    """Indexes and constraints as SQL: kind, oid, part, whether for people, text."""
+    """Indexes and constraints as SQL, and comments: kind, oid, part, whether for people, text."""
+    for oid, relation, place, text in comments(tables):
+        yield COMMENTS[relation], oid, place, False, text
     by_id = {table.table_id: table for table in tables}
     for pretty in (False, True):
         for table in tables:
@@ -227,6 +231,31 @@ def definitions(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, int, b
                 yield "k", constraint_oid(table.table_id, constraint.id), 0, pretty, text
 
 
+def comments(tables: Sequence[Descriptor]) -> Iterator[tuple[int, int, int, str]]:
+    """Comments: the oid of what has one, the relation that it is a row of, the number of a column or 0, the text."""
+    for table in tables:
+        relation = table_oid(table.table_id)
+        yield from _commented(PG_CLASS, relation, table.comment)
+        for column in table.public_columns:
+            yield from _commented(PG_CLASS, relation, column.comment, column.id)
+        for index in table.public_indexes:
+            yield from _commented(PG_CLASS, index_oid(table.table_id, index.id), index.comment)
+            yield from _commented(PG_CONSTRAINT, key_oid(table.table_id, index.id), index.constraint_comment)
+        yield from _commented(PG_CONSTRAINT, key_oid(table.table_id, PRIMARY), table.key_comment)
+        for constraint in _constraints(table):
+            yield from _commented(PG_CONSTRAINT, constraint_oid(table.table_id, constraint.id), constraint.comment)
+
+
+def _commented(relation: int, oid: int, text: str | None, part: int = 0) -> Iterator[tuple[int, int, int, str]]:
+    if text is not None:
+        yield oid, relation, part, text
+
+
+def _descriptions(tables: Sequence[Descriptor]) -> Iterator[Row]:
+    for oid, relation, part, text in comments(tables):
+        yield {"objoid": oid, "classoid": relation, "objsubid": part, "description": text}
+
+
 MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
     "pg_class": _classes,
     "pg_attribute": _attributes,
@@ -238,4 +267,5 @@ MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
     "pg_tables": _tables,
     "pg_indexes": _index_texts,
     "pg_sequences": _sequence_names,
+    "pg_description": _descriptions,
 }

@@ -1,5 +1,6 @@
 """The tables and statements that tests of plans speak of."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -59,12 +60,13 @@ def planned(sql: str, table: Descriptor | None, **options: Any) -> Plan:
 
 @cache
 def people() -> Descriptor:
-    """Table people with an index, a partial unique index, two CHECKs, and a column that was added with a default."""
+    """Table people with an index, a partial unique index, two CHECKs, a column added with a default, and a comment."""
     table = None
     for statement in PEOPLE:
         table = planned(statement, table).result
     assert table is not None
-    return table
+    towns = (replace(c, comment="where they live" if c.name == "town" else None) for c in table.columns)
+    return replace(table, columns=tuple(towns))
 
 
 @cache
@@ -143,6 +145,12 @@ KINDS = {
     "drop a column of the primary key": ("ALTER TABLE notes DROP n", 4),
     "spread hidden row ids": ("ALTER TABLE notes SET (sharding_key = 'at')", 5),
     "drop a table without a primary key": ("DROP TABLE keyless_notes", 2),
+    "comment on a table": ("COMMENT ON TABLE people IS 'who they are'", 1),
+    "comment on a column": ("COMMENT ON COLUMN people.town IS NULL", 1),
+    "comment on an index": ("COMMENT ON INDEX by_age IS 'it''s by age'", 1),
+    "comment on a unique": ("COMMENT ON CONSTRAINT one_name ON people IS 'one'", 1),
+    "comment on a check": ("COMMENT ON CONSTRAINT grown ON people IS 'adults'", 1),
+    "comment on the primary key": ("COMMENT ON CONSTRAINT people_pkey ON people IS 'key'", 1),
     "not null and a default": ("ALTER TABLE people ALTER town SET NOT NULL, ALTER town SET DEFAULT ''", 2),
 }
 """A statement of every kind, and how many versions it takes."""

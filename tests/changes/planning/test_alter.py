@@ -119,6 +119,9 @@ def test_an_undo_says_what_it_does_not_bring_back(name: str) -> None:
         ("rename a check", 'ALTER TABLE "people" RENAME CONSTRAINT "adult" TO "grown"'),
         ("rename a unique", 'ALTER INDEX "one_of_a_name" RENAME TO "one_name"'),
         ("add an index", 'DROP INDEX "i"'),
+        ("comment on a table", 'COMMENT ON TABLE "people" IS NULL'),
+        ("comment on a column", """COMMENT ON COLUMN "people"."town" IS 'where they live'"""),
+        ("comment on a unique", 'COMMENT ON CONSTRAINT "one_name" ON "people" IS NULL'),
         ("give up leases", """ALTER TABLE "people" SET (coordination = 'lease')"""),
         ("drop a required column", 'ALTER TABLE "people" ADD COLUMN "visits" integer NOT NULL DEFAULT 0, '
          'ADD CONSTRAINT "calm" CHECK (visits < 100)'),
@@ -552,3 +555,32 @@ def test_one_statement_does_so_much_at_once(does: str) -> None:
     with pytest.raises(DdlError, match="one ALTER TABLE may do at most 100 things at once") as refused:
         planned(f"ALTER TABLE people {does}", people())
     assert refused.value.sqlstate == "54000"
+
+
+# --- comments
+
+
+def test_a_comment_stays_with_a_column_that_gets_another_type_and_name() -> None:
+    shorter = PLANS["make a text shorter"].result
+    renamed = planned("ALTER TABLE people RENAME town TO city", shorter).result
+    assert renamed.column_named("city").comment == "where they live"
+    assert [column.comment for column in renamed.columns].count("where they live") == 1
+
+
+def test_a_version_without_comments_is_written_as_before_there_were_any() -> None:
+    """Nodes and storages compare hashes of versions that were published before."""
+    body = planned("COMMENT ON COLUMN people.town IS NULL", people()).result.to_json()
+    parts = [body, *body["columns"], *body["indexes"], *body["constraints"]]
+    assert not any({"comment", "key_comment", "constraint_comment", "primary"} & part.keys() for part in parts)
+
+
+def test_the_same_comment_is_nothing_to_do() -> None:
+    with pytest.raises(NothingToDo, match="the comment of column town is so already"):
+        planned("COMMENT ON COLUMN people.town IS 'where they live'", people())
+
+
+def test_the_undo_of_a_comment_gives_back_its_text() -> None:
+    first = planned(r"COMMENT ON TABLE people IS 'a\b ''c'''", people())
+    assert first.result.comment == r"a\b 'c'"
+    second = planned("COMMENT ON TABLE people IS 'd'", first.result)
+    assert planned(undo_of(second).statement, second.result).result.comment == first.result.comment

@@ -45,8 +45,8 @@ def test_what_is_taken_and_means_something_else_here_is_told(connection, names) 
     assert notices(connection, foreign_key.format(**names)) == [deferred]
     assert notices(connection, "CREATE INDEX {b}_like ON {a} (name varchar_pattern_ops)".format(**names)) == []
     for statement, begins in (
-        ("COMMENT ON TABLE {a} IS 'people'", "comments are not kept"),
-        ("COMMENT ON COLUMN public.{a}.name IS 'whole'", "comments are not kept"),
+        ("COMMENT ON DATABASE schemalab IS 'people'", "a comment on a database is not kept"),
+        ("COMMENT ON SCHEMA public IS 'people'", "a comment on a schema is not kept"),
         ("ALTER TABLE {a} OWNER TO somebody", "owners are not kept"),
         ("SET CONSTRAINTS ALL DEFERRED", "no constraint is deferred"),
     ):
@@ -123,3 +123,17 @@ def test_tables_that_were_there_are_dropped_one_after_the_other(cluster, names) 
             connection.execute(statement.format(**names))
         with pytest.raises(errors.UndefinedTable):
             connection.execute("SELECT * FROM {b}".format(**names))
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_comment_on_a_table_that_was_there_is_a_change(cluster, names) -> None:
+    """Every node shows it; inside a transaction it is refused like any other change of such a table."""
+    table = cluster.table("id int primary key, name text", name=names["a"])
+    with cluster.connect() as n1, cluster.connect("n2") as n2:
+        assert n1.execute(f"COMMENT ON COLUMN {table}.name IS 'whole'").statusmessage == "COMMENT"
+        shown = f"SELECT col_description('{table}'::regclass, 2)"
+        assert n2.execute(shown).fetchone() == ("whole",)
+        with pytest.raises(errors.FeatureNotSupported, match="COMMENT inside a transaction"), n1.transaction():
+            n1.execute(f"COMMENT ON TABLE {table} IS 'people'")
+        n1.execute(f"COMMENT ON COLUMN {table}.name IS NULL")
+        assert n2.execute(shown).fetchone() == (None,)
