@@ -1,6 +1,7 @@
 """Files into tables, in marked chunks.
 
-spark_load       Spark reads, workers write
+spark_load       workers of Spark share out a file's chunks
+file_batches     which are always the same
 chunk            some thousand rows in one SERIALIZABLE transaction
 file_rows        rows of a file, typed and complete
 file_pairs       the pairs they become

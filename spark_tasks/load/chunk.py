@@ -24,7 +24,7 @@ from psycopg import errors
 from catalog.descriptor import Descriptor
 from spark_tasks.chunks.chunk import spaced
 from spark_tasks.load.file_pairs import Duplicates, by_act, pairs_of, refuse_dangling, refuse_taken, twice_in_file
-from spark_tasks.load.file_rows import ROWS_PER_PART, CannotLoad, typed_rows
+from spark_tasks.load.file_rows import CannotLoad, typed_rows
 from spark_tasks.load.leased_versions import Pinned, Pins
 from spark_tasks.load.loader_node import Membership, NotLeasable, PseudoNode
 from storage import postgres
@@ -100,10 +100,10 @@ class Loader:
         self._leases.close()
         self._rows.close()
 
-    def marks(self, first: int, last: int) -> set[int]:
-        """Where the chunks between two row numbers begin that are in the table already."""
-        sql = f"SELECT first FROM {MARKS} WHERE job_id = %s AND first >= %s AND first < %s"
-        return {number for (number,) in self._leases.execute(sql, (self.job_id, first, last)).fetchall()}
+    def marks(self) -> set[int]:
+        """Where the chunks begin that are in the table already."""
+        sql = f"SELECT first FROM {MARKS} WHERE job_id = %s"
+        return {number for (number,) in self._leases.execute(sql, (self.job_id,)).fetchall()}
 
     def load(self, first: int, texts: Mapping[str, pa.Array]) -> int:
         """Put the rows in; returns how many tries it took. Raises `CannotLoad`."""
@@ -119,7 +119,7 @@ class Loader:
                     self._rows = self.node.connect()
                 continue
             return attempt
-        raise CannotLoad(f"rows from {first % ROWS_PER_PART + 1}: {TRIES_MAX} tries met other transactions each time")
+        raise CannotLoad(f"rows from {first + 1}: {TRIES_MAX} tries met other transactions each time")
 
     def _put(self, pinned: Pinned, rows: StoredRows, first: int) -> None:
         """The quick way, or the one that looks at what holds a key. A mark that is there: another attempt was here."""
@@ -178,17 +178,17 @@ class Loader:
         return pairs_of(descriptor, rows, storages=self.storages, buckets=self.buckets)
 
 
-def load_batches(loader: Loader, part: int, batches: Iterable[pa.RecordBatch]) -> PartResult:
-    """Load the chunks of a part that have no mark."""
-    first, retries = part * ROWS_PER_PART, 0
-    done = loader.marks(first, first + ROWS_PER_PART)
+def load_chunks(loader: Loader, chunks: Iterable[tuple[int, pa.RecordBatch]]) -> PartResult:
+    """Load these chunks, each with the number of its first row, unless they have a mark."""
+    rows = retries = 0
+    done = loader.marks()
     try:
-        for batch in batches:
-            if batch.num_rows and first not in done:
+        for first, batch in chunks:
+            if first not in done:
                 retries += loader.load(first, dict(zip(batch.schema.names, batch.columns, strict=True)))
-            first += batch.num_rows
+            rows += batch.num_rows
     except Duplicates as duplicates:
         return PartResult(error=str(duplicates), duplicates=tuple(duplicates.words))
     except (CannotLoad, NotLeasable) as refusal:
         return PartResult(error=str(refusal))
-    return PartResult(rows=first - part * ROWS_PER_PART, retries=retries)
+    return PartResult(rows=rows, retries=retries)

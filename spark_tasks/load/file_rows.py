@@ -31,10 +31,6 @@ class CannotLoad(Exception):
     """The file cannot be loaded; the message says which row or column and why."""
 
 
-ROWS_PER_PART = 1 << 40
-"""Row numbers of a part of the file begin at part * this, so that marks of all parts are one sequence."""
-
-
 def typed_rows(descriptor: Descriptor, texts: Mapping[str, pa.Array], first: int) -> StoredRows:
     """The rows of a chunk under one version. Raises `CannotLoad` with row, column and value."""
     if rule(Kind.TABLE, descriptor.state).insert is not Write.PUT:
@@ -98,6 +94,15 @@ def _typed(column: Column, given: pa.Array | None, count: int, first: int) -> pa
 
 
 FAST = WHOLE | {SqlType.DOUBLE}
+_DAY = r"(?:[1-9]\d{3}|0[1-9]\d{2}|00[1-9]\d|000[1-9])-\d{2}-\d{2}"
+_TIME = r"[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?"
+PLAIN = {
+    SqlType.DATE: f"^{_DAY}$",
+    SqlType.TIMESTAMP: f"^{_DAY}{_TIME}$",
+    SqlType.TIMESTAMPTZ: f"^{_DAY}{_TIME}$",
+    SqlType.BOOLEAN: "^(?:t|f|true|false)$",
+}
+"""How most files write values of these types: where all do, Arrow reads them as PostgreSQL does."""
 
 
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
@@ -111,6 +116,9 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
             return given.cast(ARROW[column.type])
         except pa.ArrowInvalid:
             pass  # the slow way names the value
+    plain = _plain(column.type, given)
+    if plain is not None:
+        return plain
     values = [
         _value(column, text, number_in_file(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())
     ]
@@ -118,6 +126,21 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
         raw = pa.array([None if v is None else v.bytes for v in values], pa.binary(16))
         return pa.ExtensionArray.from_storage(pa.uuid(), raw)
     return pa.array(values, ARROW[column.type])
+
+
+def _plain(sql_type: SqlType, given: pa.Array) -> pa.Array | None:
+    """The values of a column whose texts are all written the usual way; None when one is not, or stands for nothing."""
+    if sql_type not in PLAIN or not pa.types.is_string(given.type):
+        return None
+    if pc.any(pc.invert(pc.match_substring_regex(given, PLAIN[sql_type]))).as_py():
+        return None
+    try:
+        if sql_type is SqlType.BOOLEAN:
+            return pc.starts_with(given, "t")
+        read = given.cast(pa.date32() if sql_type is SqlType.DATE else pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None  # 31 April: the slow way names it
+    return read.cast(ARROW[sql_type])
 
 
 def _value(column: Column, text: str | None, number: int) -> Any:
@@ -148,5 +171,5 @@ def _fitted(column: Column, texts: pa.Array, first: int) -> pa.Array:
 
 
 def number_in_file(first: int, place: int) -> int:
-    """The number of a row for people, in a chunk that begins at `first`: 1 is where its part of the file begins."""
-    return first % ROWS_PER_PART + place + 1
+    """The number of a row for people, in a chunk that begins at `first`: 1 is the file's first."""
+    return first + place + 1

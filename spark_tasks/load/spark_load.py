@@ -1,58 +1,50 @@
-"""Bulk load: Spark reads the file, workers put its rows into the table in marked chunks, any time again.
+"""Bulk load: workers of Spark read the file and put its rows into the table in marked chunks, any time again.
 
-A part of the file is cut into chunks of equal size, always the same ones, so a load that died goes on with the
-chunks that have no mark. Each chunk is under a lease of its own, hence the table's schema may change meanwhile.
+    chunk      0   1   2   3   4   5   ..      of two workers: the first takes 0, 2, 4, the other 1, 3, 5
+
+The file's chunks are always the same ones, so a load that died goes on with those that have no mark. Each chunk is
+under a lease of its own, hence the table's schema may change meanwhile. Rows that refer to rows of their own table find
+those above them in the file: such a table is loaded by one worker, in order.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from catalog.database import database_dsn
-from spark_tasks.load.chunk import Load, PartResult, load_batches, loader_of
-from spark_tasks.load.file_rows import CannotLoad
+from catalog.selectors import newest_descriptor
+from spark_tasks.load.chunk import Load, PartResult, load_chunks, loader_of
+from spark_tasks.load.file_batches import CHUNK_ROWS, batches_of, chunks_of
+from spark_tasks.load.leased_versions import enforced_foreign_keys
 from spark_tasks.models import LoadJob
 from spark_tasks.spark import session
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-
-PART_BYTES_MAX = 4 << 20
-PARTS_MIN = 4
-
 
 def load_file(job: LoadJob) -> list[PartResult]:
-    """The workers' results for its parts. Raises `CannotLoad` when the file cannot be read."""
-    frame = read_file(Path(job.path))
+    """The workers' results for their chunks. Raises `CannotLoad` when the file cannot be read."""
+    path = Path(job.path)
+    beginning = next(batches_of(path), None)
+    if beginning is None:
+        return []
     counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
     load = Load(database_dsn(), job.id, job.table_id, **counts, lease_s=settings.LEASE_S)
+    is_small = beginning.num_rows < CHUNK_ROWS
+    parts = 1 if is_small or _refers_to_itself(job.table_id) else session.parallelism()
 
-    def load_part(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-        from pyspark import TaskContext
+    def load_parts(numbers: Iterable[int]) -> Iterator[str]:
+        for part in numbers:
+            with loader_of(load, part) as loader:
+                yield json.dumps(asdict(load_chunks(loader, chunks_of(path, part, parts))))
 
-        part = TaskContext.get().partitionId()
-        with loader_of(load, part) as loader:
-            result = json.dumps(asdict(load_batches(loader, part, batches)))
-        yield pa.record_batch([pa.array([result], pa.string())], names=["result"])
-
-    return [PartResult(**json.loads(row.result)) for row in frame.mapInArrow(load_part, "result string").collect()]
+    context = session.spark().sparkContext
+    context.setLocalProperty("spark.scheduler.pool", f"load-{job.id}")
+    results = context.parallelize(range(parts), parts).mapPartitions(load_parts).collect()
+    return [PartResult(**json.loads(result)) for result in results]
 
 
-def read_file(path: Path) -> "DataFrame":
-    """The file as Spark sees it: CSV as text, an empty field is NULL; Parquet as it is typed."""
-    if not path.exists():
-        raise CannotLoad(f"there is no file {path}")
-    reader = session.spark().read
-    session.spark().conf.set("spark.sql.files.maxPartitionBytes", str(PART_BYTES_MAX))
-    session.spark().conf.set("spark.sql.files.minPartitionNum", str(PARTS_MIN))
-    if path.suffix == ".parquet":
-        return reader.parquet(str(path))
-    if path.suffix != ".csv":
-        raise CannotLoad(f"{path.name} is neither .csv nor .parquet")
-    return reader.csv(str(path), header=True, inferSchema=False, multiLine=True, escape='"', enforceSchema=False)
+def _refers_to_itself(table_id: int) -> bool:
+    newest = newest_descriptor(table_id)
+    return newest is not None and any(one.references == table_id for one in enforced_foreign_keys(newest))

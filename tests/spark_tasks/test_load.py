@@ -9,9 +9,9 @@ import pytest
 
 from catalog.elements import Constraint, Index, IndexColumn, IndexId, State
 from spark_tasks.jobs.loads import LOADS
-from spark_tasks.load.chunk import Load, Loader, load_batches, loader_of
+from spark_tasks.load.chunk import Load, Loader, load_chunks, loader_of
 from spark_tasks.load.file_pairs import Duplicates, refuse_taken
-from spark_tasks.load.file_rows import ROWS_PER_PART, CannotLoad
+from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.load.loader_node import Membership, PseudoNode
 from spark_tasks.models import LoadJob
 from storage.arrow.encoding import concat
@@ -135,7 +135,7 @@ def test_a_part_that_goes_on_to_a_version_leaves_the_other_parts_their_leases(
             assert stage.sql(leased, [stage.table_id]) == [("load-7-0", 2), ("load-7-1", 1)], "the second is within 1"
 
         at_mark(1, go_on)
-        second.load(ROWS_PER_PART, people(10, 5))
+        second.load(10, people(10, 5))
     assert stage.sql(leased, [stage.table_id]) == []
     stage.sql("DELETE FROM spark_tasks_loadmark WHERE job_id = 7")
 
@@ -182,12 +182,12 @@ def test_a_bad_file_is_refused_with_row_and_column(
 
 
 def test_a_load_goes_on_after_its_last_mark(stage: Stage, loader: Loader) -> None:
-    batches = [pa.RecordBatch.from_pydict(people(first, 10)) for first in (0, 10, 20)]
-    loader.load(3 * ROWS_PER_PART, people(0, 10))
-    said = load_batches(loader, 3, batches)
+    chunks = [(first, pa.RecordBatch.from_pydict(people(first, 10))) for first in (0, 10, 20)]
+    loader.load(0, people(0, 10))
+    said = load_chunks(loader, chunks)
     assert (said.rows, said.error) == (30, "")
     assert stage.violations() == []
-    assert load_batches(loader, 3, batches).rows == 30, "a third time puts nothing twice"
+    assert load_chunks(loader, chunks).rows == 30, "a third time puts nothing twice"
 
 
 def test_a_job_reads_csv_and_parquet(stage: Stage, spark: None, tmp_path: Path) -> None:

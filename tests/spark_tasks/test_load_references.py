@@ -16,6 +16,7 @@ from catalog.elements import EXISTS, State
 from spark_tasks.jobs.loads import LOADS
 from spark_tasks.load import leased_versions
 from spark_tasks.load.chunk import Loader
+from spark_tasks.load.file_batches import CHUNK_ROWS
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.load.loader_node import Lease, Membership, PseudoNode
 from spark_tasks.models import LoadJob
@@ -84,7 +85,7 @@ def test_a_row_that_refers_to_nothing_is_named_and_nothing_comes_in(
         f" (code) = ('XXX'){moving}"
     )
     assert tables.trips.contents() == [{}, {}]
-    assert loader.marks(0, 100) == set()
+    assert loader.marks() == set()
 
 
 def test_a_foreign_key_to_a_unique_index(tables: TwoTables, loader: Loader) -> None:
@@ -158,6 +159,19 @@ def test_a_row_of_a_table_that_refers_to_itself_may_refer_to_one_that_was_there(
     with loading(company) as loader:
         loader.load(0, staff((2, 1)))
     assert company.violations() == []
+
+
+def test_a_table_that_refers_to_itself_is_loaded_in_the_order_of_the_file(
+    company: Stage, spark: None, tmp_path: Path
+) -> None:
+    company.publish(bossed(company.now, State.PUBLIC))
+    path, rows = tmp_path / "staff.csv", 2 * CHUNK_ROWS + 1
+    path.write_text("id,boss\n1,\n" + "".join(f"{n},{n - 1}\n" for n in range(2, rows + 1)))
+    job = LoadJob.objects.create(table_id=company.table_id, path=str(path))
+    LOADS.run(job.id)
+    job.refresh_from_db()
+    assert (job.state, job.error, job.rows_done) == ("done", "", rows)
+    LoadJob.objects.filter(table_id=company.table_id).delete()
 
 
 # --- beside others
