@@ -139,7 +139,9 @@ class Client:
             self.task.cancel()
 
     def notice(self, text: str, severity: str = "NOTICE", sqlstate: str = "00000", detail: str | None = None) -> None:
-        """Tell the client something at once, while its statement runs."""
+        """Tell the client something at once, while its statement runs, if it wants to hear of such things."""
+        if self.session is not None and not self.session.is_notified_of(severity):
+            return
         self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate, detail=detail))
         self.channel.write()
 

@@ -88,6 +88,10 @@ class Session:
         """Number of changes of settings: what was reported holds while it stays the same."""
         return self.variables.changes
 
+    def is_notified_of(self, severity: str) -> bool:
+        """True if the client wants to hear messages of such a severity."""
+        return severity not in self.variables.silenced
+
     async def parse(self, sql: str) -> Sequence[Statement]:
         """The statements of a text; a large one is read beside the event loop."""
         return await in_thread_if_large(sql, lambda: parse(sql))

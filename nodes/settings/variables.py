@@ -37,6 +37,9 @@ NOT_NOW = "55P02"
 OWN_PREFIX = "schemalab"
 TRACE = "schemalab.trace"
 AUTOCOMMIT = "schemalab.autocommit_before_ddl"
+LEAST_REPORTED = "client_min_messages"
+SEVERITIES = ("NOTICE", "WARNING", "ERROR")
+"""Those of messages that a client may not want to hear, from the least on. INFO, which it has asked for, is none."""
 CUSTOM_MAX = 1000
 NAME_CHARS_MAX = 127
 CHARS_MAX = 2**20
@@ -74,6 +77,8 @@ class Variables:
     idle_in_transaction_s: float | None = field(init=False)
     is_traced: bool = field(init=False)
     """The client wants to know what is done for its statements (`nodes.trace`)."""
+    silenced: tuple[str, ...] = field(init=False)
+    """Severities of messages that the client does not want to hear."""
     commits_before_ddl: bool = field(init=False)
     """A schema change of other tables commits the transaction that it stands in (`nodes.session.ddl`)."""
     _given: Values = field(default_factory=dict)
@@ -288,6 +293,8 @@ class Variables:
         self.style = time_style(self._value("TimeZone"), self._value("DateStyle").rpartition(" ")[2])
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
         self.is_traced = self._value(TRACE) == "on"
+        least = self._value(LEAST_REPORTED).upper()
+        self.silenced = SEVERITIES[: SEVERITIES.index(least)] if least in SEVERITIES else ()
         self.commits_before_ddl = self._value(AUTOCOMMIT) == "on"
         self.idle_in_transaction_s = int(self._value("idle_in_transaction_session_timeout")) / 1000 or None
 

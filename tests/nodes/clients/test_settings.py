@@ -175,3 +175,21 @@ def test_a_connection_that_asks_for_what_cannot_be_is_refused(
         assert kinds(answers)[-1] == "E"
         told = fields(answers[-1][1])
         assert (told["S"], told["C"]) == ("FATAL", sqlstate)
+
+
+def test_a_client_hears_of_what_it_wants_to(cluster: Cluster) -> None:
+    with cluster.connect() as ours, cluster.store() as theirs:
+        for level in ("debug1", "log", "notice", "warning", "error", "debug5"):
+            heard: list[list[str]] = []
+            for side in (ours, theirs):
+                told: list[str] = []
+                heard.append(told)
+                side.add_notice_handler(lambda message, told=told: told.append(f"{message.severity}"))
+                side.execute(f"SET client_min_messages = {level}")
+                side.execute("DROP TABLE IF EXISTS nothing_of_that_name")
+                side.execute("COMMIT")
+            found, expected = ([severity for severity in told if severity != "DEBUG"] for told in heard)
+            assert found == expected, level
+    with cluster.connect(options="-c client_min_messages=error") as quiet:
+        quiet.add_notice_handler(lambda message: pytest.fail(str(message.message_primary)))
+        quiet.execute("COMMIT")
