@@ -5,11 +5,13 @@ from typing import Any
 
 from catalog.types import LENGTH_MAX
 from expressions import arithmetic
-from expressions.errors import PROGRAM_LIMIT, SqlError
+from expressions.errors import PROGRAM_LIMIT, SqlError, unsupported
 from expressions.sqltypes import FLOAT8, INT4, INT8, Type, array_type_named, type_named
 from expressions.typed import Literal, parse_value
 
 Node = Any
+CRUD = "crud"
+"""The schema of requests, which stand alone (`nodes.crud`)."""
 LIST_MAX = 20_000
 DIGITS_MAX = 300
 DOUBLE_BITS_MAX = 1023
@@ -35,6 +37,9 @@ def operator_name(parts: Sequence[Node]) -> str:
 
 def function_name(node: Node) -> str:
     parts = [part.string.sval for part in node.funcname]
+    if len(parts) > 1 and parts[0] == CRUD:
+        hint = f"SELECT {CRUD}.{parts[-1]}(..) stands alone: it is a request of its own"
+        raise unsupported(f"{CRUD}.{parts[-1]} within a query", node.location, hint)
     if len(parts) > 1 and parts[0] not in ("pg_catalog", "public"):
         raise SqlError("3F000", f'schema "{parts[0]}" does not exist', node.location)
     return str(parts[-1])

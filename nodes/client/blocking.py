@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, Unpack
 import psycopg
 from psycopg.rows import tuple_row
 
-from nodes.client.answers import BatchResult, Result, Row, checked
+from nodes.client.answers import BatchResult, Metadata, Result, Row, checked
 from nodes.client.calls import (
     Assignments,
     Call,
@@ -29,6 +29,7 @@ from nodes.client.calls import (
     number_call,
     plain_call,
     rows_call,
+    unflatten_call,
 )
 
 T = TypeVar("T")
@@ -162,6 +163,11 @@ class Crud:
     def truncate(self, table: str) -> None:
         """Delete all rows, in bounded transactions."""
         self._do(plain_call("truncate", table))
+
+    def unflatten_rows(self, rows: Sequence[Row], metadata: Sequence[Metadata]) -> list[dict[str, Any]]:
+        """Rows as objects, as the node makes them; those of a result are `Result.objects()`."""
+        found: list[dict[str, Any]] = self._do(unflatten_call(rows, metadata))
+        return found
 
     def schema(self, table: str | None = None) -> dict[str, Any]:
         """The newest version of a table, or of all."""

@@ -164,5 +164,9 @@ def plain_call(operation: str, *arguments: Any, options: Mapping[str, Any] | Non
     return call(operation, *arguments, options=options, read=_same)
 
 
+def unflatten_call(rows: Iterable[Any], metadata: Iterable[Mapping[str, Any]]) -> Call[Any]:
+    return plain_call("unflatten_rows", json.dumps(plain(list(rows))), list(metadata))
+
+
 def _same(answer: Any) -> Any:
     return answer

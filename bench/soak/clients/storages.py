@@ -22,7 +22,7 @@ EXISTING = "SELECT existing FROM storage_layout"
 class StorageKeeper(Actor):
     """There is always work: a storage more, or one less where nothing uses it, and tables that move between them."""
 
-    pause_s = 8.0
+    pause_s = 4.0
 
     def __init__(self, stage: Stage, cluster: RunningCluster) -> None:
         super().__init__("storages", stage)

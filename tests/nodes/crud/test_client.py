@@ -30,6 +30,7 @@ def test_every_operation(cluster: Cluster):
         put = crud.insert(table, [1, day, dt.datetime(2026, 1, 1, tzinfo=dt.UTC), key, float("nan")])
         assert put.rows == [[1, "2026-11-23", "2026-01-01 00:00:00+00", str(key), "NaN", 0]]
         assert crud.insert_object(table, {"id": 2}, fields=["id"]).objects() == [{"id": 2}]
+        assert crud.unflatten_rows(put.rows, put.metadata) == put.objects()
         assert crud.replace(table, [2, None], noreturn=True).rows == []
         assert crud.replace_object(table, {"id": 2, "n": 5}).objects()[0]["n"] == 5
         assert (
