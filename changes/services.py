@@ -20,8 +20,9 @@ from django.db import transaction
 from catalog import clock
 from catalog.descriptor import Descriptor
 from catalog.models import Table
-from catalog.selectors import sandboxes
+from catalog.selectors import sandboxes, tables_beside
 from catalog.services import OutOfTime, append_event, control_transaction
+from catalog.text.descriptors import elements
 from changes import selectors, tables_ahead
 from changes.ddl.actions import Action, CreateTable
 from changes.ddl.bindings import names_in
@@ -279,7 +280,8 @@ def described(statement: str, foreseen: Foreseen) -> dict[str, Any]:
     behind = [selectors.change_line(change) for change in selectors.open_changes_of(plan.table_ids)]
     observed = paces.observed()
     shown = plan_json(plan, observed) | expected_json(plan, observed)
-    return shown | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
+    created = {"elements": elements(plan.result, tables_beside([plan.result]))} if plan.base is None else {}
+    return shown | created | {"statement": statement, "rows_exact": foreseen.is_exact, "behind": behind}
 
 
 # --- the start of a queued change

@@ -124,7 +124,8 @@ def change(request: HttpRequest, change_id: int) -> HttpResponse:
         snapshot.check_may_follow(request.user, stream)
     except snapshot.NoSuchStream as absent:
         raise Http404(str(absent)) from absent
-    return render(request, "change.html", {"section": "changes"} | snapshot.page_context(stream))
+    is_own = Change.objects.filter(pk=change_id, who=request.user.get_username()).exists()
+    return render(request, "change.html", {"section": "changes", "is_own": is_own} | snapshot.page_context(stream))
 
 
 @login_required

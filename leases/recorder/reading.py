@@ -71,7 +71,8 @@ def _walk(table_id: int, name: str, start: float, now: float) -> Walk:
         Version(body.version, at, phase, tuple(moving_elements(body)))
         for body, phase, (_, at) in zip(bodies, phases(bodies), shown, strict=True)
     )
-    return Walk(table_id, name, tuple(versions), tuple(uses))
+    has_leases = any(body.coordination.has_leases for body in bodies) or not bodies
+    return Walk(table_id, name, tuple(versions), tuple(uses), has_leases)
 
 
 def _uses(table_id: int, start: float, now: float) -> list[Use]:

@@ -109,12 +109,16 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A table's versions and uses in the window, the version in force at its start included."""
+    """A table's versions and uses in the window, the version in force at its start included.
+
+    Without leases (`coordination = 'hash'`) nobody knows which node used what.
+    """
 
     table_id: int
     name: str
     versions: tuple[Version, ...]
     uses: tuple[Use, ...]
+    has_leases: bool = True
 
     def versions_since(self, start: float) -> tuple[Version, ...]:
         """Those published after `start`, the one in force then, and those that were used then."""
@@ -153,11 +157,10 @@ class Facts:
         if start <= self.start:
             return self
         walks = tuple(
-            Walk(
-                walk.table_id,
-                walk.name,
-                walk.versions_since(start),
-                tuple(use for use in walk.uses if use.lasts(start)),
+            replace(
+                walk,
+                versions=walk.versions_since(start),
+                uses=tuple(use for use in walk.uses if use.lasts(start)),
             )
             for walk in self.walks
         )
@@ -175,11 +178,10 @@ class Facts:
         if end >= self.end:
             return self
         walks = tuple(
-            Walk(
-                walk.table_id,
-                walk.name,
-                tuple(one for one in walk.versions if one.published_at <= end),
-                tuple(
+            replace(
+                walk,
+                versions=tuple(one for one in walk.versions if one.published_at <= end),
+                uses=tuple(
                     replace(use, ended=None) if use.ended is not None and use.ended > end else use
                     for use in walk.uses
                     if use.began <= end
@@ -205,6 +207,7 @@ def from_json(kept: Mapping[str, Any]) -> Facts:
             one["name"],
             tuple(Version(**version | {"moving": tuple(version["moving"])}) for version in one["versions"]),
             tuple(Use(**use) for use in one["uses"]),
+            one.get("has_leases", True),
         )
         for one in kept["walks"]
     )

@@ -124,6 +124,7 @@ def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
     return {
         "id": walk.table_id,
         "name": walk.name,
+        "has_leases": walk.has_leases,
         "flags": flags,
         "counts": counted,
         "lanes": shown,

@@ -72,7 +72,9 @@ def _groups(happened: Sequence[tuple[float, Json]], axis: Axis, apart: float) ->
 
 def _stop(group: Sequence[tuple[float, Json]], facts: Facts, axis: Axis) -> Stop:
     at = group[-1][0]
-    used = tuple({"table": walk.name, "versions": in_use(walk, at)} for walk in facts.walks)
+    used = tuple(
+        {"table": walk.name, "versions": in_use(walk, at), "has_leases": walk.has_leases} for walk in facts.walks
+    )
     return Stop(group[0][0], axis.place(at), tuple(one for _, one in group), used)
 
 

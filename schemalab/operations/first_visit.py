@@ -63,6 +63,7 @@ def index_statement(table: Table) -> str:
 
 
 def _node() -> str:
-    """n2, or the last node of a small cluster."""
-    names = list(Node.objects.filter(port__gt=0).order_by("name").values_list("name", flat=True))
+    """n2, or the last node of a small cluster; one that answers."""
+    up = Node.objects.filter(port__gt=0).exclude(state=Node.State.DOWN)
+    names = list(up.order_by("name").values_list("name", flat=True))
     return KILLED if KILLED in names else names[-1] if names else ""

@@ -62,3 +62,5 @@ def test_it_is_shown_wherever_changes_are(client_of: ClientOf, change: Change) -
     assert f"Change {change.pk} waits until somebody other than sam approves it." in lea.get("/story/").content.decode()
     assert "data-may-approve" not in lea.get(f"/changes/{change.pk}/").content.decode()
     assert "data-may-approve" in client_of("olga").get(f"/changes/{change.pk}/").content.decode()
+    Change.objects.filter(pk=change.pk).update(who="olga")
+    assert "data-may-approve" not in client_of("olga").get(f"/changes/{change.pk}/").content.decode(), "it is her own"

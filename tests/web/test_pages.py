@@ -330,6 +330,13 @@ def test_submitting_leads_to_the_change(client_of: ClientOf, flights: Table) -> 
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_plan_of_a_table_shows_what_it_will_have(client_of: ClientOf) -> None:
+    statement = "CREATE TABLE seats (id bigint PRIMARY KEY, seat text) WITH (sharding_key = 'seat', storages = 2)"
+    shown = words_of(client_of("sam").get("/changes/new/", {"statement": statement}).content.decode())
+    assert "strcrc32(seat) on 2 storages, coordination lease" in shown
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_statement_that_cannot_be_applied_stores_nothing(client_of: ClientOf, flights: Table) -> None:
     answer = client_of("sam").post("/changes/new/submit/", {"statement": "DROP TABLE nothing"})
     assert answer.status_code == 422

@@ -147,6 +147,14 @@ def test_one_may_stop_at_each_moment_and_see_who_used_what_then() -> None:
     ]
 
 
+def test_of_a_table_without_leases_nobody_is_said_not_to_use_it() -> None:
+    alone = Facts(0.0, 50.0, False, (Walk(7, "tickets", tuple(LADDER), (), has_leases=False),))
+    drawn = picture(from_json(json.loads(json.dumps(to_json(alone)))))
+    assert drawn["tables"][0]["has_leases"] is False
+    assert {of["has_leases"] for stop in drawn["stops"] for of in stop["used"]} == {False}
+    assert picture(alone.since(20.0).until(45.0))["tables"][0]["has_leases"] is False
+
+
 def test_of_very_many_moments_neighbours_are_one_stop() -> None:
     many = picture(facts(LADDER, [use("n1", 1, at / 3, at / 3 + 0.1) for at in range(900)], end=400.0))
     assert 10 < len(many["stops"]) <= STOPS_MAX

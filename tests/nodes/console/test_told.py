@@ -101,6 +101,12 @@ def test_several_statements_are_told_each_with_its_own(run: Callable[..., str]) 
     assert answer.count("Pairs written") == 2, "a caption, and the name of its region"
 
 
+def test_what_stood_before_a_failing_statement_is_reported_as_undone(run: Callable[..., str]) -> None:
+    failing = telling(trace(sql="UPDATE two")).replace("; END", "; RAISE EXCEPTION 'no'; END")
+    assert "had written, and not committed, was undone" in words(run(f"{telling(trace(sql='UPDATE one'))}; {failing}"))
+    assert "was undone" not in words(run(failing))
+
+
 def test_a_statement_that_fails_is_told_with_its_tries(run: Callable[..., str]) -> None:
     steps = [
         {"do": "lease", "ms": 0.1, "table": "flights", "version": 13, "until": "", "was_held": True, "fresh": False},
