@@ -5,6 +5,7 @@ steps       the steps of a change alone
 watchers    from a commit to two hundred browsers
 end_to_end  an index as its submitter feels it
 fill        fills beside writers, and alone
+jobs        loads, the other data jobs, and scans: rows per second
 kinds       changes of every kind
 resharding  flights spread by another key beside traffic, and back
 statements  statements through a node

@@ -3,11 +3,11 @@
 import os
 import platform
 
-from bench import classroom, crowd, end_to_end, fill, proofs, requests, stage, statements, steps, watchers
+from bench import classroom, crowd, end_to_end, fill, jobs, proofs, requests, stage, statements, steps, watchers
 from bench.report import write_page
 from schemalab.testing.cluster import running_cluster
 
-BENCHMARKS = (proofs, steps, watchers, classroom, end_to_end, fill, statements, requests)
+BENCHMARKS = (proofs, steps, watchers, classroom, end_to_end, fill, jobs, statements, requests)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ Each worker reads the whole file and takes the chunks that are its own: reading 
 cut through a CSV file would have to know which of its line ends stand in quotes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,13 +19,13 @@ from spark_tasks.load.file_rows import CannotLoad
 
 CHUNK_ROWS = 5000
 """Rows of a transaction (docs/how-to/load-your-data.md)."""
-BLOCKS = (2**22, 2**27)
+BLOCKS = (2**20, 2**24, 2**27)
 """Bytes of a CSV file that are read at once: a row must fit. The larger ones are for files that need them."""
 TOO_LARGE = "straddling object"
 """What Arrow says of a row that does not fit."""
 
 
-def batches_of(path: Path) -> Iterator[pa.RecordBatch]:
+def batches_of(path: Path) -> Generator[pa.RecordBatch, None, None]:
     """The file's rows, `CHUNK_ROWS` at a time. Raises `CannotLoad` for what is no such file."""
     if not path.exists():
         raise CannotLoad(f"there is no file {path}")

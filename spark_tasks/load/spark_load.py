@@ -9,6 +9,7 @@ those above them in the file: such a table is loaded by one worker, in order.
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -26,7 +27,8 @@ from spark_tasks.spark import session
 def load_file(job: LoadJob) -> list[PartResult]:
     """The workers' results for their chunks. Raises `CannotLoad` when the file cannot be read."""
     path = Path(job.path)
-    beginning = next(batches_of(path), None)
+    with closing(batches_of(path)) as batches:
+        beginning = next(batches, None)
     if beginning is None:
         return []
     counts = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}

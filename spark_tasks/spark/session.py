@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k"
+JAVA_OPTIONS = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -Xms32m -XX:MaxNewSize=32m -XX:MinHeapFreeRatio=10"
+    " -XX:MaxHeapFreeRatio=30"
+)
+"""The heap follows what is used, some 50 MB: by itself it would begin with a 64th of the machine's memory."""
 ROWS_IN_PROCESS_MAX = 10_000
 PARTS_PER_CORE = 2
 Work = Callable[[Iterable[KeyRange]], Iterator[Any]]
