@@ -21,7 +21,7 @@ from catalog.models import StoryEvent, Table
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, table_stream
 from changes import tables_ahead
-from changes.ddl.actions import CreateTable
+from changes.ddl.actions import CreateTable, DropIndex, RenameIndex, SetComment
 from changes.ddl.errors import NOT_READY, DdlError
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import Statement, read_drop
@@ -56,16 +56,18 @@ def reserve_table(
     own: Sequence[Descriptor] = (),
     dropped: Collection[int] = (),
     token: UUID | None = None,
+    temporary: bool = False,
 ) -> Reserved:
     """Take the names of a table that a transaction of this node is making, and of its unique indexes.
 
-    Those of tables that the transaction has `dropped` again are its to give: none of them will be there. Where the
-    answer is lost, `free_unanswered` frees by the `token` what may have been taken.
+    A `temporary` table has none that others could take, and asks for no approval. Those of tables that the transaction
+    has `dropped` again are its to give: none of them will be there. Where the answer is lost, `free_unanswered` frees
+    by the `token` what may have been taken.
 
     Raises `DdlError` (42P07 when one is taken; 55000 where changes need approval, for which no transaction can wait),
     `NothingToDo`, and `OthersTakePart` when it refers to a table that is not one of the transaction's `own`.
     """
-    if settings.CHANGES_NEED_APPROVAL:
+    if settings.CHANGES_NEED_APPROVAL and not temporary:
         raise DdlError(
             NOT_READY,
             "a table cannot be made inside a transaction here: changes need the approval of a second person",
@@ -73,39 +75,61 @@ def reserve_table(
         )
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        view = _view_of(own, dropped)
+        view = _private_view(own) if temporary else _view_of(own, dropped)
         action = resolve(statement, view)
         assert isinstance(action, CreateTable), "another statement makes no table"
         ids = {table.table_id for table in own}
         remade(make_plan(action, None, table_id=0, tables=view), {0, *ids})  # what can't be planned takes no name
         table_id = take_spare_table(cursor)
         names = [action.table.text, *(unique.name.text for unique in action.uniques)]
+        names = [f"{TEMPORARY}{action.table.text}"] if temporary else names
         Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation, names=names, token=token)
         plan = make_plan(action, None, table_id=table_id, tables=view)
     return Reserved(table_id, action, remade(plan, {table_id, *ids}))
 
 
-def alter_tables(statement: Statement, *, own: Sequence[Descriptor], dropped: Collection[int] = ()) -> Remade:
+def alter_tables(
+    statement: Statement, *, own: Sequence[Descriptor], dropped: Collection[int] = (), temporary: bool = False
+) -> Remade:
     """A statement on tables that a transaction has made, its `own`; names that it gives are taken at once.
 
     Raises `DdlError`, `NothingToDo`, and `OthersTakePart` when it moves another table.
     """
     with control_transaction() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", SUBMISSIONS)
-        view = _view_of(own, dropped)
+        view = _private_view(own) if temporary else _view_of(own, dropped)
         action = resolve(statement, view)
         ids = {table.table_id for table in own}
         base = view.named(action.table.text)
         if base is not None and base.table_id not in ids:
             raise OthersTakePart(base.name)
         made = remade(make_plan(action, base, context=Context(now=clock.now()), tables=view), ids)
-        for table in made.tables:
+        for table in () if temporary else made.tables:
             reservation = Reservation.objects.filter(pk=table.table_id).first()
             if reservation is None:
                 raise TryAgain(f'the name "{table.name}" was given up: this node was taken for dead')
             reservation.names = list(dict.fromkeys([*reservation.names, *sorted(tables_ahead.names_in(table))]))
             reservation.save(update_fields=["names"])
     return made
+
+
+TEMPORARY = "pg_temp."
+"""The beginning of what a temporary table is reserved under: no name that another table can take."""
+
+
+def _private_view(own: Sequence[Descriptor]) -> CatalogView:
+    """The temporary tables of a session, and no others: their names are its own."""
+    return CatalogView(tuple(own), storages=tables_ahead.storage_count_now(), is_private=True)
+
+
+def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:
+    """True for a statement about one of these tables, or about an index of one."""
+    action, view = statement.action, CatalogView(tuple(own))
+    if isinstance(action, CreateTable):
+        return False
+    if isinstance(action, DropIndex | RenameIndex) or (isinstance(action, SetComment) and action.of == "index"):
+        return view.owner_of((action.name if isinstance(action, SetComment) else action.index).text) is not None
+    return view.table(action.table.text) is not None
 
 
 def _view_of(own: Sequence[Descriptor], dropped: Collection[int] = ()) -> CatalogView:

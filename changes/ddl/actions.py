@@ -134,6 +134,8 @@ class CreateTable:
     uniques: tuple[NewUnique, ...] = ()
     foreign_keys: tuple[NewForeignKey, ...] = ()
     storages: Number | None = None
+    temporary: str = ""
+    """What COMMIT does with a temporary table, as SQL has it ("preserve rows", "delete rows", "drop")."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from changes.ddl.errors import (
     UNDEFINED_TABLE,
     WRONG_OBJECT_TYPE,
     DdlError,
+    unsupported,
 )
 from changes.ddl.statements import Statement
 from storage.buckets import AS_BEGUN, StorageCount
@@ -48,6 +49,8 @@ class CatalogView:
     taken: Mapping[str, str] = field(default_factory=dict)
     sandboxes: frozenset[TableId] = frozenset()
     storages: StorageCount = AS_BEGUN
+    is_private: bool = False
+    """True for the temporary tables of a session, where others may be made."""
 
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
@@ -74,6 +77,9 @@ def resolve(statement: Statement, view: CatalogView) -> actions.Action:
     action = statement.action
     forgiving = statement.forgiving
     match action:
+        case actions.CreateTable() if action.temporary and not view.is_private:
+            hint = "It is a session's own: send it to a node."
+            raise unsupported("a temporary table as a change", position=action.table.position, hint=hint)
         case actions.CreateTable():
             _check_free(action.table, view, forgiving=forgiving)
             placed = replace(action, storages=_storages_of_new(action, view.storages))

@@ -115,12 +115,13 @@ def refused_by_grammar(error: postgast.PgQueryError) -> DdlError:
     return DdlError(SYNTAX_ERROR, error.message, position=error.cursorpos or None)
 
 
-def relation(node: Node, source: Source) -> Name:
+def relation(node: Node, source: Source, *, may_be_temporary: bool = False) -> Name:
+    """The name of a table. Raises `DdlError` for one of another schema, and for a kind of table that there is not."""
     position = source.where(node.location)
     if node.catalogname:
         raise unsupported("a database name before the table's", position=position)
     check_schema(node.schemaname, position)
-    if node.relpersistence not in ("p", ""):
+    if node.relpersistence not in ("p", "") and not (may_be_temporary and node.relpersistence == "t"):
         what = {"t": "a TEMPORARY table", "u": "an UNLOGGED table"}[node.relpersistence]
         raise unsupported(what, position=position)
     return Name(node.relname, position)

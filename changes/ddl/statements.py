@@ -111,8 +111,9 @@ def _read(statement: Node, source: Source) -> Statement:
 
 
 def _create_table(node: Node, source: Source) -> Statement:
-    table = relation(node.relation, source)
+    table = relation(node.relation, source, may_be_temporary=True)
     _refuse_table_clauses(node, table)
+    temporary = _at_commit(node, table)
     columns, keys, constraints = [], [], []
     for element in node.table_elts:
         kind = element.WhichOneof("node")
@@ -143,8 +144,23 @@ def _create_table(node: Node, source: Source) -> Statement:
             *(one for one in constraints if isinstance(one, actions.NewForeignKey)),
         ),
         storages=options.storages,
+        temporary=temporary,
     )
     return Statement(action, forgiving=node.if_not_exists)
+
+
+AT_COMMIT = {0: "preserve rows", 1: "preserve rows", 2: "preserve rows", 3: "delete rows", 4: "drop"}
+"""What COMMIT does with a temporary table, by the grammar's number; without a word of it the rows stay."""
+
+
+def _at_commit(node: Node, table: actions.Name) -> str:
+    """Effect of COMMIT on the table; "" for one that is not temporary. Raises `DdlError`."""
+    if node.relation.relpersistence == "t":
+        return AT_COMMIT[node.oncommit]
+    if AT_COMMIT[node.oncommit] != AT_COMMIT[0]:
+        message = "ON COMMIT can only be used on temporary tables"
+        raise DdlError(INVALID_TABLE_DEFINITION, message, position=table.position)
+    return ""
 
 
 def _guard(

@@ -30,12 +30,15 @@ async def rewrite(
     old: Descriptor,
     new: Descriptor,
     computed: Mapping[ColumnId, str],
+    *,
+    is_older: bool = False,
 ) -> None:
     """Rewrite the rows under version `new`. Raises 22001, 23502, 23503, 23505 or 23514 for a row that is none, 54000.
 
+    `is_older`: the table may have rows that an earlier transaction of the session has put.
     `computed` are expressions over `old`, by the columns of `new` that get their values.
     """
-    if not transaction.has_written:
+    if not transaction.has_written and not is_older:
         return
     with HeldRows(env.rows) as held:
         leaving = Writing(env, transaction, old, Context(), held)

@@ -78,7 +78,7 @@ class Block:
     def current(self) -> Transaction:
         """The block's transaction; a new implicit one when there is none."""
         if self.transaction is None:
-            self.transaction = self.env.begin(by=self.owner)
+            self.transaction = self.new_tables.begun(self.env.begin(by=self.owner))
         if not self.has_asked:
             self.transaction.is_read_only = self.is_explicit and self.variables.is_read_only
         return self.transaction
@@ -214,6 +214,7 @@ class Block:
     async def close(self) -> None:
         await self._end_streams()
         await self.end()
+        await self.new_tables.give_up_temporary()
 
     # -- statements alone whose rows still come ------------------------------------------------------------------
 

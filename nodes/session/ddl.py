@@ -104,6 +104,12 @@ class SchemaStatements:
         return [one for text in found.statements for one in parse_sql(text)]
 
     async def _change(self, statement: Statement) -> Result:
+        if not self.block.is_explicit and await self.block.new_tables.is_private(statement):
+            was_open = self.block.is_open
+            result = await self._change_inside(statement)
+            if not was_open:
+                await self.block.end_implicit()
+            return result
         if self.block.is_explicit:
             return await self._change_inside(statement)
         transaction = self.block.transaction

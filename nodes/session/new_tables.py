@@ -12,11 +12,14 @@ from uuid import UUID, uuid4
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from expressions.errors import SqlError
+from expressions.errors import FEATURE_NOT_SUPPORTED, PROGRAM_LIMIT, SqlError
 from nodes.context import Environment, TableOutcome
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.rewrite import rewrite
+from nodes.execution.truncate import truncate_within
 from nodes.session.database_thread import StoreDown, in_database_thread
+from nodes.session.temporary_tables import TABLES_MAX, TemporaryTables
+from nodes.sql.planner import TruncatePlan
 from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished
 from nodes.store.transaction import Retry, Transaction
@@ -46,8 +49,14 @@ class NewTables:
         self._dropped: set[int] = set()
         """Those that it has begun to make, or has dropped again: what they were called is free when it ends."""
         self._numbers: dict[int, int] = {}
+        self.temporary = TemporaryTables()
         self._marks: list[tuple[int, dict[str, Descriptor], frozenset[int]]] = []
         """The tables, and those dropped, at each savepoint that can be returned to."""
+
+    @property
+    def empties_at_commit(self) -> bool:
+        """True if a COMMIT has to empty temporary tables: also that of a statement alone."""
+        return bool(self.temporary.emptied_at_commit(self.tables))
 
     async def change(self, statement: Statement, transaction: Transaction) -> NothingToDo | None:
         """Make a table, or change those there are; the notice for the client if there is nothing to do.
@@ -70,12 +79,27 @@ class NewTables:
         after = [self._numbered(table) for table in made.tables]
         for table in after:
             if table.table_id in before and table.state is State.PUBLIC:
-                await rewrite(self.env, transaction, before[table.table_id], table, made.computed)
+                old = before[table.table_id]
+                await rewrite(self.env, transaction, old, table, made.computed, is_older=self.temporary.has(old))
         public = {table.table_id for table in after if table.state is State.PUBLIC}
         self._dropped = (self._dropped | {table.table_id for table in after}) - public
         left = before | {table.table_id: table for table in after}
         self._use({t.name: t for t in left.values() if t.table_id not in self._dropped}, transaction)
         return None
+
+    async def is_private(self, statement: Statement) -> bool:
+        """True for a statement that makes a temporary table, or is about one of the session's."""
+        from changes.ddl.actions import CreateTable
+        from changes.ddl.errors import DdlError
+        from changes.ddl.statements import parse
+        from changes.new_tables import targets_one_of
+
+        try:
+            parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
+        except DdlError:
+            return False  # which is refused by whoever reads it next
+        is_made = isinstance(parsed.action, CreateTable) and bool(parsed.action.temporary)
+        return is_made or targets_one_of(parsed, self.temporary.among(self.tables))
 
     async def _made(self, statement: Statement) -> Remade:
         """The tables as the statement leaves them, their names taken."""
@@ -83,16 +107,34 @@ class NewTables:
 
         from changes.ddl.actions import CreateTable
         from changes.ddl.statements import parse
-        from changes.new_tables import alter_tables, reserve_table
+        from changes.new_tables import alter_tables, reserve_table, targets_one_of
 
-        env, own, dropped = self.env, tuple(self.tables.values()), frozenset(self._dropped)
+        env, dropped = self.env, frozenset(self._dropped)
         parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
+        private = self.temporary.among(self.tables)
+        others = tuple(table for table in self.tables.values() if table not in private)
         if not isinstance(parsed.action, CreateTable):
-            return await in_database_thread(lambda: alter_tables(parsed, own=own, dropped=dropped))
-        token = uuid4()
+            is_private = targets_one_of(parsed, private)
+            own = private if is_private else others
+            return await in_database_thread(
+                lambda: alter_tables(parsed, own=own, dropped=dropped, temporary=is_private)
+            )
+        token, at_commit = uuid4(), parsed.action.temporary
+        if at_commit and len(private) >= TABLES_MAX:
+            raise SqlError(PROGRAM_LIMIT, f"a session has at most {TABLES_MAX} temporary tables")
+        own = private if at_commit else others
+        if any(table.name == parsed.action.table.text for table in (others if at_commit else private)):
+            message = f'"{parsed.action.table}" as a temporary table and as another one in one session is not supported'
+            raise SqlError(FEATURE_NOT_SUPPORTED, message, hint="give one of them another name")
         work = in_database_thread(
             lambda: reserve_table(
-                parsed, node=env.node, incarnation=env.incarnation, own=own, dropped=dropped, token=token
+                parsed,
+                node=env.node,
+                incarnation=env.incarnation,
+                own=own,
+                dropped=dropped,
+                token=token,
+                temporary=bool(at_commit),
             )
         )
         try:
@@ -100,6 +142,8 @@ class NewTables:
         except (Error, StoreDown):  # the answer to COMMIT may be what was lost
             env.run_beside("freeing names", free_unanswered(token))
             raise
+        if at_commit:
+            self.temporary.make(reserved.table_id, at_commit)
         self._dropped.add(reserved.table_id)  # names that are taken have to be freed, unless the statement succeeds
         if cancel is not None:
             raise cancel
@@ -140,7 +184,12 @@ class NewTables:
         from changes.planning.table_in_transaction import statements_at_commit
 
         env = self.env
+        emptied = self.temporary.emptied_at_commit(self.tables)
+        if emptied:
+            await truncate_within(env, transaction, TruncatePlan(emptied))
         for table in sorted(self.tables.values(), key=lambda table: table.table_id):
+            if self.temporary.has(table):
+                continue
             commands = [
                 Command(sql, tuple(as_text(p) for p in params), is_text=True)
                 for sql, params in statements_at_commit(table, storages=env.storages, who=self.user)
@@ -153,15 +202,34 @@ class NewTables:
     async def after_transaction(self, *, committed: bool) -> None:
         """Announce new tables, or free their names; what cannot be done now is tried again by the node."""
         tables, dropped = self.tables, self._dropped
-        self.tables, self._dropped, self._numbers, self._marks = {}, set(), {}, []
-        if not tables and not dropped:
-            return
+        private = {table.table_id for table in self.temporary.among(tables)}
+        gone = self.temporary.commit(tables) if committed else private | dropped
+        kept = self.temporary.kept
+        self.temporary.roll_back()
+        self.tables, self._dropped, self._marks = {t.name: t for t in kept.values()}, set(), []
+        self._numbers = {table_id: number for table_id, number in self._numbers.items() if table_id in kept}
         freed = TableOutcome(self.user, has_committed=False)
         outcome = TableOutcome(self.user, has_committed=committed)
-        outcomes = {table.table_id: outcome for table in tables.values()} | dict.fromkeys(dropped, freed)
+        outcomes = {table.table_id: outcome for table in tables.values() if table.table_id not in private}
+        outcomes |= dict.fromkeys((dropped | gone) - kept.keys(), freed)
+        if not outcomes:
+            return
         cancel = await self._report(outcomes)
         if cancel is not None and not committed:  # after a COMMIT it comes too late
             raise cancel
+
+    async def give_up_temporary(self) -> None:
+        """The session ends, or forgets its temporary tables: nothing is left of them."""
+        given = self.temporary.give_up()
+        self.tables = {name: table for name, table in self.tables.items() if table.table_id not in given}
+        if given:
+            await self._report(dict.fromkeys(given, TableOutcome(self.user, has_committed=False)))
+
+    def begun(self, transaction: Transaction) -> Transaction:
+        """A transaction of the session: it uses the session's temporary tables without a lease."""
+        if self.tables:
+            transaction.own = {table.table_id: table for table in self.tables.values()}
+        return transaction
 
     async def _report(self, outcomes: dict[int, TableOutcome]) -> asyncio.CancelledError | None:
         """Report what became of tables; a cancel that was heard meanwhile."""

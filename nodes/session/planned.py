@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from catalog.descriptor import Descriptor
 from expressions.building import Parameters
-from expressions.errors import SqlError
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import parameter_type
 from expressions.typed import Context
 from nodes.clients.portals import Prepared
@@ -34,7 +34,7 @@ from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, TO, make_copy_plan
 from nodes.sql.planner import InsertPlan, Plan, SelectPlan, TruncatePlan, make_plan
 from nodes.sql.query import Output
-from nodes.sql.statements import Statement
+from nodes.sql.statements import Statement, relations_in
 from nodes.store.checked import checked
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Retry, Transaction
@@ -76,7 +76,7 @@ class PlannedStatements:
 
     async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         """A statement on rows."""
-        if alone and not self.block.is_open:
+        if alone and not self.block.is_open and not self.block.new_tables.empties_at_commit:
             return await self._alone(asked, prepared)
         transaction = self.block.current()
         try:
@@ -201,6 +201,12 @@ class PlannedStatements:
 
     async def _catalog(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> dict[str, Descriptor]:
         """The versions that the transaction uses of its tables; a name that no table bears is left out."""
+        private = {table.name for table in self.block.new_tables.temporary.among(self.block.new_tables.tables)}
+        for named in relations_in(statement.node) if private & statement.tables else ():
+            if named.schemaname == "public" and named.relname in private:
+                message = f"public.{named.relname} beside a temporary table {named.relname} is not supported"
+                hint = "drop or rename the temporary table first"
+                raise SqlError(FEATURE_NOT_SUPPORTED, message, named.location, hint=hint)
         return await self.names.versions(transaction, statement.tables, self.block.new_tables.tables, fresh=fresh)
 
     async def _made(self, statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:

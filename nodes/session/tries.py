@@ -43,7 +43,7 @@ async def tried(
     fresh, is_reloaded = False, False
     last: SqlError | None = None
     for attempt in range(TRIES_MAX):
-        transaction = env.begin(is_read_only=is_read_only, by=block.owner)
+        transaction = block.new_tables.begun(env.begin(is_read_only=is_read_only, by=block.owner))
         try:
             return await work(transaction, fresh)
         except OnceMore:

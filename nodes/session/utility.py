@@ -55,7 +55,7 @@ class Utility:
             case "show":
                 return await self._show(statement.node)
             case "discard":
-                return self._discard(statement.node)
+                return await self._discard(statement.node)
             case "deallocate":
                 return self._deallocate(statement.node)
             case "close portal":
@@ -170,11 +170,15 @@ class Utility:
             return tuple(Field(name, TEXT.oid, -1) for name in ("name", "setting", "description"))
         return (Field(self.variables.canonical(node.name), TEXT.oid, -1),)
 
-    def _discard(self, node: Node) -> Result:
-        if pb.DiscardMode.Name(node.target) != "DISCARD_ALL":
-            return Result("DISCARD")
+    async def _discard(self, node: Node) -> Result:
+        mode = pb.DiscardMode.Name(node.target)
+        if mode not in ("DISCARD_ALL", "DISCARD_TEMP"):
+            return Result(mode.replace("_", " "))
         if self.block.is_explicit:
-            raise SqlError("25001", "DISCARD ALL cannot run inside a transaction block")
+            raise SqlError("25001", f"{mode.replace('_', ' ')} cannot run inside a transaction block")
+        await self.block.new_tables.give_up_temporary()
+        if mode == "DISCARD_TEMP":
+            return Result("DISCARD TEMP")
         self.variables.reset_all()
         self.client.statements.prepared.clear()
         return Result("DISCARD ALL")

@@ -99,13 +99,18 @@ def _has_into(node: Node) -> bool:
 
 def tables_in(stmt: Node) -> Iterator[str]:
     """Every name that may be a table's; names of WITH queries are among them and do no harm."""
+    for named in relations_in(stmt):
+        if named.schemaname == "public" or (not named.schemaname and named.relname not in RELATIONS):
+            yield named.relname
+
+
+def relations_in(stmt: Node) -> Iterator[Node]:
+    """The places of a statement that name a relation."""
     pending = [stmt]
     while pending:
         message = pending.pop()
-        if message.DESCRIPTOR.name == "RangeVar" and (
-            message.schemaname == "public" or (not message.schemaname and message.relname not in RELATIONS)
-        ):
-            yield message.relname
+        if message.DESCRIPTOR.name == "RangeVar":
+            yield message
         for field_, value in message.ListFields():
             if field_.message_type is None:
                 continue

@@ -184,7 +184,6 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         ("DROP VIEW v", "0A000", "DROP VIEW is not supported yet", "DROP"),
         ("DROP TABLE users, other", "0A000", "one change that drops several TABLES", "other"),
         ("CREATE TABLE x.t (id int PRIMARY KEY)", "3F000", 'schema "x" does not exist', "x.t"),
-        ("CREATE TEMP TABLE t (id int PRIMARY KEY)", "0A000", "a TEMPORARY table", "t ("),
         ("CREATE UNLOGGED TABLE t (id int PRIMARY KEY)", "0A000", "an UNLOGGED table", "t ("),
         ("CREATE TABLE |t ()", "0A000", "a table without columns is not supported", "|"),
         ("CREATE TABLE t (id int PRIMARY KEY, |b int PRIMARY KEY)", "42P16", "multiple primary keys", "|"),

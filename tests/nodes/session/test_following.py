@@ -13,6 +13,7 @@ import pytest
 
 from expressions.errors import SqlError
 from nodes.session import ddl
+from nodes.session.new_tables import NewTables
 from nodes.sql.statements import parse
 from tests.nodes.conftest import Cluster
 
@@ -64,7 +65,7 @@ def test_ctrl_c_during_submission_still_prints_the_number(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("changes.services.submit", submit)
     client = SimpleNamespace(notice=lambda text, *_: notices.append(text))
-    block = SimpleNamespace(is_explicit=False, transaction=None)
+    block = SimpleNamespace(is_explicit=False, transaction=None, new_tables=NewTables(SimpleNamespace(), "me"))  # type: ignore
 
     async def given_up() -> None:
         (statement,) = parse("CREATE INDEX i ON t (v)")

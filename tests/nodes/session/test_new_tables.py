@@ -179,7 +179,7 @@ def test_a_name_is_freed_when_the_rows_of_another_table_could_not_be_rewritten(
         made = new_table(statement.action, 9)
         return Reserved(9, statement.action, Remade((made, dataclasses.replace(made, table_id=TableId(7)))))
 
-    async def refuse(*_: Any) -> None:
+    async def refuse(*_: Any, **__: Any) -> None:
         raise SqlError("54000", "too many rows")
 
     monkeypatch.setattr("changes.new_tables.reserve_table", reserve)

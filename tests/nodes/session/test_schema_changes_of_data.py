@@ -106,7 +106,7 @@ def test_a_constraint_that_rows_break_is_not_added(
     """And the query that the page offers finds them all: as many as it says."""
     told(n1, f"ALTER TABLE {table} ADD c int, ADD d int DEFAULT 5")
     before = cluster.descriptor(table)
-    with pytest.raises(refusal, match=f"failed and was rolled back.*{says}"):
+    with pytest.raises(refusal, match=f"(?s)failed and was rolled back.*{says}"):
         n1.execute(f"ALTER TABLE {table} {action}")
     now = cluster.descriptor(table)
     assert (now.columns, now.indexes, now.constraints) == (before.columns, before.indexes, before.constraints)

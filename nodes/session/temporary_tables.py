@@ -1,0 +1,61 @@
+"""Temporary tables of a session: made as any table of a transaction is (T9), and never given to the catalog.
+
+    CREATE TEMP TABLE     a spare table at the storages, reserved for this node; its name is the session's alone
+    COMMIT                the session keeps it: no row of the catalog, no lease, no fence, as nobody else knows its id
+    DROP, ON COMMIT DROP, the end of the session, the end of the node
+                          the reservation is given up, and what is stored goes as with a table that was rolled back
+
+A session's own name comes before a table that all know. Version numbers go on as long as the session lives, since plans
+are kept by them.
+"""
+
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+
+TABLES_MAX = 100
+"""Of one session: each takes tables of the store."""
+DELETE_ROWS, PRESERVE_ROWS = "delete rows", "preserve rows"
+
+
+@dataclass(eq=False)
+class TemporaryTables:
+    """The temporary tables of one session: as its last transaction left them, and those of the one that runs."""
+
+    kept: dict[int, Descriptor] = field(default_factory=dict)
+    ends: dict[int, str] = field(default_factory=dict)
+    """What COMMIT does with each, those that a running transaction makes among them."""
+
+    def make(self, table_id: int, at_commit: str) -> None:
+        self.ends[table_id] = at_commit
+
+    def has(self, table: Descriptor) -> bool:
+        return table.table_id in self.ends
+
+    def among(self, tables: dict[str, Descriptor]) -> tuple[Descriptor, ...]:
+        return tuple(table for table in tables.values() if self.has(table))
+
+    def emptied_at_commit(self, tables: dict[str, Descriptor]) -> tuple[Descriptor, ...]:
+        return tuple(table for table in tables.values() if self.ends.get(table.table_id) == DELETE_ROWS)
+
+    def commit(self, tables: dict[str, Descriptor]) -> set[int]:
+        """Keep what the transaction has left; the ids of those that are gone with it."""
+        before = set(self.kept)
+        self.kept = {
+            t.table_id: t for t in tables.values() if self.ends.get(t.table_id) in (PRESERVE_ROWS, DELETE_ROWS)
+        }
+        gone = (before | {t.table_id for t in tables.values() if self.has(t)}) - self.kept.keys()
+        self._forget()
+        return gone
+
+    def roll_back(self) -> None:
+        self._forget()
+
+    def give_up(self) -> set[int]:
+        """The session keeps none any more; their ids."""
+        given, self.kept = set(self.kept), {}
+        self._forget()
+        return given
+
+    def _forget(self) -> None:
+        self.ends = {table_id: how for table_id, how in self.ends.items() if table_id in self.kept}

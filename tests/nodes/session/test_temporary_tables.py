@@ -1,0 +1,75 @@
+"""Temporary tables: a session's own under any name, and nothing of them is left when it ends."""
+
+import time
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from tests.nodes.conftest import Cluster
+
+
+def reserved(cluster: Cluster, name: str) -> list[int]:
+    """The ids of the temporary tables of that name, of all sessions."""
+    query = "SELECT table_id FROM changes_reservation WHERE names ->> 0 = %s ORDER BY 1"
+    return [table_id for (table_id,) in cluster.read(query, [f"pg_temp.{name}"])]
+
+
+def test_each_session_has_its_own_under_one_name(cluster: Cluster, n1: Any, n2: Any) -> None:
+    name = f"own{next(cluster.serial)}"
+    table = cluster.table("a int", name=name)
+    with cluster.connect() as other:
+        for connection, value in ((n1, 1), (other, 2)):
+            connection.execute(f"CREATE TEMP TABLE {name} (a int)")
+            connection.execute(f"INSERT INTO {name} VALUES (%s)", [value])
+        n2.execute(f"INSERT INTO {name} VALUES (3)")
+        assert [c.execute(f"SELECT a FROM {name}").fetchall() for c in (n1, other, n2)] == [[(1,)], [(2,)], [(3,)]]
+        with pytest.raises(errors.FeatureNotSupported, match=f"public.{name} beside a temporary table"):
+            n1.execute(f"INSERT INTO public.{name} VALUES (4)")
+        assert n1.execute(f"SELECT count(*) FROM pg_class WHERE relname = '{name}'").fetchone()[0] >= 1
+        n1.execute(f"DROP TABLE {name}")
+        assert n1.execute(f"SELECT a FROM {name}").fetchall() == [(3,)]
+    assert cluster.violations(table) == []
+
+
+def test_nothing_is_left_when_the_session_ends(cluster: Cluster) -> None:
+    name = f"own{next(cluster.serial)}"
+    with cluster.connect() as connection:
+        connection.execute(f"CREATE TEMP TABLE {name} (a int PRIMARY KEY)")
+        connection.execute(f"INSERT INTO {name} SELECT n FROM generate_series(1, 100) AS n")
+        [table_id] = reserved(cluster, name)
+    deadline = time.monotonic() + 30
+    while reserved(cluster, name):
+        assert time.monotonic() < deadline, "the reservation of a temporary table outlives its session"
+        time.sleep(0.02)
+    assert cluster.read("SELECT state FROM catalog_table WHERE id = %s", [table_id]) == [("dropped",)]
+
+
+def test_a_rollback_leaves_the_table_as_it_was_before_the_transaction(cluster: Cluster, n1: Any) -> None:
+    """Also its plans: a version that was undone is never the number of another one."""
+    name = f"own{next(cluster.serial)}"
+    n1.execute(f"CREATE TEMP TABLE {name} (a int)")
+    n1.execute(f"INSERT INTO {name} VALUES (1)")
+    for column in ("b", "c"):
+        with n1.transaction(force_rollback=True):
+            n1.execute(f"ALTER TABLE {name} ADD COLUMN {column} int DEFAULT 5")
+            assert n1.execute(f"SELECT * FROM {name}").description[1].name == column
+        assert n1.execute(f"SELECT * FROM {name}").fetchall() == [(1,)]
+    with n1.transaction(force_rollback=True):
+        n1.execute(f"DROP TABLE {name}")
+    assert n1.execute(f"SELECT * FROM {name}").fetchall() == [(1,)]
+    assert len(reserved(cluster, name)) == 1
+
+
+def test_what_is_no_session_s_is_refused(cluster: Cluster, n1: Any) -> None:
+    name = f"own{next(cluster.serial)}"
+    table = cluster.table("id int primary key")
+    n1.execute(f"CREATE TEMP TABLE {name} (a int PRIMARY KEY)")
+    with pytest.raises(errors.UndefinedTable):
+        n1.execute(f"CREATE TEMP TABLE {name}_child (a int REFERENCES {table})")
+    n1.execute(f"CREATE TEMP TABLE {name}_child (a int REFERENCES {name})")
+    with pytest.raises(errors.ForeignKeyViolation):
+        n1.execute(f"INSERT INTO {name}_child VALUES (1)")
+    with pytest.raises(psycopg.Error), n1.transaction():
+        n1.execute(f"CREATE TABLE {name} (a int)")
