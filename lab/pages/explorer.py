@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.elements import Kind, State
@@ -20,13 +21,25 @@ from lab.explorer.narration import STATES as STATE_TEXTS
 from lab.explorer.plans.program import plan_of
 from lab.explorer.variant import UP, Variant
 from lab.explorer.variants import all_variants
-from lab.pages.words import say
+from lab.pages.words import named_clause, say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.severity import CLAUSES
 from lab.sessions.titles import KINDS as KIND_TEXTS
 from lab.sessions.titles import title_of_model
+
+SECTIONS = {
+    "4": _("Section 4: sequences"),
+    "4, storages": _("Section 4: more storages and fewer"),
+    "4, hashes": _("Section 4: without leases, and with both protections"),
+    "4, pairs": _("Section 4: two states side by side"),
+    "4, plans": _("Section 4: plans of several elements"),
+    "4, rules": _("Section 4: rules for plans left out"),
+    "9": _("Section 9: rules left out"),
+}
+"""Sections of the protocol, by the name that a variant has for its own."""
 
 KINDS = ("index", "unique-index", "optional-column", "required-column", "constraint", "table", "placement")
 NODES = (2, 3)
@@ -52,6 +65,7 @@ class Row:
 
     variant: Variant
     title: str
+    breaks: str
 
 
 @dataclass
@@ -160,6 +174,12 @@ def _by_section() -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
     unsafe: dict[str, list[Row]] = {}
     safe: dict[str, list[Row]] = {}
     for variant in all_variants().values():
-        of_section = (unsafe if variant.breaks else safe).setdefault(variant.section, [])
-        of_section.append(Row(variant, say(title_of_model(variant.model))))
+        of_section = (unsafe if variant.breaks else safe).setdefault(str(SECTIONS[variant.section]), [])
+        breaks = " ".join(str(named_clause(clause)) for clause in _clauses(variant.breaks))
+        of_section.append(Row(variant, say(title_of_model(variant.model)), breaks))
     return unsafe, safe
+
+
+def _clauses(breaks: str) -> list[str]:
+    """The clauses of a text such as "C5 lost write"."""
+    return [clause for clause in CLAUSES if clause in breaks]

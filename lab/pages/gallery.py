@@ -7,6 +7,7 @@ from functools import lru_cache
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from lab.pages.words import named_clause
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import Session, encode
 from lab.sessions.shown import Pair, Severity, Shown
@@ -44,7 +45,7 @@ class Card:
     anomaly: Anomaly
     link: str
     rows: tuple[Row, ...]
-    clauses: tuple[str, ...]
+    clauses: tuple[str | Promise, ...]
 
 
 def _statement(node: str, statement: str) -> tuple[str, ...]:
@@ -125,7 +126,7 @@ FAMOUS = (
         "router",
         (PLANNED, "publish t swap a b", "n1: send request", "n1: commit request"),
         frozenset({"entry"}),
-        missing=_("answered: done, with a = 1 and b = 2"),
+        missing=_("asked: a = 1, b = 2"),
     ),
     Anomaly(
         _("The row behind the other door"),
@@ -151,7 +152,7 @@ def _card(anomaly: Anomaly) -> Card:
     session: Session = replace(begun, steps=(*begun.steps, *anomaly.steps))
     shown = show(session)
     clauses = sorted({one.clause for one in shown.verdicts if one.severity is Severity.DAMAGE})
-    return Card(anomaly, encode(session, shown.at), tuple(_rows(shown)), tuple(clauses))
+    return Card(anomaly, encode(session, shown.at), tuple(_rows(shown)), tuple(map(named_clause, clauses)))
 
 
 def _rows(shown: Shown) -> Iterator[Row]:

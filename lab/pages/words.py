@@ -77,6 +77,11 @@ STAGE: dict[str, str | Promise] = {
     "clause read twice": _("no row is read twice"),
     "clause refused writes": _("no write is refused for what its version cannot name"),
     "clause two versions": _("at most two versions are in use"),
+    # clauses that have no letter and number
+    "name lost write": _("lost write"),
+    "name read twice": _("read twice"),
+    "name refused writes": _("refused writes"),
+    "name two versions": _("two versions"),
     # head
     "stage": _("Stage"),
     "address is link": _("This page's address is the link: copy it from the address bar."),
@@ -218,6 +223,12 @@ STAGE: dict[str, str | Promise] = {
     "shortcuts on": _("Use these keys"),
     "without shortcuts": _("Everything can also be reached with Tab and Enter."),
 }
+
+
+def named_clause(clause: str) -> str | Promise:
+    """A clause by its letter and number, any other by its name."""
+    return STAGE.get(f"name {clause}", clause)
+
 
 ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
     # head

@@ -1,6 +1,6 @@
 /* Keys of the stage. Fields, dialogs and lists keep theirs; all can be switched off. */
 
-import { say } from "./pieces.js";
+import { clauseName, say } from "./pieces.js";
 import { KEYS_MAX } from "./steps.js";
 
 const STORED = "lab.shortcuts";
@@ -64,6 +64,6 @@ function scroll(by) {
 
 export const announce = (stage) => {
   const line = stage.shown.trace[stage.stop - 1];
-  const broken = stage.shown.verdicts.map((one) => `${say(one.severity)}: ${one.clause} ${say("under", { version: `v${one.version}` })}`);
+  const broken = stage.shown.verdicts.map((one) => `${say(one.severity)}: ${clauseName(one.clause)} ${say("under", { version: `v${one.version}` })}`);
   return [say("position", { at: stage.stop, n: stage.stops.length - 1 }), line?.text, ...broken].filter(Boolean).join(". ");
 };

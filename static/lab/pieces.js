@@ -15,6 +15,7 @@ export function say(name, values = {}) {
 }
 
 /* Words for a clause; a clause of which the page knows nothing has its name only. */
+export const clauseName = (clause) => words[`name ${clause}`] ?? clause;
 export const clauseWords = (clause) => words[`clause ${clause}`] ?? "";
 
 /* An actor by its name: nodes and people have names of their own. */

@@ -1,7 +1,7 @@
 /* Bottom: first, back, play, next, last; let it run; and a row per clause with a cell per position. */
 
 import { html, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
-import { Icon, Scroll, Severity, classes, clauseWords, reveal, say } from "./pieces.js";
+import { Icon, Scroll, Severity, classes, clauseName, clauseWords, reveal, say } from "./pieces.js";
 import { SPEEDS } from "./state.js";
 
 const Key = ({ name, icon, onClick, off = false, first = false }) => html`<button class=${first ? "first" : ""} title=${say(name)} aria-disabled=${off ? "true" : null} onClick=${off ? null : onClick}><${Icon} name=${icon} /><span class="hush">${say(name)}</span></button>`;
@@ -30,9 +30,9 @@ export function Strip({ stage }) {
   return html`<${Scroll} name=${say("strip")} class="invariants"><table><caption class="hush">${say("strip caption")}</caption>
     <thead><tr><th scope="col" class="clause-head">${say("clause")}</th>${stage.stops.map((_, at) => html`<th key=${at} scope="col" class=${classes({ here: at === stage.stop })} ref=${at === stage.stop ? here : null}>
       <button class="plain" aria-current=${at === stage.stop ? "step" : null} aria-label=${at === 0 ? say("the start") : say("after step", { n: at })} onClick=${() => { stage.pause(); stage.toStop(at); }}>${at}</button></th>`)}</tr></thead>
-    <tbody>${broken.map((row) => html`<${Clause} key=${row.clause} stage=${stage} cells=${row.cells}><b>${row.clause}</b> <span class="clause-words">${clauseWords(row.clause)}</span><//>`)}
+    <tbody>${broken.map((row) => html`<${Clause} key=${row.clause} stage=${stage} cells=${row.cells}><b>${clauseName(row.clause)}</b> <span class="clause-words">${clauseWords(row.clause)}</span><//>`)}
       ${others.length > 0 && html`<${Clause} key="others" stage=${stage} cells=${others[0].cells}><button class="plain fold" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? "chevron-down" : "chevron-right"} />${broken.length ? say("others hold", { n: others.length }) : say("all hold along", { n: others.length })}</button><//>`}
-      ${isOpen && others.map((row) => html`<${Clause} key=${row.clause} stage=${stage} cells=${row.cells}><b>${row.clause}</b> <span class="clause-words">${clauseWords(row.clause)}</span><//>`)}</tbody></table><//>`;
+      ${isOpen && others.map((row) => html`<${Clause} key=${row.clause} stage=${stage} cells=${row.cells}><b>${clauseName(row.clause)}</b> <span class="clause-words">${clauseWords(row.clause)}</span><//>`)}</tbody></table><//>`;
 }
 
 const Clause = ({ stage, cells, children }) => html`<tr><th scope="row">${children}</th>

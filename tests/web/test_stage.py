@@ -241,6 +241,7 @@ def test_the_page_has_words_for_all_that_its_scripts_say() -> None:
         "condition ",
         "difference ",
         "plan ",
+        "name ",
         "holds",
         "danger",
         "damage",
