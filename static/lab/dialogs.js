@@ -15,18 +15,19 @@ export function SetUp({ stage, setups, close }) {
   const setup = setups.find((one) => one.name === chosen.setup);
   const isSame = chosen.setup === stage.setup;
   const leave = (id, isLeft) => setChosen({ ...chosen, leftOut: isLeft ? [...chosen.leftOut, id] : chosen.leftOut.filter((one) => one !== id) });
-  const begin = (steps) => stage.configure({ ...chosen, steps, single: isSame ? stage.single : setup.single_steps });
-  const apply = (event) => {
+  const begin = (event, steps) => {
     event.preventDefault();
-    begin(isSame ? undefined : setup.begins).then(() => stage.problem || event.target.closest("dialog")?.close());
+    const dialog = event.target.closest("dialog");
+    stage.configure({ ...chosen, steps, single: isSame ? stage.single : setup.single_steps }).then(() => stage.problem || dialog?.close());
   };
+  const apply = (event) => begin(event, isSame ? undefined : setup.begins);
   return html`<${Dialog} name=${say("set-up")} close=${close}><form class="stack" onSubmit=${apply}>
     <div class="field"><label for="setup-name">${say("begin with")}</label><select id="setup-name" value=${chosen.setup} onChange=${(event) => setChosen({ setup: event.target.value, parameters: {}, leftOut: [] })}>
       ${setups.map((one) => html`<option key=${one.name} value=${one.name}>${one.title}</option>`)}</select><p class="muted">${setup?.about}</p></div>
     ${setup?.parameters.map((one) => html`<${Parameter} key=${`${setup.name}/${one.name}`} one=${one} value=${chosen.parameters[one.name] ?? one.default} change=${(value) => setChosen({ ...chosen, parameters: { ...chosen.parameters, [one.name]: value } })} />`)}
     ${setup?.may_leave_out.length > 0 && html`<fieldset class="rules-left-out"><legend>${say("leave out")}</legend>${setup.may_leave_out.map((one) => html`<label key=${one.id} class="check"><input type="checkbox" checked=${chosen.leftOut.includes(one.id)} onChange=${(event) => leave(one.id, event.target.checked)} /><span><code>${one.id}</code> <span class="muted">${one.protects}</span></span></label>`)}</fieldset>`}
     ${stage.problem && html`<p class="note danger" role="alert">${stage.problem}</p>`}
-    <div class="row"><button class="first">${isSame ? say("apply") : say("begin")}</button>${isSame && html`<button type="button" onClick=${() => begin(setup.begins)}><${Icon} name="rotate-ccw" />${say("start over")}</button>`}</div>
+    <div class="row"><button class="first">${isSame ? say("apply") : say("begin")}</button>${isSame && html`<button type="button" onClick=${(event) => begin(event, setup.begins)}><${Icon} name="rotate-ccw" />${say("start over")}</button>`}</div>
   </form><//>`;
 }
 
