@@ -8,6 +8,7 @@ from lab.replays.comparison import Comparison, compared
 from lab.replays.trace import NotReplayable
 from lab.replays.translation import translated
 from lab.sessions.session import Session
+from lab.sessions.world.setups import SCENERY, WORLD_SETUPS
 
 KILLED = ("n1: crash", "step", "tick 18 s", "step", "step")
 FROZEN = ("n1: freeze", "step", "tick 10 s", "step", "step")
@@ -191,3 +192,15 @@ def test_an_action_that_comes_out_otherwise_is_our_bug() -> None:
     other = compared(session, [], judged_before=True, ends=(PUBLIC, PUBLIC), otherwise=["a commit was accepted"])
     assert other == Comparison((), (), (PUBLIC, PUBLIC), ("a commit was accepted",))
     assert not other.agree
+
+
+@pytest.mark.parametrize("setup", sorted(WORLD_SETUPS))
+def test_whatever_a_palette_offers_is_replayed_or_refused_in_words(setup: str) -> None:
+    """Each step of each set-up alone: a page that is asked to replay it always has an answer."""
+    answers = []
+    for line in SCENERY[setup].palette:
+        try:
+            answers.append(str(translated(Session(setup, steps=(line.text,))).actions))
+        except NotReplayable as refused:
+            answers.append(str(refused.why))
+    assert all(answers)

@@ -213,6 +213,9 @@ def test_a_rule_left_out_is_shown_and_kept_in_the_link(stage: Callable[..., Page
     expect(page.locator(".left-out")).to_contain_text("without skipped")
     page.reload()
     expect(page.locator(".left-out")).to_contain_text("without skipped")
+    page.get_by_role("button", name="Set-up").click()
+    page.get_by_role("button", name="Start over").click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
 
 
 @pytest.mark.soak
