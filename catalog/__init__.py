@@ -6,6 +6,7 @@ descriptor   one immutable version of a table's schema
 states       the rule table: what a statement does to an element's pairs in each state
 types        the SQL types of columns
 floats       texts of numbers with a floating point
+numerics     numbers of any number of digits: texts, and bytes that sort
 hashing      how a router and a storage see that they mean different schemas
 story        what happened, as events people can read
 database     the address of the database, for sessions that are not Django's

@@ -11,7 +11,7 @@ from typing import NewType
 
 from catalog.kinds import Kind as Kind  # `Kind` and `State` are taken from here, with the elements that have them
 from catalog.kinds import State as State
-from catalog.types import SqlType
+from catalog.types import SqlType, type_name
 
 TableId = NewType("TableId", int)
 ColumnId = NewType("ColumnId", int)
@@ -88,7 +88,8 @@ class Derivation:
 class Column:
     """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
 
-    `length`: the characters that a varchar may have, or a char has. `identity_always`: statements may give no number.
+    `length`: the characters that a varchar may have, or a char has; of a numeric its precision and scale in one number
+    (`numerics.modifier_of`). `identity_always`: statements may give no number.
 
     While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`.
     """
@@ -121,9 +122,7 @@ class Column:
     @property
     def type_name(self) -> str:
         """The type as a statement names it, with its length."""
-        if self.length is None:
-            return self.type.value
-        return f"{'char' if self.type is SqlType.CHAR else self.type.value}({self.length})"
+        return type_name(self.type, self.length)
 
     @property
     def required(self) -> bool:

@@ -4,7 +4,7 @@ A value lives in three shapes: text on the wire, a Python value here, and bytes 
 the store (`storage.encoding`). This file owns the first two, so that a node, a bulk
 load and a test read and print a value the same way.
 
-    boolean bool · smallint, integer, bigint int · real, double float · text, varchar str
+    boolean bool · smallint, integer, bigint int · real, double float · numeric Decimal · text, varchar str
     char str without trailing blanks · uuid UUID
     date date · timestamp naive datetime · timestamptz datetime in UTC
 """
@@ -13,11 +13,12 @@ import datetime as dt
 import re
 import uuid
 from collections.abc import Callable
+from decimal import Decimal
 from enum import Enum
 
-from catalog import floats
+from catalog import floats, numerics
 
-Value = bool | int | float | str | dt.date | dt.datetime | uuid.UUID
+Value = bool | int | float | Decimal | str | dt.date | dt.datetime | uuid.UUID
 
 
 class SqlType(Enum):
@@ -31,6 +32,7 @@ class SqlType(Enum):
     BIGINT = "bigint"
     REAL = "real"
     DOUBLE = "double precision"
+    NUMERIC = "numeric"
     TEXT = "text"
     VARCHAR = "varchar"
     CHAR = "bpchar"
@@ -57,6 +59,7 @@ _WIRE = {
     SqlType.BIGINT: (20, 8),
     SqlType.REAL: (700, 4),
     SqlType.DOUBLE: (701, 8),
+    SqlType.NUMERIC: (1700, -1),
     SqlType.TEXT: (25, -1),
     SqlType.VARCHAR: (1043, -1),
     SqlType.CHAR: (1042, -1),
@@ -105,6 +108,18 @@ class TooLong(BadValue):
     sqlstate = "22001"
 
 
+class TooManyDigits(BadValue):
+    sqlstate = "54000"
+
+
+class FieldOverflow(NumberOutOfRange):
+    """A number that a numeric(precision, scale) has no room for; `detail` says what there is room for."""
+
+    def __init__(self, message: str, detail: str) -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
 def parse_text(sql_type: SqlType, text: str) -> Value:
     """The value that `text` stands for. Raises a `BadValue` that names type and text."""
     return _PARSERS[sql_type](sql_type, text)
@@ -120,6 +135,8 @@ def to_text(sql_type: SqlType, value: Value) -> str:
         return _datetime_text(value)
     if isinstance(value, dt.date):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return numerics.text_of(value)
     return str(value)
 
 
@@ -171,6 +188,18 @@ def _number(sql_type: SqlType, text: str, read: Callable[[str], float | None]) -
     return value
 
 
+def _parse_numeric(sql_type: SqlType, text: str) -> Decimal:
+    try:
+        value = numerics.read(text)
+    except numerics.Overflow:
+        raise NumberOutOfRange("value overflows numeric format") from None
+    except numerics.TooManyDigits as error:
+        raise TooManyDigits(str(error)) from None
+    if value is None:
+        raise _invalid(sql_type, text)
+    return value
+
+
 def _parse_string(_: SqlType, text: str) -> str:
     if "\x00" in text:
         raise BadCharacter('invalid byte sequence for encoding "UTF8": 0x00')
@@ -182,8 +211,18 @@ def _parse_char(sql_type: SqlType, text: str) -> str:
 
 
 def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value | None:
-    """A text as a column of this length takes it: blanks too many are cut. Raises `TooLong` for anything else."""
-    if length is None or not isinstance(value, str) or len(value) <= length:
+    """A text as a column of this length takes it: blanks too many are cut. Raises `TooLong` for anything else.
+
+    A number is rounded to its scale; `FieldOverflow` when the precision has no room for it.
+    """
+    if length is None:
+        return value
+    if isinstance(value, Decimal):
+        try:
+            return numerics.fitted(length, value)
+        except numerics.DoesNotFit as error:
+            raise FieldOverflow(str(error), error.detail) from None
+    if not isinstance(value, str) or len(value) <= length:
         return value
     if len(value.rstrip(" ")) > length:
         raise TooLong(f"value too long for type {LENGTHS[sql_type]}({length})")
@@ -194,12 +233,31 @@ def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: 
     """True when a column of type `to` takes every value of one of type `of`, with the bytes that are stored.
 
     text and varchar are stored alike, so that both may change to the other. A char has lost its trailing blanks, which
-    an entry of a text would keep: it changes to nothing but a longer char.
+    an entry of a text would keep: it changes to nothing but a longer char. A numeric keeps its scale, and may have
+    more digits before the point.
     """
+    if to is SqlType.NUMERIC:
+        return of is to and (to_length is None or (of_length is not None and _has_room(to_length, of_length)))
     if to is not of and SqlType.CHAR in (to, of):
         return False
     is_known = to is of or {to, of} <= TEXTS
     return is_known and (to_length is None or (of_length is not None and of_length <= to_length))
+
+
+def _has_room(to: int, of: int) -> bool:
+    """True if a numeric(precision, scale) takes all that another one of the same scale has."""
+    (wide, scale), (narrow, its_scale) = map(numerics.precision_and_scale, (to, of))
+    return scale == its_scale and narrow <= wide
+
+
+def type_name(sql_type: SqlType, length: int | None) -> str:
+    """The type as a statement names it, with its length, or its precision and scale."""
+    if length is None:
+        return sql_type.value
+    if sql_type is SqlType.NUMERIC:
+        precision, scale = numerics.precision_and_scale(length)
+        return f"numeric({precision},{scale})"
+    return f"{'char' if sql_type is SqlType.CHAR else sql_type.value}({length})"
 
 
 def _parse_date(sql_type: SqlType, text: str) -> dt.date:
@@ -283,6 +341,7 @@ _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
     SqlType.BIGINT: _parse_integer,
     SqlType.REAL: _parse_real,
     SqlType.DOUBLE: _parse_double,
+    SqlType.NUMERIC: _parse_numeric,
     SqlType.TEXT: _parse_string,
     SqlType.VARCHAR: _parse_string,
     SqlType.CHAR: _parse_char,

@@ -10,7 +10,9 @@ tree          what parse nodes say by themselves
 scopes        what a name means
 typed       expressions as values: evaluated here, or rendered for the query engine
 functions   every function, operator and cast there is
-arithmetic  what they compute
+arithmetic  what they compute, of numerics in
+numerics      numbers of any number of digits
+powers        their roots, logarithms and powers
 patterns    LIKE, in linear time
 texts       functions of text
 arrays      arrays as values

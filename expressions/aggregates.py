@@ -9,8 +9,8 @@ from expressions.errors import GROUPING_ERROR, WINDOWING_ERROR, SqlError, unsupp
 from expressions.functions import Overload
 from expressions.limits import guarded, guarded_elements
 from expressions.scopes import Scope
-from expressions.sqltypes import FLOAT4, FLOAT8, INT8, Type
-from expressions.typed import Call, Expr, Fragment, joined
+from expressions.sqltypes import FLOAT4, FLOAT8, INT8, KEYED, NUMERIC, Type
+from expressions.typed import Call, Expr, Fragment, joined, sort_key
 
 Node = Any
 Parts = list[str | Expr]
@@ -70,14 +70,28 @@ class Aggregates:
             args = [self.analysis.known(args[0]), *args[1:]]
         overload, types = self.analysis.chosen(name, table[name], args, node.location)
         coerced = [self.analysis.coerce(a, t) for a, t in zip(args, types, strict=True)]
-        engine, _, _ = overload.template.partition(":")
+        engine = overload.template
+        if coerced and coerced[0].type in KEYED and engine in ("min", "max"):
+            return [f"arg_{engine}(", coerced[0], ", ", sort_key(coerced[0]), ")"], overload.result
+        if node.agg_distinct and any(arg.type in KEYED for arg in coerced):
+            coerced = self._distinct(name, coerced, node.location)
         inner: Parts = [*(["DISTINCT "] if node.agg_distinct else []), *joined((arg,) for arg in coerced)]
         if len(node.agg_order):
             inner += [" ORDER BY ", *self.sort(node.agg_order, scope)]
         return [engine, "(", *inner, ")"], overload.result
 
+    def _distinct(self, name: str, args: Sequence[Expr], offset: int) -> list[Expr]:
+        """Arguments by which the engine finds the same values: it would take 1.0 and 1.00 for two."""
+        if name == "count":
+            return [sort_key(arg) for arg in args]
+        if name in ("sum", "avg"):
+            return list(args)  # they are found where they are added up
+        raise unsupported(f"{name}(DISTINCT) of {args[0].type}", offset, hint="cast to text, or trim_scale first")
+
     def _ordered_set(self, name: str, args: list[Expr], node: Node, scope: Scope) -> tuple[Parts, Type]:
         key = self.analysis.known(self.analysis.expr(node.agg_order[0].sort_by.node, scope))
+        if key.type in KEYED and name != "percentile_cont":
+            raise unsupported(f"{name} of {key.type}", node.location, hint="cast it to double precision")
         if name == "percentile_cont":
             of, key = FLOAT8, self.analysis.coerce(key, FLOAT8)
         else:
@@ -89,6 +103,8 @@ class Aggregates:
     def _finished(
         self, name: str, parts: Sequence[str | Expr], of: Type, offset: int, *, is_aggregate: bool
     ) -> Fragment:
+        if of is NUMERIC and name in ("sum", "avg"):
+            return Fragment(_exact(name, list(parts)), of, is_aggregate=is_aggregate, offset=offset)
         needs_cast = (name == "sum" and of in (INT8, FLOAT4)) or (name == "ntile")
         whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
         if name == "array_agg":
@@ -108,7 +124,8 @@ class Aggregates:
             if over.name or not (len(over.partition_clause) or len(over.order_clause)):
                 return self._window(base, scope)
             raise unsupported("a window that adds to a named one", over.location)
-        keys = joined((self.analysis.known(self.analysis.expr(node, scope)),) for node in over.partition_clause)
+        exprs = (self.analysis.known(self.analysis.expr(node, scope)) for node in over.partition_clause)
+        keys = joined((sort_key(expr),) for expr in exprs)
         parts: Parts = ["PARTITION BY ", *keys] if keys else []
         if len(over.order_clause):
             parts += [" ORDER BY ", *self.sort(over.order_clause, scope)]
@@ -141,7 +158,33 @@ class Aggregates:
     def sort(self, clause: Iterable[Node], scope: Scope) -> Parts:
         """ORDER BY of an aggregate or a window."""
         exprs = ((self.analysis.expr(item.sort_by.node, scope), direction_of(item.sort_by)) for item in clause)
-        return joined((self.analysis.known(expr), direction) for expr, direction in exprs)
+        return joined((sort_key(self.analysis.known(expr)), direction) for expr, direction in exprs)
+
+
+def _exact(name: str, parts: list[str | Expr]) -> tuple[str | Expr, ...]:
+    """The sum or average of integers, which the engine adds up, or of numerics, which it hands on.
+
+    A window is added up by the engine, too, as whole numbers of a fixed scale: its frames share their rows.
+    """
+    head, rest = parts[1:2], parts[2:]
+    is_distinct = rest[0] == "DISTINCT "
+    arg = rest[1 if is_distinct else 0]
+    assert not isinstance(arg, str), parts
+    end = rest[2 if is_distinct else 1 :]
+    if arg.type is not NUMERIC:
+        total: Parts = ["CAST(sum", *head, *rest, " AS VARCHAR)"]
+        if name == "sum":
+            return ("numeric_of_text(", *total, ")")
+        return ("numeric_average(", *total, ", count", *head, *rest, ")")
+    if " OVER (" in end:
+        if is_distinct:
+            raise unsupported(f"{name}(DISTINCT) over a window", arg.offset)
+        scale = Call("scale", "numeric_scale({0})", (arg,), INT8)
+        whole = Call("whole", "numeric_shifted({0})", (arg,), INT8)
+        total = ["CAST(sum(", whole, *end, " AS VARCHAR), max(", scale, *end]
+        return (f"numeric_shifted_{name}(", *total, ", count(", arg, *end, ")")
+    word = f"numeric_{name}_of{'_distinct' if is_distinct else ''}(list("
+    return (word, arg, *end, ")")
 
 
 def direction_of(sort: Node) -> str:

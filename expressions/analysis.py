@@ -30,6 +30,9 @@ from expressions.sqltypes import (
     BOOL,
     DATE,
     INT4,
+    KEYED,
+    NO_MODIFIER,
+    NUMERIC,
     TEXT,
     TEXTUAL,
     TIMESTAMP,
@@ -56,7 +59,9 @@ from expressions.typed import (
     Parameter,
     is_constant,
     lazy_call,
+    modifier_of,
     size_of,
+    sort_key,
 )
 
 Node = Any
@@ -204,6 +209,9 @@ class Analyzer(Comparisons):
         test = self.operator("=", (left, right), node.location)
         assert isinstance(test, Call)
         of = self.known(left).type
+        if test.args[0].type in KEYED:
+            template = "CASE WHEN {0} THEN NULL ELSE {1} END"
+            return lazy_call("nullif", template, (test, self.known(left)), of, arithmetic.nullif_equal, node.location)
         first = self.coerce(left, of) if left.type is UNKNOWN else left
         return lazy_call("nullif", "nullif({0}, {1})", (first, test.args[1]), of, arithmetic.nullif, node.location)
 
@@ -218,6 +226,8 @@ class Analyzer(Comparisons):
         arg = self.expr(node.arg, scope)
         place = node.location if node.location >= 0 else arg.offset
         cast = self.cast(arg, type_of_name(node.type_name), place)
+        if cast is arg and cast.type is NUMERIC and modifier_of(cast) != NO_MODIFIER:
+            cast = Call("cast", "{0}", (arg,), NUMERIC, lambda value: value, offset=place)  # its scale is its own
         return self.of_length(cast, length_of_name(node.type_name), is_explicit=True, offset=place)
 
     def _a_array_expr(self, node: Node, scope: Scope) -> Expr:
@@ -267,7 +277,8 @@ class Analyzer(Comparisons):
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
-        return lazy_call(word, f"{word}({{all}})", args, of, arithmetic.extreme(pick), node.location)
+        template = f"{of.name}_{word}([{{all}}])" if of in KEYED else f"{word}({{all}})"
+        return lazy_call(word, template, args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:
         subject = self.expr(node.arg, scope) if node.HasField("arg") else None
@@ -350,6 +361,10 @@ class Analyzer(Comparisons):
         of = test.args[1].type
         if (of.duck != types[0].duck or test.args[1] != replace(value, type=of)) or name not in arithmetic.COMPARISONS:
             raise unsupported(f"{kind} of a subquery with another type", node.location, hint="cast inside the subquery")
+        if of in KEYED:
+            rows = (f"(SELECT k.v[{KEYED[of]}:] FROM (", *parts, ") AS k(v))")
+            whole = ("(", sort_key(test.args[0]), f" {name} {kind} ", *rows, ")")
+            return Fragment(whole, BOOL, offset=node.location)
         return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)
 
 

@@ -8,11 +8,13 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from decimal import Decimal
+from functools import lru_cache, partial
 from typing import Any
 
 from catalog import floats
-from catalog.types import BadValue, SqlType, fitted, parse_text, read_iso, to_text
+from catalog.types import BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
+from expressions import numerics
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
@@ -34,6 +36,7 @@ from expressions.sqltypes import (
     INT4,
     INT8,
     INTEGERS,
+    NUMERIC,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -120,13 +123,13 @@ def divide_real(a: float, b: float) -> float:
 
 
 def order_key(value: Any) -> Any:
-    """NaN equals itself and is the greatest of doubles."""
-    return (1, 0.0) if isinstance(value, float) and value != value else (0, value)
+    """NaN equals itself and is the greatest of numbers."""
+    return (1, 0.0) if isinstance(value, float | Decimal) and value != value else (0, value)
 
 
 def compare(test: Callable[[Any, Any], bool]) -> Compute:
     def compared(a: Any, b: Any) -> bool:
-        if isinstance(a, float):
+        if isinstance(a, float | Decimal):
             a, b = order_key(a), order_key(b)
         return test(a, b)
 
@@ -240,6 +243,10 @@ def nullif(_: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     return None if x is not None and y is not None and COMPARISONS["="](x, y) else x
 
 
+def nullif_equal(_: Any, is_equal: Callable[[], Any], a: Callable[[], Any]) -> Any:
+    return None if is_equal() is True else a()
+
+
 def extreme(choose: Callable[..., Any]) -> Compute:
     """GREATEST and LEAST ignore NULLs."""
 
@@ -310,6 +317,25 @@ def cut_to(length: int, of: SqlType, *, is_explicit: bool) -> Compute:
     return cut
 
 
+def fit_of(of: SqlType, length: int | None) -> Compute | None:
+    """The function by which an assignment gives a value its length, or precision and scale; None: it has none."""
+    if length is None:
+        return None
+    return fit_to(length) if of is SqlType.NUMERIC else cut_to(length, of, is_explicit=False)
+
+
+def fit_to(modifier: int) -> Compute:
+    """A number as numeric(precision, scale) takes it: rounded, refused when it has too many digits before the point."""
+
+    def fit(value: Decimal) -> Any:
+        try:
+            return fitted(SqlType.NUMERIC, modifier, value)
+        except FieldOverflow as error:
+            raise SqlError(error.sqlstate, str(error), detail=error.detail) from None
+
+    return fit
+
+
 def is_valid(text: str, name: str) -> bool:
     """True when a text is a value of the type of this name. Raises 42704 when there is none."""
     of = TYPE_WORDS.get(name.lower())
@@ -345,6 +371,12 @@ CASTS: dict[tuple[Type, Type], Compute] = {
     **{(whole_type, FLOAT8): float for whole_type in INTEGERS},
     **{(whole_type, FLOAT4): lambda v: floats.single(float(v)) for whole_type in INTEGERS},
     **{(of, whole_type): double_to_whole(whole_type) for of in FLOATS for whole_type in INTEGERS},
+    **{(whole_type, NUMERIC): numerics.of_whole for whole_type in INTEGERS},
+    **{(NUMERIC, of): partial(numerics.to_whole, of.name, limit) for of, limit in LIMITS.items()},
+    (FLOAT8, NUMERIC): partial(numerics.of_float, numerics.DOUBLE_DIGITS),
+    (FLOAT4, NUMERIC): partial(numerics.of_float, numerics.REAL_DIGITS),
+    (NUMERIC, FLOAT8): numerics.to_double,
+    (NUMERIC, FLOAT4): numerics.to_real,
     (FLOAT4, FLOAT8): lambda v: v,
     (FLOAT8, FLOAT4): to_single,
     (BOOL, INT4): int,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from catalog.numerics import packed
 from catalog.types import to_text
 from expressions.sqltypes import Type
 
@@ -19,6 +20,9 @@ def engine_array(items: Sequence[Any], of: Type) -> str:
         return f"CAST([] AS {of.duck})"
     if element.duck == "VARCHAR":
         return _texts(items)
+    if element.duck == "BLOB":
+        written = ",".join("" if item is None else packed(item).hex() for item in items)
+        return f"list_transform(string_split('{written}', ','), lambda e: unhex(nullif(e, '')))"
     words = ("NULL" if item is None else _plain(item, element) for item in items)
     return f"CAST('[{', '.join(words)}]' AS {of.duck})"
 

@@ -11,7 +11,7 @@ from typing import Any
 from expressions.arithmetic import OneOfValues
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import VALUE_BYTES_MAX, grown, guarded, guarded_elements
-from expressions.sqltypes import ARRAY_OF, ARRAYS, BOOL, INT4, REGCLASS, TEXT, TIMESTAMPTZ, VECTORS, Type
+from expressions.sqltypes import ARRAY_OF, ARRAYS, BOOL, INT4, KEYED, REGCLASS, TEXT, TIMESTAMPTZ, VECTORS, Type
 
 Line = tuple[str, tuple[Type, ...], Type, str]
 """One way to call a function: its name, the types it takes, the one it gives, the engine's text."""
@@ -106,14 +106,22 @@ def refuse_many_tests(items: Sequence[Any]) -> None:
 def operators() -> Iterator[Line]:
     for of in ARRAYS:
         for name in ("=", "<>", "<", "<=", ">", ">="):
-            yield name, (of, of), BOOL, f"({{0}} {name} {{1}})"
+            yield name, (of, of), BOOL, _compared(of, f"({{0}} {name} {{1}})")
     for of, element in ((array, of) for of, array in ARRAY_OF.items()):
         for args, template in _joins(of, element):
             yield "||", args, of, template
         holds = "(list_has_all({0}, {1}) AND len({1}) = list_count({1}))"  # a NULL is in no array
-        yield "@>", (of, of), BOOL, holds
-        yield "<@", (of, of), BOOL, holds.format("{1}", "{0}")
-        yield "&&", (of, of), BOOL, "list_has_any({0}, {1})"
+        yield "@>", (of, of), BOOL, _compared(of, holds)
+        yield "<@", (of, of), BOOL, _compared(of, holds.format("{1}", "{0}"))
+        yield "&&", (of, of), BOOL, _compared(of, "list_has_any({0}, {1})")
+
+
+def _compared(of: Type, template: str) -> str:
+    """The comparison of two arrays, of what the engine compares their elements by."""
+    if of.element not in KEYED:
+        return template
+    start = KEYED[of.element]
+    return template.format(*(f"list_transform({{{i}}}, lambda e: e[{start}:])" for i in range(2)))
 
 
 def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
@@ -135,12 +143,16 @@ def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
             yield "array_to_string", (of, TEXT, TEXT), TEXT, _joined_text(filled, "'l': {0}, 'd': {1}, 'n': {2}")
         if of not in VECTORS:
             place = "CAST(nullif(list_position({0}, {1}), 0) AS INTEGER)"
+            if element in KEYED:
+                keys = f"list_transform({{0}}, lambda e: e[{KEYED[element]}:])"
+                place = place.format(keys, f"({{1}})[{KEYED[element]}:]")
             yield "array_position", (of, element), INT4, place
             for name, (args, template) in zip(
                 ("array_cat", "array_append", "array_prepend"), _joins(of, element), strict=True
             ):
                 yield name, args, of, template
-            kept = "list_filter({0}, lambda e: e IS DISTINCT FROM {1})"
+            key = f"[{KEYED[element]}:]" if element in KEYED else ""
+            kept = f"list_filter({{0}}, lambda e: (e){key} IS DISTINCT FROM ({{1}}){key})"
             yield "array_remove", (of, element), of, kept
     yield "string_to_array", (TEXT, TEXT), ARRAY_OF[TEXT], _SPLIT
     yield "current_schemas", (BOOL,), ARRAY_OF[TEXT], "CASE WHEN {0} THEN ['pg_catalog', 'public'] ELSE ['public'] END"

@@ -4,7 +4,6 @@ A quoted literal or an undeclared parameter takes the type of what stands beside
 `expressions.functions` ends here, by name and with its place in the statement.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +24,7 @@ from expressions.sqltypes import (
     INTEGERS,
     NAME,
     NAMED,
+    NUMERIC,
     OF_A_LENGTH,
     TEXT,
     TEXTUAL,
@@ -116,8 +116,6 @@ class Builder:
             return self.cast(self.cast(expr, TEXT, offset), target, offset)
         if template is None:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
-        if isinstance(expr, Literal) and expr.is_exact and target in INTEGERS:
-            return rounded(expr, target, offset)
         if expr.type in NAMED or target in NAMED:
             self.note_relations(frozenset({OBJECTS}))
             if isinstance(expr, Fragment) and template == "{0}":  # it may have to stay a subquery
@@ -159,14 +157,24 @@ class Builder:
 
     def common(self, exprs: Sequence[Expr], what: str) -> tuple[list[Expr], Type]:
         """The expressions as the one type that all of them can be (CASE, COALESCE, IN, UNION). Raises 42804."""
-        of = common_type([(e.type, e.offset) for e in _without_points(exprs)], what)
-        return [self.cast(e, of, e.offset) if _has_point(e) and of is FLOAT4 else self.coerce(e, of) for e in exprs], of
+        of = common_type([(e.type, e.offset) for e in exprs], what)
+        return [self.coerce(e, of) for e in exprs], of
 
     def of_length(self, expr: Expr, length: int | None, *, is_explicit: bool, offset: int = -1) -> Expr:
-        """A varchar or char of this length: cut by an explicit cast, refused (22001) by an assignment."""
+        """A varchar or char of this length: cut by an explicit cast, refused (22001) by an assignment.
+
+        A numeric of this precision and scale: rounded by both, refused (22003) where it has no room.
+        """
         of = expr.type
         if length is None or of not in OF_A_LENGTH:
             return expr
+        if of is NUMERIC:
+            fit = arithmetic.fit_to(length)
+            template = f"numeric_fit({{0}}, {length})"
+            call = Call(f"fit to {length}", template, (expr,), of, fit, offset=offset, modifier=length + HEAD)
+            if isinstance(expr, Literal) and not is_explicit:
+                return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
+            return call
         assert of.sql_type is not None
         compute = arithmetic.cut_to(length, of.sql_type, is_explicit=is_explicit)
         refusal = f"error('SQLSTATE 22001 value too long for type {of.name}({length})')"
@@ -218,7 +226,8 @@ class Builder:
             if other is UNKNOWN:
                 return [TEXT, TEXT]
             return [
-                t if t is not UNKNOWN or other not in (BOOL, TEXT, BPCHAR, *INTEGERS, *FLOATS) else other for t in types
+                t if t is not UNKNOWN or other not in (BOOL, TEXT, BPCHAR, *INTEGERS, *FLOATS, NUMERIC) else other
+                for t in types
             ]
         return types
 
@@ -280,14 +289,6 @@ class Builder:
         return lazy_call("case", template, args, of, arithmetic.case, offset)
 
 
-def rounded(literal: Literal, target: Type, offset: int) -> Literal:
-    """A number with a point as an integer: halves away from zero, as PostgreSQL's numeric rounds."""
-    value = literal.value
-    assert isinstance(value, float)
-    whole = math.floor(abs(value) + 0.5) * (-1 if value < 0 else 1)
-    return Literal(placed(lambda: arithmetic.ranged(target, whole), offset), target, literal.offset)
-
-
 def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
     """PostgreSQL's choice for CASE, UNION and the like."""
     of = UNKNOWN
@@ -299,16 +300,6 @@ def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
         elif (candidate, of) not in IMPLICIT:
             raise SqlError(DATATYPE_MISMATCH, f"{what} types {of} and {candidate} cannot be matched", offset)
     return TEXT if of is UNKNOWN else of
-
-
-def _has_point(expr: Expr) -> bool:
-    return isinstance(expr, Literal) and expr.is_exact
-
-
-def _without_points(exprs: Sequence[Expr]) -> Sequence[Expr]:
-    """The expressions that decide: beside a real a number with a point is none of double precision, as numeric is."""
-    decisive = [e for e in exprs if not _has_point(e)]
-    return decisive if any(e.type is FLOAT4 for e in decisive) else exprs
 
 
 def by_the_equals_of_each(args: Sequence[Expr]) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 from expressions import arithmetic, functions
 from expressions.array_literals import words_of
 from expressions.arrays import OfChar, tested, verdict_of
-from expressions.building import Builder, by_the_equals_of_each, common_type
+from expressions.building import Builder, by_the_equals_of_each
 from expressions.errors import SqlError, unsupported
 from expressions.scopes import Scope
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, TEXT, TEXTUAL, UNKNOWN
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, KEYED, TEXT, TEXTUAL, UNKNOWN
 from expressions.tree import is_row, location_of, operator_name, refuse_long_list, type_of_name
 from expressions.typed import Call, ColumnRef, Context, Expr, Literal, lazy_call, render
 
@@ -52,11 +52,11 @@ class Comparisons(Builder, ABC):
         return [self.expr(arg, scope) for arg in node.row_expr.args]
 
     def _x_distinct(self, node: Node, scope: Scope) -> Expr:
-        args = [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)]
-        of = common_type([(arg.type, arg.offset) for arg in args], "IS DISTINCT FROM")
-        args = [self.coerce(arg, of) for arg in args]
-        template = "({0} IS DISTINCT FROM {1})"
-        return lazy_call("DISTINCT", template, args, BOOL, arithmetic.distinct, node.location)
+        test = self.operator("=", [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], node.location)
+        assert isinstance(test, Call)
+        left, right = (_key(arg, place) for place, arg in enumerate(test.args))
+        template = f"({left} IS DISTINCT FROM {right})"
+        return lazy_call("DISTINCT", template, test.args, BOOL, arithmetic.distinct, node.location)
 
     def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_distinct(node, scope), node.location)
@@ -74,7 +74,8 @@ class Comparisons(Builder, ABC):
                 either = self.any_of(each, node.location) if len(each) > 1 else each[0]
                 return self.negated(either, node.location) if negated else either
             args, _ = self.common(args, "IN")
-            template = "({0} IN (" + ", ".join(f"{{{i}}}" for i in range(1, len(args))) + "))"
+            first, *others = (_key(arg, place) for place, arg in enumerate(args))
+            template = f"({first} IN ({', '.join(others)}))"
             compute: arithmetic.Compute
             reads: int | None
             if all(isinstance(arg, Literal) for arg in args[1:]):
@@ -164,3 +165,8 @@ class Comparisons(Builder, ABC):
 
     def _x_not_between(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_between(node, scope), node.location)
+
+
+def _key(operand: Expr, place: int) -> str:
+    """An operand as the engine compares it."""
+    return f"({{{place}}})[{KEYED[operand.type]}:]" if operand.type in KEYED else f"{{{place}}}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from expressions import functions
 from expressions.building import Builder
 from expressions.errors import SqlError, unsupported
-from expressions.sqltypes import BOOL, CHAR, FLOATS, INTEGERS, JSON, NAME, OID, TEXT, TEXTUAL
+from expressions.sqltypes import BOOL, CHAR, FLOATS, INTEGERS, JSON, NAME, NUMERIC, OID, TEXT, TEXTUAL
 from expressions.typed import Expr, Fragment, Literal
 
 
@@ -34,9 +34,10 @@ def json_object(builder: Builder, args: Sequence[Expr], offset: int) -> Expr:
     parts: list[str | Expr] = ["concat('{', "]
     for place, arg in enumerate(builder.known(arg) for arg in args):
         before = "', '" if place and not place % 2 else "' : '" if place else "''"
-        if arg.type not in (BOOL, *INTEGERS, *FLOATS, *TEXTUAL, OID, NAME, CHAR):
+        if arg.type not in (BOOL, *INTEGERS, NUMERIC, *FLOATS, *TEXTUAL, OID, NAME, CHAR):
             raise unsupported(f"json_build_object of {arg.type}", arg.offset)
-        if arg.type in FLOATS and place % 2:  # as its text; JSON has no number for three of them
+        arg = builder.output_text(arg) if arg.type is NUMERIC and not place % 2 else arg
+        if arg.type in (NUMERIC, *FLOATS) and place % 2:  # as its text; JSON has no number for three of them
             quoted = "CASE WHEN t LIKE '%N%' OR t LIKE '%I%' THEN '\"' || t || '\"' ELSE t END"
             parts += [before, ", coalesce(list_transform([", builder.output_text(arg), "], lambda t: "]
             parts += [quoted, ")[1], 'null'), "]

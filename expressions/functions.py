@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from expressions import arithmetic, arrays, object_names, texts
+from expressions import arithmetic, arrays, numerics, object_names, powers, texts
 from expressions.arithmetic import Compute
 from expressions.limits import grown, guarded
 from expressions.sqltypes import (
@@ -28,8 +28,10 @@ from expressions.sqltypes import (
     INT8,
     INTEGERS,
     INTERVAL,
+    KEYED,
     NAME,
     NAMED,
+    NUMERIC,
     OID,
     STORED,
     SYSTEM,
@@ -74,7 +76,8 @@ class Overload:
 
 IMPLICIT = frozenset(
     {(INT2, INT4), (INT2, INT8), (INT4, INT8), (FLOAT4, FLOAT8)}
-    | {(whole, of) for whole in INTEGERS for of in FLOATS}
+    | {(whole, of) for whole in INTEGERS for of in (NUMERIC, *FLOATS)}
+    | {(NUMERIC, of) for of in FLOATS}
     | {(DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ)}
     | {(of, INT8) for of in NAMED}
     | {(INT8, of) for of in NAMED}
@@ -90,7 +93,7 @@ ASSIGNMENT = IMPLICIT | {
     (TEXT, VARCHAR), (TEXT, BPCHAR), (VARCHAR, BPCHAR),
     (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
     (TIMESTAMPTZ, TIMESTAMP),
-} | {(of, whole) for of in FLOATS for whole in INTEGERS}  # fmt: skip
+} | {(of, whole) for of in (NUMERIC, *FLOATS) for whole in INTEGERS} | {(of, NUMERIC) for of in FLOATS}  # fmt: skip
 
 _DOUBLE_TEXT = (
     "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END"
@@ -113,6 +116,12 @@ _TO_REAL = (
     " WHEN x <> 0 AND CAST(x AS FLOAT) = 0 THEN CAST(error('SQLSTATE 22003 value out of range: underflow') AS FLOAT)"
     " ELSE CAST(x AS FLOAT) END)[1]"
 )
+_NUMERIC_TEXT = "numeric_text({0})"
+_TO_FLOAT = (
+    "CASE WHEN ({{0}})[3:] = unhex('60') THEN CAST('NaN' AS {of}) ELSE CAST(numeric_to_{name}({{0}}) AS {of}) END"
+)
+"""The engine takes a NaN that a function gives it for NULL."""
+_ELEMENT_TO_DOUBLE = _TO_FLOAT.format(of="DOUBLE", name="double").format("e")
 _NOT_TEXT_OF = "error('SQLSTATE {code} invalid input syntax for type {name}: \"' || {{0}} || '\"')"
 
 
@@ -158,6 +167,14 @@ CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
         f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {_IS_TRUE} THEN true WHEN {_IS_FALSE} THEN false"
         f" ELSE CAST({_NOT_TEXT_OF.format(code='22P02', name='boolean')} AS BOOLEAN) END"
     ),
+    **{(of, NUMERIC): "numeric_of_whole(CAST({0} AS BIGINT))" for of in INTEGERS},
+    **{(NUMERIC, of): f"CAST(numeric_to_{of.name}({{0}}) AS {of.duck})" for of in INTEGERS},
+    (NUMERIC, FLOAT8): _TO_FLOAT.format(of="DOUBLE", name="double"),
+    (NUMERIC, FLOAT4): _TO_FLOAT.format(of="FLOAT", name="real"),
+    (FLOAT8, NUMERIC): "numeric_of_double({0})",
+    (FLOAT4, NUMERIC): "numeric_of_real(CAST({0} AS DOUBLE))",
+    (NUMERIC, TEXT): _NUMERIC_TEXT,
+    (TEXT, NUMERIC): "numeric_of_text({0})",
     (TEXT, INTERVAL): "CAST({0} AS INTERVAL)",
     (INTERVAL, TEXT): "CAST({0} AS VARCHAR)",
 }
@@ -196,7 +213,17 @@ CAST_TEMPLATES |= {
 }
 
 
-EXACT = frozenset((a, b) for a in WIDENED for b in WIDENED if (a, b) in IMPLICIT)
+CAST_TEMPLATES |= {
+    (ARRAY_OF[of], ARRAY_OF[NUMERIC]): "list_transform({0}, lambda e: numeric_of_whole(CAST(e AS BIGINT)))"
+    for of in INTEGERS
+}
+CAST_TEMPLATES |= {
+    (ARRAY_OF[NUMERIC], ARRAY_OF[FLOAT8]): f"list_transform({{0}}, lambda e: {_ELEMENT_TO_DOUBLE})",
+    (ARRAY_OF[FLOAT8], ARRAY_OF[NUMERIC]): "list_transform({0}, lambda e: numeric_of_double(e))",
+}
+EXACT = frozenset((a, b) for a in WIDENED for b in WIDENED if (a, b) in IMPLICIT) | {
+    *((of, NUMERIC) for of in INTEGERS), (NUMERIC, FLOAT8), (FLOAT8, NUMERIC),
+}  # fmt: skip
 """Casts of numbers that arrays of them have in Python, too."""
 
 
@@ -240,11 +267,24 @@ def _arithmetic() -> Iterator[tuple[str, Overload]]:
         checked = _TO_REAL.format(_finite(f"CAST({{0}} AS DOUBLE) {name} CAST({{1}} AS DOUBLE)"))
         yield name, Overload((FLOAT4, FLOAT4), FLOAT4, checked, arithmetic.single(compute))
     yield "^", Overload((FLOAT8, FLOAT8), FLOAT8, _finite("pow({0}, {1})"))
+    yield from _numerics()
     for of in FLOATS:
         yield "-", Overload((of,), of, "(- {0})", lambda a: -a)
         yield "+", Overload((of,), of, "{0}", lambda a: a)
         yield "@", Overload((of,), of, "abs({0})", abs)
     yield "|/", Overload((FLOAT8,), FLOAT8, _defined("sqrt", "sqrt"))
+
+
+def _numerics() -> Iterator[tuple[str, Overload]]:
+    pair = (NUMERIC, NUMERIC)
+    for name, engine, compute in (
+        ("+", "add", numerics.add), ("-", "subtract", numerics.subtract), ("*", "multiply", numerics.multiply),
+        ("/", "divide", numerics.divide), ("%", "modulo", numerics.modulo), ("^", "power", powers.power),
+    ):  # fmt: skip
+        yield name, Overload(pair, NUMERIC, f"numeric_{engine}({{0}}, {{1}})", compute)
+    yield "-", Overload((NUMERIC,), NUMERIC, "numeric_negative({0})", numerics.negative)
+    yield "+", Overload((NUMERIC,), NUMERIC, "{0}", lambda a: a)
+    yield "@", Overload((NUMERIC,), NUMERIC, "numeric_absolute({0})", numerics.absolute)
 
 
 def _finite(operation: str) -> str:
@@ -282,8 +322,10 @@ def _comparisons() -> Iterator[tuple[str, Overload]]:
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload(mixed, BOOL, f"({{0}} {name} {{1}})", compute)
     for of in (one for one in (*STORED, INTERVAL) if one is not VARCHAR):
+        of_keys = f"[{KEYED[of]}:]" if of in KEYED else ""
         for name, compute in arithmetic.COMPARISONS.items():
-            yield name, Overload((of, of), BOOL, f"({{0}} {name} {{1}})", None if of is INTERVAL else compute)
+            template = f"(({{0}}){of_keys} {name} ({{1}}){of_keys})" if of_keys else f"({{0}} {name} {{1}})"
+            yield name, Overload((of, of), BOOL, template, None if of is INTERVAL else compute)
 
 
 def _dates() -> Iterator[tuple[str, Overload]]:
@@ -344,15 +386,14 @@ def _scalar() -> Iterator[tuple[str, Overload]]:
         if of in (INT4, INT8):
             yield "gcd", Overload((of, of), of, f"CAST(gcd({{0}}, {{1}}) AS {of.duck})")
             yield "lcm", Overload((of, of), of, f"CAST(lcm({{0}}, {{1}}) AS {of.duck})")
+    yield from _of_numerics()
     for name in ("ceil", "floor", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "cbrt", "degrees", "radians"):
         yield name, Overload((FLOAT8,), FLOAT8, f"{name}({{0}})")
     for name, engine in (("sqrt", "sqrt"), ("ln", "ln"), ("log", "log10"), ("log10", "log10")):
         yield name, Overload((FLOAT8,), FLOAT8, _defined(name, engine))
     yield "ceiling", Overload((FLOAT8,), FLOAT8, "ceil({0})")
     yield "round", Overload((FLOAT8,), FLOAT8, "round_even({0}, 0)")
-    yield "round", Overload((FLOAT8, INT4), FLOAT8, "round({0}, {1})")
     yield "trunc", Overload((FLOAT8,), FLOAT8, "trunc({0})")
-    yield "trunc", Overload((FLOAT8, INT4), FLOAT8, "trunc({0}, {1})")
     yield "sign", Overload((FLOAT8,), FLOAT8, "CAST(sign({0}) AS DOUBLE)")
     yield "power", Overload((FLOAT8, FLOAT8), FLOAT8, _finite("pow({0}, {1})"))
     yield "pow", Overload((FLOAT8, FLOAT8), FLOAT8, _finite("pow({0}, {1})"))
@@ -361,6 +402,28 @@ def _scalar() -> Iterator[tuple[str, Overload]]:
     yield "random", Overload((), FLOAT8, "random()")
     yield "gen_random_uuid", Overload((), UUID, "gen_random_uuid()")
     yield "uuidv4", Overload((), UUID, "gen_random_uuid()")
+
+
+def _of_numerics() -> Iterator[tuple[str, Overload]]:
+    one, two = (NUMERIC,), (NUMERIC, NUMERIC)
+    for name, engine, compute in (
+        ("abs", "absolute", numerics.absolute), ("ceil", "ceiling", numerics.ceiling),
+        ("ceiling", "ceiling", numerics.ceiling), ("floor", "floor", numerics.floor), ("sign", "sign", numerics.sign),
+        ("round", "round", numerics.rounded), ("trunc", "trunc", numerics.truncated),
+        ("sqrt", "sqrt", powers.square_root), ("ln", "ln", powers.natural_logarithm),
+        ("log", "log10", powers.decimal_logarithm), ("log10", "log10", powers.decimal_logarithm),
+        ("exp", "exp", powers.exponential), ("trim_scale", "trimmed", numerics.trimmed),
+    ):  # fmt: skip
+        yield name, Overload(one, NUMERIC, f"numeric_{engine}({{0}})", compute)
+    for name, engine, compute in (
+        ("mod", "modulo", numerics.modulo), ("div", "div", numerics.whole_quotient), ("log", "log", powers.logarithm),
+        ("power", "power", powers.power), ("pow", "power", powers.power),
+    ):  # fmt: skip
+        yield name, Overload(two, NUMERIC, f"numeric_{engine}({{0}}, {{1}})", compute)
+    yield "round", Overload((NUMERIC, INT4), NUMERIC, "numeric_round_to({0}, {1})", numerics.rounded)
+    yield "trunc", Overload((NUMERIC, INT4), NUMERIC, "numeric_trunc_to({0}, {1})", numerics.truncated)
+    yield "scale", Overload(one, INT4, "numeric_scale({0})", numerics.shown_scale)
+    yield "min_scale", Overload(one, INT4, "numeric_least_scale({0})", numerics.least_scale)
 
 
 def _strings() -> Iterator[tuple[str, Overload]]:
@@ -423,7 +486,7 @@ def _is_valid() -> str:
     """True when a text is a value of the type that another text names, for the engine."""
     cases = {of: f"regexp_full_match({{0}}, '{pattern}') AND TRY_CAST(trim({{0}}) AS {of.duck}) IS NOT NULL"
              for of, (pattern, _) in _TEXTS_OF.items()}  # fmt: skip
-    cases |= {BOOL: f"{_IS_TRUE} OR {_IS_FALSE}", **dict.fromkeys(TEXTUAL, "true")}
+    cases |= {NUMERIC: "numeric_is_valid({0})", BOOL: f"{_IS_TRUE} OR {_IS_FALSE}", **dict.fromkeys(TEXTUAL, "true")}
     words = {of: ", ".join(f"'{word}'" for word, named in sorted(TYPE_WORDS.items()) if named is of) for of in cases}
     whens = " ".join(f"WHEN lower({{1}}) IN ({words[of]}) THEN {case}" for of, case in cases.items())
     unknown = "CAST(error('SQLSTATE 42704 type \"' || {1} || '\" does not exist') AS BOOLEAN)"
@@ -441,14 +504,25 @@ def _checked(computed: str) -> str:
     return f"list_transform([{computed}], lambda x: {guarded('strlen(x)', 'x')})[1]"
 
 
+_EXTRACTED_DAY = "numeric_of_whole(CAST(date_part({0}, {1}) AS BIGINT))"
+_EXTRACTED = (
+    "CASE WHEN lower({0}) = 'epoch' THEN numeric_of_units(epoch_us({1}), 6)"
+    " WHEN lower({0}) IN ('second', 'seconds', 'sec', 'secs', 's') THEN"
+    " numeric_of_units(CAST(date_part('microseconds', {1}) AS BIGINT), 6)"
+    " WHEN lower({0}) IN ('millisecond', 'milliseconds', 'msec', 'msecs', 'ms') THEN"
+    " numeric_of_units(CAST(date_part('microseconds', {1}) AS BIGINT), 3)"
+    f" ELSE {_EXTRACTED_DAY} END"
+)
+
+
 def _times() -> Iterator[tuple[str, Overload]]:
     yield "now", Overload((), TIMESTAMPTZ, "", arithmetic.now, strict=False)
     for name in ("transaction_timestamp", "statement_timestamp"):
         yield name, Overload((), TIMESTAMPTZ, "", arithmetic.now, strict=False)
     yield "clock_timestamp", Overload((), TIMESTAMPTZ, "now()")
     for of in (DATE, TIMESTAMP, TIMESTAMPTZ):
-        for name in ("date_part", "extract"):
-            yield name, Overload((TEXT, of), FLOAT8, "CAST(date_part({0}, {1}) AS DOUBLE)")
+        yield "date_part", Overload((TEXT, of), FLOAT8, "CAST(date_part({0}, {1}) AS DOUBLE)")
+        yield "extract", Overload((TEXT, of), NUMERIC, _EXTRACTED_DAY if of is DATE else _EXTRACTED)
     for of in (TIMESTAMP, TIMESTAMPTZ):
         yield "date_trunc", Overload((TEXT, of), of, f"CAST(date_trunc({{0}}, {{1}}) AS {of.duck})")
     of_day = "CAST(date_trunc({0}, CAST({1} AS TIMESTAMPTZ)) AS TIMESTAMPTZ)"
@@ -468,11 +542,11 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
         if of not in (BOOL, UUID, VARCHAR):
             yield agg("min", (of,), of, "min")
             yield agg("max", (of,), of, "max")
-    for of in INTEGERS:
-        yield agg("sum", (of,), INT8, "sum:BIGINT")
+    for of in (*INTEGERS, NUMERIC):
+        yield agg("sum", (of,), INT8 if of in (INT2, INT4) else NUMERIC, "sum")
+        yield agg("avg", (of,), NUMERIC, "avg")
     for of in FLOATS:
-        yield agg("sum", (of,), of, "sum" if of is FLOAT8 else "sum:FLOAT")
-    for of in (*INTEGERS, *FLOATS):
+        yield agg("sum", (of,), of, "sum")
         yield agg("avg", (of,), FLOAT8, "avg")
     for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"):
         yield agg(name, (FLOAT8,), FLOAT8, name)
@@ -530,7 +604,7 @@ FUNCTIONS = _table(
     _times(),
     _settings(),
     _catalog(),
-    _arrays(arrays.functions({FLOAT4: _REAL_TEXT, FLOAT8: _DOUBLE_TEXT})),
+    _arrays(arrays.functions({FLOAT4: _REAL_TEXT, FLOAT8: _DOUBLE_TEXT, NUMERIC: _NUMERIC_TEXT})),
 )
 SETS = _table(_arrays(arrays.sets()))
 """Functions that give rows, each as a list of them."""

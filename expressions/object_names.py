@@ -22,6 +22,7 @@ from expressions.sqltypes import (
     INT8,
     INTERVAL,
     NAMED,
+    NUMERIC,
     OF_A_LENGTH,
     REGCLASS,
     REGNAMESPACE,
@@ -201,6 +202,9 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         f" WHEN {of.oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || ')' ELSE '{other}' END"
         for of, other in ((VARCHAR, VARCHAR.name), (BPCHAR, "bpchar"))
     )
+    scale = f"(xor(({{1}} - {HEAD}) & 2047, 1024) - 1024)"
+    digits = f"'numeric(' || (({{1}} - {HEAD}) >> 16) || ',' || {scale} || ')'"
+    types += f" WHEN {NUMERIC.oid} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} ELSE 'numeric' END"
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown
     nothing = "CAST(NULL AS VARCHAR)"

@@ -2,8 +2,10 @@
 
 `unknown` is a quoted literal or a parameter before its context gives it a type, `interval` is what
 dates are moved by, an array is a list of values of one of them, `json` is what json_build_object makes. The
-names of catalog objects (regclass and the like) are their oids, shown as names. There is no numeric: a literal with a
-point, an average, a sum of bigints past 64 bits are double precision or an error, and docs say so.
+names of catalog objects (regclass and the like) are their oids, shown as names.
+
+The query engine has no numeric of PostgreSQL's kind: there it is bytes (`catalog.numerics.packed`), of which all but
+the first ones sort (`KEYED`).
 """
 
 from dataclasses import dataclass, field
@@ -43,6 +45,7 @@ INT4 = _of(SqlType.INTEGER, "INTEGER", "N")
 INT8 = _of(SqlType.BIGINT, "BIGINT", "N")
 FLOAT4 = _of(SqlType.REAL, "FLOAT", "N")
 FLOAT8 = _of(SqlType.DOUBLE, "DOUBLE", "N", preferred=True)
+NUMERIC = _of(SqlType.NUMERIC, "BLOB", "N")
 TEXT = _of(SqlType.TEXT, "VARCHAR", "S", preferred=True)
 VARCHAR = _of(SqlType.VARCHAR, "VARCHAR", "S", name="character varying")
 BPCHAR = _of(SqlType.CHAR, "VARCHAR", "S", name="character")
@@ -55,12 +58,17 @@ UNKNOWN = Type("unknown", 705, -2, "VARCHAR", "X")
 
 JSON = Type("json", 114, -1, "VARCHAR", "U")
 
-STORED = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TEXT, VARCHAR, BPCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
+STORED = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TEXT, VARCHAR, BPCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
 OF_SQL_TYPE = {t.sql_type: t for t in STORED}
 INTEGERS = (INT2, INT4, INT8)
 FLOATS = (FLOAT4, FLOAT8)
 TEXTUAL = (TEXT, VARCHAR, BPCHAR)
-OF_A_LENGTH = (VARCHAR, BPCHAR)
+OF_A_LENGTH = (VARCHAR, BPCHAR, NUMERIC)
+"""Types that may have a length, or a precision and a scale."""
+KEYED = {NUMERIC: 3}
+"""Types whose values the query engine compares without their first bytes: from which byte on."""
+KEY = Type("key", 0, -1, "BLOB", "X")
+"""What such values are compared by."""
 NO_MODIFIER, HEAD = -1, 4
 """PostgreSQL's modifier of a type is its length and 4, or -1."""
 
@@ -71,8 +79,8 @@ SYSTEM = {OID: INT8, NAME: TEXT, CHAR: TEXT}
 """Kinds of columns that only the catalog has, and those that they are used as."""
 
 _ARRAY_OIDS = {
-    BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, TEXT: 1009, DATE: 1182, TIMESTAMP: 1115,
-    TIMESTAMPTZ: 1185, UUID: 2951, OID: 1028, NAME: 1003,
+    BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, NUMERIC: 1231, TEXT: 1009,
+    DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185, UUID: 2951, OID: 1028, NAME: 1003,
 }  # fmt: skip
 ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
 INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
@@ -93,7 +101,8 @@ SHOWN = {of: Type(of.name, of.oid, of.typlen, "VARCHAR", "S") for of in NAMED}
 
 _NAMES = {
     "bool": BOOL, "boolean": BOOL, "int2": INT2, "smallint": INT2, "int4": INT4, "int": INT4, "integer": INT4,
-    "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "text": TEXT,
+    "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "numeric": NUMERIC,
+    "text": TEXT,
     "varchar": VARCHAR, "bpchar": BPCHAR, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
     "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
     "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
@@ -105,18 +114,17 @@ TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*STORED, INTERVA
 }
 
 _REFUSED = {
-    "numeric": "numeric: use double precision",
     "json": "json: use text", "jsonb": "jsonb: use text", "bytea": "bytea",
     "time": "time", "timetz": "time with time zone", "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
 }  # fmt: skip
-_ELEMENTS = {"numeric": FLOAT8, "varchar": TEXT, "bpchar": TEXT}
+_ELEMENTS = {"varchar": TEXT, "bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
 PARAMETER_OIDS = {t.oid: t for t in STORED} | {
-    26: OID, 1700: FLOAT8, 19: NAME, 18: CHAR, 1186: INTERVAL,
+    26: OID, 19: NAME, 18: CHAR, 1186: INTERVAL,
     2205: REGCLASS, 2206: REGTYPE,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
-    1005: ARRAY_OF[INT4], 1021: ARRAY_OF[FLOAT8], 1231: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],
+    1005: ARRAY_OF[INT4], 1021: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],
     1014: ARRAY_OF[TEXT], 1002: ARRAY_OF[TEXT],
 }  # fmt: skip
 """What a client may declare a parameter to be: smaller and fixed kinds widen to one of ours."""
@@ -126,7 +134,7 @@ def type_named(name: str, offset: int, *, length: int | None = None) -> Type:
     """The type a cast names. Raises 42704 for an unknown one and 0A000, by name, for one a node has not."""
     if name in _REFUSED:
         raise SqlError(FEATURE_NOT_SUPPORTED, f"there is no type {_REFUSED[name]}", offset)
-    if length is not None and name not in ("varchar", "bpchar"):
+    if length is not None and name not in ("varchar", "bpchar", "numeric"):
         raise SqlError(FEATURE_NOT_SUPPORTED, f"a length or precision of type {name} is not supported", offset)
     try:
         return _NAMES[name]

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+from catalog.numerics import modifier_named
 from catalog.types import LENGTH_MAX
 from expressions import arithmetic
 from expressions.errors import PROGRAM_LIMIT, SqlError, unsupported
-from expressions.sqltypes import FLOAT8, INT4, INT8, Type, array_type_named, type_named
+from expressions.sqltypes import INT4, INT8, NUMERIC, Type, array_type_named, type_named
 from expressions.typed import Literal, parse_value
 
 Node = Any
 CRUD = "crud"
 """The schema of requests, which stand alone (`nodes.crud`)."""
 LIST_MAX = 20_000
-DIGITS_MAX = 300
-DOUBLE_BITS_MAX = 1023
+DIGITS_MAX = 100
+"""Digits of a constant that may be an integer; with more of them it is a numeric."""
 
 
 def number_literal(text: str, offset: int) -> Literal:
@@ -22,13 +23,12 @@ def number_literal(text: str, offset: int) -> Literal:
     plain = text.replace("_", "")
     digits = plain.removeprefix("-")
     has_base = digits[:2].lower() in ("0x", "0o", "0b")
-    if has_base or (digits.isdigit() and len(digits) <= DIGITS_MAX):
+    if (has_base or digits.isdigit()) and len(digits) <= DIGITS_MAX:
         value = int(plain, 0 if has_base else 10)
         for of in (INT4, INT8):
             if -arithmetic.LIMITS[of] <= value < arithmetic.LIMITS[of]:
                 return Literal(value, of, offset)
-        plain = str(float(value)) if value.bit_length() <= DOUBLE_BITS_MAX else "1e999"
-    return Literal(parse_value(FLOAT8, plain, offset), FLOAT8, offset, is_exact=True)
+    return Literal(parse_value(NUMERIC, plain, offset), NUMERIC, offset)
 
 
 def operator_name(parts: Sequence[Node]) -> str:
@@ -51,13 +51,18 @@ def type_of_name(node: Node) -> Type:
         return array_type_named(name, node.location)
     length = None
     if len(node.typmods) and name != "interval":
-        length = node.typmods[0].a_const.ival.ival
+        length = length_of_name(node) if name == "numeric" else node.typmods[0].a_const.ival.ival
     return type_named(name, node.location, length=length)
 
 
 def length_of_name(node: Node) -> int | None:
-    """The length of a varchar or char that a cast names. Raises 22023 for one that there cannot be."""
+    """The length of a varchar or char that a cast names, or a numeric's modifier. Raises 22023 where it cannot be."""
     name = node.names[-1].string.sval
+    if name == "numeric" and len(node.typmods) and not len(node.array_bounds):
+        try:
+            return modifier_named([item.a_const.ival.ival for item in node.typmods])
+        except ValueError as error:
+            raise SqlError("22023", str(error), node.location) from None
     if name not in ("varchar", "bpchar") or not len(node.typmods) or len(node.array_bounds):
         return None
     length = int(node.typmods[0].a_const.ival.ival)

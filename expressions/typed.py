@@ -12,9 +12,11 @@ import datetime as dt
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Protocol
 
 from catalog import clock
+from catalog.numerics import packed
 from catalog.types import BadValue, parse_text, to_text
 from expressions.array_constants import engine_array, quoted
 from expressions.array_literals import vector_words, words_of
@@ -31,9 +33,12 @@ from expressions.sqltypes import (
     INT2VECTOR,
     INTEGERS,
     INTERVAL,
+    KEY,
+    KEYED,
     NAME,
     NAMED,
     NO_MODIFIER,
+    NUMERIC,
     OID,
     TEXT,
     TIMESTAMP,
@@ -45,18 +50,17 @@ from expressions.sqltypes import (
 )
 from expressions.system_values import char_from, oid_from, small_from
 
-PyValue = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | None
+PyValue = bool | int | float | Decimal | str | dt.date | dt.datetime | uuid.UUID | None
 """A value as Python has it. An array is a tuple of them, which no column holds: its type says so, not this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; of type unknown its value is the text as quoted. `is_exact`: written as a number with a point."""
+    """A constant; of type unknown its value is the text as quoted."""
 
     value: PyValue
     type: Type
     offset: int = field(default=-1, compare=False)
-    is_exact: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,13 @@ class Fragment:
 
 
 Expr = Literal | Parameter | ColumnRef | Call | Fragment
+
+
+def sort_key(expr: "Expr") -> "Expr":
+    """The expression by which the engine sorts and groups values, where that is not the whole of them."""
+    if expr.type not in KEYED:
+        return expr
+    return Call("key", f"({{0}})[{KEYED[expr.type]}:]", (expr,), KEY)
 
 
 def lazy_call(
@@ -347,8 +358,11 @@ def _contained(expr: Call, items: "Sequence[PyValue] | None", context: Context) 
     if not items:
         return "true" if is_negated else "false"
     known: Any = tuple(item for item in items if item is not None)
-    value = render(expr.args[0], context)
-    found = f"list_contains({render_value(known, expr.args[1].type)}, {value})"
+    value, array = render(expr.args[0], context), render_value(known, expr.args[1].type)
+    if expr.args[0].type in KEYED:
+        start = KEYED[expr.args[0].type]
+        value, array = f"({value})[{start}:]", f"list_transform({array}, lambda e: e[{start}:])"
+    found = f"list_contains({array}, {value})"
     if len(known) < len(items):
         return f"CASE WHEN {found} THEN {'false' if is_negated else 'true'} END"
     return f"(NOT {found})" if is_negated else found
@@ -370,6 +384,9 @@ def render_value(value: PyValue, of: Type) -> str:
     if of in (*INTEGERS, OID):
         is_negative = isinstance(value, int) and value < 0
         return f"CAST({quoted(str(value))} AS {of.duck})" if is_negative else f"{value}::{of.duck}"
+    if of is NUMERIC:
+        assert isinstance(value, Decimal)
+        return f"unhex('{packed(value).hex()}')"
     if of in FLOATS:
         assert isinstance(value, float)
         return f"CAST({quoted(repr(value))} AS {of.duck})"

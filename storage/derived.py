@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.states import Write, rule
-from catalog.types import TooLong, fitted
+from catalog.types import BadValue, fitted
 from expressions.errors import NOT_NULL_VIOLATION, SqlError
 from expressions.typed import PyValue
 from storage import encoding
@@ -42,14 +42,14 @@ def encoded_derived(column: Column, value: PyValue) -> bytes:
     """A derived value as it is stored; raises 23502 where NULL may not be, 22001 for what is too long."""
     if value is None and column.not_null:
         raise SqlError(NOT_NULL_VIOLATION, "it would be NULL, and the column is NOT NULL")
-    return encoding.encode(column.type, fitting(column, value))
+    return encoding.encode_value(column.type, fitting(column, value))
 
 
 def fitting(column: Column, value: PyValue) -> PyValue:
-    """The value as the column takes it, without blanks too many; raises 22001 for what is too long."""
+    """The value as the column takes it, without blanks too many; raises 22001 or 22003 for what has no room."""
     try:
         return fitted(column.type, column.length, value)
-    except TooLong as error:
+    except BadValue as error:
         raise SqlError(error.sqlstate, str(error)) from error
 
 

@@ -4,6 +4,7 @@
     boolean     01 · 00 or 01
     integer     01 · 4 bytes             big-endian, sign bit flipped; smallint 2, bigint 8
     double      01 · 8 bytes, real 4     IEEE 754, negatives inverted, -0 is 0, NaN is greatest
+    numeric     01 · exponent, digits    `catalog.numerics`; without its scale: 1.0 and 1.00 are one key
     text        01 · UTF-8 · 00          byte order is code point order; NUL cannot occur; varchar is the same,
                                          char without its trailing blanks
     date        01 · 4 bytes             days since 1970-01-01
@@ -13,17 +14,24 @@
 Every encoding ends by itself, so a key is encodings one after the other. Column values
 in pairs use the same bytes: an index key is made of them, nothing is decoded. A column
 that sorts backwards has every byte inverted.
+
+What a key leaves out stands in front of it in a column's pair, which then begins with 03: of a numeric two bytes of
+scale. `encode` makes keys, `encode_value` what a pair holds, `key_of` the one of the other; of a primary key, which
+has no pair, the column's type says what was left out, or nothing does (`value_of_key`).
 """
 
 import datetime as dt
 import struct
 import uuid
 from collections.abc import Callable
+from decimal import Decimal
 
+from catalog import numerics
 from catalog.types import TEXTS, SqlType, Value
 
 NULL = b"\x02"
 LIVE = b"\x01"
+WHOLE_VALUE = b"\x03"
 TEXT_END = 0
 SIGN_16, SIGN_32, SIGN_64 = 1 << 15, 1 << 31, 1 << 63
 MASK_32, MASK_64 = (1 << 32) - 1, (1 << 64) - 1
@@ -49,6 +57,8 @@ PAYLOAD_BYTES = {
     SqlType.UUID: 16,
 }
 """Bytes after the marker of each type of fixed length; text ends with 00 instead."""
+LEFT_OUT = {SqlType.NUMERIC: numerics.SCALE_BYTES}
+"""Bytes of what the keys of a type leave out."""
 
 
 class Undecodable(ValueError):
@@ -56,9 +66,35 @@ class Undecodable(ValueError):
 
 
 def encode(sql_type: SqlType, value: Value | None, *, descending: bool = False) -> bytes:
-    """The bytes of one value. The value must be of the Python type that `catalog.types` names."""
+    """The bytes of one value in a key. The value must be of the Python type that `catalog.types` names."""
     data = NULL if value is None else LIVE + _ENCODERS[sql_type](value)
     return inverted(data) if descending else data
+
+
+def encode_value(sql_type: SqlType, value: Value | None) -> bytes:
+    """The bytes of one value in a column's pair: those of a key, with what it leaves out."""
+    if sql_type not in LEFT_OUT or value is None:
+        return encode(sql_type, value)
+    assert isinstance(value, Decimal), value
+    return WHOLE_VALUE + numerics.packed(value)
+
+
+def key_of(sql_type: SqlType, data: bytes) -> bytes:
+    """An encoded value as it stands in a key."""
+    if data[:1] != WHOLE_VALUE:
+        return data
+    return LIVE + data[1 + LEFT_OUT[sql_type] :]
+
+
+def value_of_key(sql_type: SqlType, length: int | None, key: bytes) -> bytes:
+    """The value that a key's bytes are of, as a pair would hold it; `length` is the column's."""
+    if sql_type not in LEFT_OUT or key == NULL:
+        return key
+    scale = 0 if length is None else numerics.scale_of_modifier(length)
+    try:
+        return WHOLE_VALUE + numerics.packed_key(key[1:], scale)
+    except numerics.Malformed as error:
+        raise Undecodable(f"the bytes {key.hex()} are no {sql_type.value}: {error}") from error
 
 
 def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool = False) -> tuple[Value | None, int]:
@@ -67,9 +103,10 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
     piece = inverted(data[offset:end]) if descending else data[offset:end]
     if piece == NULL:
         return None, end
+    decoders = _WHOLE_DECODERS if piece[:1] == WHOLE_VALUE else _DECODERS
     try:
-        return _DECODERS[sql_type](piece[1:]), end
-    except (OverflowError, UnicodeDecodeError) as error:
+        return decoders[sql_type](piece[1:]), end
+    except (OverflowError, UnicodeDecodeError, numerics.Malformed) as error:
         raise Undecodable(f"the bytes {data[offset:end].hex()} are no {sql_type.value}: {error}") from error
 
 
@@ -79,8 +116,14 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
     marker = data[offset] ^ flip if offset < len(data) else -1
     if marker == NULL[0]:
         return 1
-    if marker != LIVE[0]:
+    if marker != LIVE[0] and not (marker == WHOLE_VALUE[0] and sql_type in LEFT_OUT):
         raise Undecodable(f"no {sql_type.value} starts at byte {offset} of {data.hex()}")
+    if sql_type is SqlType.NUMERIC:
+        left_out = LEFT_OUT[sql_type] if marker == WHOLE_VALUE[0] else 0
+        try:
+            return 1 + left_out + numerics.key_length(data, offset + 1 + left_out, flip=flip)
+        except numerics.Malformed as error:
+            raise Undecodable(f"the {sql_type.value} at byte {offset} of {data.hex()} has no end") from error
     payload = PAYLOAD_BYTES.get(sql_type)
     end = data.find(TEXT_END ^ flip, offset) + 1 if payload is None else offset + 1 + payload
     if end <= offset or end > len(data):
@@ -140,6 +183,11 @@ def _encode_char(value: Value) -> bytes:
     return _encode_text(value.rstrip(" "))
 
 
+def _encode_numeric(value: Value) -> bytes:
+    assert isinstance(value, Decimal), value
+    return numerics.key_of(value)
+
+
 def _encode_date(value: Value) -> bytes:
     assert isinstance(value, dt.date)
     return _U32.pack((value - EPOCH_DAY).days + SIGN_32)
@@ -195,6 +243,7 @@ _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.BIGINT: _encode_bigint,
     SqlType.REAL: _encode_real,
     SqlType.DOUBLE: _encode_double,
+    SqlType.NUMERIC: _encode_numeric,
     SqlType.TEXT: _encode_text,
     SqlType.VARCHAR: _encode_text,
     SqlType.CHAR: _encode_char,
@@ -211,9 +260,11 @@ _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.BIGINT: _signed_64,
     SqlType.REAL: _decode_real,
     SqlType.DOUBLE: _decode_double,
+    SqlType.NUMERIC: numerics.of_key,
     **dict.fromkeys(TEXTS, lambda payload: payload[:-1].decode()),
     SqlType.DATE: lambda payload: EPOCH_DAY + dt.timedelta(days=_signed_32(payload)),
     SqlType.TIMESTAMP: lambda payload: EPOCH + dt.timedelta(microseconds=_signed_64(payload)),
     SqlType.TIMESTAMPTZ: lambda payload: EPOCH_UTC + dt.timedelta(microseconds=_signed_64(payload)),
     SqlType.UUID: lambda payload: uuid.UUID(bytes=payload),
 }
+_WHOLE_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {SqlType.NUMERIC: numerics.unpacked}

@@ -38,6 +38,7 @@ from storage.pairs import (
     has_null,
     index_entry,
     index_values,
+    key_value,
     missing_value,
     prefix,
     require_bucket,
@@ -235,7 +236,7 @@ def _update_placement(
 def _is_spread_alike(descriptor: Descriptor, placement: Placement, old: StoredRow, new: StoredRow) -> bool:
     """True when two states of a row have the same sharding key, and so the same bucket."""
     key = placement.sharding_key or descriptor.primary_key
-    return all(encoded_value(descriptor, old, c) == encoded_value(descriptor, new, c) for c in key)
+    return all(key_value(descriptor, old, c) == key_value(descriptor, new, c) for c in key)
 
 
 # --- what a version does, found once for each

@@ -97,7 +97,7 @@ def key_parts(descriptor: Descriptor, key: bytes) -> dict[ColumnId, bytes]:
     parts, offset = {}, 0
     for column in descriptor.key_columns:
         size = encoding.length_at(column.type, key, offset)
-        parts[column.id] = key[offset : offset + size]
+        parts[column.id] = encoding.value_of_key(column.type, column.length, key[offset : offset + size])
         offset += size
     if offset != len(key):
         raise encoding.Undecodable(f"{len(key) - offset} bytes follow the key of {descriptor.name}: {key.hex()}")
@@ -107,7 +107,10 @@ def key_parts(descriptor: Descriptor, key: bytes) -> dict[ColumnId, bytes]:
 def encoded_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -> bytes:
     """The encoded value a row has in a column; a missing pair reads as the fill value or NULL."""
     if column_id in descriptor.primary_key:
-        return row.key if len(descriptor.primary_key) == 1 else key_parts(descriptor, row.key)[column_id]
+        if len(descriptor.primary_key) > 1:
+            return key_parts(descriptor, row.key)[column_id]
+        (column,) = descriptor.key_columns
+        return encoding.value_of_key(column.type, column.length, row.key)
     there = row.columns.get(column_id)
     return missing_value(descriptor.column(column_id)) if there is None else there
 
@@ -125,9 +128,14 @@ def index_values(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes:
     """The encoded indexed values of a row, in index order, descending ones inverted."""
     pieces = []
     for part in index.columns:
-        value = encoded_value(descriptor, row, part.column)
+        value = key_value(descriptor, row, part.column)
         pieces.append(encoding.inverted(value) if part.descending else value)
     return b"".join(pieces)
+
+
+def key_value(descriptor: Descriptor, row: StoredRow, column_id: ColumnId) -> bytes:
+    """The value a row has in a column, as it stands in keys: what is equal has the same bytes."""
+    return encoding.key_of(descriptor.column(column_id).type, encoded_value(descriptor, row, column_id))
 
 
 def has_null(descriptor: Descriptor, index: Index, row: StoredRow) -> bool:
@@ -185,7 +193,7 @@ def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buc
     if not placement.sharding_key:
         return _bucket_of_key(types_of_key(descriptor), placement.function, row.key, buckets)
     types = (descriptor.column(column_id).type for column_id in placement.sharding_key)
-    found = (encoded_value(descriptor, row, column_id) for column_id in placement.sharding_key)
+    found = (key_value(descriptor, row, column_id) for column_id in placement.sharding_key)
     values = [(sql_type, encoding.decode(sql_type, data)[0]) for sql_type, data in zip(types, found, strict=True)]
     return bucket_of(placement.function, values, buckets)
 

@@ -11,8 +11,10 @@ that no two nodes can evaluate it differently; any other is `changes.planning.de
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+from catalog.numerics import modifier_named
 from catalog.types import (
     FLOATING,
     INT_LIMITS,
@@ -53,6 +55,7 @@ TYPES = {
     "int8": SqlType.BIGINT,
     "float4": SqlType.REAL,
     "float8": SqlType.DOUBLE,
+    "numeric": SqlType.NUMERIC,
     "text": SqlType.TEXT,
     "varchar": SqlType.VARCHAR,
     "bpchar": SqlType.CHAR,
@@ -83,8 +86,7 @@ INSTEAD = {
     "bit": "text",
     "varbit": "text",
     "oid": "bigint",
-    "numeric": "bigint for exact amounts in the smallest unit, or double precision",
-    "money": "bigint, in the smallest unit",
+    "money": "numeric",
     "time": "text, or timestamp",
     "timetz": "text, or timestamptz",
     "interval": "bigint, in seconds",
@@ -146,14 +148,19 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
         spelled = ".".join(words)
         hint = f"Types are {', '.join(t.value for t in SqlType)}."
         raise DdlError(UNDEFINED_OBJECT, f'type "{spelled}" does not exist', position=position, hint=hint)
-    if node.typmods and found not in LENGTHS:
+    if node.typmods and found not in LENGTHS and found is not SqlType.NUMERIC:
         raise unsupported(f"a precision for type {found.value}", position=position, hint=f"Write {found.value} alone.")
     return found, name in SERIALS
 
 
 def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
-    """The length of a varchar or char. Raises `DdlError` for one that there cannot be, or a char without one."""
+    """The length of a varchar or char, or a numeric's precision and scale (`numerics.modifier_of`).
+
+    Raises `DdlError` for one that there cannot be, or a char without one.
+    """
     position = source.where(node.location)
+    if sql_type is SqlType.NUMERIC:
+        return _read_modifier(node, position)
     if sql_type not in LENGTHS:
         return None
     if not node.typmods:
@@ -169,6 +176,15 @@ def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
         limit = "must be at least 1" if length < 1 else f"cannot exceed {LENGTH_MAX}"
         raise DdlError("22023", f"length for type {shown} {limit}", position=position)
     return length
+
+
+def _read_modifier(node: Node, position: int | None) -> int | None:
+    if not node.typmods:
+        return None
+    try:
+        return modifier_named([item.a_const.ival.ival for item in node.typmods])
+    except ValueError as error:
+        raise DdlError("22023", str(error), position=position) from None
 
 
 def _written(name: str) -> str:
@@ -264,8 +280,8 @@ def note_key_name(constraint: Node, source: Source) -> None:
 
 
 LITERALS = {
-    "ival": (*INT_LIMITS, *FLOATING),
-    "fval": (SqlType.BIGINT, *FLOATING),
+    "ival": (*INT_LIMITS, SqlType.NUMERIC, *FLOATING),
+    "fval": (SqlType.BIGINT, SqlType.NUMERIC, *FLOATING),
     "boolval": (SqlType.BOOLEAN,),
     "sval": tuple(SqlType),
 }
@@ -282,8 +298,9 @@ def read_default(sql_type: SqlType, node: Node, source: Source, name: str, lengt
         return None
     try:
         value = parse_text(sql_type, text)
-        fitted(sql_type, length, value)
-        return constant(sql_type, value)
+        taken = fitted(sql_type, length, value)
+        assert taken is not None, text
+        return constant(sql_type, taken if sql_type is SqlType.NUMERIC else value)
     except BadValue as error:
         raise DdlError(error.sqlstate, str(error), position=position) from error
 
@@ -300,6 +317,8 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
         if cast is not sql_type and not {cast, sql_type} <= TEXTS:
             raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
         text = _constant_text(sql_type, node.type_cast.arg, source, name)
+        if cast is SqlType.NUMERIC and text is not None:
+            return _rounded(text, read_length(node.type_cast.type_name, cast, source))
         if text is None or cast not in LENGTHS:
             return text
         length = read_length(node.type_cast.type_name, cast, source) if node.type_cast.type_name.typmods else None
@@ -312,6 +331,13 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
         raise _mismatch(sql_type, _literal_type(shape), name, where(const.location))
     value = getattr(getattr(const, shape), shape)
     return str(value).lower() if shape == "boolval" else str(value)
+
+
+def _rounded(text: str, modifier: int | None) -> str:
+    """A number as a cast to numeric has it."""
+    value = fitted(SqlType.NUMERIC, modifier, parse_text(SqlType.NUMERIC, text))
+    assert value is not None, text
+    return to_text(SqlType.NUMERIC, value)
 
 
 def _literal_type(shape: str) -> str:
@@ -339,7 +365,7 @@ def constant(sql_type: SqlType, value: Value) -> str:
     """The one spelling of a constant, valid in every SQL we speak: 7, true, 'x', '2020-01-01'::date."""
     if sql_type is SqlType.BOOLEAN:
         return "true" if value else "false"
-    if sql_type in BARE:
+    if sql_type in BARE or (isinstance(value, Decimal) and value.is_finite()):
         return to_text(sql_type, value)
     quoted = "'" + to_text(sql_type, value).replace("'", "''") + "'"
     return quoted if sql_type in TEXTS else f"{quoted}::{sql_type.value}"

@@ -13,6 +13,8 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, Index
+from catalog.numerics import precision_and_scale
+from catalog.types import INT_LIMITS, SqlType
 from changes.ddl.columns import constant
 from changes.pages.failure_codes import place_of, sqlstate_of
 from changes.plan.model import Plan
@@ -135,7 +137,14 @@ def _cast(plan: Plan, version: Descriptor, twin: Column) -> Json:
     source = (plan.base or version).column(twin.derived.source)
     text = f"{quoted(source.name)}::text"
     is_none = f"NOT pg_input_is_valid({text}, '{twin.type.value}')"
-    if twin.length is not None:
+    if twin.type is SqlType.NUMERIC and twin.length is not None:
+        precision, scale = precision_and_scale(twin.length)
+        is_large = f"abs(round({quoted(source.name)}::numeric, {scale})) >= 1e{precision - scale}"
+        is_none = f"CASE WHEN {is_none} THEN true ELSE {is_large} END"
+    elif twin.type in INT_LIMITS and source.type is SqlType.NUMERIC:
+        limit = INT_LIMITS[twin.type]
+        is_none = f"NOT coalesce(round({quoted(source.name)}) BETWEEN {-limit} AND {limit - 1}, true)"
+    elif twin.length is not None:
         is_none = f"length(rtrim({text}, ' ')) > {twin.length}"
     rule = {"kind": "cast", "columns": [source.name], "rule": twin.type_name}
     return rule | _query(plan, version, [source.id], is_none)

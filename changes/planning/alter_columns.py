@@ -52,7 +52,7 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
         state=State.DELETE_ONLY,
         not_null=new.not_null,
         default=new.default,
-        fill_value=None if new.default is None else encoding.encode(new.type, value),
+        fill_value=None if new.default is None else encoding.encode_value(new.type, value),
         added_with_default=new.default is not None,
         length=new.length,
     )

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
-from catalog.types import SqlType, holds_as_stored
+from catalog.types import TEXTS, SqlType, holds_as_stored
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
@@ -60,7 +60,7 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     twin = replace(twin, name=f"{column.name} (as {twin.type_name})")
     forth = cast_text(sketch.base, column, action.type)
     cut = canonical(sketch.base, f"{quoted(column.name)}::{twin.type_name}", returns=twin.type, what="a type change")
-    is_cut = _check_using(sketch, action, column, forth, cut) == cut != forth
+    is_cut = _check_using(sketch, action, column, forth, cut) == cut != forth and twin.type in TEXTS
     forth = cut if is_cut else forth
     back = cast_text(sketch.base, replace(twin, name=column.name), column.type, instead_of=column)
     element = sketch.add_column(replace(twin, derived=Derivation(column.id, forth, inverse=back)))

@@ -4,8 +4,10 @@
     integer  <-> smallint, bigint, text      timestamp <-> timestamptz, date, text
     bigint   <-> smallint, integer, text     boolean, uuid <-> text
     real     <-> double precision, text      double precision <-> real, text
+    numeric  <-> smallint, integer, bigint, real, double precision, text
 
-Where text stands, varchar and char do as well, and each of the three may become another, or another length.
+Where text stands, varchar and char do as well, and each of the three may become another, or another length; a numeric
+may become one of another precision and scale. Casts round as PostgreSQL's do.
 
 Not every value of the one is a value of the other: the fill and, until the old side is dropped, writers refuse those.
 """
@@ -17,7 +19,7 @@ from itertools import product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from catalog.types import TEXTS, BadValue, SqlType, fitted
+from catalog.types import FLOATING, INT_LIMITS, TEXTS, BadValue, SqlType, fitted, holds_as_stored
 from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError
@@ -42,6 +44,8 @@ _BOTH_WAYS = (
     (SqlType.UUID, SqlType.TEXT),
     (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
     (SqlType.DATE, SqlType.TIMESTAMP),
+    *((of, SqlType.NUMERIC) for of in (*INT_LIMITS, SqlType.REAL, SqlType.DOUBLE, SqlType.NUMERIC)),
+    (SqlType.NUMERIC, SqlType.TEXT),
 )
 _AS_TEXT = {(of, text) for of, to in _BOTH_WAYS if to is SqlType.TEXT for text in TEXTS}
 _PAIRS = {*_BOTH_WAYS, *_AS_TEXT, *product(TEXTS, TEXTS)}
@@ -58,6 +62,10 @@ _WIDER = {
 
 def holds_every(to: Column, of: Column) -> bool:
     """True when every value of the one column's type is a value of the other's."""
+    if to.type is SqlType.NUMERIC:
+        if to.length is None:
+            return of.type in (*INT_LIMITS, *FLOATING, SqlType.NUMERIC)
+        return holds_as_stored(to.type, to.length, of.type, of.length)
     if to.type in TEXTS and to.length is not None:
         return of.type in TEXTS and of.length is not None and of.length <= to.length
     return to.type in TEXTS or (of.type, to.type) in _WIDER

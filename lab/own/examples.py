@@ -23,6 +23,7 @@ SAMPLES: Mapping[SqlType, tuple[str, ...]] = {
     SqlType.BIGINT: ("10", "20", "1", "0", "-1", "100", "1000"),
     SqlType.REAL: ("1.5", "2.5", "0", "-1", "100"),
     SqlType.DOUBLE: ("1.5", "2.5", "0", "-1", "100"),
+    SqlType.NUMERIC: ("1.5", "2.50", "0", "-1", "100"),
     SqlType.VARCHAR: ("x", "y", "", "X1", "a@b.c"),
     SqlType.CHAR: ("x", "y", "X1", "a@b.c"),
     SqlType.TEXT: ("x", "y", "", "X1", "a@b.c"),
@@ -111,4 +112,4 @@ def _literal(columns: Sequence[Column], row: Row) -> str:
 def _word(column: Column, value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value_text(column, encoding.encode(column.type, value))
+    return value_text(column, encoding.encode_value(column.type, value))

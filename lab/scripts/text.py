@@ -46,7 +46,7 @@ def _literal(word: str) -> str | None:
 
 def stored(sql_type: SqlType, text: str | None) -> bytes:
     """A literal as the bytes of its pair."""
-    return encoding.encode(sql_type, None if text is None else parse_text(sql_type, text))
+    return encoding.encode_value(sql_type, None if text is None else parse_text(sql_type, text))
 
 
 def new_row(descriptor: Descriptor, values: Sequence[str | None]) -> StoredRow:
@@ -68,7 +68,7 @@ def _default(column: Column) -> bytes:
 
 
 def _key(descriptor: Descriptor, encoded: dict[ColumnId, bytes]) -> bytes:
-    return b"".join(encoded[column_id] for column_id in descriptor.primary_key)
+    return b"".join(encoding.key_of(column.type, encoded[column.id]) for column in descriptor.key_columns)
 
 
 def _not_key(descriptor: Descriptor, encoded: dict[ColumnId, bytes]) -> dict[ColumnId, bytes]:
@@ -121,7 +121,7 @@ def _decoded(sql_type: SqlType, data: bytes, *, descending: bool = False) -> str
     if value is None:
         return "null"
     text = to_text(sql_type, value)
-    return text if sql_type in WHOLE | FLOATING | {SqlType.BOOLEAN} else f"'{text}'"
+    return text if sql_type in WHOLE | FLOATING | {SqlType.BOOLEAN, SqlType.NUMERIC} else f"'{text}'"
 
 
 def key_text(descriptor: Descriptor, key: bytes) -> str:

@@ -17,6 +17,7 @@ from expressions.sqltypes import (
     INT8,
     INTERVAL,
     NAME,
+    NUMERIC,
     OID,
     OIDVECTOR,
     STORED,
@@ -51,7 +52,7 @@ BY_VALUE = frozenset({1, 2, 4, 8})
 """Lengths of types that PostgreSQL passes by value."""
 ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
 TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 1042: "bpchar", 1043: "varchar",
-    700: "float4", 701: "float8", 1082: "date", 1114: "timestamp",
+    700: "float4", 701: "float8", 1700: "numeric", 1082: "date", 1114: "timestamp",
     1184: "timestamptz", 1186: "interval", 2950: "uuid", 26: "oid", 19: "name", 18: "char"}  # fmt: skip
 """As pg_type has them; `format_type` gives the names of SQL."""
 _INPUT_OUTPUT = (("input", "in"), ("output", "out"), ("receive", "recv"), ("send", "send"))
@@ -68,7 +69,8 @@ FUNCTIONS = {
     "varcharin": 1046, "varcharout": 1047, "varcharrecv": 2432, "varcharsend": 2433, "bpcharin": 1044,
     "bpcharout": 1045, "bpcharrecv": 2430, "bpcharsend": 2431, "varchartypmodin": 2915, "varchartypmodout": 2916,
     "bpchartypmodin": 2913, "bpchartypmodout": 2914, "float4recv": 2424, "float4send": 2425,
-    "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
+    "numeric_in": 1701, "numeric_out": 1702, "numeric_recv": 2460, "numeric_send": 2461, "numerictypmodin": 2917,
+    "numerictypmodout": 2918, "uuid_in": 2952, "uuid_out": 2953, "uuid_recv": 2961, "uuid_send": 2962,
     "timestamptypmodin": 2905, "timestamptypmodout": 2906, "timestamptztypmodin": 2907, "timestamptztypmodout": 2908,
     "charin": 1245, "charout": 33, "charrecv": 2434, "charsend": 2435, "namein": 34, "nameout": 35, "namerecv": 2422,
     "namesend": 2423, "oidin": 1798, "oidout": 1799, "oidrecv": 2418, "oidsend": 2419,
@@ -78,7 +80,7 @@ FUNCTIONS = {
 }  # fmt: skip
 """Oids of the functions that types and access methods name; there is no pg_proc to look them up in."""
 _BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date": "date_", "interval": "interval_",
-    "uuid": "uuid_"}  # fmt: skip
+    "uuid": "uuid_", "numeric": "numeric_"}  # fmt: skip
 """Beginnings of the names of functions that read and write a type, where they are not the type's name."""
 OPERATOR_CLASSES = {
     BOOL: ("bool_ops", 10003, 424), DATE: ("date_ops", 3122, 434), FLOAT4: ("float4_ops", 10012, 1970),
@@ -86,7 +88,7 @@ OPERATOR_CLASSES = {
     INT8: ("int8_ops", 3124, 1976), TEXT: ("text_ops", 3126, 1994), VARCHAR: ("text_ops", 3126, 1994),
     BPCHAR: ("bpchar_ops", 10004, 426),
     TIMESTAMPTZ: ("timestamptz_ops", 3127, 434), TIMESTAMP: ("timestamp_ops", 3128, 434),
-    UUID: ("uuid_ops", 10065, 2968),
+    UUID: ("uuid_ops", 10065, 2968), NUMERIC: ("numeric_ops", 3125, 1988),
 }  # fmt: skip
 """The name, oid and family of each type's order in an index."""
 SCHEMAS = {PG_CATALOG: "pg_catalog", PUBLIC: "public", INFORMATION: "information_schema", OWN: "schemalab"}
@@ -124,7 +126,7 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
             **{f"typ{word}": FUNCTIONS[f"{begins}{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
             "typalign": "d" if of is INTERVAL else ALIGNMENTS.get(of.typlen, "c"),
             **({"typelem": CHAR.oid, "typsubscript": FUNCTIONS["raw_array_subscript_handler"]} if of is NAME else {}),
-            "typstorage": "x" if of in TEXTUAL else "p",
+            "typstorage": "x" if of in TEXTUAL else "m" if of is NUMERIC else "p",
         }  # fmt: skip
         if array is not None:
             yield {

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, RESTRICT, Column, Constraint, State
+from catalog.numerics import precision_and_scale
 from catalog.types import INT_LIMITS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
@@ -57,10 +58,20 @@ def _type(column: Column) -> Row:
     digits = _DIGITS.get(of)
     return {
         "data_type": OF_SQL_TYPE[of].name, "character_octet_length": _bytes(column),
-        "character_maximum_length": column.length,
+        "character_maximum_length": column.length if of in TEXTS else None,
         "numeric_precision": digits, "numeric_precision_radix": 2 if digits else None,
-        "numeric_scale": 0 if of in WHOLE else None, "datetime_precision": _FRACTION.get(of),
+        "numeric_scale": 0 if of in WHOLE else None, **_precision(column), "datetime_precision": _FRACTION.get(of),
     }  # fmt: skip
+
+
+def _precision(column: Column) -> Row:
+    """Digits of a numeric, in tens."""
+    if column.type is not SqlType.NUMERIC:
+        return {}
+    if column.length is None:
+        return {"numeric_precision_radix": 10}
+    precision, scale = precision_and_scale(column.length)
+    return {"numeric_precision": precision, "numeric_precision_radix": 10, "numeric_scale": scale}
 
 
 def _bytes(column: Column) -> int | None:

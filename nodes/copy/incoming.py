@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from catalog.elements import Column, ColumnId
-from expressions.arithmetic import cut_to
+from catalog.types import BadValue
+from expressions.arithmetic import fit_of
 from expressions.dates.zones import TimeStyle
 from expressions.errors import (
     BAD_COPY_FORMAT,
@@ -18,7 +19,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL
+from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Expr, PyValue, parse_value
 from nodes.copy.fields import Field, fields_of
 from nodes.copy.lines import Lines
@@ -207,9 +208,10 @@ class Incoming:
 
     def _text_reader(self, column: Column) -> Reader:
         of, style, now = OF_SQL_TYPE[column.type], self.style, self.now
-        if of in TEXTUAL and column.length is not None:
-            return cut_to(column.length, column.type, is_explicit=False)
-        return lambda text: parse_value(of, text, -1, style, now)
+        fit = fit_of(column.type, column.length)
+        if fit is None:
+            return lambda text: parse_value(of, text, -1, style, now)
+        return lambda text: fit(parse_value(of, text, -1, style, now))
 
     # -- binary
 
@@ -247,15 +249,16 @@ class Incoming:
         read = BINARY.get(of.oid)
         if read is None:
             raise unsupported(f'the binary format of column "{column.name}" ({of})', hint="use text or CSV")
-        is_cut = of in TEXTUAL and column.length is not None
-        cut = cut_to(column.length or 0, column.type, is_explicit=False)
+        fit = fit_of(column.type, column.length)
 
         def value(data: bytes) -> PyValue:
             if len(data) < of.typlen:
                 raise SqlError(PROTOCOL_VIOLATION, "insufficient data left in message")
             try:
                 found = read(data)
-                return cut(found) if is_cut else found
+                return found if fit is None else fit(found)
+            except BadValue as bad:
+                raise SqlError(bad.sqlstate, str(bad)) from None
             except OverflowError:
                 raise SqlError(DATETIME_OUT_OF_RANGE, f"{of} out of range") from None
             except (struct.error, KeyError, ValueError):

@@ -12,14 +12,14 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
-from expressions.sqltypes import BOOL, FLOATS, INTEGERS, OF_SQL_TYPE
+from expressions.sqltypes import BOOL, FLOATS, INTEGERS, NUMERIC, OF_SQL_TYPE
 from nodes.crud.calls import JSON_OID
 from nodes.wire.messages import Field
 
 Json = dict[str, Any]
 Row = Sequence[bytes | None]
 NUMBERS = frozenset(of.oid for of in INTEGERS)
-POINTED = frozenset(of.oid for of in FLOATS)
+POINTED = frozenset(of.oid for of in (NUMERIC, *FLOATS))
 
 
 def metadata(descriptor: Descriptor, shown: Sequence[Column]) -> list[Json]:
@@ -41,7 +41,7 @@ def value_json(oid: int, value: bytes | None) -> str:
         return value.decode()
     if oid == BOOL.oid:
         return "true" if value == b"t" else "false"
-    if oid in POINTED and math.isfinite(float(value)):
+    if oid in POINTED and (value[-1:].isdigit() if oid == NUMERIC.oid else math.isfinite(float(value))):
         return value.decode()
     return json.dumps(value.decode(), ensure_ascii=False)
 

@@ -14,6 +14,7 @@ from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import parse_value
 from nodes.crud.errors import bad_bucket
 from storage import encoding
+from storage.derived import fitting
 from storage.pairs import StoredRow, row_bucket
 
 
@@ -30,7 +31,7 @@ def bucket_of_row(
     key_is_asked = not set(descriptor.sharding_key).isdisjoint(descriptor.primary_key)
     if key_is_asked and not encoded.keys() >= set(descriptor.primary_key):
         return None
-    key = b"".join(encoded.get(column_id, b"") for column_id in descriptor.primary_key)
+    key = b"".join(encoding.key_of(c.type, encoded.get(c.id, b"")) for c in descriptor.key_columns)
     others = {column_id: data for column_id, data in encoded.items() if column_id not in descriptor.primary_key}
     return row_bucket(descriptor, descriptor.placement, StoredRow(key, others), buckets)
 
@@ -42,7 +43,7 @@ def key_of_row(
     encoded = _encoded(descriptor, row, descriptor.primary_key, style, now)
     if len(encoded) < len(descriptor.primary_key):
         return None
-    return b"".join(encoded[column_id] for column_id in descriptor.primary_key)
+    return b"".join(encoding.key_of(column.type, encoded[column.id]) for column in descriptor.key_columns)
 
 
 def _encoded(
@@ -60,7 +61,7 @@ def _encoded(
             text = row[column.name]
             value = None if text is None else parse_value(OF_SQL_TYPE[column.type], text, -1, style, now)
             whole = float(value) if column.type is SqlType.DOUBLE and isinstance(value, int) else value
-            found[column_id] = encoding.encode(column.type, whole)
+            found[column_id] = encoding.encode_value(column.type, fitting(column, whole))
     return found
 
 

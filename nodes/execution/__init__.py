@@ -17,7 +17,8 @@ catalog_batches   made beside the event loop, and kept
 pages           pages of pairs, bounded by their bytes
 row_codec       rows between bytes and values
 expressions     computed here, or by
-duckdb_engine   the query engine
+duckdb_engine   the query engine, with:
+numeric_functions  its numerics
 held_rows       how many bytes a statement, a connection and a node may hold
 fairness        long work beside the event loop's duties
 """

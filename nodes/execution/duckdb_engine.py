@@ -23,9 +23,24 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog import numerics
 from expressions import errors
 from expressions.limits import ELEMENTS_MAX, VALUE_BYTES_MAX, too_long, too_many_elements
-from expressions.sqltypes import DATE, INT2, INT4, INT8, INTEGERS, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR, Type
+from expressions.sqltypes import (
+    DATE,
+    INT2,
+    INT4,
+    INT8,
+    INTEGERS,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    VARCHAR,
+    Type,
+)
+from nodes.execution.numeric_functions import register
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -67,7 +82,7 @@ class Feed:
     """The columns whose values may be large; beside any stands `UNGATHERED`."""
 
     def __post_init__(self) -> None:
-        self.texts = {c.name for c in self.schema if pa.types.is_string(c.type) and c.metadata != SHORT}
+        self.texts = {c.name for c in self.schema if is_long(c.type) and c.metadata != SHORT}
         if self.texts:
             self.schema = self.schema.append(UNGATHERED)
 
@@ -89,6 +104,11 @@ class Feed:
             if self.texts:
                 batch = batch.append_column(UNGATHERED, pa.nulls(batch.num_rows, UNGATHERED.type))
             yield batch
+
+
+def is_long(of: pa.DataType) -> bool:
+    """True of values that may have a megabyte each."""
+    return bool(pa.types.is_string(of) or pa.types.is_binary(of))
 
 
 async def _ended(future: "asyncio.Future[Any]") -> None:
@@ -123,6 +143,7 @@ class Engine:
                 "temp_directory": "",  # nothing is spilled to disk: a query that needs more is refused
             },
         )
+        register(self._database)
         self._database.execute(f"SET GLOBAL timezone = '{UTC}'")  # for every connection: theirs is the machine's
         self._database.execute("SET allowed_configs = ['streaming_buffer_size', 'timezone']")
         self._database.execute("SET lock_configuration = true")
@@ -231,7 +252,7 @@ def elements_in(batch: pa.RecordBatch) -> int:
 
 def refuse_long(column: pa.Array) -> None:
     """Raises 54000 for a text or an array that is longer than a value may be."""
-    if pa.types.is_string(column.type) and column.nbytes > VALUE_BYTES_MAX:
+    if is_long(column.type) and column.nbytes > VALUE_BYTES_MAX:
         longest = pc.max(pc.binary_length(column)).as_py()
         if longest is not None and longest > VALUE_BYTES_MAX:
             raise too_long()
@@ -309,16 +330,32 @@ def values(column: pa.Array, of: Type) -> list[Any]:
             raise
         what = "date" if one is DATE else "timestamp"
         raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, f"{what} out of range") from None
+    if one in UNPACKED:
+        return _unpacked(listed, UNPACKED[one], is_array=of is not one)
     if one is UUID and of is not one:
         return [None if items is None else [_uuid(item) for item in items] for items in listed]
     return [_uuid(value) for value in listed] if one is UUID else listed
+
+
+UNPACKED: dict[Type, Callable[[bytes], Any]] = {NUMERIC: numerics.unpacked}
+"""Types that the engine has as bytes."""
+
+
+def _unpacked(listed: list[Any], value_of: Callable[[bytes], Any], *, is_array: bool) -> list[Any]:
+    if is_array:
+        return [None if items is None else _unpacked(items, value_of, is_array=False) for items in listed]
+    return [None if data is None else value_of(data) for data in listed]
 
 
 def _uuid(value: Any) -> uuid.UUID | None:
     return value if value is None or isinstance(value, uuid.UUID) else uuid.UUID(str(value))
 
 
-_OWN = re.compile(r"[\w ]+: SQLSTATE (\w{5}) (.*)", re.DOTALL)
+_OWN = re.compile(
+    r"(?:[\w ]+: Python exception occurred while executing the UDF: ValueError|[\w ]+):"
+    r" SQLSTATE (\w{5}) (.*?)(?: DETAIL (.*))?",
+    re.DOTALL,
+)
 
 _GUARD = re.compile(r"Could not convert string 'SQLSTATE (54\d{3}) ([^']*)'")
 """What `expressions.limits.guarded` makes the engine say."""
@@ -327,9 +364,9 @@ _GUARD = re.compile(r"Could not convert string 'SQLSTATE (54\d{3}) ([^']*)'")
 def translated(error: duckdb.Error) -> errors.SqlError:
     """The engine's refusal as PostgreSQL would put it."""
     text = str(error)
-    own = _OWN.match(text)
+    own = _OWN.fullmatch(text)
     if own:
-        return errors.SqlError(own.group(1), own.group(2).strip())
+        return errors.SqlError(own.group(1), own.group(2).strip(), detail=own.group(3))
     guarded = _GUARD.search(text)
     if guarded:
         return errors.SqlError(guarded.group(1), guarded.group(2))

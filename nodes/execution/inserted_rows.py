@@ -11,7 +11,7 @@ from typing import Any
 
 from catalog.elements import Column, State
 from catalog.types import INT_LIMITS
-from expressions.arithmetic import cut_to
+from expressions.arithmetic import fit_of
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from expressions.functions import cast_compute
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
@@ -128,8 +128,8 @@ async def _default_values(work: Writing, default: Expr | None, count: int) -> li
 def _assignment(given: Type, column: Column) -> Any:
     """The cast an assignment makes, as a function; NULL stays NULL."""
     wanted = OF_SQL_TYPE[column.type]
-    if wanted in TEXTUAL and column.length is not None:
-        cut = cut_to(column.length, column.type, is_explicit=False)
+    cut = fit_of(column.type, column.length)
+    if cut is not None:
         text = _assignment(given, replace(column, length=None))
         return lambda value: None if value is None else cut(text(value))
     if given is wanted:

@@ -22,5 +22,5 @@ def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -
 def stored(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> StoredRow:
     """A new row's bytes: the key from the primary key's values, the others as they are given."""
     key = b"".join(encoding.encode(c.type, values[c.id]) for c in descriptor.key_columns)
-    columns = {c.id: encoding.encode(c.type, values[c.id]) for c in descriptor.stored_columns if c.id in values}
+    columns = {c.id: encoding.encode_value(c.type, values[c.id]) for c in descriptor.stored_columns if c.id in values}
     return StoredRow(key, columns)

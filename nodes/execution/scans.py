@@ -177,6 +177,7 @@ def batch_of(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequenc
     import pyarrow as pa
 
     from nodes.execution.row_codec import decoded
+    from storage.arrow.encoding import column_of
 
     schema = arrow_schema(columns)
     if not columns:
@@ -186,6 +187,7 @@ def batch_of(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequenc
     for column, field in zip(columns, schema, strict=True):
         listed = [v[column.id] for v in values]
         if column.type is SqlType.UUID:
-            listed = [None if v is None else str(v) for v in listed]
-        arrays.append(pa.array(listed, field.type))
+            arrays.append(pa.array([None if v is None else str(v) for v in listed], field.type))
+        else:
+            arrays.append(column_of(column.type, listed))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

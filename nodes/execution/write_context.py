@@ -72,7 +72,7 @@ class Writing:
         if not set(assigned).isdisjoint(descriptor.primary_key):
             key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
         others = {c: v for c, v in assigned.items() if c not in descriptor.primary_key}
-        encoded = {c: encoding.encode(descriptor.column(c).type, v) for c, v in others.items()}
+        encoded = {c: encoding.encode_value(descriptor.column(c).type, v) for c, v in others.items()}
         try:
             ops = update_row(descriptor, old, encoded, key, self.env.buckets)
         except CannotDerive as error:

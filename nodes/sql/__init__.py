@@ -8,6 +8,7 @@ selects         a SELECT's parse tree as such a query
 from_clause     FROM
 extent          limits of what one statement may name
 grouping        GROUP BY
+keys            of values that the engine compares in part
 column_names    names of result columns
 access_paths  which keys a scan must read
 predicates    what conditions say of single columns

@@ -8,8 +8,10 @@ partial index may serve is judged by it in `nodes.sql.implication`.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+from catalog import numerics
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.types import INT_LIMITS
@@ -31,8 +33,14 @@ class Bound:
     high: tuple[PyValue, bool] | None = None
 
     def keep(self, values: Iterable[PyValue]) -> None:
-        kept = {math.nan if value != value else value for value in values}  # one NaN: a set finds it again
+        kept = {_one_nan(value) for value in values}  # a set finds it again
         self.values = kept if self.values is None else self.values & kept
+
+
+def _one_nan(value: PyValue) -> PyValue:
+    if value == value:
+        return value
+    return numerics.NAN if isinstance(value, Decimal) else math.nan
 
 
 def conjuncts(condition: Expr) -> list[Expr]:
@@ -129,7 +137,7 @@ def _note_comparison(descriptor: Descriptor, condition: Call, context: Context, 
 
 def _narrow(bound: Bound, name: str, value: PyValue) -> None:
     """A range ends at the value; NaN ends none."""
-    if isinstance(value, float) and value != value:
+    if isinstance(value, float | Decimal) and value != value:
         return
     if name in (">", ">="):
         if bound.low is None or bound.low[0] < value:  # type: ignore[operator]

@@ -24,12 +24,13 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scope
-from expressions.sqltypes import INT8, INTEGERS, NO_MODIFIER, SHOWN, TEXT, UNKNOWN, Type
-from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
+from expressions.sqltypes import INT8, INTEGERS, KEYED, NO_MODIFIER, SHOWN, TEXT, UNKNOWN, Type
+from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, sort_key, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.extent import Extent
 from nodes.sql.from_clause import FromClause, Star, note_conditions, renamed
 from nodes.sql.grouping import check_groups
+from nodes.sql.keys import distinct_on, grouped, sorted_by, united
 from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target, refuse_wide
 
 Node = Any
@@ -129,6 +130,8 @@ class Selects:
         step = self.query(node.rarg, parent)
         if [o.type for o in step.outputs] != [o.type for o in anchor.outputs]:
             raise SqlError("42804", f'recursive query "{cte.ctename}": the terms differ in column types', cte.location)
+        if not node.all and any(output.type in KEYED for output in outputs):
+            raise unsupported("a recursive UNION of numerics", cte.location, hint="use UNION ALL")
         word = " UNION ALL " if node.all else " UNION "
         return Query((*anchor.parts, word, *step.parts), outputs)
 
@@ -173,13 +176,20 @@ class Selects:
         order: Sequence[tuple[Expr | int, str]],
         tail: Parts,
     ) -> Parts:
-        shown = joined((target.expr, f" AS o{number}") for number, target in enumerate(targets))
+        sorting = sorted_by(order, targets)
+        keys = [key for key, _ in sorting if not isinstance(key, int)]
+        over = [*(target.expr for target in targets), *([] if having is None else [having]), *keys]
+        groups, over = grouped(groups, over)
+        having = None if having is None else over[len(targets)]
+        rest = iter(over[len(over) - len(keys) :])
+        sorting = [(key if isinstance(key, int) else next(rest), direction) for key, direction in sorting]
+        shown = joined((expr, f" AS o{number}") for number, expr in enumerate(over[: len(targets)]))
         parts = ["SELECT ", *distinct, *(shown or ["NULL::INTEGER AS nothing"])]
         parts += [" FROM ", *from_parts] if from_parts else []
         parts += [" WHERE ", where] if where is not None else []
         parts += [" GROUP BY ", *joined((group,) for group in groups)] if groups else []
         parts += [" HAVING ", having] if having is not None else []
-        return (*parts, *ordered_by(order), *tail)
+        return (*parts, *ordered_by(sorting), *tail)
 
     def _simple(self, node: Node, scope: Scope, targets: Sequence[Target], where: Expr | None) -> SimpleSelect | None:
         """The query without the engine, when it is a plain selection from one table."""
@@ -281,11 +291,13 @@ class Selects:
             return ()
         named = [item for item in node.distinct_clause if item.WhichOneof("node")]
         if not named:
-            return ("DISTINCT ",)
+            if len(node.group_clause) and any(target.expr.type in KEYED for target in places.targets):
+                raise unsupported("DISTINCT of grouped numerics", hint="group by all of them")
+            return distinct_on([target.expr for target in places.targets])
         refuse_wide(len(named))
         keys = [self._reference(item, scope, places, "DISTINCT ON", prefer_input=False) for item in named]
-        exprs = joined((places.targets[key - 1].expr if isinstance(key, int) else key,) for key in keys)
-        return ("DISTINCT ON (", *exprs, ") ")
+        named_exprs = (places.targets[key - 1].expr if isinstance(key, int) else key for key in keys)
+        return ("DISTINCT ON (", *joined((sort_key(expr),) for expr in named_exprs), ") ")
 
     def _limits(self, node: Node, scope: Scope) -> Parts:
         parts: list[str | Expr] = []
@@ -342,15 +354,21 @@ class Selects:
             Output(a.name, of, modifier=a.modifier if a.modifier == b.modifier else NO_MODIFIER)
             for a, b, of in zip(left.outputs, right.outputs, types, strict=True)
         )
-        return self._ordered(node, Query(parts, outputs))
+        whole = united(
+            (*self._as_types(left, types), " UNION ALL ", *self._as_types(right, types)) if word == "UNION" else parts,
+            outputs, f"s{self.number()}", word, is_all=node.all,
+        )  # fmt: skip
+        return self._ordered(node, Query(whole if any(of in KEYED for of in types) else parts, outputs))
 
     def _as_types(self, query: Query, types: Sequence[Type]) -> Parts:
         name = f"s{self.number()}"
-        columns = ", ".join(
-            f"{name}.o{i}" if o.type is of else f"CAST({name}.o{i} AS {of.duck}) AS o{i}"
-            for i, (o, of) in enumerate(zip(query.outputs, types, strict=True))
-        )
-        return (f"(SELECT {columns} FROM (", *query.parts, f") AS {name})")
+        columns: list[Parts] = []
+        for i, (o, of) in enumerate(zip(query.outputs, types, strict=True)):
+            if of in KEYED and o.type is not of:
+                columns.append((self.analyzer.coerce(ColumnRef(f"{name}.o{i}", o.type, o.name), of), f" AS o{i}"))
+            else:
+                columns.append((f"{name}.o{i}" if o.type is of else f"CAST({name}.o{i} AS {of.duck}) AS o{i}",))
+        return ("(SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name})")
 
     def _ordered(self, node: Node, query: Query) -> Query:
         """ORDER BY and LIMIT of VALUES or of a set operation: by output columns only."""
@@ -361,7 +379,7 @@ class Selects:
         columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
         scope = Scope(None, [Relation(self.number(), name, dict(columns))])
         targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
-        order = ordered_by(self._order(node, scope, Places(targets)))
+        order = ordered_by(sorted_by(self._order(node, scope, Places(targets)), targets))
         return Query(("SELECT * FROM (", *query.parts, f") AS {name}", *order, *tail), query.outputs)
 
 

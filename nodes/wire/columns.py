@@ -28,6 +28,7 @@ from expressions.sqltypes import (
     INTERVAL,
     JSON,
     NAME,
+    NUMERIC,
     OID,
     SHOWN,
     TEXTUAL,
@@ -40,6 +41,7 @@ from expressions.sqltypes import (
 from expressions.system_values import byte_of, char_of
 from nodes.sql.query import Output
 from nodes.wire.messages import Field
+from nodes.wire.numerics import numeric_bytes
 from nodes.wire.oids import table_oid
 
 TEXT_FORMAT, BINARY_FORMAT = 0, 1
@@ -91,6 +93,7 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         INT8: whole,
         FLOAT4: of_type(FLOAT4),
         FLOAT8: of_type(FLOAT8),
+        NUMERIC: of_type(NUMERIC),
         **dict.fromkeys(TEXTUAL, str.encode),
         DATE: lambda value: value.isoformat().encode(),
         TIMESTAMP: of_type(TIMESTAMP),
@@ -114,6 +117,7 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     INT8: _int8,
     FLOAT4: _real,
     FLOAT8: _double,
+    NUMERIC: numeric_bytes,
     **dict.fromkeys(TEXTUAL, str.encode),
     DATE: lambda value: _int4(value.toordinal() - EPOCH_DAY),
     TIMESTAMP: lambda value: _int8((value - EPOCH) // MICROSECOND),

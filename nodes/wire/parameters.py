@@ -9,9 +9,9 @@ import datetime as dt
 import struct
 import uuid
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Any
 
+from catalog.types import BadValue
 from expressions import sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -26,18 +26,16 @@ from expressions.limits import ELEMENTS_MAX, TOO_LONG, VALUE_BYTES_MAX, too_many
 from expressions.system_values import char_of
 from expressions.typed import PyValue, parse_value
 from nodes.wire.messages import decode_text
+from nodes.wire.numerics import numeric_of
 
 EPOCH_DAY = dt.date(2000, 1, 1)
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
 
-OID, NUMERIC = 26, 1700
+OID = 26
 BPCHAR, VARCHAR, NAME, CHAR = 1042, 1043, 19, 18
 
 INTERVAL_PARTS = struct.Struct("!qii")
 ARRAY_HEAD, ARRAY_DIMENSION, LENGTH = struct.Struct("!iii"), struct.Struct("!ii"), struct.Struct("!i")
-NUMERIC_HEAD = struct.Struct("!HhHH")
-NUMERIC_SIGNS = {0x0000: 0, 0x4000: 1}
-NUMERIC_WORDS = {0xC000: "NaN", 0xD000: "Infinity", 0xF000: "-Infinity"}
 
 
 def values_of(
@@ -95,15 +93,7 @@ def _boolean(data: bytes) -> bool:
 
 
 def _numeric(data: bytes) -> PyValue:
-    """A numeric as the nearest double, like its text: base 10000, the first digit counts 10000 ** weight."""
-    count, weight, sign, _scale = NUMERIC_HEAD.unpack_from(data)
-    digits = struct.unpack(f"!{count}H", data[NUMERIC_HEAD.size :])
-    if any(digit > 9999 for digit in digits):
-        raise ValueError(data)
-    if sign in NUMERIC_WORDS:
-        return parse_value(sqltypes.FLOAT8, NUMERIC_WORDS[sign])
-    decimals = tuple(int(figure) for digit in digits for figure in f"{digit:04d}")
-    return parse_value(sqltypes.FLOAT8, str(Decimal((NUMERIC_SIGNS[sign], decimals, (weight - count + 1) * 4))))
+    return numeric_of(data)
 
 
 def _interval(data: bytes) -> str:
@@ -127,7 +117,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     OID: _packed("!I"),
     sqltypes.FLOAT4.oid: _double("!f"),
     sqltypes.FLOAT8.oid: _double("!d"),
-    NUMERIC: _numeric,
+    sqltypes.NUMERIC.oid: _numeric,
     sqltypes.DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
     sqltypes.TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
@@ -139,7 +129,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
 
 
 ELEMENT_OIDS = {of.oid: element.oid for element, of in sqltypes.ARRAY_OF.items()} | {
-    1005: sqltypes.INT2.oid, 1021: sqltypes.FLOAT4.oid, 1231: NUMERIC, 1015: VARCHAR, 1014: BPCHAR, 1002: CHAR,
+    1005: sqltypes.INT2.oid, 1021: sqltypes.FLOAT4.oid, 1015: VARCHAR, 1014: BPCHAR, 1002: CHAR,
 }  # fmt: skip
 """The type of an array's elements, by that of the array."""
 
@@ -194,6 +184,8 @@ def _from_binary(oid: int, data: bytes, number: int) -> PyValue:
         raise unsupported(f"the binary format of parameter ${number} ({of})", hint="send it as text")
     try:
         return read(data)
+    except BadValue as bad:
+        raise SqlError(bad.sqlstate, str(bad)) from None
     except OverflowError:
         raise SqlError(DATETIME_OUT_OF_RANGE, f"{of} out of range in bind parameter {number}") from None
     except (struct.error, KeyError, ValueError):

@@ -20,7 +20,7 @@ from catalog.states import Write, rule
 from catalog.types import TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
-from storage.arrow.encoding import ARROW
+from storage.arrow.encoding import ARROW, PACKED, column_of
 from storage.arrow.rows import StoredRows, rows_of_batch
 from storage.derived import derived_columns
 from storage.integrity.clauses import row_words
@@ -109,7 +109,7 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
     if column.type in TEXTS:
         return _fitted(column, _without_nul(column, given.cast(pa.string()), first), first)
-    if given.type == ARROW[column.type]:
+    if given.type == ARROW[column.type] and column.type not in PACKED:
         return given
     if column.type in FAST:
         try:
@@ -122,10 +122,7 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     values = [
         _value(column, text, number_in_file(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())
     ]
-    if column.type is SqlType.UUID:
-        raw = pa.array([None if v is None else v.bytes for v in values], pa.binary(16))
-        return pa.ExtensionArray.from_storage(pa.uuid(), raw)
-    return pa.array(values, ARROW[column.type])
+    return column_of(column.type, values)
 
 
 def _plain(sql_type: SqlType, given: pa.Array) -> pa.Array | None:
@@ -145,7 +142,7 @@ def _plain(sql_type: SqlType, given: pa.Array) -> pa.Array | None:
 
 def _value(column: Column, text: str | None, number: int) -> Any:
     try:
-        return None if text is None else parse_text(column.type, text)
+        return None if text is None else fitted(column.type, column.length, parse_text(column.type, text))
     except BadValue as bad:
         raise CannotLoad(f"row {number}: column {column.name}: {bad}") from None
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.types import TEXTS, WHOLE, SqlType, to_text
-from storage.arrow.encoding import END, encode, join
+from storage.arrow.encoding import END, encode, join, listed
 from storage.buckets import CRC_TABLE, CUSTOM, PACKED, bucket_of
 
 _PLANES = tuple(bytes(entry >> 8 * place & 0xFF for entry in CRC_TABLE) for place in range(4))
@@ -29,7 +29,7 @@ def buckets_of(function: str, types: Sequence[SqlType], values: Sequence[pa.Arra
     if function == CUSTOM:
         return _named(values[0].cast(pa.int64()), buckets)
     if function not in PIECES:
-        rows = zip(*(array.to_pylist() for array in values), strict=True)
+        rows = zip(*(listed(of, array) for of, array in zip(types, values, strict=True)), strict=True)
         found = [bucket_of(function, zip(types, row, strict=True), buckets) for row in rows]
         return pa.array(found, pa.int64())
     pieces, is_before_null = [], None
@@ -53,8 +53,8 @@ def _named(bucket: pa.Array, buckets: int) -> pa.Array:
 def _texts(sql_type: SqlType, values: pa.Array) -> pa.Array:
     if sql_type in TEXT_BY_CAST:
         return values.cast(pa.string())
-    listed = (None if value is None else to_text(sql_type, value) for value in values.to_pylist())
-    return pa.array(listed, pa.string())
+    texts = (None if value is None else to_text(sql_type, value) for value in listed(sql_type, values))
+    return pa.array(texts, pa.string())
 
 
 def _packed(sql_type: SqlType, values: pa.Array) -> pa.Array:

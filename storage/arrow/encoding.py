@@ -10,14 +10,17 @@ for every type. Nothing but Arrow kernels and the standard library's strided cop
 
 import struct
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog import numerics
 from catalog.types import FLOATING, TEXTS, SqlType
-from storage.encoding import INVERSE, LIVE, NULL, PAYLOAD_BYTES
+from storage import encoding
+from storage.encoding import INVERSE, LEFT_OUT, LIVE, NULL, PAYLOAD_BYTES, WHOLE_VALUE
 
 ARROW: dict[SqlType, pa.DataType] = {
     SqlType.BOOLEAN: pa.bool_(),
@@ -26,13 +29,18 @@ ARROW: dict[SqlType, pa.DataType] = {
     SqlType.BIGINT: pa.int64(),
     SqlType.REAL: pa.float32(),
     SqlType.DOUBLE: pa.float64(),
+    SqlType.NUMERIC: pa.binary(),
     **dict.fromkeys(TEXTS, pa.string()),
     SqlType.DATE: pa.date32(),
     SqlType.TIMESTAMP: pa.timestamp("us"),
     SqlType.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
     SqlType.UUID: pa.uuid(),
 }
-"""The Arrow type of each column type."""
+"""The Arrow type of each column type. A numeric is its packed form (`catalog.numerics`): Arrow's own is too short."""
+PACKED: dict[SqlType, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
+    SqlType.NUMERIC: (numerics.packed, numerics.unpacked),
+}
+"""Types that Arrow has as bytes: how a value becomes them, and what value they are."""
 
 END = 1 << 30
 """A slice to the end: longer than any value."""
@@ -80,7 +88,10 @@ def concat(parts: Iterable[Pairs]) -> Pairs:
 
 
 def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> pa.Array:
-    """Each value's bytes, NULLs included. `column` must be of the type's Arrow type, and text without NUL."""
+    """Each value's bytes in a key, NULLs included. `column` must be of the type's Arrow type, and text without NUL."""
+    if sql_type in LEFT_OUT:
+        encoded = key_of(sql_type, encode_value(sql_type, column))
+        return inverted(encoded) if descending else encoded
     if sql_type in TEXTS:
         column = pc.utf8_rtrim(column, " ") if sql_type is SqlType.CHAR else column
         encoded = join(LIVE, column.cast(pa.binary()), b"\x00")
@@ -91,9 +102,53 @@ def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> 
     return inverted(encoded) if descending else encoded
 
 
+def encode_value(sql_type: SqlType, column: pa.Array) -> pa.Array:
+    """Each value's bytes in a column's pair (`encoding.encode_value`)."""
+    if sql_type not in LEFT_OUT:
+        return encode(sql_type, column)
+    return pc.if_else(column.is_valid(), join(WHOLE_VALUE, column.fill_null(b"")), pa.scalar(NULL, pa.binary()))
+
+
+def key_of(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
+    """Values as they stand in keys (`encoding.key_of`)."""
+    if sql_type not in LEFT_OUT:
+        return encoded
+    is_whole = pc.equal(pc.binary_slice(encoded, 0, 1), pa.scalar(WHOLE_VALUE, pa.binary()))
+    return pc.if_else(is_whole, join(LIVE, pc.binary_slice(encoded, 1 + LEFT_OUT[sql_type], END)), encoded)
+
+
+def value_of_key(sql_type: SqlType, length: int | None, keys: pa.Array) -> pa.Array:
+    """The values that keys are of, as pairs would hold them (`encoding.value_of_key`)."""
+    if sql_type not in LEFT_OUT:
+        return keys
+    return pa.array([encoding.value_of_key(sql_type, length, key) for key in keys.to_pylist()], pa.binary())
+
+
+def listed(sql_type: SqlType, column: pa.Array) -> list[Any]:
+    """A column as Python values."""
+    found: list[Any] = column.to_pylist()
+    if sql_type not in PACKED:
+        return found
+    _, value_of = PACKED[sql_type]
+    return [None if data is None else value_of(data) for data in found]
+
+
+def column_of(sql_type: SqlType, values: Iterable[Any]) -> pa.Array:
+    """Python values as a column of the type."""
+    if sql_type in PACKED:
+        pack, _ = PACKED[sql_type]
+        values = [None if value is None else pack(value) for value in values]
+    elif sql_type is SqlType.UUID:
+        raw = pa.array([None if value is None else value.bytes for value in values], pa.binary(16))
+        return pa.ExtensionArray.from_storage(pa.uuid(), raw)
+    return pa.array(values, ARROW[sql_type])
+
+
 def decode(sql_type: SqlType, encoded: pa.Array, *, descending: bool = False) -> pa.Array:
     """The column of values that `encoded` holds, one each. Raises `MalformedPairs`."""
     plain = inverted(encoded) if descending else encoded
+    if sql_type in LEFT_OUT:
+        plain = _whole_values(sql_type, plain)
     is_live = pc.fill_null(pc.greater(pc.binary_length(plain), 1), False)
     alive = pc.sum(is_live).as_py() or 0
     if alive == len(plain):
@@ -101,6 +156,14 @@ def decode(sql_type: SqlType, encoded: pa.Array, *, descending: bool = False) ->
     column = _decode_live(sql_type, plain.filter(is_live))
     places = pc.subtract(pc.cumulative_sum(is_live.cast(pa.int32())), 1)
     return column.take(pc.if_else(is_live, places, pa.scalar(None, pa.int32())))
+
+
+def _whole_values(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
+    """The values with what their keys left out, where keys are among them."""
+    is_key = pc.equal(pc.binary_slice(encoded, 0, 1), pa.scalar(LIVE, pa.binary()))
+    if not pc.any(is_key).as_py():
+        return encoded
+    return pc.if_else(is_key, value_of_key(sql_type, None, encoded.fill_null(NULL)), encoded)
 
 
 def inverted(encoded: pa.Array) -> pa.Array:
@@ -126,7 +189,12 @@ def cut(types: Iterable[SqlType], joined: pa.Array) -> list[pa.Array]:
     """Keys cut into the encoded values of non-NULL columns of these types."""
     pieces, rest = [], joined
     for sql_type in types:
-        if sql_type in TEXTS:
+        if sql_type in LEFT_OUT:
+            sizes = [encoding.length_at(sql_type, data, 0) for data in rest.to_pylist()]
+            halves = [(data[:size], data[size:]) for data, size in zip(rest.to_pylist(), sizes, strict=True)]
+            pieces.append(pa.array([first for first, _ in halves], pa.binary()))
+            rest = pa.array([last for _, last in halves], pa.binary())
+        elif sql_type in TEXTS:
             halves = pc.split_pattern(rest, b"\x00", max_splits=1)
             pieces.append(join(pc.list_element(halves, 0), b"\x00"))
             rest = pc.list_element(halves, 1)
@@ -165,6 +233,8 @@ def _ordered_bits(column: pa.Array, size: int) -> pa.Array:
 
 
 def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
+    if sql_type in LEFT_OUT:
+        return pc.binary_slice(encoded, 1, END)
     if sql_type in TEXTS:
         return pc.binary_slice(encoded, 1, -1).cast(pa.string())
     size, count = PAYLOAD_BYTES[sql_type], len(encoded)

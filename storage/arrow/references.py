@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId, Constraint, Index
 from storage import encoding
 from storage.arrow.buckets import storage_of, strcrc32
-from storage.arrow.encoding import concat, inverted, join
+from storage.arrow.encoding import concat, inverted, join, key_of
 from storage.arrow.rows import StoredRows, encoded_column, row_storages
 from storage.integrity.references import index_referred_by
 from storage.pairs import COLUMN, prefix
@@ -71,11 +71,12 @@ def _tails(
     descriptor: Descriptor, referenced: Descriptor, foreign_key: Constraint, index: Index | None, rows: StoredRows
 ) -> pa.Array:
     """The end of each row's place: K(r) of the referenced row, or the values of its entry; null: none."""
-    values = [encoded_column(descriptor, rows, descriptor.column(column)) for column in foreign_key.columns]
+    columns = [descriptor.column(column) for column in foreign_key.columns]
+    values = [key_of(column.type, encoded_column(descriptor, rows, column)) for column in columns]
     given = dict(zip(foreign_key.reference_columns, values, strict=True))
     tails = join(*_in_order(referenced, index, given))
-    for column in values:
-        tails = pc.if_else(pc.equal(column, _NULL), _NOTHING, tails)
+    for given_values in values:
+        tails = pc.if_else(pc.equal(given_values, _NULL), _NOTHING, tails)
     return tails
 
 

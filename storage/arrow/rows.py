@@ -26,7 +26,20 @@ from expressions.rows import columns_of, evaluator
 from expressions.typed import PyValue
 from storage import encoding, pairs
 from storage.arrow.buckets import buckets_of, storage_of
-from storage.arrow.encoding import ARROW, END, Pairs, concat, cut, decode, encode, inverted, join
+from storage.arrow.encoding import (
+    ARROW,
+    END,
+    Pairs,
+    concat,
+    cut,
+    decode,
+    encode_value,
+    inverted,
+    join,
+    key_of,
+    listed,
+    value_of_key,
+)
 from storage.buckets import CUSTOM
 
 T = TypeVar("T")
@@ -118,7 +131,8 @@ def encoded_column(descriptor: Descriptor, rows: StoredRows, column: Column) -> 
 
 def key_columns(descriptor: Descriptor, row_keys: pa.Array) -> dict[ColumnId, pa.Array]:
     """K(r) cut into the encoded values of the primary key's columns."""
-    return dict(zip(descriptor.primary_key, cut(pairs.types_of_key(descriptor), row_keys), strict=True))
+    parts = zip(descriptor.key_columns, cut(pairs.types_of_key(descriptor), row_keys), strict=True)
+    return {column.id: value_of_key(column.type, column.length, part) for column, part in parts}
 
 
 def computed(
@@ -139,7 +153,7 @@ def computed(
     if len(encoded) == 1:
         folded = encoded[0].dictionary_encode()
         encoded, places = [folded.dictionary], folded.indices
-    values = zip(*(decode(c.type, e).to_pylist() for c, e in zip(columns, encoded, strict=True)), strict=True)
+    values = zip(*(listed(c.type, decode(c.type, e)) for c, e in zip(columns, encoded, strict=True)), strict=True)
     value_of, ids = evaluator(descriptor, expression), [column.id for column in columns]
     found: list[T] = []
     for row in values if columns else [()] * len(rows):
@@ -165,8 +179,8 @@ def record_batch(descriptor: Descriptor, rows: StoredRows, columns: Sequence[Col
 
 def rows_of_batch(descriptor: Descriptor, columns: Mapping[ColumnId, pa.Array]) -> StoredRows:
     """Typed columns as stored rows: what `record_batch` undoes. Columns not given have no pair."""
-    encoded = {c.id: encode(c.type, columns[c.id]) for c in descriptor.columns if c.id in columns}
-    keys = join(*(encoded.pop(column_id) for column_id in descriptor.primary_key))
+    encoded = {c.id: encode_value(c.type, columns[c.id]) for c in descriptor.columns if c.id in columns}
+    keys = join(*(key_of(column.type, encoded.pop(column.id)) for column in descriptor.key_columns))
     return StoredRows(keys, encoded, concat([]))
 
 
@@ -218,7 +232,8 @@ def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, 
 def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
     """The entries of rows that the index accepts (`accepted`, `chosen`), in their order."""
     keys = key_columns(descriptor, rows.keys) if set(index.column_ids) & set(descriptor.primary_key) else {}
-    plain = [keys[c] if c in keys else encoded_column(descriptor, rows, descriptor.column(c)) for c in index.column_ids]
+    columns = [descriptor.column(c) for c in index.column_ids]
+    plain = [key_of(c.type, keys[c.id] if c.id in keys else encoded_column(descriptor, rows, c)) for c in columns]
     pieces = [inverted(v) if part.descending else v for part, v in zip(index.columns, plain, strict=True)]
     start = pairs.prefix(descriptor, placement, index.id)
     long_form = join(start, *pieces, rows.keys)
@@ -264,6 +279,7 @@ def _sharding_values(
     """The types and values of the columns that say where rows lie."""
     key = placement.sharding_key or descriptor.primary_key
     keys = key_columns(descriptor, rows.keys) if set(key) & set(descriptor.primary_key) else {}
-    encoded = [keys[c] if c in keys else encoded_column(descriptor, rows, descriptor.column(c)) for c in key]
-    types = [descriptor.column(c).type for c in key]
-    return types, [decode(sql_type, array) for sql_type, array in zip(types, encoded, strict=True)]
+    columns = [descriptor.column(c) for c in key]
+    encoded = [keys[c.id] if c.id in keys else encoded_column(descriptor, rows, c) for c in columns]
+    values = [decode(c.type, key_of(c.type, array)) for c, array in zip(columns, encoded, strict=True)]
+    return [c.type for c in columns], values

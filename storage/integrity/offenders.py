@@ -19,7 +19,7 @@ from storage.integrity.constraints import Broken
 from storage.pairs import PREFIX, StoredRow, encoded_value, key_parts, row_words
 from storage.reads import reads
 
-BARE = WHOLE | FLOATING
+BARE = WHOLE | FLOATING | {SqlType.NUMERIC}
 CHARS_MAX = 60
 Cells = dict[str, str]
 """Values as they stand in SQL, by the names of their columns."""

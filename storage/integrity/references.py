@@ -29,7 +29,7 @@ from expressions.errors import FOREIGN_KEY_VIOLATION, RESTRICT_VIOLATION
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.mutations import unique_bucket
-from storage.pairs import StoredRow, column_key, encoded_value, prefix, row_bucket
+from storage.pairs import StoredRow, column_key, key_value, prefix, row_bucket
 
 Values = tuple[bytes, ...]
 """Encoded values, in the order of a foreign key's columns; none of them NULL."""
@@ -53,7 +53,7 @@ def is_enforced(constraint: Constraint) -> bool:
 
 def values_of(descriptor: Descriptor, columns: Collection[ColumnId], row: StoredRow) -> Values | None:
     """The values of a row in these columns; None when one is NULL."""
-    found = tuple(encoded_value(descriptor, row, column) for column in columns)
+    found = tuple(key_value(descriptor, row, column) for column in columns)
     return None if encoding.NULL in found else found
 
 

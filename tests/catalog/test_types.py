@@ -2,11 +2,13 @@
 
 import datetime as dt
 import uuid
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.numerics import plain
 from catalog.types import BadValue, SqlType, parse_text, to_text
 
 
@@ -73,6 +75,16 @@ VALUES = {
     SqlType.BIGINT: st.integers(-(2**63), 2**63 - 1),
     SqlType.REAL: st.floats(width=32, allow_nan=False),
     SqlType.DOUBLE: st.floats(allow_nan=False),
+    SqlType.NUMERIC: st.one_of(
+        st.decimals(-(10**20), 10**20, allow_nan=False, places=5),
+        st.integers(-(10**40), 10**40).map(Decimal),
+        st.builds(
+            lambda digits, scale: Decimal((digits % 2, tuple(map(int, str(digits))), -scale)),
+            st.integers(1, 10**30),
+            st.integers(0, 50),
+        ),
+        st.sampled_from([Decimal(0), Decimal("0.00"), Decimal("Infinity"), Decimal("-Infinity")]),
+    ).map(plain),
     SqlType.TEXT: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
     SqlType.VARCHAR: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])),
     SqlType.CHAR: st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])).map(

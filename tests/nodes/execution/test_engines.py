@@ -7,6 +7,7 @@ corners of each type (limits, NaN, NULL, the empty string) meet every operator.
 import datetime as dt
 import re
 import uuid
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
+from catalog.numerics import read
 from catalog.types import SqlType
 from expressions import texts
 from expressions.analysis import Analyzer
@@ -25,13 +27,14 @@ from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import BPCHAR, INT2, INT4, INT8, OF_SQL_TYPE, Type
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
 from nodes.execution.duckdb_engine import as_written, translated, values
+from nodes.execution.numeric_functions import register
 from tests.rounds import drawn, some_of
 
 COLUMNS = {
     "i": SqlType.INTEGER, "j": SqlType.INTEGER, "big": SqlType.BIGINT, "f": SqlType.DOUBLE, "g": SqlType.DOUBLE,
     "t": SqlType.TEXT, "b": SqlType.BOOLEAN, "d": SqlType.DATE, "ts": SqlType.TIMESTAMP, "tz": SqlType.TIMESTAMPTZ,
     "u": SqlType.UUID, "s": SqlType.SMALLINT, "w": SqlType.SMALLINT, "r": SqlType.REAL, "q": SqlType.REAL,
-    "v": SqlType.VARCHAR, "c": SqlType.CHAR,
+    "v": SqlType.VARCHAR, "c": SqlType.CHAR, "n": SqlType.NUMERIC, "m": SqlType.NUMERIC,
 }  # fmt: skip
 TABLE = Descriptor(
     TableId(1),
@@ -57,6 +60,11 @@ VALUES: dict[SqlType, st.SearchStrategy[Any]] = {
         st.sampled_from(["", "1", "ab  ", "abcd"]), st.text(st.characters(codec="utf-8", exclude_characters="\0"))
     ),
     SqlType.CHAR: st.sampled_from(["", "1", "ab", "abcd", "ä"]),
+    SqlType.NUMERIC: st.one_of(
+        st.sampled_from(["0", "0.00", "1", "1.0", "-1.5", "2.5", "1e25", "1e-20", "NaN", "inf", "-inf"]).map(read),
+        st.decimals(-1000, 1000, places=3),
+        st.integers(-(10**25), 10**25).map(Decimal),
+    ),
     SqlType.BOOLEAN: st.booleans(),
     SqlType.DATE: st.dates(dt.date(1, 1, 2), dt.date(9999, 12, 30)),
     SqlType.TIMESTAMP: MOMENTS,
@@ -74,6 +82,46 @@ def rows_for(text: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 EXPRESSIONS = [
+    *(f"n {sign} m" for sign in ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=")),
+    *(f"{name}(n)" for name in ("abs", "round", "trunc", "ceil", "floor", "sign", "scale", "min_scale", "trim_scale")),
+    *(
+        f"n::{of}"
+        for of in ("text", "float8", "real", "smallint", "integer", "bigint", "numeric(6,2)", "numeric(3,-1)")
+    ),
+    *(f"{name}::numeric" for name in ("i", "s", "big", "f", "r", "t")),
+    "-n",
+    "@ n",
+    "n + i",
+    "n * 1.50",
+    "n / 3",
+    "n + big",
+    "n + f",
+    "n * r",
+    "n = i",
+    "n < f",
+    "i / 3.0",
+    "i % 2.5",
+    "round(n, 2)",
+    "round(n, i)",
+    "trunc(n, -1)",
+    "div(n, m)",
+    "mod(n, 2)",
+    "f::numeric(10, 3)",
+    "n IN (1, 2.50, m)",
+    "n IN (0.0, NULL)",
+    "n BETWEEN 0 AND 10.5",
+    "n IS DISTINCT FROM m",
+    "nullif(n, 0)",
+    "nullif(i, 1.0)",
+    "nullif(n, m)",
+    "coalesce(n, i, 0)",
+    "greatest(n, m, 1.0)",
+    "least(n, 0)",
+    "CASE n WHEN 0 THEN 'none' ELSE n::text END",
+    "0.1 + 0.2 = 0.3",
+    "i + 0.1 = 1.1",
+    "n || 'x'",
+    "pg_input_is_valid(t, 'numeric')",
     "i + j",
     "i - j",
     "i * j",
@@ -281,6 +329,7 @@ EXPRESSIONS = [
 
 ENGINE = duckdb.connect(":memory:", config={"threads": 1})
 ENGINE.execute("SET timezone = 'UTC'")
+register(ENGINE)
 
 
 @pytest.mark.drawn

@@ -50,6 +50,27 @@ def floating(form: str) -> Callable[[random.Random], str]:
     return draw
 
 
+def number(chance: random.Random) -> str:
+    special = (
+        "0",
+        "0.00",
+        "-0",
+        "1.0",
+        "1.00",
+        "10",
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "9999",
+        "0.0001",
+        "1e30",
+        "-1e-30",
+    )
+    digits = "".join(chance.choice("0123456789") for _ in range(chance.randrange(1, 40)))
+    point = chance.randrange(len(digits) + 1)
+    return chance.choice((*special, f"-{digits[:point]}.{digits[point:]}", f"{digits[:point]}.{digits[point:]}0"))
+
+
 def text(chance: random.Random) -> str:
     return "".join(chance.choice("aAbé€😀 1~\x01") for _ in range(chance.randrange(5)))
 
@@ -69,6 +90,7 @@ DRAWN: dict[SqlType, Callable[[random.Random], str]] = {
     SqlType.BIGINT: whole(64),
     SqlType.REAL: floating("f"),
     SqlType.DOUBLE: floating("d"),
+    SqlType.NUMERIC: number,
     SqlType.TEXT: text,
     SqlType.VARCHAR: text,
     SqlType.CHAR: text,

@@ -1,7 +1,6 @@
 """A parameter in binary is what its declared type says, or refused: never bytes read as another type."""
 
 import datetime as dt
-import math
 import random
 import struct
 from decimal import Decimal
@@ -138,17 +137,16 @@ def test_another_length_is_refused(oid: int, length: int) -> None:
     "0", "0.00", "1", "-1", "10000", "99999999", "0.1", "-0.0001", "12345.6789", "1e20", "1e-20",
     "123456789012345678.9", "NaN", "Infinity", "-Infinity",
 ])  # fmt: skip
-def test_a_numeric_is_the_double_that_its_text_is(text: str) -> None:
+def test_a_numeric_is_the_number_that_its_text_is(text: str) -> None:
     data = bytes(DecimalBinaryDumper(Decimal).dump(Decimal(text)) or b"")
-    found, expected = one(NUMERIC, data), float(text)
-    assert found == expected or (math.isnan(found) and math.isnan(expected))
+    assert str(one(NUMERIC, data)) == str(one(NUMERIC, text.encode(), 0))
 
 
 def test_numerics_at_random() -> None:
     dumper, chance = DecimalBinaryDumper(Decimal), random.Random(4)
     for _ in range(300):
         number = Decimal(chance.randint(-(10**18), 10**18)).scaleb(chance.randint(-30, 30))
-        assert one(NUMERIC, bytes(dumper.dump(number) or b"")) == float(number)
+        assert one(NUMERIC, bytes(dumper.dump(number) or b"")) == number
 
 
 @pytest.mark.parametrize(("data", "sqlstate"), [
@@ -156,8 +154,8 @@ def test_numerics_at_random() -> None:
     pytest.param(struct.pack("!HhHHH", 0, 0, 0, 0, 1), "22P03", id="a digit too many"),
     pytest.param(struct.pack("!HhHHH", 1, 0, 0, 0, 10_000), "22P03", id="no digit of base 10000"),
     pytest.param(struct.pack("!HhHHH", 1, 0, 0x1234, 0, 1), "22P03", id="no sign"),
-    pytest.param(struct.pack("!HhHHH", 1, 32767, 0, 0, 1), "22003", id="too large for a double"),
-    pytest.param(struct.pack("!HhHHH", 1, -32768, 0, 0, 1), "22003", id="too small for a double"),
+    pytest.param(struct.pack("!HhHHH", 1, 32767, 0, 0, 1), "54000", id="more digits than a node works with"),
+    pytest.param(struct.pack("!HhHHH", 1, 0, 0, 16_384, 1), "22P03", id="more digits behind the point than there are"),
     pytest.param(struct.pack("!d", 1.5), "22P03", id="a double under its name"),
 ])  # fmt: skip
 def test_a_numeric_that_is_none_is_refused(data: bytes, sqlstate: str) -> None:

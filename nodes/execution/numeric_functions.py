@@ -1,0 +1,190 @@
+"""The functions of numeric that the query engine calls: it has no such numbers, only their packed form.
+
+Each is the function that computes one row here (`expressions.numerics`), so the two cannot differ. What it refuses
+comes back as the engine's error, with the SQLSTATE in it.
+"""
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+
+from catalog import numerics as values
+from catalog.types import SqlType
+from expressions import arithmetic, numerics, powers
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
+from expressions.sqltypes import INT2, INT4, INT8, NUMERIC
+
+NUMBER, NUMBERS = "BLOB", "BLOB[]"
+SHIFT = 16
+"""Digits behind the point of what is added up over a window."""
+SHIFTED_MAX = 10**22
+
+
+def register(database: "duckdb.DuckDBPyConnection") -> None:
+    """Make the functions known to an engine."""
+    for name, (compute, arguments, result) in FUNCTIONS.items():
+        nulls = "special" if name in GIVES_NULL else "default"
+        database.create_function(
+            f"numeric_{name}", _refusing(compute, len(arguments)), [*arguments], result, null_handling=nulls
+        )
+
+
+def _refusing(compute: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The function, with a refusal that is found again in the engine's own message.
+
+    The engine counts the names of its arguments.
+    """
+
+    def called(*args: Any) -> Any:
+        if None in args:
+            return None
+        try:
+            return compute(*args)
+        except SqlError as error:
+            detail = "" if error.detail is None else f" DETAIL {error.detail}"
+            raise ValueError(f"SQLSTATE {error.sqlstate} {error.message}{detail}") from None
+
+    return (lambda a: called(a), lambda a, b: called(a, b), lambda a, b, c: called(a, b, c))[count - 1]
+
+
+def _of_numbers(compute: Callable[..., Decimal]) -> Callable[..., bytes]:
+    return lambda *args: values.packed(compute(*map(values.unpacked, args)))
+
+
+def _to(compute: Callable[[Decimal], Any]) -> Callable[[bytes], Any]:
+    return lambda data: compute(values.unpacked(data))
+
+
+def _of(compute: Callable[[Any], Decimal]) -> Callable[[Any], bytes]:
+    return lambda value: values.packed(compute(value))
+
+
+def _at(compute: Callable[[Decimal, int], Decimal]) -> Callable[[bytes, int], bytes]:
+    return lambda data, scale: values.packed(compute(values.unpacked(data), scale))
+
+
+def _text(data: bytes) -> str:
+    return values.text_of(values.unpacked(data))
+
+
+def _is_valid(text: str) -> bool:
+    try:
+        arithmetic.text_to(SqlType.NUMERIC)(text)
+    except SqlError:
+        return False
+    return True
+
+
+def _fit(data: bytes, modifier: int) -> bytes:
+    return values.packed(arithmetic.fit_to(modifier)(values.unpacked(data)))
+
+
+def _extreme(choose: Callable[..., bytes]) -> Callable[[Sequence[bytes | None]], bytes | None]:
+    def chosen(items: Sequence[bytes | None]) -> bytes | None:
+        known = [item for item in items if item is not None]
+        return choose(known, key=lambda data: data[values.SCALE_BYTES :]) if known else None
+
+    return chosen
+
+
+def _over_list(
+    compute: Callable[[Sequence[Decimal]], Decimal | None], *, is_distinct: bool = False
+) -> Callable[[Sequence[bytes | None]], bytes | None]:
+    def computed(items: Sequence[bytes | None]) -> bytes | None:
+        known = [item for item in items if item is not None]
+        if is_distinct:
+            known = list({data[values.SCALE_BYTES :]: data for data in known}.values())
+        result = compute([values.unpacked(data) for data in known])
+        return None if result is None else values.packed(result)
+
+    return computed
+
+
+def _average(total: str, count: int) -> bytes:
+    return values.packed(numerics.divide(Decimal(total), Decimal(count)))
+
+
+def _shifted(data: bytes) -> int:
+    number = values.unpacked(data)
+    is_exact = number.is_finite() and values.scale_of(number) <= SHIFT and abs(number) < SHIFTED_MAX
+    if not is_exact:
+        message = f"sums over a window take numerics below 10^22 with at most {SHIFT} digits behind the point"
+        raise SqlError(FEATURE_NOT_SUPPORTED, message)
+    return int(number.scaleb(SHIFT, values.CONTEXT))
+
+
+def _unshifted(total: str, scale: int) -> Decimal:
+    return Decimal(total).scaleb(-SHIFT, values.CONTEXT).quantize(Decimal((0, (1,), -scale)), context=values.CONTEXT)
+
+
+def _shifted_sum(total: str, scale: int, _: int) -> bytes:
+    return values.packed(values.bounded(_unshifted(total, scale)))
+
+
+def _shifted_average(total: str, scale: int, count: int) -> bytes:
+    return values.packed(numerics.divide(values.bounded(_unshifted(total, scale)), Decimal(count)))
+
+
+def _scale(data: bytes) -> int | None:
+    return numerics.shown_scale(values.unpacked(data))
+
+
+def _units(count: int, scale: int) -> bytes:
+    return values.packed(Decimal(count).scaleb(-scale, values.CONTEXT))
+
+
+def _double(value: float, digits: int) -> bytes:
+    return values.packed(numerics.of_float(digits, value))
+
+
+GIVES_NULL = frozenset({"scale", "least_scale", "greatest", "least", "sum_of", "avg_of", "sum_of_distinct",
+    "avg_of_distinct"})  # fmt: skip
+"""Functions that may give NULL for what is none."""
+_ONE, _TWO = (NUMBER,), (NUMBER, NUMBER)
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
+    **{
+        name: (_of_numbers(compute), _TWO, NUMBER)
+        for name, compute in {
+            "add": numerics.add, "subtract": numerics.subtract, "multiply": numerics.multiply,
+            "divide": numerics.divide, "modulo": numerics.modulo, "power": powers.power,
+            "div": numerics.whole_quotient, "log": powers.logarithm,
+        }.items()
+    },
+    **{
+        name: (_of_numbers(compute), _ONE, NUMBER)
+        for name, compute in {
+            "negative": numerics.negative, "absolute": numerics.absolute, "ceiling": numerics.ceiling,
+            "floor": numerics.floor, "sign": numerics.sign, "round": numerics.rounded, "trunc": numerics.truncated,
+            "sqrt": powers.square_root, "ln": powers.natural_logarithm, "log10": powers.decimal_logarithm,
+            "exp": powers.exponential, "trimmed": numerics.trimmed,
+        }.items()
+    },
+    "round_to": (_at(numerics.rounded), (NUMBER, "INTEGER"), NUMBER),
+    "trunc_to": (_at(numerics.truncated), (NUMBER, "INTEGER"), NUMBER),
+    "fit": (_fit, (NUMBER, "INTEGER"), NUMBER),
+    "scale": (_scale, _ONE, "INTEGER"),
+    "least_scale": (_to(numerics.least_scale), _ONE, "INTEGER"),
+    "of_whole": (_of(numerics.of_whole), ("BIGINT",), NUMBER),
+    "of_units": (_units, ("BIGINT", "INTEGER"), NUMBER),
+    "of_double": (lambda value: _double(value, numerics.DOUBLE_DIGITS), ("DOUBLE",), NUMBER),
+    "of_real": (lambda value: _double(value, numerics.REAL_DIGITS), ("DOUBLE",), NUMBER),
+    "of_text": (_of(arithmetic.text_to(SqlType.NUMERIC)), ("VARCHAR",), NUMBER),
+    "is_valid": (_is_valid, ("VARCHAR",), "BOOLEAN"),
+    "text": (_text, _ONE, "VARCHAR"),
+    **{f"to_{of.name}": (_to(arithmetic.CASTS[NUMERIC, of]), _ONE, "BIGINT") for of in (INT2, INT4, INT8)},
+    "to_double": (_to(numerics.to_double), _ONE, "DOUBLE"),
+    "to_real": (_to(numerics.to_real), _ONE, "DOUBLE"),
+    "greatest": (_extreme(max), (NUMBERS,), NUMBER),
+    "least": (_extreme(min), (NUMBERS,), NUMBER),
+    "sum_of": (_over_list(numerics.sum_of), (NUMBERS,), NUMBER),
+    "avg_of": (_over_list(numerics.average_of), (NUMBERS,), NUMBER),
+    "sum_of_distinct": (_over_list(numerics.sum_of, is_distinct=True), (NUMBERS,), NUMBER),
+    "avg_of_distinct": (_over_list(numerics.average_of, is_distinct=True), (NUMBERS,), NUMBER),
+    "average": (_average, ("VARCHAR", "BIGINT"), NUMBER),
+    "shifted": (_shifted, _ONE, "HUGEINT"),
+    "shifted_sum": (_shifted_sum, ("VARCHAR", "BIGINT", "BIGINT"), NUMBER),
+    "shifted_avg": (_shifted_average, ("VARCHAR", "BIGINT", "BIGINT"), NUMBER),
+}  # fmt: skip
+"""By the names that `expressions.functions` calls them, without "numeric_": the function, its arguments, its result."""
