@@ -12,7 +12,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -31,7 +31,7 @@ from nodes.clients.protocols import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread
-from nodes.session.without_effect import notice_of, table_of, undefined
+from nodes.session.without_effect import SCHEMAS, absent_of, notice_of, table_of, undefined
 from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.statements import Statement, ddl_error, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql
@@ -64,6 +64,11 @@ class SchemaStatements:
         notice = notice_of(statement)
         if notice is not None:
             return await self._without_effect(statement, notice)
+        absent = absent_of(statement)
+        if absent is not None and not await self._are_there(absent[1]):
+            for name in absent[1]:
+                self.client.notice(f'{absent[0]} "{name}" does not exist, skipping')
+            return Result(tag_of(statement))
         await self._notify(statement)
         if statement.node.DESCRIPTOR.name == "DropStmt" and is_several(statement.node):
             for one in await self._drops(statement):
@@ -78,6 +83,14 @@ class SchemaStatements:
             raise undefined(table)
         self.client.notice(notice)
         return Result(tag_of(statement))
+
+    async def _are_there(self, names: Iterable[str]) -> bool:
+        """True if one of the names is a table's, or a schema's."""
+        own, directory = self.block.new_tables.tables, self.block.env.directory
+        for name in names:
+            if name in SCHEMAS or name in own or await directory.find(name) is not None:
+                return True
+        return False
 
     async def _notify(self, statement: Statement) -> None:
         """Notices about what is taken and means something else here; what is refused is refused later."""

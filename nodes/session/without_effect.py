@@ -4,7 +4,7 @@
     ALTER TABLE .. OWNER TO ..  who may do what is not a matter of SQL; every table is owned by schemalab
     ALTER .. SET (fillfactor)   a table is not kept as PostgreSQL keeps one
 
-The table that they name must exist.
+The table that they name must exist. DROP .. IF EXISTS of a kind of object that a node has none of finds nothing.
 """
 
 from typing import Any
@@ -16,6 +16,17 @@ from expressions.errors import UNDEFINED_TABLE, SqlError
 from nodes.sql.statements import Statement
 
 Node = Any
+NEVER_THERE = {
+    "OBJECT_VIEW": "view",
+    "OBJECT_MATVIEW": "materialized view",
+    "OBJECT_TYPE": "type",
+    "OBJECT_DOMAIN": "type",
+    "OBJECT_SCHEMA": "schema",
+    "OBJECT_EXTENSION": "extension",
+    "OBJECT_COLLATION": "collation",
+}
+"""Kinds of objects that a node has none of, besides its tables under a view's name and the schemas that are there."""
+SCHEMAS = ("public", "pg_catalog", "information_schema", "schemalab")
 
 
 def notice_of(statement: Statement) -> str | None:
@@ -35,6 +46,25 @@ def table_of(statement: Statement) -> str | None:
     if kind == "AlterTableStmt":
         return str(node.relation.relname)
     return None
+
+
+def absent_of(statement: Statement) -> tuple[str, tuple[str, ...]] | None:
+    """Kind and names in a DROP .. IF EXISTS of objects that a node has none of; None for another statement."""
+    node = statement.node
+    if node.DESCRIPTOR.name != "DropStmt" or not node.missing_ok:
+        return None
+    kind = NEVER_THERE.get(pb.ObjectType.Name(node.remove_type))
+    return None if kind is None else (kind, tuple(_last_word(one) for one in node.objects))
+
+
+def _last_word(node: Node) -> str:
+    """The name of a dropped object without its schema."""
+    kind = node.WhichOneof("node")
+    if kind == "list":
+        return str(node.list.items[-1].string.sval)
+    if kind == "type_name":
+        return str(node.type_name.names[-1].string.sval)
+    return str(node.string.sval)
 
 
 def undefined(table: str) -> SqlError:

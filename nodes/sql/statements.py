@@ -153,7 +153,8 @@ def is_several(node: Node) -> bool:
 
 
 def _object(number: int) -> str:
-    return str(pb.ObjectType.Name(number)).removeprefix("OBJECT_").replace("_", " ")
+    name = str(pb.ObjectType.Name(number)).removeprefix("OBJECT_").replace("_", " ")
+    return "MATERIALIZED VIEW" if name == "MATVIEW" else name
 
 
 def ddl_error(error: Any, statement: Statement) -> SqlError:

@@ -37,6 +37,17 @@ def test_nodes_number_rows_apart(cluster: Cluster, n1: Any, n2: Any) -> None:
     assert cluster.violations(table) == []
 
 
+def test_copy_numbers_rows_and_shows_no_number(cluster: Cluster, n1: Any) -> None:
+    table = cluster.table("a int, b text")
+    with n1.cursor().copy(f"COPY {table} FROM STDIN") as copy:
+        copy.write("1\tx\n1\tx\n2\t\\N\n")
+    with n1.cursor().copy(f"COPY {table} TO STDOUT") as copy:
+        rows = b"".join(copy).decode().splitlines()
+    assert sorted(rows) == ["1\tx", "1\tx", "2\t\\N"]
+    assert len(set(row_keys(cluster, table))) == 3
+    assert cluster.violations(table) == []
+
+
 def test_a_person_reads_a_row_by_its_hidden_id(cluster: Cluster, n1: Any) -> None:
     table = cluster.table("a int, b text")
     n1.execute(f"INSERT INTO {table} VALUES (1, 'x')")

@@ -1,0 +1,26 @@
+-- IF EXISTS and IF NOT EXISTS where there is nothing to do
+DROP TABLE IF EXISTS nothing_here, nothing_there;
+DROP INDEX IF EXISTS nothing_here;
+DROP VIEW IF EXISTS nothing_here, public.nothing_there CASCADE;
+DROP MATERIALIZED VIEW IF EXISTS nothing_here;
+DROP TYPE IF EXISTS nothing_here;
+DROP DOMAIN IF EXISTS nothing_here;
+DROP SCHEMA IF EXISTS nothing_here CASCADE;
+DROP EXTENSION IF EXISTS nothing_here;
+ALTER TABLE IF EXISTS nothing_here ADD COLUMN a int;
+ALTER TABLE IF EXISTS nothing_here RENAME TO nothing_there;
+ALTER TABLE IF EXISTS nothing_here RENAME COLUMN a TO b;
+ALTER TABLE IF EXISTS nothing_here DROP CONSTRAINT IF EXISTS nothing;
+ALTER INDEX IF EXISTS nothing_here RENAME TO nothing_there;
+BEGIN;
+CREATE TABLE is_here (a int PRIMARY KEY, b int);
+CREATE TABLE IF NOT EXISTS is_here (a int);
+CREATE INDEX IF NOT EXISTS is_here_by_b ON is_here (b);
+CREATE INDEX IF NOT EXISTS is_here_by_b ON is_here (b);
+ALTER TABLE is_here ADD COLUMN IF NOT EXISTS b text;
+ALTER TABLE is_here DROP COLUMN IF EXISTS c, DROP CONSTRAINT IF EXISTS d;
+ALTER TABLE IF EXISTS is_here DROP COLUMN IF EXISTS b;
+SELECT * FROM is_here;
+DROP TABLE IF EXISTS is_here, nothing_here;
+SELECT * FROM is_here;
+ROLLBACK;
