@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 
 from changes.plan.model import YIELDING, StepKind
 
@@ -93,7 +94,7 @@ def estimate(
     """The time that one reorganisation of so many rows takes; under a throttle, that at least, and it does not rest."""
     slow, fast = ROWS_PER_S[kind]
     if alone := [one.rows_per_s for one in observed.alone(kind)]:
-        slow, fast = min(alone) / MARGIN, max(alone) * MARGIN
+        slow, fast = min(slow, median(alone) / MARGIN), max(fast, *alone)
     least, most = START_S[0] + rows / fast, START_S[1] + rows / slow
     seen = observed.under_load(kind)
     loaded_rate = min(one.rows_per_s for one in seen) / MARGIN if seen else LOADED_ROWS_PER_S[kind]

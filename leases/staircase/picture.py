@@ -27,6 +27,7 @@ LANES = 20.0
 """All lanes together are not higher than this, as long as each can rise a little: three fill a projector."""
 TICK = 10.0
 STATE_LETTERS = 13
+LENGTH_LETTERS = 6
 NODES_SHOWN_APART = 8
 HEARTBEAT_LATE_S = 5.0
 
@@ -41,7 +42,7 @@ def picture(facts: Facts) -> Json:
         "start": iso(facts.start),
         "end": iso(facts.end),
         "tables": [_table(walk, facts.marks, scale) for walk in facts.walks],
-        "folds": [asdict(one) | {"middle": round(one.x + one.width / 2, 2)} for one in scale.folds()],
+        "folds": _folds(scale),
         "ticks": _ticks(facts, scale),
         "works": [_work(facts, scale, number) for number in range(len(facts.works))],
         "rates": asdict(plots.plot(facts.seconds, scale, (plots.rate,))),
@@ -211,6 +212,18 @@ def _flags(versions: Sequence[Version], scale: Axis) -> list[Json]:
             }
         )
     return flags
+
+
+def _folds(scale: Axis) -> list[Json]:
+    """The stretches of seconds; their lengths are written where there is room, the earlier one's first."""
+    free, half = 0.0, LENGTH_LETTERS * LETTER / 2
+    folds: list[Json] = []
+    for one in scale.folds():
+        middle = round(one.x + one.width / 2, 2)
+        is_named = middle - half >= free and middle + half <= WIDTH
+        free = middle + half if is_named else free
+        folds.append(asdict(one) | {"middle": middle, "is_named": is_named})
+    return folds
 
 
 def _ticks(facts: Facts, scale: Axis) -> list[Json]:

@@ -110,9 +110,12 @@ def test_an_estimate_under_load_is_what_was_seen_here(
     assert (found.seen > 0) == (loaded_s == 63.0)
 
 
-def test_alone_a_machine_is_as_fast_as_it_was() -> None:
-    found = estimate(StepKind.FILL, 200_000, Observed((ended(2.2, 0.0),)))
-    assert (found.least_s, found.most_s) == (2.9, 7.0)
+def test_alone_a_machine_may_be_slower_or_faster_than_others() -> None:
+    """One that went badly counts for little: something else may have had the processors."""
+    slow = estimate(StepKind.FILL, 200_000, Observed((ended(2.2, 0.0), ended(2.2, 0.0), ended(90.0, 0.0))))
+    assert (slow.least_s, slow.most_s) == (0.6, 7.0)
+    fast = estimate(StepKind.FILL, 200_000, Observed((ended(0.3, 0.0),)))
+    assert (fast.least_s, fast.most_s) == (0.4, 2.3)
 
 
 @pytest.mark.parametrize(
