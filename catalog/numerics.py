@@ -108,15 +108,20 @@ def refuse_large(value: Decimal) -> None:
 
 
 def exponent_of(value: Decimal) -> int:
-    exponent = value.as_tuple().exponent
+    """The exponent of a number, without a look at its digits: zero times it has the same."""
+    exponent = CONTEXT.multiply(value, ZERO).as_tuple().exponent
     assert isinstance(exponent, int), value
     return exponent
 
 
 def scale_of(value: Decimal) -> int:
     """Digits behind the point; none of NaN and the infinities."""
-    exponent = value.as_tuple().exponent
-    return -exponent if isinstance(exponent, int) else 0
+    return -exponent_of(value) if value.is_finite() else 0
+
+
+def digits_of(value: Decimal) -> int:
+    """The number of its digits, those behind the point included."""
+    return value.adjusted() - exponent_of(value) + 1 if value.is_finite() else 1
 
 
 def text_of(value: Decimal) -> str:

@@ -26,6 +26,10 @@ SIGNIFICANT_DIGITS = 16
 DISPLAY_SCALE_MAX = 1000
 DOUBLE_DIGITS, REAL_DIGITS = 15, 6
 
+SHORT_BYTES = 1024
+DIGITS_AT_ONCE = 4
+"""Characters that count as much as a digit: some functions take its numbers apart."""
+
 Number = Callable[..., Any]
 
 
@@ -38,6 +42,9 @@ def checked(compute: Number) -> Number:
 
     @wraps(compute)
     def called(*args: Any) -> Any:
+        for arg in args:
+            if arg.__sizeof__() > SHORT_BYTES and isinstance(arg, Decimal):
+                look_at(DIGITS_AT_ONCE * numerics.digits_of(arg))
         try:
             return compute(*args)
         except numerics.Overflow:
@@ -46,10 +53,6 @@ def checked(compute: Number) -> Number:
             raise SqlError(PROGRAM_LIMIT, str(error)) from None
 
     return called
-
-
-def digits_of(value: Decimal) -> int:
-    return len(value.as_tuple().digits)
 
 
 @checked
@@ -64,7 +67,6 @@ def subtract(a: Decimal, b: Decimal) -> Decimal:
 
 @checked
 def multiply(a: Decimal, b: Decimal) -> Decimal:
-    look_at(digits_of(a) + digits_of(b))
     product = CONTEXT.multiply(a, b)
     if product.is_finite() and scale_of(product) > SCALE_MAX:
         if product.adjusted() > DIGITS_MAX:
@@ -120,7 +122,7 @@ def divide(a: Decimal, b: Decimal) -> Decimal:
 
 def _rounded_quotient(a: Decimal, b: Decimal, scale: int) -> Decimal:
     """The quotient rounded once, halves away from zero."""
-    look_at(digits_of(a) + digits_of(b) + scale)
+    look_at(scale)
     if a.adjusted() - b.adjusted() + scale > 2 * DIGITS_MAX:
         raise numerics.TooManyDigits(numerics.TOO_MANY_DIGITS)
     whole, rest = CONTEXT.divmod(CONTEXT.scaleb(a.copy_abs(), scale), b.copy_abs())
@@ -137,7 +139,6 @@ def modulo(a: Decimal, b: Decimal) -> Decimal:
         return NAN
     if b.is_infinite():
         return a
-    look_at(digits_of(a) + digits_of(b))
     scale = max(scale_of(a), scale_of(b))
     return numerics.with_scale(CONTEXT.remainder(a, b), scale)
 

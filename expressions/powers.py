@@ -8,14 +8,13 @@ import math
 from decimal import Context, Decimal
 
 from catalog import numerics
-from catalog.numerics import CONTEXT, NAN, ZERO, scale_of
+from catalog.numerics import CONTEXT, NAN, ZERO, digits_of, scale_of
 from expressions.errors import DIVISION_BY_ZERO, PROGRAM_LIMIT, SqlError
 from expressions.numerics import (
     DIGITS_OF_WORD,
     DISPLAY_SCALE_MAX,
     SIGNIFICANT_DIGITS,
     checked,
-    digits_of,
     overflow,
     word,
 )

@@ -3,16 +3,18 @@
 import sys
 from collections.abc import Callable
 from contextvars import copy_context
+from decimal import Decimal
 
 import pytest
 
 from catalog.types import SqlType
-from expressions import texts
+from expressions import numerics, texts
 from expressions.arithmetic import text_to
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX, begin_anew
 
 LONG = "a" * VALUE_BYTES_MAX
+MANY_DIGITS = Decimal("7" * 15_000 + "." + "1" * 4_000)
 COSTLY: dict[str, Callable[[], object]] = {
     "a piece with any character": lambda: texts.like(LONG, "%a_b%"),
     "a long piece": lambda: texts.like(LONG[:100_000], "%" + "_a" * 4900 + "b%"),
@@ -21,6 +23,10 @@ COSTLY: dict[str, Callable[[], object]] = {
     "lower": lambda: texts.lower(LONG),
     "replace": lambda: texts.replaced(LONG, "ab", ""),
     "trim": lambda: texts.trimmed(LONG, "b" * VALUE_BYTES_MAX + "a"),
+    "sums of many digits": lambda: numerics.add(MANY_DIGITS, MANY_DIGITS),
+    "products": lambda: numerics.multiply(MANY_DIGITS, Decimal(3)),
+    "quotients": lambda: numerics.divide(MANY_DIGITS, Decimal(7)),
+    "rounding": lambda: numerics.rounded(MANY_DIGITS, 2),
     "casts": lambda: text_to(SqlType.DOUBLE)("1" + " " * VALUE_BYTES_MAX),
 }
 
