@@ -287,11 +287,11 @@ def test_a_game_is_played_move_by_move_and_stored_when_it_is_over(browser: Clien
     game = screen_of(book, "be-the-publisher")
     open_all_before(browser, book, game)
     page = answered(browser, book, game, {"moves": "[]", "move": "publish.2"})
-    assert "1 moves of 25" in page
+    assert "1 move of 25" in page
     assert not Attempt.objects.filter(progress__task=game.id).exists()
     page = answered(browser, book, game, {"moves": '["publish.2"]', "move": "publish.9"})
     assert "That move cannot be made now" in page
-    assert "1 moves of 25" in page
+    assert "1 move of 25" in page
     hasty = {"moves": json.dumps(["publish.2", "publish.3", "wait"]), "move": "wait"}
     page = answered(browser, book, game, hasty)
     assert "Not so" in page
