@@ -10,7 +10,7 @@ The query engine has no such numbers: it holds their packed form (`catalog.numer
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, Decimal
 from functools import wraps
 from typing import Any
@@ -218,9 +218,17 @@ def sum_of(values: Iterable[Decimal | None]) -> Decimal | None:
 
 @checked
 def average_of(values: Iterable[Decimal | None]) -> Decimal | None:
-    known = [value for value in values if value is not None]
-    total = sum_of(known)
-    return None if total is None else divide(total, Decimal(len(known)))
+    count = 0
+
+    def counted() -> Iterator[Decimal]:
+        nonlocal count
+        for value in values:
+            if value is not None:
+                count += 1
+                yield value
+
+    total = sum_of(counted())
+    return None if total is None else divide(total, Decimal(count))
 
 
 # --- casts

@@ -17,6 +17,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import duckdb
@@ -40,7 +41,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from nodes.execution.numeric_functions import register
+from nodes.execution.numeric_functions import FUNCTION_WORD, register
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -143,17 +144,18 @@ class Engine:
                 "temp_directory": "",  # nothing is spilled to disk: a query that needs more is refused
             },
         )
-        register(self._database)
         self._database.execute(f"SET GLOBAL timezone = '{UTC}'")  # for every connection: theirs is the machine's
         self._database.execute("SET allowed_configs = ['streaming_buffer_size', 'timezone']")
         self._database.execute("SET lock_configuration = true")
         self._threads = ThreadPoolExecutor(THREADS_MAX, "query")
+        self._functions: Any = None
+        self._functions_lock = Lock()
 
     async def run(self, sql: str, tables: dict[str, Feed], zone: str = UTC) -> AsyncIterator[pa.RecordBatch]:
         """The result in batches, worked out in a time zone. Raises `SqlError`."""
         connection = self._database.cursor()
         try:
-            reader = await self._in_thread(connection, tables, lambda: _open(connection, sql, tables, zone))
+            reader = await self._in_thread(connection, tables, lambda: self._open(connection, sql, tables, zone))
             while True:
                 batch = await self._in_thread(connection, tables, lambda: _take(reader))
                 if batch is None:
@@ -184,10 +186,25 @@ class Engine:
                 raise failed from error
             raise translated(error) from error
 
+    def _open(self, connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
+        if FUNCTION_WORD in sql:
+            self._make_functions()
+        return _open(connection, sql, tables, zone)
+
+    def _make_functions(self) -> None:
+        """Make the functions of numeric, once they are needed: the engine loads numpy for them, 30 MB and a while."""
+        with self._functions_lock:
+            if self._functions is None:
+                connection = self._database.cursor()
+                register(connection)
+                self._functions = connection
+
     def close(self) -> None:
         """Take no more queries; one that still runs ends with the process."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         try:
+            if self._functions is not None:
+                self._functions.close()
             self._database.close()
         except duckdb.Error as error:
             log.warning("the query engine is not closed: %s", error)

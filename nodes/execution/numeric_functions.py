@@ -4,7 +4,7 @@ Each is the function that computes one row here (`expressions.numerics`), so the
 comes back as the engine's error, with the SQLSTATE in it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,8 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import INT2, INT4, INT8, NUMERIC
 
 NUMBER, NUMBERS = "BLOB", "BLOB[]"
+FUNCTION_WORD = "numeric_"
+"""The beginning of their names."""
 SHIFT = 16
 """Digits behind the point of what is added up over a window."""
 SHIFTED_MAX = 10**22
@@ -27,7 +29,7 @@ def register(database: "duckdb.DuckDBPyConnection") -> None:
     for name, (compute, arguments, result) in FUNCTIONS.items():
         nulls = "special" if name in GIVES_NULL else "default"
         database.create_function(
-            f"numeric_{name}", _refusing(compute, len(arguments)), [*arguments], result, null_handling=nulls
+            f"{FUNCTION_WORD}{name}", _refusing(compute, len(arguments)), [*arguments], result, null_handling=nulls
         )
 
 
@@ -90,13 +92,13 @@ def _extreme(choose: Callable[..., bytes]) -> Callable[[Sequence[bytes | None]],
 
 
 def _over_list(
-    compute: Callable[[Sequence[Decimal]], Decimal | None], *, is_distinct: bool = False
+    compute: Callable[[Iterable[Decimal]], Decimal | None], *, is_distinct: bool = False
 ) -> Callable[[Sequence[bytes | None]], bytes | None]:
     def computed(items: Sequence[bytes | None]) -> bytes | None:
-        known = [item for item in items if item is not None]
+        known: Iterable[bytes] = (item for item in items if item is not None)
         if is_distinct:
-            known = list({data[values.SCALE_BYTES :]: data for data in known}.values())
-        result = compute([values.unpacked(data) for data in known])
+            known = {data[values.SCALE_BYTES :]: data for data in known}.values()
+        result = compute(map(values.unpacked, known))
         return None if result is None else values.packed(result)
 
     return computed
