@@ -317,7 +317,7 @@ class Analyzer(Comparisons):
             return self.cast(session_value("pid", node.location), INT4, node.location)
         if name == "pg_is_in_recovery" and not args:
             return Literal(False, BOOL, node.location)
-        if name in ("concat", "concat_ws", "quote_literal"):
+        if name in ("concat", "concat_ws", "quote_literal", "quote_nullable"):
             args = [self.output_text(a) for a in args]
         if name == "format" and args:
             return formatted(self, args, node.location)

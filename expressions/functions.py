@@ -477,9 +477,11 @@ def _strings() -> Iterator[tuple[str, Overload]]:
     yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, f"regexp_replace({{0}}, {{1}}, {often}, {{3}})")
     yield "concat", Overload((TEXT,), TEXT, _checked("concat({all})"), strict=False, variadic=True)
     yield "concat_ws", Overload((TEXT, TEXT), TEXT, _checked("concat_ws({all})"), strict=False, variadic=True)
-    quoted = "('''' || replace(CAST({0} AS VARCHAR), '''', '''''') || '''')"
+    doubled = "replace(replace({0}, '\\', '\\\\'), '''', '''''')"
+    quoted = f"(CASE WHEN contains({{0}}, '\\') THEN 'E''' ELSE '''' END || {doubled} || '''')"
     yield "pg_input_is_valid", Overload((TEXT, TEXT), BOOL, _is_valid(), arithmetic.is_valid)
-    yield "quote_literal", Overload((STORED[0],), TEXT, quoted)
+    yield "quote_literal", Overload((TEXT,), TEXT, _checked(quoted))
+    yield "quote_nullable", Overload((TEXT,), TEXT, _checked(f"coalesce({quoted}, 'NULL')"), strict=False)
 
 
 def _is_valid() -> str:

@@ -4,6 +4,7 @@ statements   a statement's text to its action, or a refusal with its place
 source       a statement's text and its parse tree
 alter        ALTER TABLE and RENAME
 columns      column definitions
+identity     numbers for a column, and sequences as dumps write them
 constraints  CHECK and UNIQUE
 references   FOREIGN KEY
 comments     COMMENT ON

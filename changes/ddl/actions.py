@@ -251,6 +251,17 @@ class SetDefault:
 
 
 @dataclass(frozen=True, slots=True)
+class SetIdentity:
+    """ALTER COLUMN .. ADD GENERATED .. AS IDENTITY, DROP IDENTITY; `sequence`: SET DEFAULT nextval(..) of that one."""
+
+    column: Name
+    is_always: bool = False
+    is_dropped: bool = False
+    forgiving: bool = False
+    sequence: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SetType:
     """ALTER COLUMN .. TYPE .. [USING ..]."""
 
@@ -303,6 +314,7 @@ Alteration = (
     | DropColumn
     | SetNotNull
     | SetDefault
+    | SetIdentity
     | SetType
     | SetSharding
     | SetCoordination

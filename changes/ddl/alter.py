@@ -14,6 +14,7 @@ from changes.ddl import actions
 from changes.ddl.columns import read_column, read_length, read_type
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import NOT_SUPPORTED, DdlError, unsupported
+from changes.ddl.identity import read_identity, sequence_of
 from changes.ddl.sharding import read_options
 from changes.ddl.source import Source, relation
 
@@ -66,8 +67,21 @@ def _drop_not_null(command: Node, source: Source, after: int) -> actions.Alterat
 
 
 def _set_default(command: Node, source: Source, after: int) -> actions.Alteration:
-    default = source.sql(getattr(command, "def")) if command.HasField("def") else None
-    return actions.SetDefault(_name(command, source, after), default)
+    name = _name(command, source, after)
+    if not command.HasField("def"):
+        return actions.SetDefault(name)
+    sequence = sequence_of(getattr(command, "def"))
+    if sequence is not None:
+        return actions.SetIdentity(name, sequence=sequence)
+    return actions.SetDefault(name, source.sql(getattr(command, "def")))
+
+
+def _add_identity(command: Node, source: Source, after: int) -> actions.Alteration:
+    return read_identity(command, _name(command, source, after), source, after)
+
+
+def _drop_identity(command: Node, source: Source, after: int) -> actions.Alteration:
+    return actions.SetIdentity(_name(command, source, after), is_dropped=True, forgiving=command.missing_ok)
 
 
 def _set_type(command: Node, source: Source, after: int) -> actions.Alteration:
@@ -120,6 +134,8 @@ READERS: dict[str, Callable[[Node, Source, int], actions.Alteration]] = {
     "SetNotNull": _set_not_null,
     "DropNotNull": _drop_not_null,
     "ColumnDefault": _set_default,
+    "AddIdentity": _add_identity,
+    "DropIdentity": _drop_identity,
     "AlterColumnType": _set_type,
     "AddConstraint": _add_constraint,
     "DropConstraint": _drop_constraint,
@@ -128,8 +144,6 @@ READERS: dict[str, Callable[[Node, Source, int], actions.Alteration]] = {
 
 REFUSED = {
     "ResetRelOptions": ("ALTER TABLE .. RESET (..)", None),
-    "AddIdentity": ("ADD GENERATED .. AS IDENTITY", "Create another table with an identity column, copy the rows."),
-    "DropIdentity": ("DROP IDENTITY", None),
     "ValidateConstraint": ("VALIDATE CONSTRAINT", "A constraint is verified before it counts: there is nothing to do."),
     "AlterConstraint": ("ALTER CONSTRAINT", "Drop the constraint and add another one."),
     "SetExpression": ("SET EXPRESSION", None),

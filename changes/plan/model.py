@@ -298,6 +298,8 @@ def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> 
             continue
         if (default := _default(after, element)) != _default(before, element):
             found.append(f"{element} {'has no default any more' if default is None else f'has the default {default}'}")
+        if (has_numbers := _has_numbers(after, element)) != _has_numbers(before, element):
+            found.append(f"{element} {'has numbers of its own' if has_numbers else 'has no numbers any more'}")
         if (of := _type_name(after, element)) != _type_name(before, element):
             found.append(f"{element} is of type {of}")
     return found
@@ -309,6 +311,10 @@ def _is_primary(table: Descriptor, element: Element) -> bool:
 
 def _default(table: Descriptor, element: Element) -> str | None:
     return next((column.default for column in table.columns if column.id == element.id), None)
+
+
+def _has_numbers(table: Descriptor, element: Element) -> bool:
+    return any(column.identity for column in table.columns if column.id == element.id)
 
 
 def _type_name(table: Descriptor, element: Element) -> str | None:

@@ -219,6 +219,9 @@ def _spread_back(plan: Plan, base: Descriptor, move: Move, tables: Tables) -> It
 def _altered_back(column: Column, now: Column) -> str:
     if column.type_name != now.type_name:
         return f"ALTER COLUMN {quoted(column.name)} TYPE {column.type_name}"
+    if column.identity != now.identity:
+        generated = f"ADD GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY"
+        return f"ALTER COLUMN {quoted(column.name)} {generated if column.identity else 'DROP IDENTITY'}"
     action = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
     return f"ALTER COLUMN {quoted(column.name)} {action}"
 

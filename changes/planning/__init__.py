@@ -5,6 +5,7 @@ stages                one series of versions for several elements (protocol sect
 draft                 what a statement comes to on the table as it is
 alter_table           ALTER TABLE as one draft, of:
 alter_columns           columns
+alter_identity          numbers of a column
 alter_constraints       CHECK and UNIQUE
 alter_foreign_keys      foreign keys, in both their tables
 alter_types             the type of a column

@@ -26,6 +26,7 @@ from changes.ddl.actions import (
     NewUnique,
     SetCoordination,
     SetDefault,
+    SetIdentity,
     SetNotNull,
     SetSharding,
     SetType,
@@ -36,6 +37,7 @@ from changes.ddl.resolve import NothingToDo
 from changes.planning.alter_columns import add_column, drop_column, require_values, set_default, set_not_null
 from changes.planning.alter_constraints import add_check, add_unique, drop_constraint, use_index
 from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
+from changes.planning.alter_identity import set_identity
 from changes.planning.alter_types import is_stored_alike, set_type
 from changes.planning.coordination import set_coordination
 from changes.planning.draft import Sketch
@@ -109,7 +111,7 @@ def _refuse_twice(action: AlterTable, table: Descriptor) -> None:
     for alteration in action.alterations:
         if isinstance(alteration, AddColumn):
             name, what = alteration.column.name, "added"
-        elif isinstance(alteration, DropColumn | SetType | SetNotNull | SetDefault):
+        elif isinstance(alteration, DropColumn | SetType | SetNotNull | SetDefault | SetIdentity):
             name, what = alteration.column, type(alteration).__name__
             if isinstance(alteration, SetType) and is_stored_alike(alteration, table):
                 what = "SetType, stored alike"
@@ -133,6 +135,8 @@ def _apply(alteration: Alteration, sketch: Sketch) -> None:
             set_not_null(sketch, alteration)
         case SetDefault():
             set_default(sketch, alteration)
+        case SetIdentity():
+            set_identity(sketch, alteration)
         case SetType():
             set_type(sketch, alteration)
         case SetSharding():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, IndexColumn
+from changes.ddl.identity import own_sequence
 
 _ENDS, _BEGINS = ("_key", "_uniq", "_unique"), ("uq_", "unq_", "unique_")
 
@@ -49,4 +50,4 @@ def required_columns(table: Descriptor) -> frozenset[ColumnId]:
 
 def sequence_name(table: Descriptor, column: Column) -> str:
     """The name of the sequence behind an identity column."""
-    return f"{table.name}_{column.name}_seq"
+    return own_sequence(table.name, column.name)

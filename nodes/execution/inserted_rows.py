@@ -11,6 +11,7 @@ from typing import Any
 
 from catalog.elements import Column, State
 from catalog.types import INT_LIMITS
+from changes.ddl.identity import own_sequence
 from expressions.arithmetic import fit_of
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from expressions.functions import cast_compute
@@ -99,7 +100,7 @@ def _refuse_used_up(table: str, column: Column, last: int) -> None:
     """Numbers go on for ever, the values of a type do not. Nodes take them in blocks, so gaps end them early."""
     greatest = INT_LIMITS[column.type] - 1
     if last > greatest:
-        sequence = f"{table}_{column.name}_seq"
+        sequence = own_sequence(table, column.name)
         message = f'nextval: reached maximum value of sequence "{sequence}" ({greatest})'
         raise SqlError(SEQUENCE_LIMIT, message)
 

@@ -11,6 +11,7 @@ ddl              submitted as a change, followed to its end
 tables_of_queries  CREATE TABLE AS, SELECT INTO
 new_tables       created inside a transaction, and changed there (T9)
 temporary_tables  of a session, as its transactions leave them
+numbers          setval
 without_effect   accepted, and nothing changes: COMMENT, OWNER TO
 explain          how a statement would reach its rows
 tracing          the trace of a statement, for a client that asked

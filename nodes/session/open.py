@@ -12,6 +12,8 @@ from nodes.session.values import DATABASE
 from nodes.settings.options import options_of
 from nodes.settings.variables import Variables
 
+DUMPS = ("pg_dump", "pg_dumpall")
+INSTEAD_OF_DUMPS = "psql's \\copy writes the rows of a table, its \\d shows it; `manage.py backup` keeps the cluster"
 NOT_SETTINGS = ("user", "database", "options", "replication", VOUCHED)
 
 
@@ -41,6 +43,9 @@ def open_session(
     database = parameters.get("database") or user
     if database != DATABASE:
         raise FatalError(INVALID_CATALOG_NAME, f'database "{database}" does not exist: a node has one, "{DATABASE}"')
+    program = parameters.get("application_name")
+    if program in DUMPS:
+        raise FatalError(FEATURE_NOT_SUPPORTED, f"{program} of a node is not supported", hint=INSTEAD_OF_DUMPS)
     if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
         raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
     variables = Variables()

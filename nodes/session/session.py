@@ -21,6 +21,8 @@ from nodes.session import tracing
 from nodes.session.block import Block
 from nodes.session.ddl import SchemaStatements
 from nodes.session.new_tables import NewTables
+from nodes.session.numbers import FIELDS as SETVAL_FIELDS
+from nodes.session.numbers import setval
 from nodes.session.planned import Asked, PlannedStatements
 from nodes.session.requests import Requests
 from nodes.session.tables_of_queries import TablesOfQueries
@@ -35,7 +37,7 @@ from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
 PLANNED = frozenset({"select", "insert", "update", "delete", *COPIES})
-WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl", FROM})
+WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl", "setval", FROM})
 TRACED_AS = {FROM: "insert", TO: "select"}
 WORDS = {"ddl": "a schema change", "crud": "this operation"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
@@ -165,6 +167,8 @@ class Session:
                 return await self.schema.change(asked.statement)
             case "truncate":
                 return await self.planned.truncate(asked)
+            case "setval":
+                return await setval(self.block, asked.statement)
             case "explain":
                 return await self.planned.explain(asked.statement)
         return await self.utility.run(asked.statement)
@@ -177,6 +181,8 @@ class Session:
             return await self.planned.fields(statement, parameters)
         if statement.kind == "crud":
             return self.requests.fields(statement, parameters)
+        if statement.kind == "setval":
+            return SETVAL_FIELDS
         made = table_of_query(statement) if statement.kind == "ddl" else None
         if made is not None:
             await self.planned.fields(made.query, parameters)

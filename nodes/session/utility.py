@@ -9,10 +9,12 @@ from postgast import pg_query_pb2 as pb
 
 from expressions.dates.zones import hours_east
 from expressions.errors import (
+    ACTIVE_TRANSACTION,
     INVALID_CURSOR_NAME,
     INVALID_PARAMETER_VALUE,
     INVALID_STATEMENT_NAME,
     NO_ACTIVE_TRANSACTION,
+    UNDEFINED_TABLE,
     SqlError,
     unsupported,
 )
@@ -37,7 +39,7 @@ LISTS_OF_NAMES = ("search_path", "temp_tablespaces")
 LISTS = ("datestyle", "createrole_self_grant", "local_preload_libraries")
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
 _HOURS_EAST = re.compile(r"\s*([+-]?)(\d{1,2})(?::(\d{2}))?\s*")
-NAMES = {"cursor": "DECLARE CURSOR", "vacuum": "VACUUM or ANALYZE"}
+NAMES = {"cursor": "DECLARE CURSOR"}
 
 
 class Utility:
@@ -66,8 +68,22 @@ class Utility:
                 return Result("SET CONSTRAINTS")
             case "unlisten":
                 return Result("UNLISTEN")
+            case "vacuum":
+                return await self._vacuum(statement.node)
         what = NAMES.get(statement.kind, statement.kind.upper())
         raise unsupported(what, hint=HINTS.get(statement.kind))
+
+    async def _vacuum(self, node: Node) -> Result:
+        """VACUUM and ANALYZE of tables that must exist: a node has no dead rows of its own, and counts none."""
+        word = "VACUUM" if node.is_vacuumcmd else "ANALYZE"
+        if node.is_vacuumcmd and self.block.is_explicit:
+            raise SqlError(ACTIVE_TRANSACTION, "VACUUM cannot run inside a transaction block")
+        for item in node.rels:
+            name = item.vacuum_relation.relation.relname
+            if name not in self.block.new_tables.tables and await self.directory.find(name) is None:
+                raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist')
+        self.client.notice(f"{word} has nothing to do here: the store does it by itself")
+        return Result(word)
 
     def fields(self, statement: Statement) -> tuple[Field, ...] | None:
         """The result's columns, for Describe."""

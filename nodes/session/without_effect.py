@@ -3,6 +3,7 @@
     COMMENT ON DATABASE ..      comments are kept of tables, columns, indexes and constraints
     ALTER TABLE .. OWNER TO ..  who may do what is not a matter of SQL; every table is owned by schemalab
     ALTER .. SET (fillfactor)   a table is not kept as PostgreSQL keeps one
+    CREATE SEQUENCE ..          numbers are an identity column's; as dumps write it, before they give them to a column
 
 The table that they name must exist. DROP .. IF EXISTS of a kind of object that a node has none of finds nothing.
 """
@@ -12,6 +13,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from changes.ddl.comments import KEPT, object_of
+from changes.ddl.identity import are_usual
 from expressions.errors import UNDEFINED_TABLE, SqlError
 from nodes.sql.statements import Statement
 
@@ -37,6 +39,8 @@ def notice_of(statement: Statement) -> str | None:
         return f"a comment on a {what} is not kept: this one changes nothing"
     if kind == "AlterOwnerStmt" or (kind == "AlterTableStmt" and _all_are(node, "AT_ChangeOwner")):
         return "owners are not kept: who may do what is decided by the roles of people, see the docs"
+    if kind in ("CreateSeqStmt", "AlterSeqStmt") and are_usual(node.options):
+        return "a sequence is not kept by itself: a column whose default is nextval of its own sequence has numbers"
     return None
 
 
@@ -44,7 +48,8 @@ def table_of(statement: Statement) -> str | None:
     """The table that it is about; None for another object."""
     node, kind = statement.node, statement.node.DESCRIPTOR.name
     if kind == "AlterTableStmt":
-        return str(node.relation.relname)
+        is_sequence = pb.ObjectType.Name(node.objtype) == "OBJECT_SEQUENCE"
+        return None if is_sequence else str(node.relation.relname)
     return None
 
 

@@ -64,8 +64,9 @@ def _date_style(setting: Setting, text: str, current: str) -> str:
 
 
 def _search_path(setting: Setting, text: str, _: str) -> str:
+    """Tables are in public, and found there, also when the path is empty: dumps empty it, and name schemas."""
     names = [name.strip().strip('"') for name in text.split(",")]
-    if "public" not in names:
+    if "public" not in names and not set(names) <= {"", "pg_catalog"}:
         raise _cannot_be(setting, text, "all tables are in public")
     return text
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, State
 from expressions.analysis import Analyzer
@@ -289,8 +291,8 @@ class Planner:
         return DeletePlan(descriptor, scan, where, tuple(self.analyzer.scans), self._returning(node, scope))
 
     def truncate(self, node: Node) -> TruncatePlan:
-        if node.restart_seqs or node.behavior == 2:
-            raise unsupported("TRUNCATE with RESTART IDENTITY or CASCADE")
+        if pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE":
+            raise unsupported("TRUNCATE .. CASCADE", hint="name the tables that refer to these, too")
         return TruncatePlan(tuple(table_of(self.analyzer, item.range_var) for item in node.relations))
 
     def _target(self, node: Node, descriptor: Descriptor) -> tuple[Scan, Scope]:

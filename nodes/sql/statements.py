@@ -79,11 +79,23 @@ def _statement(raw: Node, source: bytes) -> Statement:
         return Statement("crud", call_text(node), text, start)
     if name == "select_stmt" and _has_into(node):
         return Statement("ddl", node, text, start)
+    if name == "select_stmt" and _is_setval(node):
+        return Statement("setval", node, text, start)
     if name == "copy_stmt":
         return Statement("copy from" if node.is_from else "copy to", node, text, start, frozenset(tables_in(raw.stmt)))
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
     tables = frozenset(tables_in(raw.stmt)) if kind in WITH_TABLES else frozenset()
     return Statement(kind, node, text, start, tables)
+
+
+def _is_setval(select: Node) -> bool:
+    """True for SELECT setval(..), which stands alone."""
+    if len(select.target_list) != 1 or len(select.from_clause) or select.HasField("where_clause"):
+        return False
+    value = select.target_list[0].res_target.val
+    if value.WhichOneof("node") != "func_call" or len(value.func_call.args) not in (2, 3):
+        return False
+    return [part.string.sval for part in value.func_call.funcname] in (["setval"], ["pg_catalog", "setval"])
 
 
 LEAVES = frozenset({"a_const", "column_ref", "param_ref", "string", "integer", "float", "boolean", "a_star"})

@@ -15,7 +15,7 @@ from psycopg import pq
 
 from catalog.descriptor import Descriptor, from_json
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
-from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4
+from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4, int8
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,8 @@ SELECT d.version, (c ->> 'id')::int FROM catalog_descriptor d, jsonb_array_eleme
 WHERE d.table_id = %b AND c ->> 'name' = %b AND c ->> 'state' = 'public' ORDER BY d.version DESC LIMIT 1
 """
 TAKE = "SELECT nodes_take_identity(%b, %b, %b)"
+ADVANCE = """INSERT INTO nodes_identity AS known (table_id, column_id, next_number) VALUES (%b, %b, %b)
+ ON CONFLICT (table_id, column_id) DO UPDATE SET next_number = greatest(known.next_number, excluded.next_number)"""
 BLOCK = 50
 
 
@@ -131,6 +133,11 @@ class Directory:
             taken += range(start, start + using)
             self._numbers[table_id, column_id] = (start + using, end)
         return taken
+
+    async def advance_numbers(self, table_id: int, column_id: int, number: int) -> None:
+        """The next block begins with this number, unless a later one is reached already."""
+        self._numbers.pop((table_id, column_id), None)
+        await self.ask(Command(ADVANCE, (int4(table_id), int4(column_id), int8(number))))
 
     async def ask(self, command: Command) -> "pq.abc.PGresult":
         """One answer of the store; a session that was found dead is replaced once. Raises `SqlError`."""

@@ -109,6 +109,11 @@ KINDS = {
     "drop a check": ("ALTER TABLE people DROP CONSTRAINT grown", 2),
     "add unique": ("ALTER TABLE people ADD UNIQUE (town, born)", 3),
     "drop unique": ("ALTER TABLE people DROP CONSTRAINT one_name", 3),
+    "number a column": ("ALTER TABLE people ALTER id ADD GENERATED ALWAYS AS IDENTITY", 1),
+    "number a column as a dump does": (
+        "ALTER TABLE people ALTER id SET DEFAULT nextval('public.people_id_seq'::regclass)",
+        1,
+    ),
     "set a default": ("ALTER TABLE people ALTER town SET DEFAULT 'Ulm'", 1),
     "drop a default": ("ALTER TABLE people ALTER visits DROP DEFAULT", 1),
     "change a type": ("ALTER TABLE people ALTER born TYPE text", 5),

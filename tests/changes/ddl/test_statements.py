@@ -263,7 +263,12 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         ("ALTER TABLE users SET (|coordination = 'hope')", "22023", "'hope'", "|"),
         ("ALTER TABLE users ALTER name TYPE |inet", "0A000", "type inet is not supported yet", "|"),
         ("ALTER TABLE users ALTER name TYPE |serial", "0A000", "serial as the new type of a column", "|"),
-        ("ALTER TABLE users |ALTER id ADD GENERATED ALWAYS AS IDENTITY", "0A000", "AS IDENTITY is not supported", "|"),
+        (
+            "ALTER TABLE users |ALTER id ADD GENERATED ALWAYS AS IDENTITY (START WITH 5)",
+            "0A000",
+            "a sequence option",
+            "|",
+        ),
         ("ALTER TABLE users |DISABLE TRIGGER ALL", "0A000", "ALTER TABLE .. DISABLE TRIG ALL is not", "|"),
         ("CREATE INDEX i ON users (|lower(name))", "0A000", "an index over an expression", "|"),
         ("CREATE INDEX i ON users (name) |INCLUDE (id)", "0A000", "INCLUDE", "|"),

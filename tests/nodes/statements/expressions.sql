@@ -80,3 +80,5 @@ SELECT $1;
 SELECT 'it''s', E'tab\t', U&'\0041', $$dollar$$;
 SELECT length(name), age * 2, score * 2, -age, NOT ok FROM people ORDER BY id;
 SELECT now() = now(), now() = current_timestamp, current_date = now()::date;
+
+SELECT quote_literal('it''s'), quote_literal('a\b'), quote_literal(42), quote_nullable(NULL), quote_nullable('x');

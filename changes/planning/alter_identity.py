@@ -1,0 +1,62 @@
+"""A column gets numbers of its own, or loses them: one version, as for a default.
+
+No row changes, and versions with and without differ in nothing but what an insert that names no value puts; both
+require one, so under the older version such an insert is refused (23502).
+"""
+
+from dataclasses import replace
+
+from catalog.descriptor import Descriptor
+from catalog.types import WHOLE
+from changes.ddl.actions import SetIdentity
+from changes.ddl.errors import DdlError, unsupported
+from changes.ddl.identity import is_own, own_sequence
+from changes.plan.model import Element, Move, MoveKind
+from changes.planning.alter_columns import column_there
+from changes.planning.draft import Sketch
+
+NOT_IN_STATE = "55000"
+
+
+def set_identity(sketch: Sketch, action: SetIdentity) -> None:
+    """ADD GENERATED .. AS IDENTITY, DROP IDENTITY, and SET DEFAULT nextval(..) of the column's own sequence."""
+    column, name, table = column_there(sketch, action.column), action.column, sketch.base
+    position, of = name.position, f'column "{name}" of relation "{table.name}"'
+    if action.sequence is not None and not is_own(action.sequence, table.name, column.name):
+        hint = f'A column takes the numbers of its own sequence, "{own_sequence(table.name, column.name)}".'
+        raise unsupported(f"the sequence {action.sequence} as a default", position=position, hint=hint)
+    if action.is_dropped:
+        if column.identity:
+            _edit(sketch, column.id, is_identity=False, is_always=False)
+        elif action.forgiving:
+            sketch.notices.append(f"{of} is not an identity column, skipping")
+        else:
+            raise DdlError(NOT_IN_STATE, f"{of} is not an identity column", position=position)
+        return
+    if column.type not in WHOLE:
+        raise DdlError("22023", "identity column type must be smallint, integer, or bigint", position=position)
+    if column.identity and action.sequence is None:
+        raise DdlError(NOT_IN_STATE, f"{of} is already an identity column", position=position)
+    if column.default is not None:
+        raise DdlError(NOT_IN_STATE, f"{of} already has a default value", position=position)
+    if not column.not_null:
+        message = f"{of} must be declared NOT NULL before identity can be added"
+        raise DdlError(NOT_IN_STATE, message, position=position)
+    if column.identity:
+        sketch.notices.append(f"{of} has these numbers, skipping")
+        return
+    _edit(sketch, column.id, is_identity=True, is_always=action.is_always)
+    sketch.dangers.append(f"Numbers of {column.name} begin at 1 unless setval says otherwise, whatever rows have.")
+
+
+def _edit(sketch: Sketch, column_id: int, *, is_identity: bool, is_always: bool) -> None:
+    def edit(table: Descriptor) -> Descriptor:
+        columns = (
+            replace(c, identity=is_identity, identity_always=is_always) if c.id == column_id else c
+            for c in table.columns
+        )
+        return replace(table, columns=tuple(columns))
+
+    column = next(c for c in sketch.base.columns if c.id == column_id)
+    sketch.edits.append(edit)
+    sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))

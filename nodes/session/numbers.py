@@ -1,0 +1,74 @@
+"""setval: the next number of an identity column, by the name of its sequence. A dump ends with it.
+
+    SELECT pg_catalog.setval('public.trips_id_seq', 500, true)      the next number is 501
+
+Numbers are given out in blocks, each node its own, so setval only goes forward, and a node that has a block already
+uses it up. As in PostgreSQL it is done at once, whatever becomes of the transaction.
+"""
+
+import re
+from typing import Any
+
+from changes.ddl.identity import own_sequence
+from expressions.errors import UNDEFINED_TABLE, SqlError, unsupported
+from expressions.sqltypes import INT8
+from nodes.session.block import Block
+from nodes.sql.statements import Statement
+from nodes.wire.messages import Field
+from nodes.wire.results import Result
+
+Node = Any
+FIELDS = (Field("setval", INT8.oid, INT8.typlen),)
+_NAME = re.compile(r'(?:(?:public|"public")\.)?("(?:[^"]|"")+"|[^".]+)')
+
+
+async def setval(block: Block, statement: Statement) -> Result:
+    """The answer of SELECT setval(..). Raises 42P01 for the name of no sequence."""
+    arguments = [_constant(node) for node in statement.node.target_list[0].res_target.val.func_call.args]
+    name, number, *rest = arguments
+    is_called = rest[0] if rest else True
+    if (
+        not isinstance(name, str)
+        or isinstance(number, bool)
+        or not isinstance(number, int)
+        or is_called not in (True, False)
+    ):
+        raise unsupported("this use of setval", hint="setval('table_column_seq', number [, true]) stands alone")
+    if number < 1:
+        message = f'setval: value {number} is out of bounds for sequence "{name}" (1..9223372036854775807)'
+        raise SqlError("22003", message)
+    table_id, column_id = await _column(block, name)
+    await block.env.directory.advance_numbers(table_id, column_id, number + 1 if is_called else number)
+    return Result("SELECT", FIELDS, [(str(number).encode(),)])
+
+
+async def _column(block: Block, name: str) -> tuple[int, int]:
+    """The identity column whose sequence has this name, by the ids of table and column."""
+    found = _NAME.fullmatch(name)
+    plain = "" if found is None else found[1].strip('"').replace('""', '"')
+    tables = [*block.new_tables.tables.values(), *await block.env.directory.tables()]
+    for table in tables:
+        for column in table.public_columns:
+            if column.identity and own_sequence(table.name, column.name) == plain:
+                return table.table_id, column.id
+    raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist')
+
+
+def _constant(node: Node) -> object:
+    """The value of an argument that is a constant; None for any other."""
+    kind = node.WhichOneof("node")
+    if kind == "type_cast":
+        return _constant(node.type_cast.arg)
+    if kind != "a_const":
+        return None
+    value = getattr(node.a_const, node.a_const.WhichOneof("val") or "sval")
+    match node.a_const.WhichOneof("val"):
+        case "ival":
+            return int(value.ival)
+        case "fval":
+            return int(value.fval) if value.fval.isdecimal() else None
+        case "boolval":
+            return bool(value.boolval)
+        case "sval":
+            return str(value.sval)
+    return None
