@@ -1,0 +1,186 @@
+// pgjdbc, as a JVM in Europe/Berlin has it. Run from source: java -cp postgresql.jar WithJdbc.java
+
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.sql.Timestamp;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TimeZone;
+import java.util.UUID;
+import org.postgresql.PGConnection;
+
+public class WithJdbc {
+    interface Step { void run() throws Exception; }
+
+    static String url;
+    static Connection connection;
+
+    static String quoted(String text) {
+        return '"' + String.valueOf(text).replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n") + '"';
+    }
+
+    static void tried(String what, Step step) {
+        try {
+            step.run();
+            System.out.printf("{\"tried\": %s, \"outcome\": \"works\"}%n", quoted(what));
+        } catch (Throwable error) {
+            String state = error instanceof SQLException sql ? sql.getSQLState() : "";
+            String message = error.getMessage() == null ? error.toString() : error.getMessage();
+            String[] parts = message.split("\n  Hint: ");
+            System.out.printf("{\"tried\": %s, \"outcome\": \"fails\", \"sqlstate\": %s, \"message\": %s, \"hint\": %s}%n",
+                quoted(what), quoted(state == null ? "" : state), quoted(parts[0]), quoted(parts.length > 1 ? parts[1] : ""));
+        }
+    }
+
+    static void check(Object found, Object expected) {
+        if (!expected.equals(found)) throw new AssertionError(found + ", not " + expected);
+    }
+
+    static void run(String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) { statement.execute(sql); }
+    }
+
+    static long count(String where) throws SQLException {
+        try (Statement s = connection.createStatement(); ResultSet r = s.executeQuery("SELECT count(*) FROM jdbc WHERE " + where)) {
+            r.next();
+            return r.getLong(1);
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        TimeZone.setDefault(TimeZone.getTimeZone("Europe/Berlin"));
+        url = String.format("jdbc:postgresql://%s:%s/%s?user=%s", System.getenv("PGHOST"), System.getenv("PGPORT"),
+            System.getenv("PGDATABASE"), System.getenv("PGUSER"));
+        connection = DriverManager.getConnection(url);
+        System.out.printf("{\"client\": \"pgjdbc\", \"version\": %s}%n", quoted(connection.getMetaData().getDriverVersion()));
+        tried("a table, rows with parameters, values of every kind, in Europe/Berlin", () -> {
+            run("DROP TABLE IF EXISTS jdbc");
+            run("CREATE TABLE jdbc (id serial PRIMARY KEY, n bigint, w text, f float8, b boolean, t timestamptz, u uuid)");
+            String sql = "INSERT INTO jdbc (n, w, f, b, t, u) VALUES (?, ?, ?, ?, ?, ?)";
+            Timestamp moment = Timestamp.valueOf("2026-07-01 12:30:00");
+            try (PreparedStatement p = connection.prepareStatement(sql, Statement.RETURN_GENERATED_KEYS)) {
+                p.setLong(1, 1L << 40); p.setString(2, "wörd"); p.setDouble(3, 0.1); p.setBoolean(4, true);
+                p.setTimestamp(5, moment); p.setObject(6, new UUID(0, 5));
+                p.executeUpdate();
+                ResultSet keys = p.getGeneratedKeys();
+                keys.next();
+                check(keys.getInt(1), 1);
+            }
+            try (Statement s = connection.createStatement(); ResultSet r = s.executeQuery("SELECT * FROM jdbc")) {
+                r.next();
+                check(r.getLong("n"), 1L << 40);
+                check(r.getTimestamp("t"), moment);
+                check(r.getObject("t", OffsetDateTime.class).toInstant(), moment.toInstant());
+                check(r.getObject("u"), new UUID(0, 5));
+                check(r.getString("t"), "2026-07-01 12:30:00+02");
+            }
+        });
+        tried("a prepared statement ten times: prepared by the server from the fifth on, in binary", () -> {
+            try (PreparedStatement p = connection.prepareStatement("SELECT n, f, t FROM jdbc WHERE id = ?")) {
+                for (int i = 0; i < 10; i++) {
+                    p.setInt(1, 1);
+                    ResultSet r = p.executeQuery();
+                    r.next();
+                    check(r.getLong(1), 1L << 40);
+                    check(r.getTimestamp(3), Timestamp.valueOf("2026-07-01 12:30:00"));
+                }
+            }
+        });
+        tried("arrays: = ANY(?)", () -> {
+            try (PreparedStatement p = connection.prepareStatement("SELECT id FROM jdbc WHERE id = ANY(?)")) {
+                p.setArray(1, connection.createArrayOf("int4", new Integer[] {1, 2}));
+                ResultSet r = p.executeQuery();
+                r.next();
+                check(r.getInt(1), 1);
+            }
+        });
+        tried("batches, also rewritten into one statement", () -> {
+            try (Connection c = DriverManager.getConnection(url + "&reWriteBatchedInserts=true");
+                    PreparedStatement p = c.prepareStatement("INSERT INTO jdbc (n, w) VALUES (?, ?)")) {
+                for (int i = 0; i < 200; i++) { p.setLong(1, i); p.setString(2, "b"); p.addBatch(); }
+                p.executeBatch();
+            }
+            check(count("w = 'b'"), 200L);
+        });
+        tried("transactions and savepoints", () -> {
+            connection.setAutoCommit(false);
+            run("INSERT INTO jdbc (n) VALUES (1000)");
+            Savepoint savepoint = connection.setSavepoint();
+            run("INSERT INTO jdbc (n) VALUES (1001)");
+            connection.rollback(savepoint);
+            connection.commit();
+            connection.setAutoCommit(true);
+            check(count("n = 1000 OR n = 1001"), 1L);
+        });
+        tried("rows read in parts (setFetchSize)", () -> {
+            connection.setAutoCommit(false);
+            try (Statement s = connection.createStatement()) {
+                s.setFetchSize(10);
+                ResultSet r = s.executeQuery("SELECT id FROM jdbc");
+                int seen = 0;
+                while (r.next()) seen++;
+                check(seen > 200, true);
+            }
+            connection.commit();
+            connection.setAutoCommit(true);
+        });
+        tried("COPY in and out (CopyManager)", () -> {
+            var copy = connection.unwrap(PGConnection.class).getCopyAPI();
+            check(copy.copyIn("COPY jdbc (n, w) FROM STDIN WITH CSV", new StringReader("5000,a\n5001,b\n")), 2L);
+            StringWriter out = new StringWriter();
+            copy.copyOut("COPY (SELECT n, w FROM jdbc WHERE n >= 5000 AND n < 6000 ORDER BY n) TO STDOUT", out);
+            check(out.toString(), "5000\ta\n5001\tb\n");
+        });
+        tried("DatabaseMetaData: tables, columns, keys, indexes, types", () -> {
+            DatabaseMetaData about = connection.getMetaData();
+            List<String> names = new ArrayList<>();
+            ResultSet columns = about.getColumns(null, "public", "jdbc", "%");
+            while (columns.next()) names.add(columns.getString("COLUMN_NAME") + " " + columns.getString("TYPE_NAME"));
+            check(names.toString(), "[id int4, n int8, w text, f float8, b bool, t timestamptz, u uuid]");
+            ResultSet keys = about.getPrimaryKeys(null, "public", "jdbc");
+            keys.next();
+            check(keys.getString("COLUMN_NAME"), "id");
+            ResultSet indexes = about.getIndexInfo(null, "public", "jdbc", true, false);
+            indexes.next();
+            check(indexes.getString("INDEX_NAME"), "jdbc_pkey");
+            about.getTables(null, "public", "%", new String[] {"TABLE"}).next();
+            about.getTypeInfo().next();
+            about.getImportedKeys(null, "public", "jdbc");
+            about.getSchemas().next();
+        });
+        tried("errors: a key that is there", () -> {
+            try {
+                run("INSERT INTO jdbc (id) VALUES (1)");
+            } catch (SQLException error) {
+                check(error.getSQLState(), "23505");
+                return;
+            }
+            throw new AssertionError("no error");
+        });
+        tried("a prepared statement, across a new column: prepared again by the driver", () -> {
+            try (Connection other = DriverManager.getConnection(url + "&autosave=conservative");
+                    PreparedStatement p = other.prepareStatement("SELECT * FROM jdbc WHERE id = 1")) {
+                int before = 0;
+                for (int i = 0; i < 7; i++) before = p.executeQuery().getMetaData().getColumnCount();
+                run("ALTER TABLE jdbc ADD COLUMN extra int DEFAULT 7");
+                int after = 0;
+                try {
+                    after = p.executeQuery().getMetaData().getColumnCount();
+                } catch (SQLException error) { // outside of a transaction the next try prepares it again
+                    check(error.getMessage().contains("cached plan must not change result type"), true);
+                    after = p.executeQuery().getMetaData().getColumnCount();
+                }
+                check(after, before + 1);
+            }
+        });
+    }
+}

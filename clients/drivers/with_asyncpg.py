@@ -1,0 +1,140 @@
+"""asyncpg and its pool."""
+
+import asyncio
+import datetime as dt
+import io
+import uuid
+
+import asyncpg
+from trial import URL, check, run, tried
+
+loop = asyncio.new_event_loop()
+
+
+def within(work):
+    """The step with a connection of its own."""
+
+    async def do() -> None:
+        connection = await asyncpg.connect(URL)
+        try:
+            await work(connection)
+        finally:
+            await connection.close()
+
+    return lambda: loop.run_until_complete(do())
+
+
+@tried("a table, rows with parameters, values of every kind")
+@within
+async def rows(connection) -> None:
+    await connection.execute("DROP TABLE IF EXISTS apg")
+    await connection.execute(
+        "CREATE TABLE apg (id bigserial PRIMARY KEY, n bigint, w text, f float8, b boolean, d date, t timestamptz,"
+        " u uuid)"
+    )
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
+    values = (2**40, "wörd", 0.1, True, dt.date(2024, 2, 29), moment, uuid.UUID(int=5))
+    await connection.execute("INSERT INTO apg (n, w, f, b, d, t, u) VALUES ($1, $2, $3, $4, $5, $6, $7)", *values)
+    check(tuple(await connection.fetchrow("SELECT n, w, f, b, d, t, u FROM apg")), values)
+
+
+@tried("arrays: = ANY($1)")
+@within
+async def arrays(connection) -> None:
+    check([row["id"] for row in await connection.fetch("SELECT id FROM apg WHERE id = ANY($1::bigint[])", [1, 2])], [1])
+
+
+@tried("executemany, insert .. returning")
+@within
+async def many(connection) -> None:
+    await connection.executemany("INSERT INTO apg (n, w) VALUES ($1, $2)", [(n, str(n)) for n in range(100)])
+    check(await connection.fetchval("INSERT INTO apg (n) VALUES (500) RETURNING n"), 500)
+
+
+@tried("transactions and savepoints")
+@within
+async def transactions(connection) -> None:
+    async with connection.transaction():
+        await connection.execute("INSERT INTO apg (n) VALUES (1000)")
+        inner = connection.transaction()
+        await inner.start()
+        await connection.execute("INSERT INTO apg (n) VALUES (1001)")
+        await inner.rollback()
+    check(await connection.fetchval("SELECT count(*) FROM apg WHERE n >= 1000 AND n < 2000"), 1)
+
+
+@tried("copy_records_to_table (binary), copy_to_table (CSV), copy_from_query")
+@within
+async def copy(connection) -> None:
+    await connection.copy_records_to_table("apg", records=[(5000, "a"), (5001, None)], columns=["n", "w"])
+    await connection.copy_to_table("apg", source=io.BytesIO(b"5002,b\n"), columns=["n", "w"], format="csv")
+    out = io.BytesIO()
+    await connection.copy_from_query("SELECT n, w FROM apg WHERE n >= $1 AND n < 6000 ORDER BY n", 5000, output=out)
+    check(out.getvalue(), b"5000\ta\n5001\t\\N\n5002\tb\n")
+
+
+@tried("a cursor inside a transaction, read in parts")
+@within
+async def cursor(connection) -> None:
+    async with connection.transaction():
+        found = [row async for row in connection.cursor("SELECT id FROM apg ORDER BY id", prefetch=10)]
+    check(len(found) > 50, True)
+
+
+@tried("a pool: connections are reset when they are given back")
+def pool() -> None:
+    async def do() -> None:
+        async with asyncpg.create_pool(URL, min_size=1, max_size=4) as many:
+
+            async def one(number: int) -> int:
+                async with many.acquire() as connection:
+                    await connection.execute("SET statement_timeout = '1min'")
+                    return await connection.fetchval("SELECT $1::int", number)
+
+            check(await asyncio.gather(*(one(n) for n in range(20))), list(range(20)))
+            async with many.acquire() as connection:
+                check(await connection.fetchval("SHOW statement_timeout") == "1min", False)
+
+    loop.run_until_complete(do())
+
+
+@tried("errors by class: a key that is there")
+@within
+async def errors(connection) -> None:
+    try:
+        await connection.execute("INSERT INTO apg (id) VALUES (1)")
+    except asyncpg.UniqueViolationError as error:
+        check(error.constraint_name, "apg_pkey")
+        return
+    raise AssertionError("no error")
+
+
+@tried("introspection: a type by its name, prepared statements' attributes")
+@within
+async def introspection(connection) -> None:
+    statement = await connection.prepare("SELECT id, w FROM apg WHERE id = $1")
+    check([a.name for a in statement.get_attributes()], ["id", "w"])
+    check([p.name for p in statement.get_parameters()], ["int8"])
+
+
+@tried("LISTEN and NOTIFY")
+@within
+async def listen(connection) -> None:
+    heard = loop.create_future()
+    await connection.add_listener("word", lambda *args: heard.done() or heard.set_result(args[-1]))
+    await connection.execute("NOTIFY word, 'text'")
+    check(await asyncio.wait_for(heard, 2), "text")
+
+
+@tried("a prepared statement across a new column: prepared again by the driver")
+@within
+async def change(connection) -> None:
+    sql = "SELECT * FROM apg WHERE id = $1"
+    before = len(await connection.fetchrow(sql, 1))
+    other = await asyncpg.connect(URL)
+    await other.execute("ALTER TABLE apg ADD COLUMN extra int DEFAULT 7")
+    await other.close()
+    check(len(await connection.fetchrow(sql, 1)), before + 1)
+
+
+run("asyncpg", asyncpg.__version__)

@@ -1,0 +1,110 @@
+"""Frames: pandas, polars, connectorx, ADBC."""
+
+import sys
+from importlib.metadata import version
+
+from trial import URL, check, run, tried
+
+NAME = sys.argv[1]
+SQL = "SELECT id, w FROM frame ORDER BY id"
+
+
+def fill() -> None:
+    import psycopg
+
+    with psycopg.connect(URL, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS frame")
+        connection.execute("CREATE TABLE frame (id int PRIMARY KEY, w text, f float8)")
+        connection.execute("INSERT INTO frame SELECT g, 'w' || g, g / 2.0 FROM generate_series(1, 1000) g")
+
+
+fill()
+if NAME == "pandas":
+    import pandas
+    import sqlalchemy as sa
+
+    engine = sa.create_engine(URL.replace("postgresql:", "postgresql+psycopg:"))
+
+    @tried("read_sql, read_sql_table")
+    def read() -> None:
+        check(len(pandas.read_sql(SQL, engine)), 1000)
+        check(list(pandas.read_sql_table("frame", engine).columns), ["id", "w", "f"])
+
+    @tried("to_sql: replace, append, by rows, by many rows, by COPY")
+    def write() -> None:
+        frame = pandas.DataFrame({"a": [1, 2, 3], "b": ["x", None, "z"], "t": pandas.to_datetime(["2026-01-01"] * 3)})
+        frame.to_sql("framed", engine, if_exists="replace", index=False)
+        frame.to_sql("framed", engine, if_exists="append", index=False, method="multi")
+
+        def by_copy(_table, connection, keys, rows):
+            with (
+                connection.connection.cursor() as cursor,
+                cursor.copy(f"COPY framed ({', '.join(keys)}) FROM STDIN") as copy,
+            ):
+                for row in rows:
+                    copy.write_row(row)
+
+        frame.to_sql("framed", engine, if_exists="append", index=False, method=by_copy)
+        check(len(pandas.read_sql("SELECT * FROM framed", engine)), 9)
+
+    @tried("to_sql with an index, read in chunks")
+    def chunks() -> None:
+        pandas.DataFrame({"n": range(100)}).to_sql("indexed", engine, if_exists="replace")
+        check(sum(len(part) for part in pandas.read_sql("SELECT * FROM indexed", engine, chunksize=10)), 100)
+
+    run("pandas", version("pandas"))
+elif NAME == "polars":
+    import polars
+
+    @tried("read_database_uri by connectorx")
+    def connectorx() -> None:
+        check(polars.read_database_uri(SQL, URL, engine="connectorx").shape, (1000, 2))
+
+    @tried("read_database_uri by ADBC")
+    def adbc() -> None:
+        check(polars.read_database_uri(SQL, URL, engine="adbc").shape, (1000, 2))
+
+    @tried("write_database")
+    def write() -> None:
+        frame = polars.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+        alchemy = URL.replace("postgresql:", "postgresql+psycopg:")
+        frame.write_database("polars_framed", alchemy, if_table_exists="replace", engine="sqlalchemy")
+        check(polars.read_database_uri("SELECT count(*) AS n FROM polars_framed", URL, engine="connectorx")["n"][0], 2)
+
+    run("polars", version("polars"))
+elif NAME == "connectorx":
+    import connectorx
+
+    @tried("read_sql by each of its protocols")
+    def read() -> None:
+        for protocol in ("binary", "csv", "cursor", "simple"):
+            check(len(connectorx.read_sql(URL, SQL, protocol=protocol, return_type="arrow")), 1000)
+
+    @tried("read_sql in partitions")
+    def partitions() -> None:
+        found = connectorx.read_sql(URL, "SELECT * FROM frame", partition_on="id", partition_num=3, return_type="arrow")
+        check(len(found), 1000)
+
+    run("connectorx", version("connectorx"))
+else:
+    import adbc_driver_postgresql.dbapi as adbc
+    import pyarrow
+
+    @tried("fetch_arrow_table (COPY TO in binary)")
+    def fetch() -> None:
+        with adbc.connect(URL) as connection, connection.cursor() as cursor:
+            cursor.execute(SQL)
+            check(cursor.fetch_arrow_table().num_rows, 1000)
+
+    @tried("adbc_ingest (COPY FROM in binary)")
+    def ingest() -> None:
+        with adbc.connect(URL) as connection, connection.cursor() as cursor:
+            cursor.execute("DROP TABLE IF EXISTS ingested")
+            connection.commit()
+            table = pyarrow.table({"a": [1, 2, 3], "b": ["x", None, "z"]})
+            cursor.adbc_ingest("ingested", table, mode="create")
+            connection.commit()
+            cursor.execute("SELECT count(*) FROM ingested")
+            check(cursor.fetchone(), (3,))
+
+    run("ADBC", version("adbc-driver-postgresql"))

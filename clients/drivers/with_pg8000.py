@@ -1,0 +1,87 @@
+"""pg8000, a driver without libpq."""
+
+import datetime as dt
+import io
+import uuid
+from importlib.metadata import version
+
+import pg8000.native
+from trial import DATABASE, HOST, PORT, USER, check, run, tried
+
+
+def connected() -> pg8000.native.Connection:
+    return pg8000.native.Connection(USER, host=HOST, port=PORT, database=DATABASE)
+
+
+connection = connected()
+
+
+@tried("a table, rows with parameters, values of every kind")
+def rows() -> None:
+    connection.run("DROP TABLE IF EXISTS p8")
+    connection.run(
+        "CREATE TABLE p8 (id serial PRIMARY KEY, n bigint, w text, f float8, b boolean, d date, t timestamptz, u uuid)"
+    )
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
+    values = {
+        "n": 2**40,
+        "w": "wörd",
+        "f": 0.1,
+        "b": True,
+        "d": dt.date(2024, 2, 29),
+        "t": moment,
+        "u": uuid.UUID(int=5),
+    }
+    connection.run("INSERT INTO p8 (n, w, f, b, d, t, u) VALUES (:n, :w, :f, :b, :d, :t, :u)", **values)
+    check(connection.run("SELECT n, w, f, b, d, t, u FROM p8"), [list(values.values())])
+
+
+@tried("arrays: = ANY(:ids)")
+def arrays() -> None:
+    check(connection.run("SELECT id FROM p8 WHERE id = ANY(CAST(:ids AS int[]))", ids=[1, 2]), [[1]])
+
+
+@tried("transactions")
+def transactions() -> None:
+    connection.run("START TRANSACTION")
+    connection.run("INSERT INTO p8 (n) VALUES (1000)")
+    connection.run("ROLLBACK")
+    check(connection.run("SELECT count(*) FROM p8"), [[1]])
+
+
+@tried("COPY in and out")
+def copy() -> None:
+    connection.run("COPY p8 (n, w) FROM STDIN WITH (FORMAT csv)", stream=io.StringIO("5000,a\n5001,b\n"))
+    out = io.StringIO()
+    connection.run("COPY (SELECT n, w FROM p8 WHERE n >= 5000 AND n < 6000 ORDER BY n) TO STDOUT", stream=out)
+    check(out.getvalue(), "5000\ta\n5001\tb\n")
+
+
+@tried("a prepared statement, many times")
+def prepared() -> None:
+    statement = connection.prepare("SELECT n FROM p8 WHERE id = :id")
+    for _ in range(10):
+        check(statement.run(id=1), [[2**40]])
+    statement.close()
+
+
+@tried("errors: a key that is there")
+def errors() -> None:
+    try:
+        connection.run("INSERT INTO p8 (id) VALUES (1)")
+    except pg8000.native.DatabaseError as error:
+        check(error.args[0]["C"], "23505")
+        return
+    raise AssertionError("no error")
+
+
+@tried("another column while the connection is open")
+def change() -> None:
+    other = connected()
+    before = len(connection.run("SELECT * FROM p8 WHERE id = 1")[0])
+    other.run("ALTER TABLE p8 ADD COLUMN extra int DEFAULT 7")
+    other.close()
+    check(len(connection.run("SELECT * FROM p8 WHERE id = 1")[0]), before + 1)
+
+
+run("pg8000", version("pg8000"))

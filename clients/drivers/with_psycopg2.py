@@ -1,0 +1,122 @@
+"""psycopg 2."""
+
+import datetime as dt
+import io
+import uuid
+
+import psycopg2
+import psycopg2.extras
+from psycopg2.pool import ThreadedConnectionPool
+from trial import URL, check, run, tried
+
+connection = psycopg2.connect(URL)
+connection.autocommit = True
+cursor = connection.cursor()
+psycopg2.extras.register_uuid()
+
+
+def ask(sql: str, values: object = None) -> list[tuple]:
+    cursor.execute(sql, values)
+    return cursor.fetchall() if cursor.description else []
+
+
+@tried("a table, rows with parameters, values of every kind")
+def rows() -> None:
+    ask("DROP TABLE IF EXISTS two")
+    ask(
+        "CREATE TABLE two (id serial PRIMARY KEY, n bigint, w varchar(20), f float8, b boolean, d date, t timestamptz,"
+        " u uuid)"
+    )
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
+    values = (2**40, "wörd", 0.1, True, dt.date(2024, 2, 29), moment, uuid.UUID(int=5))
+    ask("INSERT INTO two (n, w, f, b, d, t, u) VALUES (%s, %s, %s, %s, %s, %s, %s)", values)
+    check(ask("SELECT n, w, f, b, d, t, u FROM two"), [values])
+
+
+@tried("arrays: = ANY(list)")
+def arrays() -> None:
+    check(ask("SELECT id FROM two WHERE id = ANY(%s)", ([1, 2],)), [(1,)])
+
+
+@tried("execute_values and executemany")
+def many() -> None:
+    psycopg2.extras.execute_values(cursor, "INSERT INTO two (n, w) VALUES %s", [(n, str(n)) for n in range(100)])
+    cursor.executemany("UPDATE two SET w = %s WHERE n = %s", [("x", 1), ("y", 2)])
+    check(ask("SELECT w FROM two WHERE n IN (1, 2) ORDER BY n"), [("x",), ("y",)])
+
+
+@tried("with connection: commit, rollback, savepoints")
+def transactions() -> None:
+    other = psycopg2.connect(URL)
+    with other, other.cursor() as inner:
+        inner.execute("INSERT INTO two (n) VALUES (1000)")
+        inner.execute("SAVEPOINT a")
+        inner.execute("INSERT INTO two (n) VALUES (1001)")
+        inner.execute("ROLLBACK TO SAVEPOINT a")
+    try:
+        with other, other.cursor() as inner:
+            inner.execute("INSERT INTO two (n) VALUES (1002)")
+            raise KeyError
+    except KeyError:
+        pass
+    other.close()
+    check(ask("SELECT n FROM two WHERE n >= 1000 AND n < 2000"), [(1000,)])
+
+
+@tried("copy_expert, copy_from, copy_to")
+def copy() -> None:
+    cursor.copy_expert("COPY two (n, w) FROM STDIN WITH CSV HEADER", io.StringIO('n,w\n5000,a\n5001,"b,c"\n'))
+    cursor.copy_from(io.StringIO("5002\td\n"), "two", columns=("n", "w"))
+    out = io.StringIO()
+    cursor.copy_expert("COPY (SELECT n, w FROM two WHERE n >= 5000 AND n < 6000 ORDER BY n) TO STDOUT", out)
+    check(out.getvalue(), "5000\ta\n5001\tb,c\n5002\td\n")
+
+
+@tried("errors by class: a key that is there")
+def errors() -> None:
+    try:
+        ask("INSERT INTO two (id) VALUES (1)")
+    except psycopg2.errors.UniqueViolation as error:
+        check(error.diag.constraint_name, "two_pkey")
+        return
+    raise AssertionError("no error")
+
+
+@tried("PREPARE and EXECUTE")
+def prepared() -> None:
+    ask("PREPARE plan (int) AS SELECT n FROM two WHERE id = $1")
+    check(ask("EXECUTE plan (1)"), [(2**40,)])
+
+
+@tried("a named cursor, read in parts")
+def named() -> None:
+    other = psycopg2.connect(URL)
+    with other, other.cursor("part") as inner:
+        inner.itersize = 10
+        inner.execute("SELECT id FROM two ORDER BY id")
+        check(len(list(inner)) > 50, True)
+    other.close()
+
+
+@tried("a pool")
+def pool() -> None:
+    many = ThreadedConnectionPool(1, 3, URL)
+    one = many.getconn()
+    many.putconn(one)
+    many.closeall()
+
+
+@tried("another column while the connection is open")
+def change() -> None:
+    other = psycopg2.connect(URL)
+    other.autocommit = True
+    inner = other.cursor()
+    inner.execute("SELECT * FROM two WHERE id = 1")
+    before = len(inner.description)
+    ask("ALTER TABLE two ADD COLUMN extra int DEFAULT 7")
+    inner.execute("SELECT * FROM two WHERE id = 1")
+    check(len(inner.description), before + 1)
+    other.close()
+
+
+run("psycopg 2", psycopg2.__version__.split()[0])

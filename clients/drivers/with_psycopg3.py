@@ -1,0 +1,130 @@
+"""psycopg 3 and its pool."""
+
+import datetime as dt
+import uuid
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool
+from trial import URL, check, run, tried
+
+connection = psycopg.connect(URL, autocommit=True)
+
+
+@tried("a table, rows with parameters, values of every kind, in text and binary")
+def rows() -> None:
+    connection.execute("DROP TABLE IF EXISTS three")
+    connection.execute(
+        "CREATE TABLE three (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n bigint, w text, f float8, b boolean,"
+        " d date, t timestamptz, u uuid)"
+    )
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
+    values = (2**40, "wörd", 0.1, True, dt.date(2024, 2, 29), moment, uuid.UUID(int=5))
+    for binary in (False, True):
+        marks = ", ".join(["%b" if binary else "%s"] * len(values))
+        connection.execute(f"INSERT INTO three (n, w, f, b, d, t, u) VALUES ({marks})", values)
+        found = connection.execute("SELECT n, w, f, b, d, t, u FROM three WHERE n = %s", (2**40,), binary=binary)
+        check(found.fetchall()[-1], values)
+
+
+@tried("arrays: = ANY(list), unnest")
+def arrays() -> None:
+    check(connection.execute("SELECT id FROM three WHERE id = ANY(%s) ORDER BY id", ([1, 2],)).fetchall(), [(1,), (2,)])
+    connection.execute(
+        "INSERT INTO three (n, w) SELECT * FROM unnest(%s::bigint[], %s::text[])", ([10, 11], ["a", "b"])
+    )
+
+
+@tried("executemany, pipelines")
+def many() -> None:
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO three (n, w) VALUES (%s, %s)", [(n, str(n)) for n in range(100, 200)])
+    with connection.pipeline():
+        one = connection.execute("SELECT count(*) FROM three WHERE n >= 100 AND n < 200")
+        two = connection.execute("SELECT 1")
+        check((one.fetchone(), two.fetchone()), ((100,), (1,)))
+
+
+@tried("transactions and savepoints")
+def transactions() -> None:
+    with connection.transaction():
+        connection.execute("INSERT INTO three (n) VALUES (1000)")
+        with connection.transaction(force_rollback=True):
+            connection.execute("INSERT INTO three (n) VALUES (1001)")
+    check(connection.execute("SELECT n FROM three WHERE n >= 1000 AND n < 2000").fetchall(), [(1000,)])
+
+
+@tried("COPY in and out, text and binary")
+def copy() -> None:
+    with connection.cursor() as cursor:
+        with cursor.copy("COPY three (n, w) FROM STDIN") as out:
+            out.write_row((5000, "a\tb"))
+        with cursor.copy("COPY three (n, w) FROM STDIN (FORMAT BINARY)") as out:
+            out.set_types(["int8", "text"])
+            out.write_row((5001, None))
+        with cursor.copy(
+            "COPY (SELECT n, w FROM three WHERE n >= 5000 AND n < 6000 ORDER BY n) TO STDOUT (FORMAT BINARY)"
+        ) as rows:
+            rows.set_types(["int8", "text"])
+            check(list(rows.rows()), [(5000, "a\tb"), (5001, None)])
+
+
+@tried("rows as dictionaries, a cursor on the client")
+def shapes() -> None:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        check(cursor.execute("SELECT 1 AS a").fetchone(), {"a": 1})
+
+
+@tried("a cursor of the server, read in parts")
+def server_cursor() -> None:
+    with connection.transaction(), connection.cursor("part") as cursor:
+        cursor.execute("SELECT id FROM three ORDER BY id")
+        check(len(cursor.fetchmany(10)), 10)
+
+
+@tried("stream")
+def stream() -> None:
+    with connection.cursor() as cursor:
+        check(len(list(cursor.stream("SELECT id FROM three"))) > 50, True)
+
+
+@tried("a pool")
+def pool() -> None:
+    with ConnectionPool(URL, min_size=1, max_size=3, open=True) as many, many.connection() as one:
+        check(one.execute("SELECT 1").fetchone(), (1,))
+
+
+@tried("errors by class: a key that is there")
+def errors() -> None:
+    try:
+        connection.execute("INSERT INTO three (id) OVERRIDING SYSTEM VALUE VALUES (1)")
+    except psycopg.errors.UniqueViolation as error:
+        check(error.diag.constraint_name, "three_pkey")
+        return
+    raise AssertionError("no error")
+
+
+@tried("LISTEN and NOTIFY")
+def listen() -> None:
+    with psycopg.connect(URL, autocommit=True) as other:
+        other.execute("LISTEN word")
+        connection.execute("NOTIFY word, 'text'")
+        check([note.payload for note in other.notifies(timeout=2, stop_after=1)], ["text"])
+
+
+@tried("a statement prepared by the driver, across a new column")
+def change() -> None:
+    sql = "SELECT * FROM three WHERE id = %s"
+    with psycopg.connect(URL, autocommit=True) as other:
+        for _ in range(7):
+            before = len(other.execute(sql, (1,), prepare=True).fetchone())
+        connection.execute("ALTER TABLE three ADD COLUMN extra int DEFAULT 7")
+        try:
+            other.execute(sql, (1,), prepare=True)
+        except psycopg.errors.FeatureNotSupported as error:  # as PostgreSQL: it is prepared again by the next call
+            check(str(error).splitlines()[0], "cached plan must not change result type")
+            other.execute("DEALLOCATE ALL")
+        check(len(other.execute(sql, (1,)).fetchone()), before + 1)
+
+
+run("psycopg 3", psycopg.__version__)

@@ -1,0 +1,175 @@
+"""SQLAlchemy's Core and ORM, and Alembic's migrations."""
+
+import datetime as dt
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+from trial import DATABASE, HOST, PORT, USER, check, run, tried
+
+DRIVER = sys.argv[1]
+URL = f"postgresql+{DRIVER}://{USER}@{HOST}:{PORT}/{DATABASE}"
+engine = sa.create_engine(URL)
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Team(Base):
+    __tablename__ = f"team_{DRIVER}"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(50), unique=True)
+    made: Mapped[dt.datetime] = mapped_column(sa.DateTime(timezone=True), server_default=sa.func.now())
+    people: Mapped[list["Player"]] = relationship(back_populates="team")
+
+
+class Player(Base):
+    __tablename__ = f"player_{DRIVER}"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.Text, index=True)
+    score: Mapped[float | None]
+    team_id: Mapped[int] = mapped_column(sa.ForeignKey(Team.id))
+    team: Mapped[Team] = relationship(back_populates="people")
+
+
+@tried("create_all: tables with a foreign key and an index")
+def create() -> None:
+    Base.metadata.drop_all(engine.execution_options(isolation_level="AUTOCOMMIT"))
+    Base.metadata.create_all(engine)
+
+
+@tried("the ORM: objects with relations, unit of work")
+def orm() -> None:
+    with Session(engine) as session:
+        team = Team(name="blue", people=[Player(name="ann", score=1.5), Player(name="bob")])
+        session.add(team)
+        session.commit()
+        check([p.name for p in session.get(Team, team.id).people], ["ann", "bob"])
+        session.scalars(sa.select(Player).where(Player.name == "bob")).one().score = 2.5
+        session.commit()
+        check(session.scalar(sa.select(sa.func.sum(Player.score))), 4.0)
+
+
+@tried("bulk insert (insertmanyvalues), returning, upsert")
+def bulk() -> None:
+    from sqlalchemy.dialects.postgresql import insert
+
+    with engine.begin() as connection:
+        made = connection.execute(sa.insert(Team).returning(Team.id), [{"name": f"t{n}"} for n in range(50)])
+        check(len(made.fetchall()), 50)
+        upsert = insert(Team).values(name="t1").on_conflict_do_nothing(index_elements=["name"])
+        connection.execute(upsert)
+        check(connection.scalar(sa.select(sa.func.count()).where(Team.name == "t1")), 1)
+
+
+@tried("savepoints (begin_nested), rollback")
+def nested() -> None:
+    with Session(engine) as session:
+        session.add(Team(name="kept"))
+        session.flush()
+        try:
+            with session.begin_nested():
+                session.add(Team(name="kept"))
+                session.flush()
+        except sa.exc.IntegrityError:
+            pass
+        session.commit()
+        check(session.scalar(sa.select(sa.func.count()).where(Team.name == "kept")), 1)
+
+
+@tried("inspection: tables, columns, keys, indexes")
+def inspection() -> None:
+    inspector = sa.inspect(engine)
+    check(Team.__tablename__ in inspector.get_table_names(), True)
+    check([c["name"] for c in inspector.get_columns(Player.__tablename__)], ["id", "name", "score", "team_id"])
+    check(inspector.get_foreign_keys(Player.__tablename__)[0]["referred_table"], Team.__tablename__)
+    check(inspector.get_indexes(Player.__tablename__)[0]["column_names"], ["name"])
+
+
+@tried("reflection, and autogenerate finds nothing to do")
+def reflection() -> None:
+    sa.MetaData().reflect(engine, only=[Team.__tablename__, Player.__tablename__])
+    names = {Team.__tablename__, Player.__tablename__}
+    with engine.connect() as connection:
+        only = {"include_name": lambda name, kind, _: kind != "table" or name in names}
+        check(compare_metadata(MigrationContext.configure(connection, opts=only), Base.metadata), [])
+
+
+@tried("Alembic: upgrade over three revisions, downgrade")
+def alembic() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        config = Config()
+        config.set_main_option("script_location", folder)
+        config.set_main_option("sqlalchemy.url", URL)
+        table = f"moved_{DRIVER}"
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"DROP TABLE IF EXISTS {table}"))
+            connection.execute(sa.text(f"DROP TABLE IF EXISTS alembic_{DRIVER}"))
+        (Path(folder) / "versions").mkdir()
+        env = ENV.format(url=URL, version_table=f"alembic_{DRIVER}")
+        (Path(folder) / "env.py").write_text(env)
+        for number, (up, down) in enumerate(REVISIONS, 1):
+            text = REVISION.format(number=number, before=repr(str(number - 1)) if number > 1 else None,
+                                   up=up.format(t=table), down=down.format(t=table))  # fmt: skip
+            (Path(folder) / "versions" / f"r{number}.py").write_text(text)
+        command.upgrade(config, "head")
+        columns = [c["name"] for c in sa.inspect(engine).get_columns(table)]
+        check(columns, ["id", "name", "score"])
+        command.downgrade(config, "base")
+        check(table in sa.inspect(engine).get_table_names(), False)
+
+
+ENV = """
+from alembic import context
+import sqlalchemy as sa
+with sa.create_engine("{url}").connect() as connection:
+    connection.execute(sa.text("SET schemalab.autocommit_before_ddl = on"))
+    connection.commit()
+    context.configure(connection=connection, version_table="{version_table}", transaction_per_migration=True)
+    with context.begin_transaction():
+        context.run_migrations()
+"""
+REVISION = """
+revision, down_revision = "{number}", {before}
+import sqlalchemy as sa
+from alembic import op
+def upgrade():
+    {up}
+def downgrade():
+    {down}
+"""
+REVISIONS = [
+    ("op.create_table('{t}', sa.Column('id', sa.Integer, primary_key=True), sa.Column('name', sa.String(20)))",
+     "op.drop_table('{t}')"),
+    ("op.add_column('{t}', sa.Column('score', sa.Integer, server_default='0', nullable=False))",
+     "op.drop_column('{t}', 'score')"),
+    ("op.create_index('{t}_name', '{t}', ['name'])", "op.drop_index('{t}_name', '{t}')"),
+]  # fmt: skip
+
+
+@tried("a statement that was used before, across a new column")
+def change() -> None:
+    query = sa.text(f"SELECT * FROM {Team.__tablename__} WHERE name = :name")
+    with engine.connect() as connection:
+        for _ in range(7):
+            before = len(connection.execute(query, {"name": "blue"}).one())
+            connection.rollback()
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as other:
+            other.execute(sa.text(f"ALTER TABLE {Team.__tablename__} ADD COLUMN extra int DEFAULT 7"))
+        try:
+            connection.execute(query, {"name": "blue"})
+        except sa.exc.DBAPIError as error:  # as PostgreSQL: the next try prepares it again
+            check("cached plan must not change result type" in str(error), True)
+        connection.rollback()
+        check(len(connection.execute(query, {"name": "blue"}).one()), before + 1)
+
+
+run(f"SQLAlchemy, {DRIVER}", f"{sa.__version__}, Alembic {version('alembic')}")
