@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
-from psycopg import generators, pq
+from psycopg import generators, pq, waiting
 
 from nodes.trace.record import SQLSTATE as TRACE
 
@@ -43,6 +43,7 @@ ROWS_READ_MAX = 100_000
 RUN_S_MAX = 60.0
 """What one run may take: then its statement is stopped, as by the button."""
 CONNECT_S = 5
+NO_DATA = b"a console has no data to send: use psql's \\copy, or `manage.py load`"
 HAS_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
 
 
@@ -232,6 +233,13 @@ def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
                 answer.add(grid)
             grid = Grid()
             continue
+        if result.status == pq.ExecStatus.COPY_IN:
+            pgconn.put_copy_end(NO_DATA)
+            connection.wait(generators.send(pgconn))
+            continue
+        if result.status == pq.ExecStatus.COPY_OUT:
+            _copy(connection, grid, answer)
+            continue
         if result.status in HAS_ROWS:
             grid.columns = grid.columns or [_name(result, n) for n in range(result.nfields)]
             _keep(result, grid, answer)
@@ -242,6 +250,30 @@ def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:
             grid.tag = (result.command_status or b"").decode()
             answer.add(grid)
             grid = Grid()
+
+
+def _copy(connection: psycopg.Connection, grid: Grid, answer: Answer) -> None:
+    """Show the lines of a COPY TO STDOUT; its tag is still to come."""
+    pgconn = connection.pgconn
+    grid.columns = ["COPY"]
+    while (count := (found := pgconn.get_copy_data(1))[0]) >= 0:
+        if not count:
+            connection.wait(_arrival(pgconn))
+            continue
+        grid.row_count += 1
+        if len(grid.rows) < ROWS_SHOWN and answer.chars < ANSWER_CHARS_MAX:
+            cell = _cell(bytes(found[1]).rstrip(b"\n"))
+            answer.chars += len(cell or "") + 1
+            grid.rows.append([cell])
+        if grid.row_count >= ROWS_READ_MAX and not answer.stopped_after:
+            answer.stopped_after = "rows"
+            connection.cancel_safe(timeout=CONNECT_S)
+
+
+def _arrival(pgconn: pq.abc.PGconn) -> Iterator[waiting.Wait]:
+    """Wait until something comes."""
+    yield waiting.Wait.R
+    pgconn.consume_input()
 
 
 def _keep(result: pq.abc.PGresult, grid: Grid, answer: Answer) -> None:

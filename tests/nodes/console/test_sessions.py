@@ -44,6 +44,22 @@ def test_signing_out_gives_up_what_was_left_open(browser: Client) -> None:
     assert others.transaction == "closed"
 
 
+def test_copy_ends_at_once(dsn: str) -> None:
+    """A browser has no data to send: the statement is refused, and the session goes on."""
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    try:
+        pane.run("CREATE TEMP TABLE copied (a int, b text)")
+        refused = pane.run("COPY copied FROM STDIN").error
+        assert refused is not None
+        assert "a console has no data to send" in refused.message
+        answer = pane.run("INSERT INTO copied VALUES (1, 'x'), (2, NULL); COPY copied TO STDOUT; SELECT 5 AS five")
+        assert answer.error is None
+        assert [grid.rows for grid in answer.grids[1:]] == [[["1\tx"], ["2\t\\N"]], [["5"]]]
+        assert [grid.tag for grid in answer.grids] == ["INSERT 0 2", "COPY 2", "SELECT 1"]
+    finally:
+        pane.close()
+
+
 def test_a_person_has_so_many_sessions_however_many_browsers(browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nodes.console.sessions.PANES_MAX_EACH", 2)
     for number in ("1", "2"):
