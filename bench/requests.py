@@ -169,8 +169,8 @@ async def reload(cluster: RunningCluster) -> Figure:
     return Figure(
         f"{AT_ONCE} requests that meet a mismatch at once",
         "at most 2 reloads",
-        f"{refused} refused, {reloads} reload{'s' * (reloads != 1)}, all answered {took_s - HELD_S:.2f} s after the reload"
-        " was let through",
+        f"{refused} refused, {reloads} reload{'s' * (reloads != 1)}, all answered {took_s - HELD_S:.2f} s after the"
+        " reload was let through",
         f"{ROUNDS_MAX} rounds on one node; the catalog is held up for {HELD_S:g} s so that all meet in one reload; a"
         " heartbeat may bring the news before any is refused, so the round with most refusals counts.",
     )
