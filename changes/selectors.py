@@ -40,7 +40,6 @@ from leases import rules
 from leases.models import Node
 from leases.selectors import leases_as_of_now, leases_on
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
-from spark_tasks.runs.pacing import share_of_time
 from spark_tasks.services import status_of
 
 RETRIES_SHOWN = 3
@@ -370,11 +369,14 @@ def runs_of(change_id: int) -> list[ReorgRun]:
     return list(ReorgRun.objects.filter(change_id=change_id).select_related("pulse").order_by("id"))
 
 
+def open_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
+    """Of a change's reorganisations the one that works now, or will when it goes on."""
+    return next((run for run in runs if run.state in BEGUN and not run.is_closed), None)
+
+
 def writing_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
-    """Of a change's reorganisations the one that writes now, or will when it goes on (R11)."""
-    return next(
-        (run for run in runs if StepKind(run.kind) in YIELDING and run.state in BEGUN and not run.is_closed), None
-    )
+    """The same, as long as it writes (R11)."""
+    return open_run(run for run in runs if StepKind(run.kind) in YIELDING)
 
 
 def run_json(run: ReorgRun) -> dict[str, Any]:
@@ -404,6 +406,8 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         "ranges_total": status.ranges_total,
         "traffic": round(pulse.traffic, 2),
         "works": round(_works(run, pulse), 2),
+        "felt": pulse.felt,
+        "target": {"slower_ms": pulse.slower_ms_max, "throughput": pulse.throughput_min},
         "is_heard": run.state == RunState.RUNNING and not is_silent and pulse.heartbeat_at is not None,
         "throttle": pulse.rows_per_s_max,
         "throttle_reason": pulse.throttle_reason,
@@ -417,6 +421,4 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
 
 def _works(run: ReorgRun, pulse: ReorgPulse) -> float:
     """The share of its time that it works; less than all of it while it rests beside the traffic of nodes."""
-    if run.state != RunState.RUNNING or StepKind(run.kind) not in YIELDING:
-        return 1.0
-    return share_of_time(traffic=pulse.traffic, rows_per_s_max=pulse.rows_per_s_max)
+    return 1.0 if run.state != RunState.RUNNING or pulse.rows_per_s_max is not None else pulse.works

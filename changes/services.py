@@ -29,7 +29,13 @@ from changes.ddl.bindings import names_in
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import resolve
 from changes.ddl.statements import parse
-from changes.executor.interventions import Intervention, why_no_throttle, why_not, why_not_whose
+from changes.executor.interventions import (
+    Intervention,
+    why_no_target,
+    why_no_throttle,
+    why_not,
+    why_not_whose,
+)
 from changes.executor.state import name_of
 from changes.models import Approval, Change, Status
 from changes.notices import notify, send_driver, streams_of
@@ -41,7 +47,7 @@ from changes.planning.tables import Tables
 from changes.rate_limits import check_pace
 from changes.records import paces
 from expressions.typed import Context
-from spark_tasks.services import throttle_run
+from spark_tasks.services import aim_run, throttle_run
 from storage.postgres import take_spare_table
 
 log = logging.getLogger(__name__)
@@ -343,6 +349,23 @@ def throttle(change_id: int, rows_per_s: int | None, *, who: str, why: str = "",
         kind = "change unthrottled" if rows_per_s is None else "change throttled"
         payload = {"change": change_id, "who": who, "rows": rows_per_s, "why": why}
         append_event(kind, change.table_name, payload, streams_of(change))
+        notify(change_id)
+
+
+def move_target(change_id: int, slower_ms: int, kept_percent: int, *, who: str, may_steer_all: bool = True) -> None:
+    """Let others feel so much of its reorganisations at most, from now on: the one at work hears it at its next look.
+
+    Raises `ChangeError`.
+    """
+    with _theirs(change_id, who, may_steer_all) as (change, _):
+        run = selectors.open_run(selectors.runs_of(change_id))
+        standing = selectors.standing_of(change)
+        refusal = why_no_target(standing, slower_ms, kept_percent, is_working=run is not None)
+        if refusal is not None or run is None:
+            raise ChangeError(refusal)
+        aim_run(run.pk, slower_ms_max=float(slower_ms), throughput_min=kept_percent / 100)
+        payload = {"change": change_id, "who": who, "slower_ms": slower_ms, "kept_percent": kept_percent}
+        append_event("change target moved", change.table_name, payload, streams_of(change))
         notify(change_id)
 
 

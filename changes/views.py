@@ -21,6 +21,8 @@ from changes import approval, change_list, proofs, selectors, services, tables_a
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.executor.interventions import (
+    KEPT_PERCENT_LIMITS,
+    SLOWER_MS_LIMITS,
     THROTTLE_MAX,
     THROTTLE_MIN,
     THROTTLE_STEPS,
@@ -28,6 +30,7 @@ from changes.executor.interventions import (
     NoRate,
     nearest_step,
     rows_per_s_in,
+    target_in,
     why_no_decision,
     why_no_throttle,
     why_not,
@@ -214,6 +217,8 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
     if request.method == "GET":
         refusal = why_not_whose(found.who, who, may_steer_all=may_steer_all)
         return _before_throttling(request, found, refusal)
+    if "target" in request.POST:
+        return _move_target(request, found, who, may_steer_all=may_steer_all)
     typed = request.POST.get("rows", "").strip()
     try:
         rows = None if "off" in request.POST else rows_per_s_in(typed)
@@ -222,6 +227,17 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
         return _before_throttling(request, found, str(error))
     messages.success(request, _("Its next chunks keep the limit.") if rows else _("It has no limit any more."))
     return redirect("change", change_id)
+
+
+def _move_target(request: HttpRequest, found: services.Change, who: str, *, may_steer_all: bool) -> HttpResponse:
+    """Set what others may feel of its work, as it was typed."""
+    try:
+        slower_ms, kept = target_in(request.POST.get("slower_ms", ""), request.POST.get("kept_percent", ""))
+        services.move_target(found.pk, slower_ms, kept, who=who, may_steer_all=may_steer_all)
+    except (NoRate, services.ChangeError) as error:
+        return _before_throttling(request, found, str(error))
+    messages.success(request, _("It keeps to the new target from its next look on."))
+    return redirect("change", found.pk)
 
 
 @login_required
@@ -263,6 +279,7 @@ def _before_throttling(request: HttpRequest, found: services.Change, refusal: st
         "at_rows": THROTTLE_STEPS[at],
         "in_force": None if run is None else run.pulse,
         "limits": (THROTTLE_MIN, THROTTLE_MAX),
+        "target_limits": {"slower_ms": SLOWER_MS_LIMITS, "kept_percent": KEPT_PERCENT_LIMITS},
         "reason_chars_max": services.REASON_CHARS_MAX,
     }
     return render(request, "change_throttle.html", context, status=200 if refusal is None else 409)

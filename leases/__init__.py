@@ -8,6 +8,7 @@ gossip        how news of a version spreads
 withheld      news of sandboxes that is withheld from nodes, for a lesson
 lanes         the cluster page's version lanes
 samples       what a node did in a second
+beats         what it did in each quarter of the last two, for reorganisations
 totals        what it did since it began, for monitoring
 staircase/    lanes over time: which node used which version when, as a picture
 recorder/     reads and keeps what that picture is drawn from

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from leases.beats import Beats
 from leases.samples import Sample
 from leases.totals import Totals
 
@@ -42,6 +43,7 @@ class Meter:
     latencies: list[int] = field(default_factory=lambda: [0] * BUCKETS)
     totals: Totals = field(default_factory=Totals)
     """Of all seconds that have ended."""
+    beats: Beats = field(default_factory=Beats)
 
     def finished(self, seconds: float, *, is_error: bool) -> None:
         """A statement was answered, or refused, after `seconds`."""

@@ -23,7 +23,8 @@ from catalog import clock
 from expressions.errors import ADMIN_SHUTDOWN, FatalError
 from leases import holders
 from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper
-from leases.redis import samples
+from leases.beats import BEAT_S
+from leases.redis import beats, samples
 from nodes.alarm import keep_alarm
 from nodes.beside import run_beside
 from nodes.clients.protocols import Client, Session
@@ -168,6 +169,7 @@ class Server:
             log.info("node %s incarnation %s serves port %s", settings.name, self.incarnation, self.port)
             beside = [
                 self.run_beside("sending figures", self._send_samples(), is_vital=False),
+                self.run_beside("sending beats", self._send_beats(), is_vital=False),
                 self.run_beside("watching the rights of users", people.watch(clients.end_of), is_vital=True),
                 self.run_beside("setting the alarm", keep_alarm(settings.lease_s), is_vital=True),
             ]
@@ -218,6 +220,17 @@ class Server:
                 self.env.meter.totals.requests = self.env.router.report()
                 totals = self.env.meter.totals.to_text(self.incarnation)
                 await samples.publish(client, self.settings.name, sample, held, self.settings.lease_s, totals)
+
+    async def _send_beats(self) -> None:
+        """Four times a second how much was done, and how long it took: reorganisations give way by that."""
+        own, number = self.env.meter.beats, 0
+        async with samples.open_client(self.settings.redis_url) as client:
+            while True:
+                await asyncio.sleep(BEAT_S - time.monotonic() % BEAT_S)
+                own.beat(time.monotonic(), running=len(self.env.running))
+                number += 1
+                if not own.are_idle or number % beats.IDLE_EVERY == 0:
+                    await beats.publish(client, self.settings.name, own)
 
     def _open(self, client: Client, person: Person, parameters: dict[str, str]) -> Session:
         return open_session(self.env, client, person, parameters, self.settings.limits)

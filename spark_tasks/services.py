@@ -76,10 +76,17 @@ def start_run(change_id: int, table_id: int, kind: str, elements: Sequence[Mappi
             version=version,
             defaults={"table_id": table_id, "elements": [dict(element) for element in elements]},
         )
-        ReorgPulse.objects.get_or_create(run=run)
+        ReorgPulse.objects.get_or_create(run=run, defaults=_target_of(change_id))
         if run.state == RunState.WAITING:
             transaction.on_commit(lambda: send_run(run.id), robust=True)
     return int(run.id)
+
+
+def _target_of(change_id: int) -> dict[str, float]:
+    """The target of a new run: that of the last one of its change."""
+    names = ("slower_ms_max", "throughput_min")
+    last = ReorgPulse.objects.filter(run__change_id=change_id).order_by("-run_id").values(*names).first()
+    return dict(last or {})
 
 
 def send_run(run_id: int) -> None:
@@ -141,6 +148,11 @@ def _seconds(run: ReorgRun) -> float:
 def throttle_run(run_id: int, rows_per_s_max: float | None, *, reason: str = "") -> None:
     """At most so many rows per second from the next chunk on; None: as fast as writers allow (R11)."""
     ReorgPulse.objects.filter(run_id=run_id).update(rows_per_s_max=rows_per_s_max, throttle_reason=reason)
+
+
+def aim_run(run_id: int, *, slower_ms_max: float, throughput_min: float) -> None:
+    """Let others feel so much of it at most: by how much statements take longer, and the share of them that is left."""
+    ReorgPulse.objects.filter(run_id=run_id).update(slower_ms_max=slower_ms_max, throughput_min=throughput_min)
 
 
 def pause_run(run_id: int, *, check: Check = lambda _cursor: None) -> None:

@@ -29,6 +29,8 @@ PAUSED = "paused"
 AWAITING = "awaiting"
 THROTTLE_MIN, THROTTLE_MAX = 1, 1_000_000_000
 """Rows per second. Slower than a row a second would be a pause that hears nothing meanwhile."""
+SLOWER_MS_LIMITS, KEPT_PERCENT_LIMITS = (0, 60_000), (0, 99)
+"""Of a target. All of the statements are never kept: nothing would be left to work with."""
 THROTTLE_STEPS = (*(n * 10**power for power in range(1, 6) for n in (1, 2, 5)), 1_000_000)
 """The rows per second of a slider; any other number may be typed."""
 NUMBER_CHARS_MAX = 20
@@ -139,13 +141,38 @@ def why_no_throttle(standing: Standing, rows_per_s: int | None, *, is_writing: b
     return None
 
 
+def why_no_target(standing: Standing, slower_ms: int, kept_percent: int, *, is_working: bool) -> str | None:
+    """Why this target, of what others may feel of a change's work, would be refused now; None when it would not."""
+    change = standing.state.change
+    if standing.has_ended:
+        return f"change {change} has ended: {standing.status}"
+    if not is_working:
+        return f"change {change} has no target to move now: none of its reorganisations works or waits"
+    if not SLOWER_MS_LIMITS[0] <= slower_ms <= SLOWER_MS_LIMITS[1]:
+        least, most = SLOWER_MS_LIMITS
+        return f"statements may take {least} to {most:,} milliseconds longer: {slower_ms} is not among them"
+    if not KEPT_PERCENT_LIMITS[0] <= kept_percent <= KEPT_PERCENT_LIMITS[1]:
+        least, most = KEPT_PERCENT_LIMITS
+        return f"{least} to {most} % of the statements may be kept: {kept_percent} is not among them"
+    return None
+
+
 def nearest_step(rows_per_s: float) -> int:
     """The place of the slider that is nearest to a throttle."""
     return min(range(len(THROTTLE_STEPS)), key=lambda at: abs(log(THROTTLE_STEPS[at] / max(rows_per_s, 1))))
 
 
 class NoRate(ValueError):
-    """A text is no whole number of rows per second: says which."""
+    """A text is no whole number of what it should count: says which."""
+
+
+def target_in(slower_ms: str, kept_percent: str) -> tuple[int, int]:
+    """The milliseconds and the percentage that somebody typed, within limits or not. Raises `NoRate`."""
+    numbers = [whole_number(text.strip(), digits_max=NUMBER_CHARS_MAX - 1) for text in (slower_ms, kept_percent)]
+    for text, number, what in zip((slower_ms, kept_percent), numbers, ("milliseconds", "percents"), strict=True):
+        if number is None:
+            raise NoRate(f"{text[:NUMBER_CHARS_MAX]!r} is no whole number of {what}")
+    return numbers[0] or 0, numbers[1] or 0
 
 
 def rows_per_s_in(text: str) -> int:

@@ -178,7 +178,22 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
         "permille": int(1000 * run["share"]),
         "gives_way": run["works"] <= GIVES_WAY_AT,
         "works_percent": round(100 * run["works"]),
+        "target": {
+            "slower_ms": round(run["target"]["slower_ms"]),
+            "kept_percent": round(100 * run["target"]["throughput"]),
+        },
+        "others": _others(run["felt"]),
     }
+
+
+def _others(felt: Mapping[str, Any]) -> Json:
+    """The effect of a run on those who work beside it: `why` it works so much, and figures where there are any."""
+    before, now = felt.get("before"), felt.get("now")
+    found: Json = {"why": felt.get("why", "")}
+    if before and now and before["per_s"]:
+        kept = round(100 * min(1.0, now["per_s"] / before["per_s"]))
+        found |= {"slower_ms": max(0, round(now["slow_ms"] - before["slow_ms"])), "kept_percent": kept}
+    return found
 
 
 def _taken(step: Mapping[str, Any]) -> Json:

@@ -145,11 +145,17 @@ class Session:
         finally:
             self.is_running, self.data = False, None
             self.env.running.pop(self, None)
-            self.env.meter.finished(perf_counter() - began, is_error=not is_answered)
+            self._count(statement, perf_counter() - began, is_error=not is_answered)
             if trace is not None:
                 if not is_answered and statement.kind != "truncate":
                     trace.forget()
                 tracing.send(self.client, trace, self.block, is_answered=is_answered)
+
+    def _count(self, statement: Statement, seconds: float, *, is_error: bool) -> None:
+        """A beat has nothing that takes as long as it takes, and no query's time: that is long by itself."""
+        self.env.meter.finished(seconds, is_error=is_error)
+        if statement.kind not in AS_LONG_AS_IT_TAKES:
+            self.env.meter.beats.finished(0.0 if statement.kind == "select" else seconds)
 
     async def _done(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         kind = asked.statement.kind

@@ -9,7 +9,7 @@ M = F: then each one found is some row's (C5). Only when numbers differ is anybo
 entry that another row holds rightly is a duplicate (C6): both rows are named.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Index, IndexId
 from spark_tasks.checks import lookups, repeated_rows
 from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.chunk import no_break
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding, count
@@ -56,14 +57,25 @@ class EntryJudge:
     def label(self) -> str:
         return f"index {self.index.name}"
 
-    def screen(self, connection: Connection, storage: int, rows: StoredRows, found: Finding, *, of: int) -> None:
+    def screen(
+        self,
+        connection: Connection,
+        storage: int,
+        rows: StoredRows,
+        found: Finding,
+        *,
+        of: int,
+        breaks: Callable[[], None] = no_break,
+    ) -> None:
         """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage."""
         mask = accepted(self.descriptor, self.index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         matched = 0
         for home, part in by_home(self.index, entries, storage, storages=self.storages, buckets=self.buckets):
+            ordered, keys_only = part.sorted(), not self.index.unique
+            breaks()
             matched += lookups.matched(
-                connection, self.descriptor.table_id, home, part.sorted(), of=of, keys_only=not self.index.unique
+                connection, self.descriptor.table_id, home, ordered, of=of, keys_only=keys_only, breaks=breaks
             )
         found.note("C4", self.label, len(entries) - matched if self.is_complete else 0, ())
         count(found.expected, self.index.id, len(entries))

@@ -1,6 +1,6 @@
 """Pairs and rows looked up by key, in the caller's snapshot."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import psycopg
@@ -10,6 +10,7 @@ from catalog.elements import EXISTS, ColumnId
 from spark_tasks.checks import entry_merge
 from spark_tasks.checks.entry_merge import SPARSE
 from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.chunk import no_break
 from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import Pairs
 from storage.pairs import StoredRow, column_key, prefix
@@ -42,17 +43,35 @@ def count_there(connection: Connection, table_id: int, storage: int, ordered: Pa
 
 
 def matched(
-    connection: Connection, table_id: int, storage: int, ordered: Pairs, *, of: int, keys_only: bool = False
+    connection: Connection,
+    table_id: int,
+    storage: int,
+    ordered: Pairs,
+    *,
+    of: int,
+    keys_only: bool = False,
+    breaks: Callable[[], None] = no_break,
 ) -> int:
-    """The same of many pairs: looked up where they are few of the `of` that lie about there, else read beside them."""
+    """The same of many pairs: looked up where they are few of the `of` that lie about there, else read beside them.
+
+    `breaks` is called between any two pages.
+    """
     if not len(ordered):
         return 0
     if len(ordered) * SPARSE < of:
         slices = (ordered.slice(first, LOOKED_UP_AT_ONCE) for first in range(0, len(ordered), LOOKED_UP_AT_ONCE))
-        return sum(count_there(connection, table_id, storage, some, keys_only=keys_only) for some in slices)
+        return sum(
+            count_there(connection, table_id, storage, some, keys_only=keys_only) for some in _with(breaks, slices)
+        )
     low, high = ordered.keys[0].as_py(), next_low(ordered.keys[-1].as_py())
     stored = snapshot_reads.pages(connection, table_id, KeyRange(storage, low, high, 0))
-    return entry_merge.matched(ordered, stored)
+    return entry_merge.matched(ordered, _with(breaks, stored))
+
+
+def _with(breaks: Callable[[], None], pages: Iterable[Pairs]) -> Iterator[Pairs]:
+    for page in pages:
+        yield page
+        breaks()
 
 
 def rows_by_key(

@@ -31,6 +31,7 @@ from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import Finding
 from spark_tasks.runs.requirements import Demands
 from spark_tasks.runs.run_elements import Elements
+from spark_tasks.spark.priority import lower_server
 from storage.arrow.rows import ROWS_AT_ONCE, StoredRows, row_storages
 from storage.integrity.clauses import Violation, element_label, row_words
 from storage.mutations import source_columns
@@ -132,6 +133,7 @@ class Judge:
             marking(self.run_token) as marks,
         ):
             lengths = Lengths()
+            lower_server(connection)
             for key_range in key_ranges:
                 marks.at(key_range, 0)
                 found = self.range(connection, key_range, lengths, marks)
@@ -152,20 +154,27 @@ class Judge:
         So what is not clean is not named as it should be: `named` does that.
         """
         found = Finding()
+
+        def breaks() -> None:
+            marks.rest_at(key_range, found.rows)
+
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
-        for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read()):
+        for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read(), breaks):
             values.orphans(rows.orphans, found)
             for first in range(0, len(rows), ROWS_AT_ONCE):
                 some = rows.slice(first, ROWS_AT_ONCE)
                 self._values(connection, values, some, found)
                 marks.at(key_range, found.rows)
+                breaks()
             for index in self.indexes:
                 marks.at(key_range, found.rows)
-                self.entry_judge(index).screen(connection, key_range.storage, rows, found, of=self.rows_per_storage)
+                judge, place = self.entry_judge(index), key_range.storage
+                judge.screen(connection, place, rows, found, of=self.rows_per_storage, breaks=breaks)
             for placement in self.placements:
                 screened = self.placement_judge(placement).screen(connection, rows, found, of=self.rows_per_storage)
                 for _ in screened:
                     marks.at(key_range, found.rows)
+                    breaks()
         return found
 
     def named(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:

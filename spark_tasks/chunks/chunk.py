@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from spark_tasks.runs.pacing import THROTTLED_S, Pace, Quiet, pairs_allowed, rest_s, wait_s
+from spark_tasks.runs.pacing import LISTEN_S, Pace, Quiet, pairs_allowed, rest_s, wait_s
 from spark_tasks.runs.ranges import KeyRange, Reached
 from storage.pairs import CannotDerive
 from storage.postgres import kv, session_options
@@ -70,6 +70,10 @@ class RunToken:
         return psycopg.connect(self.dsn, autocommit=True, **options)
 
 
+def no_break() -> None:
+    """Go on at once."""
+
+
 def allow_reading(connection: Connection) -> None:
     """Let the transaction that has begun last as long as a large range takes: a timer that runs is only set anew."""
     connection.execute(f"SET LOCAL transaction_timeout = 0; SET LOCAL transaction_timeout = '{READ_TIMEOUT}'")
@@ -116,12 +120,13 @@ class RunControl:
     scans: str = "NULL::bigint"
     wanted: str = "run"
     rows_per_s_max: float | None = None
-    traffic: float = 0.0
+    works: float = 1.0
+    is_idle: bool = False
     quiet: Quiet = field(default_factory=Quiet)
 
     @property
     def is_quiet(self) -> bool:
-        return self.quiet.lasts(time.monotonic())
+        return self.is_idle or self.quiet.lasts(time.monotonic())
 
 
 HOLD = "SELECT 1 FROM spark_tasks_reorgrun WHERE id = {run} AND token = {token} FOR SHARE"
@@ -130,7 +135,7 @@ BEGIN = f"""BEGIN;
 SELECT is_done, chunks FROM spark_tasks_reorgrange WHERE id = {{range}} FOR UPDATE;
 SAVEPOINT chunk"""
 
-WANTED = "SELECT wanted, rows_per_s_max, traffic, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
+WANTED = "SELECT wanted, rows_per_s_max, works, is_quiet, {scans} FROM spark_tasks_reorgpulse WHERE run_id = {run}"
 
 END = f"""UPDATE spark_tasks_reorgrange SET chunks = chunks + 1, is_done = {{mark.is_done}}{{reached}},
 rows_done = greatest(rows_done, {{mark.rows_done}}), rows_total = greatest(rows_done, {{mark.rows_total}})
@@ -210,8 +215,11 @@ def _require_wanted(run_token: RunToken, control: RunControl) -> None:
         raise RunClosed(f"run {run_token.run_id} is wanted to {control.wanted}: no further chunk is begun")
 
 
+SHUT_OUT = ("close", None, 1.0, False, None)
+
+
 def _hear(control: RunControl, row: tuple[Any, ...] | None) -> None:
-    control.wanted, control.rows_per_s_max, control.traffic, scans = row or ("close", None, 0.0, None)
+    control.wanted, control.rows_per_s_max, control.works, control.is_idle, scans = row or SHUT_OUT
     if scans is not None:
         control.quiet.hear(scans, time.monotonic())
 
@@ -257,21 +265,40 @@ def spaced(tries_max: int, *, first_s: float, longest_s: float) -> Iterator[int]
 def keep_pace(connection: Connection, run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> None:
     """Wait as the throttle says, or rest as the traffic asks, after `rows` rows took `seconds`. Raises `RunClosed`.
 
-    A person may set any throttle while a chunk is on its way that was sized without it: so a long wait listens, and
-    lasts as long as what is wanted by then asks for.
+    A person may set any throttle while a chunk is on its way that was sized without it, and traffic may end: so a long
+    wait listens, and lasts as long as what is wanted by then asks for.
     """
     waited = 0.0
     while (left := _pause_s(run_token, control, rows=rows, seconds=seconds) - waited) > 0:
-        pause = min(left, THROTTLED_S)
+        pause = min(left, LISTEN_S)
         time.sleep(pause)
         waited += pause
         if left > pause:
             listen(connection, run_token, control)
 
 
+@dataclass(slots=True)
+class Breaks:
+    """Called while nothing is written: rests for as long as the work since the last time asks for.
+
+    Raises `RunClosed`.
+    """
+
+    connection: Connection
+    run_token: RunToken
+    control: RunControl
+    since: float = field(default_factory=time.perf_counter)
+
+    def __call__(self) -> None:
+        seconds = time.perf_counter() - self.since
+        listen(self.connection, self.run_token, self.control)
+        keep_pace(self.connection, self.run_token, self.control, rows=0, seconds=seconds)
+        self.since = time.perf_counter()
+
+
 def _pause_s(run_token: RunToken, control: RunControl, *, rows: int, seconds: float) -> float:
     throttled = wait_s(rows=rows, seconds=seconds, rows_per_s_max=_share(run_token, control))
-    return throttled + rest_s(seconds=seconds, traffic=control.traffic, rows_per_s_max=control.rows_per_s_max)
+    return throttled + rest_s(seconds=seconds, works=control.works, rows_per_s_max=control.rows_per_s_max)
 
 
 def until_closed(work: Callable[[Iterable[KeyRange]], Iterator[Any]], key_ranges: Iterable[KeyRange]) -> Iterator[Any]:

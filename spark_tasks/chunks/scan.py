@@ -13,7 +13,8 @@ whose pairs have too many bytes come in pages: PostgreSQL knows how long a value
 serializable transaction: it would remember every pair it read (T6).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import psycopg
@@ -24,6 +25,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
 from catalog.types import TEXTS
 from spark_tasks.chunks import snapshot_reads
+from spark_tasks.chunks.chunk import no_break
 from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import END, Pairs, concat, unpack
 from storage.arrow.rows import StoredRows
@@ -44,20 +46,30 @@ PAIRS_MIN = 10_000
 _PAIRS = """SELECT count(*), string_agg(key, ''), string_agg(value, ''), {key_sizes},
  string_agg(int4send(octet_length(value)), ''), coalesce(max(length), 0)::bigint FROM (
     SELECT key, CASE WHEN octet_length(value) <= {longest} THEN value END AS value, octet_length(value) AS length
-    FROM {kv} WHERE key >= %b AND key < %b AND value IS NOT NULL AND {ends} LIMIT {most}
+    FROM {kv} WHERE {blocks}key >= %b AND key < %b AND value IS NOT NULL AND {ends} LIMIT {most}
 ) AS pairs"""
 
 
+BLOCKS_AT_ONCE = 2048
+"""Of a table that one statement walks through: some tens of milliseconds."""
+MOST_OF_TABLE = 0.25
+"""A range that has less of a table's pairs is read as PostgreSQL thinks best, in one statement."""
+
+
 def rows_in_parts(
-    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
+    connection: Connection,
+    descriptor: Descriptor,
+    key_range: KeyRange,
+    columns: Sequence[ColumnId],
+    breaks: Callable[[], None] = no_break,
 ) -> Iterator[StoredRows]:
     """The rows of a range with the columns named, in no order; in the caller's snapshot (not a serializable one).
 
-    At once, or part by part: at most `AT_ONCE_BYTES` of pairs are read for one of them. Later statements of the
-    caller's transaction read by key again.
+    At once, or part by part: at most `AT_ONCE_BYTES` of pairs are read for one of them. `breaks` is called between
+    statements of some tens of milliseconds. Later statements of the caller's transaction read by key again.
     """
     connection.execute("SET LOCAL enable_seqscan = on")
-    rows = _short_rows(connection, descriptor, key_range, columns)
+    rows = _short_rows(connection, descriptor, key_range, columns, breaks)
     if rows is None and _fit(connection, descriptor, key_range, columns):
         rows = _read(connection, descriptor, key_range, columns)
     connection.execute("SET LOCAL enable_seqscan = off")
@@ -68,7 +80,11 @@ def rows_in_parts(
 
 
 def _short_rows(
-    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
+    connection: Connection,
+    descriptor: Descriptor,
+    key_range: KeyRange,
+    columns: Sequence[ColumnId],
+    breaks: Callable[[], None],
 ) -> StoredRows | None:
     """All rows, where they are about as many as expected and no value is too long for so many; else None.
 
@@ -79,7 +95,37 @@ def _short_rows(
         return None
     pairs = max(1, key_range.rows) * (1 + len(columns))
     longest, most = AT_ONCE_BYTES // pairs, min(max(2 * pairs, PAIRS_MIN), AT_ONCE_BYTES // size)
-    return _read(connection, descriptor, key_range, columns, size=size, longest=longest, most=most)
+    parts, left = [], most
+    for blocks in _block_ranges(connection, descriptor, key_range):
+        if parts:
+            breaks()
+        part = _pairs(connection, descriptor, key_range, columns, size=size, longest=longest, most=left, blocks=blocks)
+        if part is None:
+            return None
+        parts.append(part)
+        left -= len(part)
+    return rows_of_pairs(concat(parts), columns)
+
+
+def _block_ranges(
+    connection: Connection, descriptor: Descriptor, key_range: KeyRange
+) -> Sequence[tuple[int, int] | None]:
+    """The blocks of each statement that reads the range: all that there were when the snapshot was taken, side by side.
+
+    Each version of a pair lies in one of them, so that each is seen once. None: wherever the range lies.
+    """
+    sql = (
+        "SELECT pg_relation_size(oid) / current_setting('block_size')::int, reltuples"
+        f" FROM pg_class WHERE oid = '{kv(key_range.storage, descriptor.table_id)}'::regclass"
+    )
+    row = connection.execute(sql).fetchone()
+    assert row is not None
+    blocks, pairs = row
+    mine = key_range.rows * (1 + len(descriptor.stored_columns))
+    if blocks <= BLOCKS_AT_ONCE or mine < MOST_OF_TABLE * pairs:
+        return [None]
+    bounds = [*range(0, blocks, BLOCKS_AT_ONCE), blocks]
+    return list(pairwise(bounds))
 
 
 def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]) -> bool:
@@ -96,6 +142,15 @@ def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, co
 
 
 def _read(
+    connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]
+) -> StoredRows:
+    """The rows, whatever the lengths of keys and values."""
+    pairs = _pairs(connection, descriptor, key_range, columns)
+    assert pairs is not None, "nothing is too long"
+    return rows_of_pairs(pairs, columns)
+
+
+def _pairs(
     connection: Connection,
     descriptor: Descriptor,
     key_range: KeyRange,
@@ -104,11 +159,13 @@ def _read(
     size: int | None = None,
     longest: int = ANY_LENGTH,
     most: int | None = None,
-) -> StoredRows | None:
-    """The rows; None when a value is longer than `longest`, a key is not of `size`, or there are `most` pairs."""
+    blocks: tuple[int, int] | None = None,
+) -> Pairs | None:
+    """The pairs; None when a value is longer than `longest`, a key is not of `size`, or there are `most` pairs."""
     sql = _PAIRS.format(
         kv=kv(key_range.storage, descriptor.table_id),
         longest=longest,
+        blocks="ctid >= '({},0)' AND ctid < '({},0)' AND ".format(*blocks) if blocks else "",
         ends=_ends(descriptor, columns),
         most="ALL" if most is None else most,
         key_sizes="string_agg(int4send(octet_length(key)), '')"
@@ -122,7 +179,7 @@ def _read(
     if length > longest or (count and key_sizes is None) or (most is not None and count >= most):
         return None
     key_sizes = key_sizes if size is None else size.to_bytes(4) * count
-    return rows_of_pairs(unpack(count, keys, values, key_sizes, value_sizes), columns)
+    return unpack(count, keys, values, key_sizes, value_sizes)
 
 
 def _ends(descriptor: Descriptor, columns: Sequence[ColumnId]) -> str:

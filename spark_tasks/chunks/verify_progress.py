@@ -4,17 +4,22 @@ Unlike a fill's marks these allow nobody to skip a range: what was judged in ano
 each pass begins anew, and only the number that is shown never goes back (R11).
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spark_tasks.chunks.chunk import Connection, RunClosed, RunToken
+from spark_tasks.runs.pacing import LISTEN_S, rest_s
 from spark_tasks.runs.ranges import KeyRange
 
 MARK = """UPDATE spark_tasks_reorgrange range SET rows_done = %(rows)s, is_done = %(is_done)s,
  rows_total = CASE WHEN %(is_done)s THEN %(rows)s ELSE greatest(range.rows_total, %(rows)s) END
 FROM spark_tasks_reorgrun run JOIN spark_tasks_reorgpulse pulse ON pulse.run_id = run.id
-WHERE range.id = %(range)s AND run.id = range.run_id AND run.token = %(token)s RETURNING pulse.wanted"""
+WHERE range.id = %(range)s AND run.id = range.run_id AND run.token = %(token)s RETURNING pulse.wanted, pulse.works"""
+
+REST_AFTER_S = 0.03
+"""Work for less than that is not worth a mark."""
 
 
 @dataclass(slots=True)
@@ -24,6 +29,21 @@ class Marks:
     run_token: RunToken | None = None
     connection: Connection | None = None
     wanted: str = "run"
+    works: float = 1.0
+    since: float = field(default_factory=time.perf_counter)
+
+    def rest_at(self, key_range: KeyRange, rows: int) -> None:
+        """The same, and a rest as long as the work since the last one asks for beside the traffic of nodes."""
+        seconds, waited = time.perf_counter() - self.since, 0.0
+        if seconds < REST_AFTER_S:
+            return
+        self.at(key_range, rows)
+        while (left := rest_s(seconds=seconds, works=self.works, rows_per_s_max=None) - waited) > 0:
+            pause = min(left, LISTEN_S)
+            time.sleep(pause)
+            waited += pause
+            self.at(key_range, rows)
+        self.since = time.perf_counter()
 
     def at(self, key_range: KeyRange, rows: int) -> None:
         """So many rows of a range are judged. Raises `RunClosed` when the run is closed, paused, or taken over."""
@@ -41,7 +61,7 @@ class Marks:
             return
         params = {"rows": rows, "is_done": is_done, "range": key_range.id, "token": self.run_token.token}
         row = self.connection.execute(MARK, params).fetchone()
-        self.wanted = "close" if row is None else row[0]
+        self.wanted, self.works = ("close", 1.0) if row is None else row
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Work on runs, audits and loads: one attempt at a time, over deaths and pauses.
 
 lifecycle        claims, heartbeats, failures and the end of any job
+beside           who works beside a run, and how hard it may work then
 heartbeat        a statement repeated while the work lasts
 claim            one attempt's right to work on a run, and the run's marks
 run_ranges       the ranges of a run: stored, and handed to workers

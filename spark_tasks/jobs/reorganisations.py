@@ -10,12 +10,13 @@ from django.db import connection
 from django.db.models import Q, Sum
 
 from catalog.database import database_dsn
+from spark_tasks.jobs.beside import Beside
 from spark_tasks.jobs.claim import CATCH_UP, MARKS, TO_MARKS, Claim
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Values
 from spark_tasks.jobs.phases import WORK
 from spark_tasks.models import Kind, ReorgPulse, ReorgRun, Wanted
-from spark_tasks.runs.pacing import Traffic
+from spark_tasks.runs.feedback import Target
 from spark_tasks.runs.throughput import Rate
 
 SILENCES_MAX = 10
@@ -24,7 +25,8 @@ YOUNG_S = 0.1
 """A transaction that is older is not one of many short ones that wait for the processor."""
 
 RUN_MARKS = f"""{MARKS}
-SELECT marks.done::bigint, marks.total::bigint, rows_per_s_max,
+SELECT marks.done::bigint, marks.total::bigint, rows_per_s_max, slower_ms_max, throughput_min,
+    ARRAY(SELECT name FROM leases_node WHERE state <> 'down'),
     (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'schemalab node %%' AND state <> 'idle'
         AND xact_start > clock_timestamp() - make_interval(secs => %(young)s))
 FROM marks, spark_tasks_reorgpulse WHERE run_id = %(run)s
@@ -33,7 +35,7 @@ FROM marks, spark_tasks_reorgpulse WHERE run_id = %(run)s
 RUN_BEAT = f"""WITH marks (done, total) AS (VALUES (%(done)s::bigint, %(total)s::bigint))
 UPDATE spark_tasks_reorgpulse pulse
 SET heartbeat_at = clock_timestamp(), rows_per_s = %(rate)s, is_stalled = %(is_stalled)s, traffic = %(traffic)s,
-    {TO_MARKS}
+    works = %(works)s, is_quiet = %(is_quiet)s, felt = %(felt)s, {TO_MARKS}
 FROM marks WHERE pulse.run_id = %(run)s
     AND EXISTS (SELECT FROM spark_tasks_reorgrun WHERE id = %(run)s AND token = %(token)s)
 """
@@ -41,18 +43,18 @@ FROM marks WHERE pulse.run_id = %(run)s
 
 
 def run_heartbeat(run: ReorgRun) -> Heartbeat:
-    """That the attempt lives, how far its marks have come, and how fast they come now."""
-    rate, traffic = Rate(), Traffic()
+    """That the attempt lives, how far its marks have come, how fast they come now, and how hard it may work."""
+    rate, beside = Rate(), Beside()
 
     def beat(opened: Connection) -> None:
         row = opened.execute(RUN_MARKS, {"run": run.pk, "young": YOUNG_S}).fetchone()
         if row is None:
             return
-        done, total, rate.rows_per_s_max, transactions = row
+        done, total, rate.rows_per_s_max, slower_ms_max, throughput_min, nodes, transactions = row
         now = time.monotonic()
         rate.hear(done, now)
-        traffic.hear(transactions, now)
-        seen = {"rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now), "traffic": traffic.at_a_time}
+        found = beside.look(nodes, Target(slower_ms_max, throughput_min), transactions, now)
+        seen = {"rate": rate.rows_per_s, "is_stalled": rate.is_stalled(now), **found}
         opened.execute(RUN_BEAT, {"run": run.pk, "token": run.token, "done": done, "total": total, **seen})
 
     return Heartbeat(str(run), beat, dsn=database_dsn())

@@ -25,7 +25,7 @@ snapshot shows it. Who moves it puts all that is filled, the unique entry includ
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
@@ -40,6 +40,7 @@ from spark_tasks.chunks.scan import rows_in_parts
 from spark_tasks.runs.pacing import Pace
 from spark_tasks.runs.ranges import KeyRange, Reached
 from spark_tasks.runs.run_elements import Elements
+from spark_tasks.spark.priority import lower_server
 from storage.arrow.columns import fill_pairs
 from storage.arrow.encoding import Pairs, concat, copy_payload
 from storage.arrow.rows import StoredRows, chosen, index_entries, require_buckets, row_pairs, row_storages
@@ -124,19 +125,22 @@ class Fill:
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
-        with self.run_token.connect() as connection:
+        with self.run_token.connect() as connection, self.run_token.connect() as reader:
+            lower_server(reader)
             count = self.descriptor.storage_count(self.storages)
             control = chunk.RunControl(scans=chunk.scans_sql(self.descriptor.table_id, count))
             worker = FillWorker(connection, control, Pace())
             for key_range in key_ranges:
                 chunk.listen(connection, self.run_token, control)
-                began = time.perf_counter()
-                found = self.find(connection, key_range)
-                chunk.keep_pace(connection, self.run_token, control, rows=0, seconds=time.perf_counter() - began)
+                breaks = chunk.Breaks(connection, self.run_token, control)
+                found = self.find(reader, key_range, breaks)
+                breaks()
                 self.put(worker, key_range, found)
                 yield found.rows
 
-    def find(self, connection: chunk.Connection, key_range: KeyRange) -> Found:
+    def find(
+        self, connection: chunk.Connection, key_range: KeyRange, breaks: Callable[[], None] = chunk.no_break
+    ) -> Found:
         """The pairs that all rows of a range lack, from one snapshot of its own (R1).
 
         Rows are read part by part, and of a part only what it lacks is kept.
@@ -145,7 +149,7 @@ class Fill:
         with snapshot_reads.snapshot(connection):
             chunk.allow_reading(connection)
             columns = sorted(self.elements.columns_read(self.descriptor))
-            for part in rows_in_parts(connection, self.descriptor, key_range, columns):
+            for part in rows_in_parts(connection, self.descriptor, key_range, columns, breaks):
                 rows += len(part)
                 self._look(part, key_range.storage, lacking)
         return Found(rows, tuple(lacking.batches()))

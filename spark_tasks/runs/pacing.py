@@ -4,12 +4,14 @@ A writer that meets an uncommitted pair waits for the chunk to end. So a chunk l
 (R3), whatever the machine: its size follows the time that the last one took. Where nobody writes nobody waits,
 and a chunk's own cost (two round trips, its locks and mark) is spread over more pairs.
 
-How does a worker know? Whoever writes a row looks for it by key first, so PostgreSQL counts scans of the table's
-index; a chunk makes none. A count that stands still for longer than sessions keep theirs back (1 s) says: quiet.
+How does a worker know? Nodes say when they have had nothing to do for a while. Where they say nothing at all, the
+database does: whoever writes a row looks for it by key first, so PostgreSQL counts scans of the table's index; a chunk
+makes none. A count that stands still for longer than sessions keep theirs back (1 s) says: quiet.
 
 Waiting for a chunk is not all that a writer loses: where cores are few, the work takes them. So it rests after each
-read and write, the longer the more transactions of nodes run at the same time (`Traffic`): beside writers that never
-pause it takes an eighth of its time, alone all of it. A throttle that a person sets is kept as it is set.
+read and write, as `feedback` finds: as long as others keep most of what they had. Where nodes say nothing, it rests the
+longer the more of their transactions run at the same time (`Traffic`). A throttle that a person sets is kept as it is
+set.
 """
 
 from collections import deque
@@ -22,6 +24,8 @@ QUIET_AFTER_S = 1.2
 PAIRS_MIN, PAIRS_FIRST, PAIRS_MAX = 50, 1000, 50_000
 GROWTH_MAX = 2.0
 THROTTLED_S = 0.5
+LISTEN_S = 0.25
+"""So often who rests hears whether it still should."""
 TRAFFIC_S = 2.0
 RESTS_MAX = 7.0
 RESTS_PER_TRANSACTION = 7.0
@@ -78,16 +82,16 @@ class Traffic:
         return sum(count for _, count in self.seen) / len(self.seen) if self.seen else 0.0
 
 
-def rest_s(*, seconds: float, traffic: float, rows_per_s_max: float | None) -> float:
-    """The rest after `seconds` of work beside so many transactions at a time; not under a throttle."""
+def rest_s(*, seconds: float, works: float, rows_per_s_max: float | None) -> float:
+    """The rest after `seconds` of work, for a run to work such a share of its time; not under a throttle."""
     if rows_per_s_max is not None:
         return 0.0
-    return min(REST_S_MAX, seconds * min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
+    return REST_S_MAX if works <= 0 else min(REST_S_MAX, seconds * (1 - works) / works)
 
 
-def share_of_time(*, traffic: float, rows_per_s_max: float | None) -> float:
-    """The share of its time that a run works beside so many transactions at a time; the rest of it, it rests."""
-    return 1.0 if rows_per_s_max is not None else 1 / (1 + min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
+def share_of_time(*, traffic: float) -> float:
+    """The share of its time that a run works beside so many transactions at a time, when nothing else is known."""
+    return 1 / (1 + min(RESTS_MAX, RESTS_PER_TRANSACTION * traffic))
 
 
 def pairs_allowed(pairs: int, rows_per_s_max: float | None) -> int:

@@ -21,6 +21,7 @@ from django.conf import settings
 
 from spark_tasks.runs.ranges import KeyRange, shares_of
 from spark_tasks.spark.java import find_java_home
+from spark_tasks.spark.priority import lower_own
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -186,6 +187,7 @@ def spread(work: Work, key_ranges: Sequence[KeyRange], *, pool: str) -> list[Any
     mine = [[key_ranges[number] for number in share] for share in shares]
 
     def work_on_shares(numbers: Iterable[int]) -> Iterator[str]:
+        lower_own()
         for number in numbers:
             yield from (json.dumps(result) for result in until_closed(work, mine[number]))
 

@@ -135,3 +135,36 @@ def test_only_whose_it_is_and_operators_throttle_it_where_that_is_so(filling: Ch
         services.throttle(filling.pk, 5, who="sam", may_steer_all=False)
     services.throttle(filling.pk, 5, who="ann", may_steer_all=False)
     assert len(told(filling)) == 1
+
+
+# --- the target
+
+
+def target_of(change: Change) -> tuple[float, float]:
+    pulse = ReorgPulse.objects.get(run__change_id=change.pk)
+    return pulse.slower_ms_max, pulse.throughput_min
+
+
+def test_a_target_is_moved_by_command_and_holds_for_what_is_left_of_the_change(filling: Change) -> None:
+    out = io.StringIO()
+    call_command("change", "target", str(filling.pk), "50", "60", stdout=out)
+    assert out.getvalue() == f"change {filling.pk} lets others be at most 50 ms slower, at least 60 %\n"
+    assert target_of(filling) == (50.0, 0.6)
+    assert selectors.change_snapshot(filling.pk)["runs"][0]["target"] == {"slower_ms": 50.0, "throughput": 0.6}
+    run = ReorgRun.objects.get(change_id=filling.pk)
+    following = start_run(filling.pk, run.table_id, "verify", run.elements, run.version)
+    pulse = ReorgPulse.objects.get(run_id=following)
+    assert (pulse.slower_ms_max, pulse.throughput_min) == (50.0, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        pytest.param((-1, 50), "statements may take 0 to 60,000 milliseconds longer: -1 is not among them", id="ms"),
+        pytest.param((20, 100), "0 to 99 % of the statements may be kept: 100 is not among them", id="percent"),
+    ],
+)
+def test_a_target_that_is_none_is_refused(filling: Change, target: tuple[int, int], why: str) -> None:
+    with pytest.raises(services.ChangeError, match=why):
+        services.move_target(filling.pk, *target, who="ann")
+    assert target_of(filling) == (20.0, 0.85)

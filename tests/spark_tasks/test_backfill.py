@@ -354,7 +354,7 @@ def test_a_throttled_fill_takes_its_time(stage: Stage, runs: Runs, monkeypatch: 
     RUNS.run(run_id)
     status = run_status(run_id)
     assert (status.state, status.rows_per_s_max, status.throttle_reason) == ("done", 10.0, "asked by ann")
-    assert max(waits) > 0.3, "five rows at ten rows a second"
+    assert max(waits) > 0.2, "five rows at ten rows a second, heard in between whether they still should"
 
 
 def test_a_range_may_take_longer_to_read_than_a_chunk_to_write(
@@ -407,11 +407,13 @@ def test_a_writer_that_waits_for_a_throttle_still_listens(
 
     monkeypatch.setattr(backfill, "Pace", lambda: Pace(20))
     monkeypatch.setattr(backfill, "put_where_free", throttled)
-    monkeypatch.setattr(marks, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    monkeypatch.setattr(
+        marks, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic, perf_counter=time.perf_counter)
+    )
     RUNS.run(run_id)
     assert run_status(run_id).state == state
-    assert slept[:3] == [0.5, 0.5, 0.5]
-    assert sum(slept[3:]) < 1.0
+    assert slept[:3] == [0.25, 0.25, 0.25]
+    assert sum(slept[3:]) < 0.5
 
 
 def test_a_paused_fill_stops_between_chunks_and_goes_on_where_it_stood(

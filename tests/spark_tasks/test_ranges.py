@@ -16,6 +16,7 @@ from spark_tasks.runs.pacing import (
     Traffic,
     pairs_allowed,
     rest_s,
+    share_of_time,
     wait_s,
 )
 from spark_tasks.runs.ranges import FILL_ROWS, rows_per_fill_range, shares_of, split
@@ -121,20 +122,25 @@ def test_traffic_is_what_ran_at_a_time_of_late() -> None:
 
 
 @pytest.mark.parametrize(
-    ("traffic", "limit", "expected"),
+    ("works", "limit", "expected"),
     [
-        pytest.param(0.0, None, 0.0, id="alone"),
-        pytest.param(0.1, None, 0.07, id="a little of it"),
-        pytest.param(9.0, None, 0.7, id="an eighth of the time is left to work beside writers that never pause"),
-        pytest.param(9.0, 1000.0, 0.0, id="a person's throttle is kept as it is set"),
+        pytest.param(1.0, None, 0.0, id="all of its time"),
+        pytest.param(0.5, None, 0.1, id="half of it"),
+        pytest.param(0.1, None, 0.9, id="a tenth"),
+        pytest.param(0.0, None, 2.0, id="none, for as long as nothing else is heard"),
+        pytest.param(0.1, 1000.0, 0.0, id="a person's throttle is kept as it is set"),
     ],
 )
-def test_work_rests_beside_traffic(traffic: float, limit: float | None, expected: float) -> None:
-    assert rest_s(seconds=0.1, traffic=traffic, rows_per_s_max=limit) == pytest.approx(expected)
+def test_work_rests_for_the_others(works: float, limit: float | None, expected: float) -> None:
+    assert rest_s(seconds=0.1, works=works, rows_per_s_max=limit) == pytest.approx(expected)
+
+
+def test_without_a_word_from_nodes_their_transactions_say_how_much_to_work() -> None:
+    assert [round(share_of_time(traffic=traffic), 3) for traffic in (0.0, 0.1, 1.0, 9.0)] == [1.0, 0.588, 0.125, 0.125]
 
 
 def test_no_rest_is_so_long_that_a_pause_or_a_cancel_seems_unheard() -> None:
-    assert rest_s(seconds=60.0, traffic=9.0, rows_per_s_max=None) == 2.0
+    assert rest_s(seconds=60.0, works=0.1, rows_per_s_max=None) == 2.0
 
 
 def test_attempts_are_spaced_wider_and_wider_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,3 +167,24 @@ def test_pages_of_values_that_are_too_large_come_in_parts(people: Stage, monkeyp
     assert len(cut) > 1
     assert [key for _, keys, _ in cut for key in keys] == whole[0][1]
     assert [value for _, _, values in cut for value in values] == whole[0][2]
+
+
+def test_a_table_is_walked_through_in_parts_that_leave_room_for_a_rest(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs that were written again lie in other blocks than the rest of their rows; each is seen once."""
+    monkeypatch.setattr(scan, "BLOCKS_AT_ONCE", 1)
+    for first in range(0, 300, 50):
+        stage.insert([user(stage.now, n, f"name {n:0200}", n) for n in range(first, first + 50)])
+    kv = f"storage_1.kv_{stage.table_id}"
+    stage.sql(f"UPDATE {kv} SET value = value WHERE get_byte(key, octet_length(key) - 1) = {NAME}", [])
+    space, rests = key_space(stage.now), []
+    with psycopg.connect(stage.dsn, autocommit=True) as opened, snapshot_reads.snapshot(opened):
+        paged = list(snapshot_reads.rows(opened, stage.table_id, KeyRange(1, space.low, space.high, 0), (NAME, AGE)))
+        [(blocks,)] = opened.execute(f"SELECT pg_relation_size('{kv}') / 8192").fetchall()
+        key_range = KeyRange(1, space.low, space.high, 1000)
+        found = list(scan.rows_in_parts(opened, stage.now, key_range, (NAME, AGE), lambda: rests.append(None)))
+        plan = opened.execute(f"EXPLAIN SELECT key FROM {kv} WHERE ctid >= '(0,0)' AND ctid < '(1,0)'").fetchall()
+    assert as_dict(found, (NAME, AGE)) == as_dict(paged, (NAME, AGE))
+    assert len(rests) == blocks - 1 > 5
+    assert "Tid Range Scan" in plan[0][0], "a part costs what its blocks cost"

@@ -26,7 +26,7 @@ def test_only_young_transactions_of_nodes_are_traffic(stage: Stage, runs: Runs) 
 
     def transactions() -> int:
         with psycopg.connect(stage.dsn, autocommit=True) as looking:
-            return looking.execute(RUN_MARKS, {"run": run_id, "young": YOUNG_S}).fetchone()[3]
+            return looking.execute(RUN_MARKS, {"run": run_id, "young": YOUNG_S}).fetchone()[-1]
 
     with (
         psycopg.connect(stage.dsn, application_name="schemalab node n1 1") as node,

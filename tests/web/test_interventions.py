@@ -314,6 +314,19 @@ def test_a_throttle_that_is_none_is_refused_with_409_and_the_reason(
     assert reason in answer.content.decode()
 
 
+def test_a_page_moves_the_target(client_of: ClientOf, filling: Change) -> None:
+    sam, url = client_of("sam"), f"/changes/{filling.pk}/throttle/"
+    form = {"target": "1", "slower_ms": "60", "kept_percent": "70"}
+    assert 'value="20"' in sam.get(url).content.decode()
+    assert sam.post(url, form)["Location"] == f"/changes/{filling.pk}/"
+    pulse = ReorgPulse.objects.get(run__change_id=filling.pk)
+    assert (pulse.slower_ms_max, pulse.throughput_min, pulse.rows_per_s_max) == (60.0, 0.7, None)
+    assert "sam moved the target of change" in sam.get(f"/changes/{filling.pk}/").content.decode()
+    for wrong, reason in (("", "&#x27;&#x27; is no whole number of percents"), ("100", "100 is not among them")):
+        answer = sam.post(url, form | {"kept_percent": wrong})
+        assert (answer.status_code, reason in answer.content.decode()) == (409, True)
+
+
 def test_what_does_not_write_or_is_not_theirs_has_no_throttle(
     client_of: ClientOf, filling: Change, settings: Any
 ) -> None:

@@ -1,5 +1,5 @@
 """`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`,
-`retry ID [--wait]`, `throttle ID ROWS|off`, `approve ID`, `reject ID --why TEXT`.
+`retry ID [--wait]`, `throttle ID ROWS|off`, `target ID MS PERCENT`, `approve ID`, `reject ID --why TEXT`.
 
 Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
 be a change, no such change; 3: it is not known yet how it ends.
@@ -62,6 +62,10 @@ class Command(BaseCommand):
         throttle.add_argument("id", type=int, metavar="ID")
         throttle.add_argument("rows", type=_rows, metavar="ROWS|off", help="at most so many; off: as fast as it may be")
         throttle.add_argument("--why", default="", metavar="TEXT", help="what the page says of it")
+        target = actions.add_parser("target", help="say what others may feel of its reorganisations")
+        target.add_argument("id", type=int, metavar="ID")
+        target.add_argument("slower_ms", type=int, metavar="MS", help="statements may take so much longer")
+        target.add_argument("kept_percent", type=int, metavar="PERCENT", help="so many of them must be left")
         for action in ("approve", "reject"):
             one = actions.add_parser(action, help=f"{action} a change of somebody else that awaits it")
             one.add_argument("id", type=int, metavar="ID")
@@ -123,6 +127,10 @@ class Command(BaseCommand):
         if action == "throttle":
             with refusals():
                 services.throttle(change_id, options["rows"], who=getpass.getuser(), why=options["why"])
+        if action == "target":
+            aim = (options["slower_ms"], options["kept_percent"])
+            with refusals():
+                services.move_target(change_id, *aim, who=getpass.getuser())
         if action in ("approve", "reject"):
             with refusals():
                 decide = approval.approve if action == "approve" else approval.reject
@@ -136,6 +144,9 @@ class Command(BaseCommand):
         elif action == "throttle":
             limit = "no limit" if options["rows"] is None else f"a limit of {options['rows']} rows per second"
             self.stdout.write(f"change {change_id} has {limit}")
+        elif action == "target":
+            allowed = f"at most {options['slower_ms']} ms slower, at least {options['kept_percent']} %"
+            self.stdout.write(f"change {change_id} lets others be {allowed}")
         elif action in ("approve", "reject"):
             self.stdout.write(f"change {change_id} is {action}{'d' if action == 'approve' else 'ed'}")
         else:

@@ -1,0 +1,70 @@
+"""A node's last two seconds, beat by beat: what reorganisations must know at once of those who work beside them.
+
+Each beat has the node's counts since its process began, so any two of them say what lay between:
+
+    at          10.00    10.25    10.50         statements per second: (67 - 41) / 0.5
+    statements     41       55       67         slowest of each quarter of a second: by itself
+"""
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
+
+BEAT_S = 0.25
+KEPT = 9
+"""Two seconds lie between the first and the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Counts at `at` (the node's monotonic clock): statements that ended, the slowest since the beat before in ms."""
+
+    at: float
+    statements: int
+    slowest_ms: float
+    running: int
+
+
+@dataclass(slots=True)
+class Beats:
+    """The beats of a node's own, as it counts them. Statements that take as long as they take do not belong here."""
+
+    statements: int = 0
+    slowest_ms: float = 0.0
+    kept: deque[Beat] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def finished(self, seconds: float) -> None:
+        self.statements += 1
+        self.slowest_ms = max(self.slowest_ms, 1000 * seconds)
+
+    def beat(self, at: float, *, running: int) -> None:
+        """A quarter of a second is over."""
+        self.kept.append(Beat(round(at, 3), self.statements, round(self.slowest_ms, 2), running))
+        self.slowest_ms = 0.0
+
+    @property
+    def are_idle(self) -> bool:
+        """True when nothing has happened since the first of them."""
+        return all(beat.statements == self.statements and not beat.running for beat in self.kept)
+
+    def to_text(self) -> str:
+        return json.dumps([astuple(beat) for beat in self.kept])
+
+
+class MalformedBeats(ValueError):
+    """A text that has no beats."""
+
+
+def from_text(text: str) -> list[Beat]:
+    """The beats that `to_text` wrote, oldest first. Raises `MalformedBeats`."""
+    try:
+        return [Beat(*one) for one in json.loads(text)]
+    except (ValueError, TypeError) as error:
+        raise MalformedBeats(f"no beats: {text[:80]!r}") from error
+
+
+def of_late(beats: Sequence[Beat], seconds: float) -> Sequence[Beat]:
+    """The last of them, over so many seconds or somewhat more."""
+    first = next((n for n, beat in reversed(list(enumerate(beats))) if beats[-1].at - beat.at >= seconds - 0.01), 0)
+    return beats[first:]

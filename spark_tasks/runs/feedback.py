@@ -1,0 +1,147 @@
+"""Decides how hard a run works beside others: as hard as these do not mind, by what nodes measure of them. Pure.
+
+    before      what statements took, and how many ended in a second, while the run did not work
+    now         the same while it does
+    target      at most 20 ms slower, at least 85 % as many: an operator may move both
+
+                 rest          work, more or less                    rest           work ..
+    before  <─── looked at      now: how far from the target?        looked at again
+
+A rest between two looks costs little, and only who gives way needs to look again: others may have come or gone since.
+Who is far from the target works half as much from then on, who is well within it somewhat more, and then waits until
+all that is seen came of that; where nobody does anything, it works all the time. Of what is slowest in each quarter of
+a second the second worst is taken: one stall by chance is no reason, and what comes with each chunk is.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from leases.beats import Beat, of_late
+
+SLOWER_MS_MAX = 20.0
+THROUGHPUT_MIN = 0.85
+AIM = 0.8
+"""Of what the target allows: what is measured jumps."""
+WINDOW_S = 0.75
+IDLE_S = 0.5
+"""No statement in two beats, and none under way: nobody is there."""
+QUIET_S = 1.2
+LOOK_S = 0.75
+LOOK_AGAIN_S = 8.0
+LOOK_SOON_S = 2.0
+WORKS_FIRST, WORKS_MIN = 0.4, 1 / 16
+DOWN_MAX, UP_MAX = 0.35, 1.6
+"""So much less or more at once."""
+ALIKE = 0.15
+"""Two looks that differ by less saw the same load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A limit to what writers may feel: milliseconds by which statements are slower, the share of them that is left."""
+
+    slower_ms_max: float = SLOWER_MS_MAX
+    throughput_min: float = THROUGHPUT_MIN
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """Statements as those see them who work with the nodes: of all in a second, and how slow at the slowest."""
+
+    per_s: float
+    slow_ms: float
+
+
+class Why(StrEnum):
+    """The reason for the share of its time that a run works."""
+
+    NOBODY = "nobody"  # works beside it
+    LOOKING = "looking"  # it rests to see what others do without it
+    WITHIN = "within"  # the target is kept
+    FEWER = "fewer"  # statements end in a second
+    SLOWER = "slower"  # they are
+    UNKNOWN = "unknown"  # nodes say nothing: by transactions that run
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The share of its time that a run works from now on, and why; what was felt before and now, when it is known."""
+
+    works: float
+    why: Why
+    before: Felt | None = None
+    now: Felt | None = None
+
+
+def felt(nodes: Collection[Sequence[Beat]], seconds: float) -> Felt:
+    """The same of the last so many seconds."""
+    per_s, slow_ms = 0.0, 0.0
+    for beats in nodes:
+        seen = of_late(beats, seconds)
+        if len(seen) > 1:
+            per_s += max(0, seen[-1].statements - seen[0].statements) / max(seen[-1].at - seen[0].at, 1e-3)
+            slow_ms = max(slow_ms, sorted(beat.slowest_ms for beat in seen[1:])[-2:][0])
+    return Felt(per_s, slow_ms)
+
+
+def are_idle(nodes: Collection[Sequence[Beat]], seconds: float) -> bool:
+    """True when no node has done anything for so long, as far as their beats reach."""
+    seen = [of_late(beats, seconds) for beats in nodes]
+    return all(of[0].statements == of[-1].statements and not any(beat.running for beat in of) for of in seen if of)
+
+
+@dataclass(slots=True)
+class Feedback:
+    """The share of its time that one run works, look by look. `moved_at`: what came before was of another share."""
+
+    works: float = 1.0
+    before: Felt | None = None
+    looked_at: float = 0.0
+    moved_at: float = 0.0
+    rests_until: float | None = None
+    has_begun: bool = False
+
+    def hear(self, nodes: Collection[Sequence[Beat]], target: Target, now: float) -> Verdict:
+        """The verdict after another look at the beats of those nodes that send some: one at least."""
+        if are_idle(nodes, IDLE_S):
+            self.works, self.before, self.rests_until, self.has_begun = 1.0, None, None, True
+            return Verdict(1.0, Why.NOBODY)
+        if not self.has_begun:  # it has not worked yet: what is known of the time before needs no rest
+            self.has_begun = True
+            return self._look(felt(nodes, 2 * WINDOW_S), now)
+        if self.rests_until is None and (self.before is None or self._should_look(now)):
+            self.rests_until = now + LOOK_S
+        if self.rests_until is None:
+            return self._judge(felt(nodes, WINDOW_S), target, now)
+        if now < self.rests_until:
+            return Verdict(0.0, Why.LOOKING, self.before)
+        return self._look(felt(nodes, IDLE_S), now)
+
+    def _should_look(self, now: float) -> bool:
+        """True now and then for who gives way; soon for one that hardly works and still seems to be in the way."""
+        ago = now - self.looked_at
+        return (self.works < 1.0 and ago >= LOOK_AGAIN_S) or (self.works <= WORKS_MIN and ago >= LOOK_SOON_S)
+
+    def _look(self, seen: Felt, now: float) -> Verdict:
+        """Others as they are without it; where they are about as many as at the look before, both count."""
+        if self.before is not None and abs(seen.per_s - self.before.per_s) <= ALIKE * self.before.per_s:
+            seen = Felt((seen.per_s + self.before.per_s) / 2, (seen.slow_ms + self.before.slow_ms) / 2)
+        if self.before is None:
+            self.works = WORKS_FIRST
+        self.before, self.looked_at, self.moved_at, self.rests_until = seen, now, now, None
+        return Verdict(self.works, Why.WITHIN, seen)
+
+    def _judge(self, seen: Felt, target: Target, now: float) -> Verdict:
+        before = self.before
+        assert before is not None, "it has looked"
+        by_rate = (1 - seen.per_s / max(before.per_s, 1e-9)) / max(1 - target.throughput_min, 1e-3)
+        by_time = (seen.slow_ms - before.slow_ms) / max(target.slower_ms_max, 1e-3)
+        pressure = max(by_rate, by_time, 1e-3)
+        if now - self.moved_at >= WINDOW_S:
+            factor = min(UP_MAX, max(DOWN_MAX, AIM / pressure))
+            self.works, self.moved_at = min(1.0, max(WORKS_MIN, self.works * factor)), now
+            if seen.per_s > before.per_s:  # a run makes nobody faster: there are more of them
+                self.before = Felt((seen.per_s + before.per_s) / 2, before.slow_ms)
+        why = Why.WITHIN if pressure <= 1 else Why.FEWER if by_rate >= by_time else Why.SLOWER
+        return Verdict(self.works, why, self.before, seen)

@@ -1,0 +1,57 @@
+"""Asks the operating system to let others go first: before processes of Spark, and before sessions that read for them.
+
+A session that writes keeps its priority: it holds what writers may wait for. Where the kernel shares the processors out
+among sessions of processes first (autogroups), each session of PostgreSQL is one of them: that has a niceness, too.
+Nothing depends on any of this, and what may not be done is left.
+"""
+
+import logging
+import os
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+log = logging.getLogger(__name__)
+
+NICENESS = 5
+"""A third of the share of others. Of much more nothing would be left where the processors are never idle."""
+PEER = struct.Struct("3i")
+
+
+def lower_own() -> None:
+    """This process, a worker of Spark."""
+    _lower(os.getpid())
+
+
+def lower_server(connection: psycopg.Connection[Any]) -> None:
+    """The server process of a connection, if it is one of this machine's."""
+    pid = connection.info.backend_pid
+    if _is_child_of_peer(connection, pid):
+        _lower(pid)
+
+
+def _is_child_of_peer(connection: psycopg.Connection[Any], pid: int) -> bool:
+    """True when the process is a child of whoever listens at the other end of a local socket: the kernel knows both."""
+    if not connection.info.host.startswith("/"):
+        return False
+    try:
+        with socket.socket(fileno=os.dup(connection.fileno())) as end:
+            listening, _, _ = PEER.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size))
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) == listening
+    except (OSError, AttributeError, ValueError, IndexError) as error:
+        log.debug("the server process %s is not known here: %s", pid, error)
+        return False
+
+
+def _lower(pid: int) -> None:
+    try:
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+    except OSError as error:
+        log.debug("the priority of process %s stays: %s", pid, error)
+    try:
+        Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
+    except OSError as error:
+        log.debug("the priority of the group of process %s stays: %s", pid, error)

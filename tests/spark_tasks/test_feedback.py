@@ -1,0 +1,171 @@
+"""How hard a run works is decided by what others feel of it: against models of writers, look by look."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from leases.beats import BEAT_S, Beat, Beats, MalformedBeats, from_text, of_late
+from spark_tasks.runs.feedback import Feedback, Felt, Target, Verdict, Why, are_idle, felt
+
+Load = Callable[[float, float], tuple[float, float, int]]
+"""Statements per second, the slowest in ms, and those under way, at a time and a share of work."""
+
+
+@dataclass
+class World:
+    """One node with a load, and a run beside it that works as it is told, a beat later."""
+
+    load: Load
+    feedback: Feedback = field(default_factory=Feedback)
+    target: Target = field(default_factory=Target)
+    now: float = 100.0
+    works: float = 0.0
+    own: Beats = field(default_factory=Beats)
+    seen: list[tuple[float, Verdict]] = field(default_factory=list)
+    per_s: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for _ in range(9):
+            self._pass()
+
+    def _pass(self) -> None:
+        per_s, slow_ms, running = self.load(self.now, self.works)
+        self.per_s.append(per_s)
+        self.own.statements += round(per_s * BEAT_S)
+        self.own.slowest_ms = slow_ms
+        self.now += BEAT_S
+        self.own.beat(self.now, running=running)
+
+    def run(self, seconds: float) -> None:
+        for _ in range(round(seconds / BEAT_S)):
+            verdict = self.feedback.hear([list(self.own.kept)], self.target, self.now)
+            self.seen.append((self.now, verdict))
+            self.works = verdict.works
+            self._pass()
+
+    def worked(self, since: float) -> float:
+        """The share of its time that it worked since then."""
+        shares = [verdict.works for at, verdict in self.seen if at >= since]
+        return sum(shares) / len(shares)
+
+    def throughput(self, since: float) -> float:
+        count = round((self.now - since) / BEAT_S)
+        return sum(self.per_s[-count:]) / count
+
+
+def never_pausing(harm: float, noise: float = 0.04) -> Load:
+    """Writers that take what the processors give: all of the run's time takes away `harm` of their statements."""
+    chance = random.Random(1)
+    return lambda _now, works: (1200 * (1 - harm * works) * chance.gauss(1, noise), 8 + 10 * works, 4)
+
+
+def paced(slower_ms: float) -> Load:
+    """A writer that sends a statement now and then: it only sees how long each takes."""
+    return lambda _now, works: (130.0, 3 + slower_ms * works, 0)
+
+
+@pytest.mark.parametrize("harm", [0.3, 0.5, 0.8])
+def test_writers_that_never_pause_keep_what_they_are_promised(harm: float) -> None:
+    world = World(never_pausing(harm))
+    world.run(5)
+    since = world.now
+    world.run(60)
+    assert world.throughput(since) >= 0.85 * 1200
+    assert world.worked(since) >= 0.4 * 0.15 / harm, "and the run has what is left"
+
+
+def test_a_paced_writer_that_hardly_notices_slows_nothing_down() -> None:
+    world = World(paced(slower_ms=12))
+    world.run(2)
+    assert world.works == 1.0
+    assert World(paced(slower_ms=12)).feedback.hear([list(world.own.kept)], Target(), 0).works > 0, "at once"
+
+
+def test_latency_alone_is_reason_enough() -> None:
+    world = World(paced(slower_ms=80))
+    world.run(20)
+    assert 0.1 <= world.works <= 0.3
+    assert Why.SLOWER in {verdict.why for _, verdict in world.seen}
+    tolerant = World(paced(slower_ms=80), target=Target(slower_ms_max=200))
+    tolerant.run(5)
+    assert tolerant.works == 1.0, "an operator may allow it"
+
+
+def test_load_that_stops_frees_the_run_within_a_second() -> None:
+    stops_at = 120.0
+    busy = never_pausing(0.8)
+    world = World(lambda now, works: busy(now, works) if now < stops_at else (0, 0, 0))
+    world.run(30)
+    freed = next(at for at, verdict in world.seen if at > stops_at and verdict.works == 1.0)
+    assert freed <= stops_at + 0.75
+    assert world.works == 1.0
+
+
+def test_writers_that_all_wait_are_not_taken_for_none() -> None:
+    """Nothing ends, and much is under way: the worst that a run can do to others."""
+    begins = 104.0
+    busy = never_pausing(0.5)
+    world = World(lambda now, works: busy(now, works) if now < begins or not works else (0, 0, 4))
+    world.run(6)
+    assert all(verdict.works < 1.0 for at, verdict in world.seen if at > begins)
+
+
+def test_load_that_goes_down_by_itself_is_found_out_by_a_rest() -> None:
+    full, half = never_pausing(0.5), paced(1)
+    world = World(lambda now, works: full(now, works) if now < 120 else half(now, works))
+    world.run(45)
+    assert world.works == 1.0, "who stayed does not mind"
+
+
+def test_load_that_comes_is_looked_at_before_more_is_done() -> None:
+    comes_at = 110.0
+    busy = never_pausing(0.8)
+    world = World(lambda now, works: busy(now, works) if now >= comes_at else (0, 0, 0))
+    world.run(20)
+    after = [verdict for at, verdict in world.seen if at > comes_at]
+    assert after[0].why is Why.LOOKING
+    assert world.worked(comes_at + 3) < 0.4
+
+
+def test_a_run_always_moves() -> None:
+    world = World(lambda _now, works: (1000 if not works else 10, 500 if works else 1, 4))
+    world.run(60)
+    assert world.worked(110) >= 1 / 32
+
+
+# --- beats
+
+
+def test_beats_say_what_lay_between_them() -> None:
+    own = Beats()
+    for number in range(12):
+        for _ in range(number):
+            own.finished(0.001 * number)
+        own.beat(10 + BEAT_S * number, running=0)
+    beats = from_text(own.to_text())
+    assert beats == list(own.kept)
+    assert beats[-1].at - beats[0].at == 2.0
+    assert [beat.slowest_ms for beat in beats] == [3, 4, 5, 6, 7, 8, 9, 10, 11]
+    assert [beat.at for beat in of_late(beats, 0.5)] == [12.25, 12.5, 12.75]
+    assert felt([beats, beats], 0.5) == Felt(2 * (10 + 11) / 0.5, 10)
+
+
+def test_idle_is_who_did_nothing_and_does_nothing() -> None:
+    still = [Beat(n * BEAT_S, 7, 0.0, 0) for n in range(9)]
+    assert are_idle([still], 2)
+    assert not are_idle([still, [*still[:-1], Beat(2.0, 8, 1.0, 0)]], 0.5)
+    assert not are_idle([[*still[:-1], Beat(2.0, 7, 0.0, 1)]], 0.5)
+
+
+@pytest.mark.parametrize("text", ["", "null", "[1]", '[["a"]]', "{}x"])
+def test_what_another_release_wrote_has_no_beats(text: str) -> None:
+    with pytest.raises(MalformedBeats):
+        from_text(text)
+
+
+def test_a_node_that_begins_anew_did_nothing_less() -> None:
+    """Its counts go back; nobody sees both, but nothing is less than none."""
+    beats: Sequence[Beat] = [Beat(1.0, 900, 1.0, 0), Beat(1.25, 3, 1.0, 0)]
+    assert felt([beats], 1.0).per_s == 0

@@ -1,0 +1,34 @@
+"""Others go first where the operating system can see to it, and nobody else's process is touched."""
+
+import os
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from spark_tasks.spark import priority
+from tests.storage.stage import Stage
+
+
+def test_a_session_that_reads_has_a_lower_priority_and_no_other_one_has(stage: Stage) -> None:
+    with (
+        psycopg.connect(stage.dsn, autocommit=True) as reader,
+        psycopg.connect(stage.dsn, autocommit=True) as writer,
+    ):
+        before = [os.getpriority(os.PRIO_PROCESS, one.info.backend_pid) for one in (reader, writer)]
+        priority.lower_server(reader)
+        assert reader.execute("SELECT 1").fetchone() == (1,)
+        after = [os.getpriority(os.PRIO_PROCESS, one.info.backend_pid) for one in (reader, writer)]
+        may = os.geteuid() == 0 or Path(f"/proc/{reader.info.backend_pid}").stat().st_uid == os.geteuid()
+    assert before == [0, 0]
+    assert after == [priority.NICENESS if may else 0, 0]
+
+
+def test_a_process_that_only_has_the_number_is_left_alone(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server may count its processes elsewhere: in another container, on another machine."""
+    lowered: list[int] = []
+    monkeypatch.setattr(priority, "_lower", lowered.append)
+    with psycopg.connect(stage.dsn, autocommit=True) as reader:
+        assert not priority._is_child_of_peer(reader, os.getpid())
+        priority.lower_server(reader)
+        assert lowered == [reader.info.backend_pid]
