@@ -41,6 +41,8 @@ from storage.postgres import session_options
 from storage.reads import reads
 
 Connection = psycopg.Connection[Any]
+LOWERED_ROWS = 10_000
+"""From so many rows of a storage on a verification lets others go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,8 @@ class Judge:
             marking(self.run_token) as marks,
         ):
             lengths = Lengths()
-            lower_server(connection)
+            if self.rows_per_storage >= LOWERED_ROWS:
+                lower_server(connection)
             for key_range in key_ranges:
                 marks.at(key_range, 0)
                 found = self.range(connection, key_range, lengths, marks)

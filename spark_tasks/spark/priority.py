@@ -1,8 +1,8 @@
 """Asks the operating system to let others go first: before processes of Spark, and before sessions that read for them.
 
 A session that writes keeps its priority: it holds what writers may wait for. Where the kernel shares the processors out
-among sessions of processes first (autogroups), each session of PostgreSQL is one of them: that has a niceness, too.
-Nothing depends on any of this, and what may not be done is left.
+among sessions of processes first (autogroups), each session of PostgreSQL is one of them, and has a niceness as such.
+Spark's is not touched: it has the heartbeats, too. Nothing depends on any of this, and what may not be done is left.
 """
 
 import logging
@@ -26,11 +26,23 @@ def lower_own() -> None:
     _lower(os.getpid())
 
 
+def _lower(pid: int) -> None:
+    try:
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+    except OSError as error:
+        log.debug("the priority of process %s stays: %s", pid, error)
+
+
 def lower_server(connection: psycopg.Connection[Any]) -> None:
     """The server process of a connection, if it is one of this machine's."""
     pid = connection.info.backend_pid
-    if _is_child_of_peer(connection, pid):
-        _lower(pid)
+    if not _is_child_of_peer(connection, pid):
+        return
+    _lower(pid)
+    try:
+        Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
+    except OSError as error:
+        log.debug("the priority of the group of process %s stays: %s", pid, error)
 
 
 def _is_child_of_peer(connection: psycopg.Connection[Any], pid: int) -> bool:
@@ -44,14 +56,3 @@ def _is_child_of_peer(connection: psycopg.Connection[Any], pid: int) -> bool:
     except (OSError, AttributeError, ValueError, IndexError) as error:
         log.debug("the server process %s is not known here: %s", pid, error)
         return False
-
-
-def _lower(pid: int) -> None:
-    try:
-        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
-    except OSError as error:
-        log.debug("the priority of process %s stays: %s", pid, error)
-    try:
-        Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS))
-    except OSError as error:
-        log.debug("the priority of the group of process %s stays: %s", pid, error)
