@@ -16,6 +16,7 @@ def main() -> None:
         for benchmark in BENCHMARKS:
             figures += benchmark.measure(cluster)
     figures += crowd.measure()
+    figures += end_to_end.measure_cold()
     figures += stage.measure()
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     print(f"written to {write_page(machine, figures)}")

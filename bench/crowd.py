@@ -51,7 +51,7 @@ def figure(cluster: RunningCluster) -> Figure:
     waits = drain_waits(cluster, TABLE)
     return Figure(
         f"one step, publish to drained, {NODES + KEEPERS} lease machines",
-        "p50 at most 500 ms",
+        "p50 at most 200 ms",
         f"p50 {1000 * statistics.median(waits):.0f} ms, worst {1000 * max(waits):.0f} ms ({len(waits)} steps)",
         f"{NODES} nodes, and {KEEPERS} keepers in one process, each using the table every {REST_S:g} s or so; from the"
         " story, as above.",

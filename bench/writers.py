@@ -11,6 +11,7 @@ import psycopg
 
 RETRIES_MAX = 50
 READY_S_MAX = 60.0
+LATE_S_MAX = 0.05
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -98,11 +99,25 @@ def client(address: str, number: int, seconds: float, rows: int, start: Any, res
     results.put(Seen(statements, seconds))
 
 
-def update(connection: psycopg.Connection[Any], row: int, name: str) -> int:
+def write_paced(address: str, table: str, rows: int, per_s: float, stop: Any) -> Seen:
+    """Update rows so many times in a second until told to stop; who is late does not catch up at once."""
+    chance, statements, began = random.Random(5), [], time.monotonic()
+    with psycopg.connect(address, autocommit=True) as connection:
+        due = time.monotonic()
+        while not stop.is_set():
+            at, since = time.time(), time.perf_counter()
+            again = update(connection, chance.randrange(rows), f"name {chance.randrange(10**6)}", table)
+            statements.append(Statement(at, time.perf_counter() - since, again))
+            due = max(due + 1 / per_s, time.monotonic() - LATE_S_MAX)
+            time.sleep(max(0.0, due - time.monotonic()))
+    return Seen(statements, time.monotonic() - began)
+
+
+def update(connection: psycopg.Connection[Any], row: int, name: str, table: str = "bench_fill") -> int:
     """Tries beyond the first; -1 when none succeeded."""
     for again in range(RETRIES_MAX):
         try:
-            connection.execute("UPDATE bench_fill SET name = %s WHERE id = %s", (name, row))
+            connection.execute(f"UPDATE {table} SET name = %s WHERE id = %s", (name, row))
         except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
             continue
         except psycopg.Error:
