@@ -65,18 +65,33 @@ class EntryJudge:
         found: Finding,
         *,
         of: int,
+        is_all: bool = False,
         breaks: Callable[[], None] = no_break,
     ) -> None:
-        """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage."""
+        """Count what the entries of many rows of a storage lack, and name none; `of`: about the rows of a storage.
+
+        `is_all`: these are all of its rows, so that all entries are read beside theirs, and counted.
+        """
         mask = accepted(self.descriptor, self.index, rows, now=True)
         entries = entries_of(self.descriptor, self.descriptor.placement.id, self.index, chosen(rows, mask))
         matched = 0
         for home, part in by_home(self.index, entries, storage, storages=self.storages, buckets=self.buckets):
             ordered, keys_only = part.sorted(), not self.index.unique
             breaks()
-            matched += lookups.matched(
-                connection, self.descriptor.table_id, home, ordered, of=of, keys_only=keys_only, breaks=breaks
+            within = self._bounds() if is_all and home == storage else None
+            here, stored = lookups.matched(
+                connection,
+                self.descriptor.table_id,
+                home,
+                ordered,
+                of=of,
+                keys_only=keys_only,
+                within=within,
+                breaks=breaks,
             )
+            matched += here
+            if stored is not None:
+                count(found.stored, self._place(home), stored)
         found.note("C4", self.label, len(entries) - matched if self.is_complete else 0, ())
         count(found.expected, self.index.id, len(entries))
         count(found.matched, self.index.id, matched)
@@ -173,7 +188,7 @@ class EntryJudge:
         """
         is_possible = self.index.unique and not self.descriptor.is_home_in_key
         repeated = repeated_rows.count(connection, self.descriptor, self.numbers) if is_possible else 0
-        surplus = sum(self._counts(connection)) - found.matched.get(str(self.index.id), 0)
+        surplus = sum(self._counts(connection, found)) - found.matched.get(str(self.index.id), 0)
         if repeated:
             surplus = sum(1 for _ in self._surplus(connection))
         elif surplus < 0:
@@ -186,10 +201,16 @@ class EntryJudge:
         for twins in self._twins(connection, found):
             found.note("C6", self.label, 1, [twins])
 
-    def _counts(self, connection: Connection) -> Iterator[int]:
-        """F: how many live entries each storage has."""
+    def _place(self, storage: int) -> str:
+        return f"{self.index.id} on {storage}"
+
+    def _counts(self, connection: Connection, found: Finding) -> Iterator[int]:
+        """F: how many live entries each storage has; where they were not counted on the way they are now."""
         low, high = self._bounds()
         for storage in self.numbers:
+            if self._place(storage) in found.stored:
+                yield found.stored[self._place(storage)]
+                continue
             sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE key >= %b AND key < %b"
             row = connection.execute(f"{sql} AND value IS NOT NULL", (low, high)).fetchone()
             assert row is not None

@@ -20,10 +20,14 @@ SPARSE = 6
 """A batch of less than one entry in so many is looked up: reading past an entry costs a sixth of looking one up."""
 
 
-def matched(expected: Pairs, stored: Iterable[Pairs]) -> int:
-    """The number of expected pairs that are stored with this value; both are in key order, stored keys differ."""
-    total = place = 0
+def matched(expected: Pairs, stored: Iterable[Pairs]) -> tuple[int, int]:
+    """The number of expected pairs that are stored with this value, and of all that are stored.
+
+    Both are in key order, stored keys differ.
+    """
+    total = place = there = 0
     for page in stored:
+        there += len(page)
         mine = expected.slice(place, len(page))
         if mine.keys.equals(page.keys) and mine.values.equals(page.values):
             total += len(page)
@@ -32,7 +36,7 @@ def matched(expected: Pairs, stored: Iterable[Pairs]) -> int:
         behind = _behind(expected.keys, place, page.keys[-1].as_py())
         total += _found(expected.slice(place, behind - place), page)
         place = behind
-    return total
+    return total, there
 
 
 def _behind(keys: pa.Array, place: int, last: bytes) -> int:

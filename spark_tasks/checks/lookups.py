@@ -50,22 +50,24 @@ def matched(
     *,
     of: int,
     keys_only: bool = False,
+    within: tuple[bytes, bytes] | None = None,
     breaks: Callable[[], None] = no_break,
-) -> int:
+) -> tuple[int, int | None]:
     """The same of many pairs: looked up where they are few of the `of` that lie about there, else read beside them.
 
-    `breaks` is called between any two pages.
+    With `within`, keys from one on to before the other, all that is stored there is counted on the way; None where it
+    was not. `breaks` is called between any two pages.
     """
     if not len(ordered):
-        return 0
+        return 0, None
     if len(ordered) * SPARSE < of:
         slices = (ordered.slice(first, LOOKED_UP_AT_ONCE) for first in range(0, len(ordered), LOOKED_UP_AT_ONCE))
-        return sum(
-            count_there(connection, table_id, storage, some, keys_only=keys_only) for some in _with(breaks, slices)
-        )
-    low, high = ordered.keys[0].as_py(), next_low(ordered.keys[-1].as_py())
+        found = (count_there(connection, table_id, storage, s, keys_only=keys_only) for s in _with(breaks, slices))
+        return sum(found), None
+    low, high = within or (ordered.keys[0].as_py(), next_low(ordered.keys[-1].as_py()))
     stored = snapshot_reads.pages(connection, table_id, KeyRange(storage, low, high, 0))
-    return entry_merge.matched(ordered, _with(breaks, stored))
+    found_here, there = entry_merge.matched(ordered, _with(breaks, stored))
+    return found_here, there if within else None
 
 
 def _with(breaks: Callable[[], None], pages: Iterable[Pairs]) -> Iterator[Pairs]:

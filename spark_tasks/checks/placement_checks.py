@@ -99,7 +99,7 @@ class PlacementJudge:
             yield
 
     def _count(self, connection: Connection, storage: int, pairs: Pairs, found: Finding, *, of: int) -> None:
-        matched = lookups.matched(connection, self.descriptor.table_id, storage, pairs.sorted(), of=of)
+        matched, _ = lookups.matched(connection, self.descriptor.table_id, storage, pairs.sorted(), of=of)
         count(found.expected, self.label, len(pairs))
         count(found.matched, self.label, matched)
         if self.is_complete and matched < len(pairs):

@@ -36,7 +36,7 @@ from storage.arrow.rows import ROWS_AT_ONCE, StoredRows, row_storages
 from storage.integrity.clauses import Violation, element_label, row_words
 from storage.mutations import source_columns
 from storage.page_sizes import Lengths
-from storage.pairs import name_of
+from storage.pairs import after, name_of, prefix
 from storage.postgres import session_options
 from storage.reads import reads
 
@@ -162,7 +162,9 @@ class Judge:
             marks.rest_at(key_range, found.rows)
 
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
+        is_all = self._is_all(key_range)
         for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read(), breaks):
+            found.stored.clear()  # counted beside some of the rows: others were to come
             values.orphans(rows.orphans, found)
             for first in range(0, len(rows), ROWS_AT_ONCE):
                 some = rows.slice(first, ROWS_AT_ONCE)
@@ -171,14 +173,20 @@ class Judge:
                 breaks()
             for index in self.indexes:
                 marks.at(key_range, found.rows)
-                judge, place = self.entry_judge(index), key_range.storage
-                judge.screen(connection, place, rows, found, of=self.rows_per_storage, breaks=breaks)
+                judge, place, of = self.entry_judge(index), key_range.storage, self.rows_per_storage
+                judge.screen(connection, place, rows, found, of=of, is_all=is_all, breaks=breaks)
             for placement in self.placements:
                 screened = self.placement_judge(placement).screen(connection, rows, found, of=self.rows_per_storage)
                 for _ in screened:
                     marks.at(key_range, found.rows)
                     breaks()
+            is_all = False
         return found
+
+    def _is_all(self, key_range: KeyRange) -> bool:
+        """True when a range has all rows of its storage."""
+        low = prefix(self.descriptor, self.descriptor.placement.id)
+        return key_range.low <= low and after(low) <= key_range.high
 
     def named(self, connection: Connection, key_range: KeyRange, lengths: Lengths) -> Finding:
         """The violations of a range, the first of each kind by name: its rows are read in key order, page by page."""

@@ -119,8 +119,17 @@ def spread(claim: Claim, work: Callable[[RunToken], session.Work]) -> None:
 
 def ranges_left(claim: Claim) -> list[KeyRange]:
     """The run's ranges that have no mark, in order."""
-    ranges = ReorgRange.objects.filter(run=claim.run, is_done=False)
-    return [KeyRange(r.storage, bytes(r.low), bytes(r.high), r.rows_total, r.id) for r in ranges]
+    return [key_range_of(one) for one in ReorgRange.objects.filter(run=claim.run, is_done=False)]
+
+
+def ranges_of_run(run: ReorgRun) -> list[KeyRange]:
+    """All ranges of a run, in order."""
+    return [key_range_of(one) for one in ReorgRange.objects.filter(run=run)]
+
+
+def key_range_of(stored: ReorgRange) -> KeyRange:
+    """A range as workers know it."""
+    return KeyRange(stored.storage, bytes(stored.low), bytes(stored.high), stored.rows_total, stored.id)
 
 
 def _spread(claim: Claim, work: Callable[[RunToken], session.Work], key_ranges: list[KeyRange]) -> None:

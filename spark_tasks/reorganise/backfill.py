@@ -26,6 +26,7 @@ snapshot shows it. Who moves it puts all that is filled, the unique entry includ
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
@@ -47,6 +48,8 @@ from storage.arrow.rows import StoredRows, chosen, index_entries, require_bucket
 from storage.postgres import kv
 
 CHUNK_BYTES_MAX = 4 << 20
+OWN_READER_ROWS = 10_000
+"""So many rows are read in a session of their own: it lets others go first, and meanwhile what is wanted is heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +128,16 @@ class Fill:
 
     def __call__(self, key_ranges: Iterable[KeyRange]) -> Iterator[int]:
         """Fill the ranges one after the other; yields the rows of each. Raises `RunClosed`, `CannotDerive`."""
-        with self.run_token.connect() as connection, self.run_token.connect() as reader:
-            lower_server(reader)
+        with self.run_token.connect() as connection, ExitStack() as readers:
             count = self.descriptor.storage_count(self.storages)
             control = chunk.RunControl(scans=chunk.scans_sql(self.descriptor.table_id, count))
-            worker = FillWorker(connection, control, Pace())
+            worker, reader = FillWorker(connection, control, Pace()), connection
             for key_range in key_ranges:
                 chunk.listen(connection, self.run_token, control)
                 breaks = chunk.Breaks(connection, self.run_token, control)
+                if reader is connection and key_range.rows >= OWN_READER_ROWS:
+                    reader = readers.enter_context(self.run_token.connect())
+                    lower_server(reader)
                 found = self.find(reader, key_range, breaks)
                 breaks()
                 self.put(worker, key_range, found)

@@ -20,9 +20,16 @@ from spark_tasks.chunks.chunk import RunClosed, RunToken
 from spark_tasks.chunks.snapshot_reads import exported, snapshot
 from spark_tasks.jobs.claim import Claim, RunFailed, require_open
 from spark_tasks.jobs.lifecycle import WasClosed
-from spark_tasks.jobs.run_ranges import prepare, ranges_left, ranges_over, require_all_done, size_at_once
+from spark_tasks.jobs.run_ranges import (
+    prepare,
+    ranges_left,
+    ranges_of_run,
+    ranges_over,
+    require_all_done,
+    size_at_once,
+)
 from spark_tasks.load.loader_node import NotLeasable, PseudoNode
-from spark_tasks.models import ReorgRange
+from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from spark_tasks.reorganise.repair import Repair
 from spark_tasks.reorganise.tombstones import key_space
 from spark_tasks.runs.ranges import KeyRange
@@ -87,8 +94,15 @@ def begin_anew(claim: Claim) -> list[KeyRange]:
         ReorgRange.objects.filter(run=claim.run).update(is_done=False, rows_done=0)
     descriptor = claim.descriptor()
     size = size_at_once(descriptor, claim.elements)
-    prepare(claim.run, lambda: ranges_over(descriptor, [key_space(descriptor)], size))
+    prepare(claim.run, lambda: ranges_of_fill(claim) or ranges_over(descriptor, [key_space(descriptor)], size))
     return ranges_left(claim)
+
+
+def ranges_of_fill(claim: Claim) -> list[KeyRange]:
+    """The ranges in which the same elements were filled: they cover all rows, and their sizes are known exactly."""
+    same = {"change_id": claim.run.change_id, "version": claim.run.version, "elements": claim.run.elements}
+    fill = ReorgRun.objects.filter(kind=Kind.FILL, state=RunState.DONE, **same).first()
+    return [] if fill is None else ranges_of_run(fill)
 
 
 def is_repairable(found: Finding) -> bool:

@@ -22,6 +22,8 @@ LACKING_MAX = 5_000
 class Finding:
     """`expected` and `matched` count entries by index id (as text: JSON), `counts` violations by kind.
 
+    `stored` counts all entries of an index on a storage, by both, where a range that is all of it was judged.
+
     `lacking` are entries of unique indexes that nobody else holds: (index id, K(r) in hexadecimal). `is_least`: only
     some of what is wrong was looked at, so that the counts are the least there is.
     """
@@ -30,6 +32,7 @@ class Finding:
     pairs: int = 0
     expected: dict[str, int] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
+    stored: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     lacking: list[tuple[int, str]] = field(default_factory=list)
     violations: list[dict[str, Any]] = field(default_factory=list)
@@ -62,7 +65,8 @@ class Finding:
     def merge(self, other: "Finding") -> None:
         self.rows += other.rows
         self.pairs += other.pairs
-        mine, its = (self.expected, self.matched, self.counts), (other.expected, other.matched, other.counts)
+        mine = (self.expected, self.matched, self.stored, self.counts)
+        its = (other.expected, other.matched, other.stored, other.counts)
         for counts, more in zip(mine, its, strict=True):
             for name, number in more.items():
                 count(counts, name, number)

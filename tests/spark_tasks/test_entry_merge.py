@@ -31,4 +31,5 @@ def test_as_many_match_as_are_found_one_by_one(
     ordered, listed = sorted(expected, key=lambda one: one[0]), sorted(stored.items())
     bounds = sorted({0, len(listed), *(cut for cut in cuts if cut < len(listed))})
     pages = [pairs(listed[a:b]) for a, b in pairwise(bounds)]
-    assert matched(pairs(ordered), pages) == sum(stored.get(key) == owner for key, owner in expected)
+    found = sum(stored.get(key) == owner for key, owner in expected)
+    assert matched(pairs(ordered), pages) == (found, len(stored))

@@ -15,16 +15,16 @@ from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
 from spark_tasks.jobs.reorganisations import RUNS
-from spark_tasks.models import ReorgPulse, ReorgRange, ReorgRun, Wanted
+from spark_tasks.models import Kind, ReorgPulse, ReorgRange, ReorgRun, Wanted
 from spark_tasks.reorganise import repair, verify
-from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind
+from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind, gather
 from spark_tasks.services import close_run, run_status
 from storage import encoding
 from storage.integrity.clauses import Violation
 from storage.integrity.offenders import values_of_entry
 from storage.pairs import StoredRow, column_key, prefix
 from tests.spark_tasks.kinds import ADULT, NAMED, UNIQUE, Change
-from tests.spark_tasks.runs import INDEX, Runs, claim_run, to_filling
+from tests.spark_tasks.runs import INDEX, Runs, claim_run, entry_of, to_filling
 from tests.storage.stage import AGE, NAME, Stage, user
 
 ONE_NAME = Change((UNIQUE,))
@@ -123,7 +123,7 @@ def test_what_is_counted_and_not_found_by_name_is_no_success(
     to_filling(stage)
     assert runs.do("fill").state == "done"
     counts = EntryJudge._counts
-    monkeypatch.setattr(EntryJudge, "_counts", lambda self, connection: [*counts(self, connection), 3])
+    monkeypatch.setattr(EntryJudge, "_counts", lambda self, connection, found: [*counts(self, connection, found), 3])
     status = runs.do("verify")
     assert (status.state, status.violations) == ("failed", [])
     assert status.error == "3 violations of C5 index by_name were counted, and none was found by name"
@@ -363,3 +363,32 @@ def test_rows_that_share_a_name_without_any_entry_are_duplicates(need: Need) -> 
 def swapped(why: str) -> str:
     """The rows stand in the order of their storages."""
     return why.replace("row id = 1 and row id = 2", "row id = 2 and row id = 1")
+
+
+def test_entries_are_counted_while_they_are_compared(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that no row has are found by their number, also before the first and behind the last that a row has."""
+    stage.insert(user(stage.now, n, f"name {n}") for n in range(10))
+    to_filling(stage)
+    assert runs.do("fill").state == "done"
+    seen: list[Finding] = []
+
+    def kept(findings: Any) -> Finding:
+        seen.append(gather(findings))
+        return seen[-1]
+
+    monkeypatch.setattr("spark_tasks.reorganise.verify.gather", kept)
+    for number, name in ((98, "a"), (99, "z")):
+        key = entry_of(stage, user(stage.now, number, name))
+        stage.sql(f"INSERT INTO storage_1.kv_{stage.table_id} (key, value) VALUES (%s, '')", [key])
+    status = runs.do("verify")
+    assert sum(seen[0].stored.values()) == 12
+    assert (status.state, "2 violations by index by_name" in status.error) == ("failed", True)
+
+
+def test_a_verification_goes_by_the_ranges_of_its_fill(stage: Stage, runs: Runs) -> None:
+    stage.insert(user(stage.now, n, f"name {n}") for n in range(10))
+    to_filling(stage)
+    assert runs.do("fill").state == "done"
+    assert runs.do("verify").state == "done"
+    columns = ("storage", "low", "high", "rows_total")
+    assert [*runs.of(Kind.FILL).ranges.values_list(*columns)] == [*runs.of(Kind.VERIFY).ranges.values_list(*columns)]
