@@ -189,11 +189,12 @@ def _real_power(base: Decimal, exponent: Decimal) -> Decimal:
         return numerics.with_scale(ZERO, _scale_for(0, scale_of(base), scale_of(exponent)))
     sign_of_result = -1 if base < 0 and CONTEXT.remainder(exponent, Decimal(2)) != 0 else 1
     size = base.copy_abs()
-    context = _exact(DISPLAY_SCALE_MAX, SLOW_DIGITS_MAX)
-    product = context.multiply(context.ln(size), exponent)
-    weight = float(product) * LOG10_OF_E if product.adjusted() < 300 else math.inf * (1 if product > 0 else -1)
+    logarithm_of_size = math.log10(float(size.scaleb(-size.adjusted(), CONTEXT))) + size.adjusted()
+    weight = float(exponent) * logarithm_of_size if logarithm_of_size else 0.0
     if weight < -DISPLAY_SCALE_MAX - 1:
         return numerics.with_scale(ZERO, DISPLAY_SCALE_MAX)
     _refuse_power(weight)
     scale = _scale_for(int(weight), scale_of(base), scale_of(exponent))
+    context = _exact(scale, weight)
+    product = context.multiply(context.ln(size), exponent)
     return numerics.with_scale(CONTEXT.multiply(context.exp(product), Decimal(sign_of_result)), scale)
