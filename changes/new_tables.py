@@ -9,7 +9,7 @@ What is planned there is `changes.planning.table_in_transaction`.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -139,8 +139,13 @@ def _view_of(own: Sequence[Descriptor], dropped: Collection[int] = ()) -> Catalo
 
 
 def drops(text: str, *, own: Sequence[Descriptor] = ()) -> Drops:
-    """A DROP of several, or with CASCADE, as statements that are a change each; raises `DdlError`."""
-    return drops_of(read_drop(text), _view_of(own))
+    """A DROP of several, or with CASCADE, as statements that are a change each; raises `DdlError`.
+
+    A table that one of the session's `own` hides is none that the statement could name.
+    """
+    view, hidden = _view_of(own), {table.name for table in own}
+    seen = tuple(table for table in view.tables if table.name not in hidden)
+    return drops_of(read_drop(text), replace(view, tables=(*own, *seen)))
 
 
 def free_table(table_id: int) -> None:

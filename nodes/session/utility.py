@@ -190,7 +190,7 @@ class Utility:
         mode = pb.DiscardMode.Name(node.target)
         if mode not in ("DISCARD_ALL", "DISCARD_TEMP"):
             return Result(mode.replace("_", " "))
-        if self.block.is_explicit:
+        if self.block.is_open:
             raise SqlError("25001", f"{mode.replace('_', ' ')} cannot run inside a transaction block")
         await self.block.new_tables.give_up_temporary()
         if mode == "DISCARD_TEMP":

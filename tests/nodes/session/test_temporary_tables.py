@@ -8,6 +8,7 @@ import pytest
 from psycopg import errors
 
 from tests.nodes.conftest import Cluster
+from tests.nodes.linked_tables import link
 
 
 def reserved(cluster: Cluster, name: str) -> list[int]:
@@ -73,3 +74,29 @@ def test_what_is_no_session_s_is_refused(cluster: Cluster, n1: Any) -> None:
         n1.execute(f"INSERT INTO {name}_child VALUES (1)")
     with pytest.raises(psycopg.Error), n1.transaction():
         n1.execute(f"CREATE TABLE {name} (a int)")
+
+
+def test_no_temporary_table_is_given_up_while_its_transaction_runs(cluster: Cluster, n1: Any, n2: Any) -> None:
+    """Else COMMIT would take it for a table that all know, and its rows with it."""
+    name, table = f"own{next(cluster.serial)}", cluster.table("id int primary key")
+    before = f"INSERT INTO {table} VALUES (1); CREATE TEMP TABLE {name} (a int PRIMARY KEY)"
+    for discard in ("DISCARD TEMP", "DISCARD ALL"):
+        with pytest.raises(errors.ActiveSqlTransaction):
+            n1.execute(f"{before}; {discard}")
+        with pytest.raises(errors.UndefinedTable):
+            n2.execute(f"SELECT * FROM {name}")
+    assert reserved(cluster, name) == []
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_drop_with_cascade_leaves_the_table_alone_that_the_temporary_one_hides(cluster: Cluster, n1: Any) -> None:
+    """And so the foreign keys that refer to it."""
+    name = f"own{next(cluster.serial)}"
+    cluster.table("id int primary key", name=name)
+    child = cluster.table("id int primary key, parent int")
+    link(cluster, child, "parent", name, "id")
+    n1.execute(f"CREATE TEMP TABLE {name} (a int)")
+    n1.execute(f"DROP TABLE {name} CASCADE")
+    with pytest.raises(errors.ForeignKeyViolation):
+        n1.execute(f"INSERT INTO {child} VALUES (1, 1)")
+    assert n1.execute(f"SELECT id FROM {name}").fetchall() == []
