@@ -9,8 +9,10 @@ uses it up. As in PostgreSQL it is done at once, whatever becomes of the transac
 import re
 from typing import Any
 
+from catalog.elements import Column
+from catalog.types import INT_LIMITS, SqlType
 from changes.ddl.identity import own_sequence
-from expressions.errors import UNDEFINED_TABLE, SqlError, unsupported
+from expressions.errors import NUMBER_OUT_OF_RANGE, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.sqltypes import INT8
 from nodes.session.block import Block
 from nodes.sql.statements import Statement
@@ -34,23 +36,25 @@ async def setval(block: Block, statement: Statement) -> Result:
         or is_called not in (True, False)
     ):
         raise unsupported("this use of setval", hint="setval('table_column_seq', number [, true]) stands alone")
-    if number < 1:
-        message = f'setval: value {number} is out of bounds for sequence "{name}" (1..9223372036854775807)'
-        raise SqlError("22003", message)
-    table_id, column_id = await _column(block, name)
-    await block.env.directory.advance_numbers(table_id, column_id, number + 1 if is_called else number)
+    table_id, column = await _column(block, name)
+    greatest = INT_LIMITS[column.type] - 1
+    if not 1 <= number <= greatest:
+        message = f'setval: value {number} is out of bounds for sequence "{name}" (1..{greatest})'
+        raise SqlError(NUMBER_OUT_OF_RANGE, message)
+    following = min(number + 1 if is_called else number, INT_LIMITS[SqlType.BIGINT] - 1)
+    await block.env.directory.advance_numbers(table_id, column.id, following)
     return Result("SELECT", FIELDS, [(str(number).encode(),)])
 
 
-async def _column(block: Block, name: str) -> tuple[int, int]:
-    """The identity column whose sequence has this name, by the ids of table and column."""
+async def _column(block: Block, name: str) -> tuple[int, Column]:
+    """The identity column whose sequence has this name, and the id of its table."""
     found = _NAME.fullmatch(name)
     plain = "" if found is None else found[1].strip('"').replace('""', '"')
     tables = [*block.new_tables.tables.values(), *await block.env.directory.tables()]
     for table in tables:
         for column in table.public_columns:
             if column.identity and own_sequence(table.name, column.name) == plain:
-                return table.table_id, column.id
+                return table.table_id, column
     raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist')
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import postgast
 from postgast import pg_query_pb2 as pb
 
+from catalog.types import type_name
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_A_LENGTH, TEXT, UNKNOWN
 from nodes.sql.query import Output
@@ -102,9 +103,8 @@ def _type_of(name: str, output: Output) -> str:
     if of.sql_type is None:
         message = f'column "{name}" is of type {of}, which no column of a table has'
         raise SqlError(FEATURE_NOT_SUPPORTED, message, hint="cast it")
-    if of in OF_A_LENGTH and output.modifier != NO_MODIFIER:
-        return f"{of.sql_type.value}({output.modifier - HEAD})"
-    return str(of.sql_type.value)
+    has_length = of in OF_A_LENGTH and output.modifier != NO_MODIFIER
+    return type_name(of.sql_type, output.modifier - HEAD if has_length else None)
 
 
 def _quoted(name: str) -> str:
