@@ -250,7 +250,7 @@ def test_the_explorer_finds_a_way_and_what_saves(stage: Callable[..., Page]) -> 
     take(page, DELETE)
     is_orphaned(page)
     page.get_by_role("button", name="What would have saved it?").click()
-    expect(page.locator(".verdict-card").first).to_contain_text("Before step 4, n1: lease the newest version.")
+    expect(page.locator(".verdict-card").first).to_contain_text("Before step 4: n1: lease the newest version.")
     page.locator(".verdict-card").first.get_by_role("button", name="Open as a branch").click()
     expect(page.locator(".narration .verdict.holds")).to_be_visible()
 
