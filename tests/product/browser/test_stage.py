@@ -238,6 +238,17 @@ def test_every_look_is_accessible(stage: Callable[..., Page]) -> None:
         assert overflow(page) == 0, tab
 
 
+def test_a_long_strip_scrolls_and_widens_no_page(stage: Callable[..., Page], cluster: RunningCluster) -> None:
+    page = stage()
+    page.set_viewport_size(PHONE)
+    page.goto(f"{cluster.address}/lab/models/fill-puts-blindly/")
+    position(page, "12 / 12")
+    page.get_by_role("tab", name="Checks").click()
+    strip = page.locator(".invariants")
+    assert strip.evaluate("one => one.scrollWidth") > PHONE["width"]
+    assert overflow(page) == 0  # what only a screen reader sees, in each cell, scrolls with the strip
+
+
 def test_the_explorer_finds_a_way_and_what_saves(stage: Callable[..., Page]) -> None:
     page = stage("?setup=one-jump&ask=1")
     expect(page.locator(".verdict-card")).to_contain_text("There is a way", timeout=60_000)
