@@ -37,6 +37,9 @@ from lab.explorer.spaces.full_space import step_id
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
+from lab.sessions.model.setups import model_parameter
+from lab.sessions.replay import show
+from lab.sessions.session import BadSession, Session
 from lab.texts import Text, Values
 
 BUDGET = Budget(states=60_000, seconds=math.inf)
@@ -58,7 +61,8 @@ class Judgement:
     """The judgement of a sequence.
 
     `faults` are what the rules of plans say; `steps` and `story` a shortest session that goes wrong, `clauses` what
-    it breaks; `is_hidden`: it goes wrong only in the hidden bounds, which are named then.
+    it breaks; `is_hidden`: it goes wrong only in the hidden bounds, which are named then. `model`: in which the stage
+    plays that session, a parameter of its set-up of that name; empty where it cannot.
     """
 
     outcome: Outcome
@@ -69,6 +73,7 @@ class Judgement:
     bounds: str = ""
     is_hidden: bool = False
     why: str = ""
+    model: str = ""
 
     def to_json(self) -> dict[str, Any]:
         worded = {"faults": self.faults, "story": self.story}
@@ -87,6 +92,7 @@ def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
         body.get("bounds", ""),
         body.get("is_hidden", False),
         body["why"],
+        body.get("model", ""),
     )
 
 
@@ -200,20 +206,32 @@ def _judged(task: Design, faults: tuple[Text, ...], explored: Callable[[int], An
 
 def _of_answer(answer: Answer, faults: tuple[Text, ...], *, is_hidden: bool) -> Judgement:
     if answer.verdict is Verdict.VIOLATED:
+        taken = tuple(map(step_id, answer.steps))
         return Judgement(
             Outcome.WRONG,
             faults,
             clauses=answer.clauses,
-            steps=tuple(map(step_id, answer.steps)),
+            steps=taken,
             story=tuple(answer.texts),
             bounds=answer.model.bounds,
             is_hidden=is_hidden,
+            model=_played_in(answer.model, taken),
         )
     if faults:
         return Judgement(Outcome.WRONG, faults, bounds=answer.model.bounds)
     if answer.verdict is Verdict.UNKNOWN:
         return Judgement(Outcome.UNKNOWN, bounds=answer.model.bounds, is_hidden=is_hidden, why=answer.why)
     return Judgement(Outcome.RIGHT, bounds=answer.model.bounds)
+
+
+def _played_in(model: Model, taken: tuple[str, ...]) -> str:
+    """The model, as the stage takes it; empty where its plan for these states has other steps than the one judged."""
+    parameter = model_parameter(model)
+    try:
+        shown = show(Session("model", {"model": parameter}, steps=taken))
+    except BadSession:
+        return ""
+    return parameter if shown.refused is None and shown.verdicts else ""
 
 
 def written_plan(task: Design, lines: Sequence[str]) -> Plan:

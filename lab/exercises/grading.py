@@ -366,4 +366,6 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
     if task.grammar == "handbooks":
         editions = ("mail/mail", *(line.strip() for line in lines if line.strip()), "messenger/messenger")
         reveal = Start("handbooks", {"editions": editions}, steps=found.steps)
+    elif found.model:
+        reveal = Start("model", {"model": found.model}, steps=found.steps)
     return Grade(found.outcome, tuple(remarks), reveal, given=lines)

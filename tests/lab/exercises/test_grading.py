@@ -288,6 +288,22 @@ def test_an_unsafe_plan_comes_back_with_a_shortest_way_to_go_wrong() -> None:
     assert remarks[-1] == "v3 is published: column a is absent"
 
 
+def test_a_counterexample_of_a_design_comes_back_on_the_stage() -> None:
+    """Without one: a plan that forgets to delete, which the stage's own plans never do."""
+    wrong = [
+        (screen.id, grade(screen, {"lines": list(screen.task.wrong)}), judge_design(screen.task, screen.task.wrong))
+        for book in books()
+        if book.chapter is not None
+        for screen in book.chapter.tasks
+        if isinstance(screen.task, Design)
+    ]
+    assert {name for name, graded, _ in wrong if graded.reveal is None} == {"drop-an-optional-one", "drop-an-index"}
+    for name, graded, judged in wrong:
+        if graded.reveal is not None:
+            broken = {verdict.clause for verdict in observations.end_of(graded.reveal).verdicts}
+            assert broken == {*judged.clauses}, name
+
+
 def test_a_plan_that_is_not_explored_in_time_is_neither_right_nor_wrong() -> None:
     task = screen_of(DESIGN).task
     assert isinstance(task, Design)
