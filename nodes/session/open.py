@@ -13,7 +13,7 @@ from nodes.settings.options import options_of
 from nodes.settings.variables import Variables
 
 DUMPS = ("pg_dump", "pg_dumpall")
-INSTEAD_OF_DUMPS = "psql's \\copy writes the rows of a table, its \\d shows it; `manage.py backup` keeps the cluster"
+INSTEAD_OF_DUMPS = "psql's \\copy writes the rows of a table, its \\d shows it"
 NOT_SETTINGS = ("user", "database", "options", "replication", VOUCHED)
 
 
