@@ -13,7 +13,7 @@ EXAMPLES = {
         "(catalog|storage|changes|spark_tasks|lab)/": r"\bUNIQUE_INDEX\b|\bNewUnique\b|CONSTR_UNIQUE",
         "(storage|spark_tasks)/": r"\bindex\.unique\b",
     },
-    "A new page": {"": r'views\.about\b|def about\(|"about\.html"|"/about/"|url "about"|About this cluster'},
+    "A new page": {"": r'views\.about\b|def about\(request\b|"about\.html"|"/about/"|url "about"|About this cluster'},
     "A new SQL statement": {r"(?!(tests/)?lab/exercises/)": r'"explain"|import explain|def explain\(|`EXPLAIN`'},
     "A new golden script": {"": r'@command\("store flushes"|\| `store flushes` \|'},
     "A new setting": {"": r"\bSUBMITTERS_STEER\b"},
