@@ -14,6 +14,8 @@ from dataclasses import astuple, dataclass, field
 BEAT_S = 0.25
 KEPT = 9
 """Two seconds lie between the first and the last."""
+NUMBER_MAX = 2**53
+"""Of a beat: neither a count nor a time comes near it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,16 @@ class MalformedBeats(ValueError):
     """A text that has no beats."""
 
 
-def from_text(text: str) -> list[Beat]:
-    """The beats that `to_text` wrote, oldest first. Raises `MalformedBeats`."""
+def from_text(text: str | bytes) -> list[Beat]:
+    """The beats that `to_text` wrote, oldest first. Raises `MalformedBeats`, for what no node measures, too."""
     try:
-        return [Beat(*one) for one in json.loads(text)]
-    except (ValueError, TypeError) as error:
+        beats = [Beat(*one) for one in json.loads(text)]
+        are_sound = all(0 <= number < NUMBER_MAX for beat in beats for number in astuple(beat))
+    except (ValueError, TypeError, RecursionError) as error:
         raise MalformedBeats(f"no beats: {text[:80]!r}") from error
+    if not are_sound:
+        raise MalformedBeats(f"no beats that a node measures: {text[:80]!r}")
+    return beats
 
 
 def of_late(beats: Sequence[Beat], seconds: float) -> Sequence[Beat]:

@@ -43,7 +43,7 @@ def read(client: Redis, nodes: Iterable[str]) -> dict[str, list[Beat]]:
         return {}
     try:
         texts = client.mget([_key(name) for name in names])
-        return {name: from_text(text.decode()) for name, text in zip(names, texts, strict=True) if text}
+        return {name: from_text(text) for name, text in zip(names, texts, strict=True) if text}
     except (RedisError, OSError, MalformedBeats) as error:
         log.debug("beats of nodes not read: %s", error)
         return {}

@@ -32,6 +32,7 @@ class Beside:
         if heard:
             verdict = self.feedback.hear(list(heard.values()), target, now)
         else:
+            self.feedback.hear_nothing()
             works = share_of_time(traffic=self.traffic.at_a_time)
             verdict = Verdict(works, Why.UNKNOWN if works < 1.0 else Why.NOBODY)
         is_quiet = len(heard) == len(nodes) > 0 and are_idle(heard.values(), QUIET_S)

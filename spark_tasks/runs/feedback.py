@@ -7,7 +7,9 @@
                  rest          work, more or less                    rest           work ..
     before  <─── looked at      now: how far from the target?        looked at again
 
-A rest between two looks costs little, and only who gives way needs to look again: others may have come or gone since.
+A rest between two looks costs little. Others may have come or gone since: who gives way looks again soon, who does not
+now and then, and where there are twice as many. Of a few statements nobody says that they are fewer: a single long one
+is no load.
 Who is far from the target works half as much from then on, who is well within it somewhat more, and then waits until
 all that is seen came of that; where nobody does anything, it works all the time. Of what is slowest in each quarter of
 a second the second worst is taken: one stall by chance is no reason, and what comes with each chunk is.
@@ -30,6 +32,10 @@ QUIET_S = 1.2
 LOOK_S = 0.75
 LOOK_AGAIN_S = 8.0
 LOOK_SOON_S = 2.0
+LOOK_RARELY_S = 60.0
+COUNTED_MIN = 4
+"""Statements in a window: of less it says nothing how many there are."""
+MORE_BY = 2.0
 WORKS_FIRST, WORKS_MIN = 0.4, 1 / 16
 DOWN_MAX, UP_MAX = 0.35, 1.6
 """So much less or more at once."""
@@ -91,6 +97,11 @@ def are_idle(nodes: Collection[Sequence[Beat]], seconds: float) -> bool:
     return all(of[0].statements == of[-1].statements and not any(beat.running for beat in of) for of in seen if of)
 
 
+def _are_counted(one: Felt) -> bool:
+    """True when so many statements end that a change of their number says something."""
+    return one.per_s * WINDOW_S >= COUNTED_MIN
+
+
 @dataclass(slots=True)
 class Feedback:
     """The share of its time that one run works, look by look. `moved_at`: what came before was of another share."""
@@ -118,10 +129,14 @@ class Feedback:
             return Verdict(0.0, Why.LOOKING, self.before)
         return self._look(felt(nodes, IDLE_S), now)
 
+    def hear_nothing(self) -> None:
+        """Nodes are silent, and the run works by something else: what is known of them is of before."""
+        self.before, self.rests_until, self.has_begun = None, None, True
+
     def _should_look(self, now: float) -> bool:
-        """True now and then for who gives way; soon for one that hardly works and still seems to be in the way."""
-        ago = now - self.looked_at
-        return (self.works < 1.0 and ago >= LOOK_AGAIN_S) or (self.works <= WORKS_MIN and ago >= LOOK_SOON_S)
+        """True now and then, sooner for who gives way; soonest for one that hardly works and seems in the way still."""
+        after = LOOK_RARELY_S if self.works >= 1.0 else LOOK_AGAIN_S if self.works > WORKS_MIN else LOOK_SOON_S
+        return now - self.looked_at >= after
 
     def _look(self, seen: Felt, now: float) -> Verdict:
         """Others as they are without it; where they are about as many as at the look before, both count."""
@@ -135,7 +150,9 @@ class Feedback:
     def _judge(self, seen: Felt, target: Target, now: float) -> Verdict:
         before = self.before
         assert before is not None, "it has looked"
-        by_rate = (1 - seen.per_s / max(before.per_s, 1e-9)) / max(1 - target.throughput_min, 1e-3)
+        by_rate = 0.0
+        if _are_counted(before):
+            by_rate = (1 - seen.per_s / before.per_s) / max(1 - target.throughput_min, 1e-3)
         by_time = (seen.slow_ms - before.slow_ms) / max(target.slower_ms_max, 1e-3)
         pressure = max(by_rate, by_time, 1e-3)
         if now - self.moved_at >= WINDOW_S:
@@ -143,5 +160,7 @@ class Feedback:
             self.works, self.moved_at = min(1.0, max(WORKS_MIN, self.works * factor)), now
             if seen.per_s > before.per_s:  # a run makes nobody faster: there are more of them
                 self.before = Felt((seen.per_s + before.per_s) / 2, before.slow_ms)
+        if _are_counted(seen) and seen.per_s >= MORE_BY * before.per_s and now - self.looked_at >= LOOK_SOON_S:
+            self.before = None  # nobody knows what these would do without it
         why = Why.WITHIN if pressure <= 1 else Why.FEWER if by_rate >= by_time else Why.SLOWER
-        return Verdict(self.works, why, self.before, seen)
+        return Verdict(self.works, why, before, seen)

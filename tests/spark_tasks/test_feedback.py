@@ -135,6 +135,42 @@ def test_a_run_always_moves() -> None:
     assert world.worked(110) >= 1 / 32
 
 
+def test_a_long_statement_alone_slows_nothing_down() -> None:
+    """A COPY that waits for its client, a query of an hour: nothing ends, nor would it without the run."""
+    world = World(lambda _now, _works: (0, 0, 1))
+    world.run(10)
+    assert world.works == 1.0
+    assert Why.FEWER not in {verdict.why for _, verdict in world.seen}
+
+
+def test_load_that_comes_beside_a_long_statement_is_looked_at() -> None:
+    comes_at = 110.0
+    busy = never_pausing(0.8)
+    world = World(lambda now, works: busy(now, works) if now >= comes_at else (0, 0, 1))
+    world.run(20)
+    assert world.worked(comes_at + 4) < 0.4
+
+
+def test_load_that_changes_is_looked_at_also_by_who_works_all_the_time() -> None:
+    changes_at, busy = 110.0, never_pausing(0.8)
+    world = World(lambda now, works: busy(now, works) if now >= changes_at else (1200, 8, 4))
+    world.run(changes_at - world.now)
+    assert world.works == 1.0
+    slow = World(lambda now, works: (130, 5 + 80 * works, 1) if now >= changes_at else (130, 100, 1))
+    slow.run(changes_at - slow.now)
+    assert slow.works == 1.0, "slow by themselves"
+    slow.run(120)
+    assert slow.worked(changes_at + 70) < 0.5, "and then by the run"
+
+
+def test_what_was_known_before_a_silence_of_nodes_is_looked_at_again() -> None:
+    world = World(never_pausing(0.8))
+    world.run(10)
+    world.feedback.hear_nothing()
+    world.run(BEAT_S)
+    assert world.seen[-1][1].why is Why.LOOKING
+
+
 # --- beats
 
 
@@ -159,8 +195,14 @@ def test_idle_is_who_did_nothing_and_does_nothing() -> None:
     assert not are_idle([[*still[:-1], Beat(2.0, 7, 0.0, 1)]], 0.5)
 
 
-@pytest.mark.parametrize("text", ["", "null", "[1]", '[["a"]]', "{}x"])
-def test_what_another_release_wrote_has_no_beats(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "null", "[1]", '[["a"]]', "{}x", b"\xff"),
+        *('[["a", 1, 2, 3]]', "[[NaN, 1, 2, 3]]", "[[1, 2, Infinity, 3]]", "[[1, -1, 2, 3]]", f"[[1, {9**400}, 2, 3]]"),
+    ],
+)
+def test_what_another_release_wrote_has_no_beats(text: str | bytes) -> None:
     with pytest.raises(MalformedBeats):
         from_text(text)
 

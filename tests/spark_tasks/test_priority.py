@@ -32,3 +32,12 @@ def test_a_process_that_only_has_the_number_is_left_alone(stage: Stage, monkeypa
         assert not priority._is_child_of_peer(reader, os.getpid())
         priority.lower_server(reader)
         assert lowered == [reader.info.backend_pid]
+
+
+def test_a_priority_that_is_lower_already_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who began all of it with less does not mean one of its processes to have more."""
+    asked: list[int] = []
+    monkeypatch.setattr(os, "getpriority", lambda *_: priority.NICENESS + 5)
+    monkeypatch.setattr(os, "setpriority", lambda *args: asked.append(args[-1]))
+    priority.lower_own()
+    assert asked == []
