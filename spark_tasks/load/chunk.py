@@ -100,10 +100,10 @@ class Loader:
         self._leases.close()
         self._rows.close()
 
-    def marks(self) -> set[int]:
-        """Where the chunks begin that are in the table already."""
-        sql = f"SELECT first FROM {MARKS} WHERE job_id = %s"
-        return {number for (number,) in self._leases.execute(sql, (self.job_id,)).fetchall()}
+    def marks(self) -> dict[int, int]:
+        """How many rows the chunks have that are in the table already, by where each begins."""
+        sql = f"SELECT first, rows FROM {MARKS} WHERE job_id = %s"
+        return dict(self._leases.execute(sql, (self.job_id,)).fetchall())
 
     def load(self, first: int, texts: Mapping[str, pa.Array]) -> int:
         """Put the rows in; returns how many tries it took. Raises `CannotLoad`."""
@@ -178,13 +178,22 @@ class Loader:
         return pairs_of(descriptor, rows, storages=self.storages, buckets=self.buckets)
 
 
+def _require_same(first: int, marked: int, rows: int) -> None:
+    """Require that a chunk has as many rows as its mark says: of another file some would never come in."""
+    if marked != rows:
+        was = f"{marked} rows from row {first + 1} on are in the table, now there are {rows}"
+        raise CannotLoad(f"the file is not the one whose load began, or was cut otherwise: {was}; begin another load")
+
+
 def load_chunks(loader: Loader, chunks: Iterable[tuple[int, pa.RecordBatch]]) -> PartResult:
     """Load these chunks, each with the number of its first row, unless they have a mark."""
     rows = retries = 0
     done = loader.marks()
     try:
         for first, batch in chunks:
-            if first not in done:
+            if first in done:
+                _require_same(first, done[first], batch.num_rows)
+            else:
                 retries += loader.load(first, dict(zip(batch.schema.names, batch.columns, strict=True)))
             rows += batch.num_rows
     except Duplicates as duplicates:

@@ -23,6 +23,28 @@ BLOCKS = (2**20, 2**24, 2**27)
 """Bytes of a CSV file that are read at once: a row must fit. The larger ones are for files that need them."""
 TOO_LARGE = "straddling object"
 """What Arrow says of a row that does not fit."""
+TAKEN_BY_NONE = (
+    *(pa.types.is_nested, pa.types.is_duration, pa.types.is_interval),
+    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary),
+)
+"""Of Arrow's types those that no column has."""
+QUOTE = b'"'
+READ_AT_ONCE = 1 << 22
+
+
+def refuse_unclosed(path: Path) -> None:
+    """Refuse a CSV file with a quote too few, as COPY does: all behind it would be one value. Raises `CannotLoad`."""
+    quotes = 0
+    if path.suffix != ".csv" or not path.is_file():
+        return
+    try:
+        with path.open("rb") as file:
+            while part := file.read(READ_AT_ONCE):
+                quotes += part.count(QUOTE)
+    except OSError as error:
+        raise CannotLoad(f"{path.name} cannot be read: {error.strerror or error}") from None
+    if quotes % 2:
+        raise CannotLoad(f"{path.name} has an odd number of quotes: a quoted value does not end")
 
 
 def batches_of(path: Path) -> Generator[pa.RecordBatch, None, None]:
@@ -116,7 +138,7 @@ def _plain(name: str, column: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(column.type):
         zone = None if column.type.tz is None else "UTC"
         return column.cast(pa.timestamp("us", zone))
-    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+    if any(is_of(column.type) for is_of in TAKEN_BY_NONE):
         raise CannotLoad(f"column {name} of the file is of type {column.type}, which no column takes")
     return column
 

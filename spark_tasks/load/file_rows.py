@@ -111,7 +111,7 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
         return _fitted(column, _without_nul(column, given.cast(pa.string()), first), first)
     if given.type == ARROW[column.type] and column.type not in PACKED:
         return given
-    if column.type in FAST:
+    if column.type in FAST and _is_number_or_text(given.type):
         try:
             return given.cast(ARROW[column.type])
         except pa.ArrowInvalid:
@@ -123,6 +123,13 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
         _value(column, text, number_in_file(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())
     ]
     return column_of(column.type, values)
+
+
+def _is_number_or_text(given: pa.DataType) -> bool:
+    """False for what Arrow would count in days, in microseconds, or as 1: no value of a column of numbers."""
+    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null
+    texts = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+    return any(is_of(given) for is_of in (*kinds, *texts))
 
 
 def _plain(sql_type: SqlType, given: pa.Array) -> pa.Array | None:

@@ -18,7 +18,7 @@ from django.conf import settings
 from catalog.database import database_dsn
 from catalog.selectors import newest_descriptor
 from spark_tasks.load.chunk import Load, PartResult, load_chunks, loader_of
-from spark_tasks.load.file_batches import CHUNK_ROWS, batches_of, chunks_of
+from spark_tasks.load.file_batches import CHUNK_ROWS, batches_of, chunks_of, refuse_unclosed
 from spark_tasks.load.leased_versions import enforced_foreign_keys
 from spark_tasks.models import LoadJob
 from spark_tasks.spark import session
@@ -27,6 +27,7 @@ from spark_tasks.spark import session
 def load_file(job: LoadJob) -> list[PartResult]:
     """The workers' results for their chunks. Raises `CannotLoad` when the file cannot be read."""
     path = Path(job.path)
+    refuse_unclosed(path)
     with closing(batches_of(path)) as batches:
         beginning = next(batches, None)
     if beginning is None:

@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow as pa
@@ -67,6 +68,14 @@ def test_a_malformed_csv_file_is_refused(tmp_path: Path, text: str | bytes, mess
         rows_of(path)
 
 
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_quoted_value_that_does_not_end_does_not_swallow_the_rest(tmp_path: Path, is_closed: bool) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,name\n1,"a ""b"""\n2,"c\n3,d\n' + ('"\n' if is_closed else ""))
+    with nullcontext() if is_closed else pytest.raises(CannotLoad, match="a quoted value does not end"):
+        file_batches.refuse_unclosed(path)
+
+
 def test_what_is_no_parquet_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     path.write_bytes(b"no")
@@ -79,6 +88,22 @@ def test_a_parquet_column_that_no_column_takes_is_named(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"id": [1], "tags": [["a"]]}), path)
     with pytest.raises(CannotLoad, match="column tags of the file is of type list"):
         rows_of(path)
+
+
+INSTANTS = {
+    "date": pa.array([dt.date(2026, 1, 2)]),
+    "time": pa.array([dt.time(1, 2)]),
+    "timestamp": pa.array([dt.datetime.fromisoformat("2026-01-02")], pa.timestamp("us")),
+    "boolean": pa.array([True]),
+}
+
+
+@pytest.mark.parametrize("sql_type", [SqlType.SMALLINT, SqlType.INTEGER, SqlType.BIGINT, SqlType.DOUBLE])
+@pytest.mark.parametrize("values", INSTANTS.values(), ids=list(INSTANTS))
+def test_an_instant_or_a_truth_is_no_number(sql_type: SqlType, values: pa.Array) -> None:
+    """Arrow would count days, or fail in words of its own."""
+    with pytest.raises(CannotLoad, match="row 1: column value"):
+        _parse(Column(ColumnId(2), "value", sql_type), values, 0)
 
 
 def test_variants_of_a_type_come_as_ours(tmp_path: Path) -> None:

@@ -190,18 +190,30 @@ def test_a_load_goes_on_after_its_last_mark(stage: Stage, loader: Loader) -> Non
     assert load_chunks(loader, chunks).rows == 30, "a third time puts nothing twice"
 
 
+def test_another_file_does_not_go_on_where_the_first_one_stopped(stage: Stage, loader: Loader) -> None:
+    """Its mark would hide rows: a release of before, or who wrote the file anew, cut it otherwise."""
+    loader.load(0, people(0, 7))
+    chunks = [(first, pa.RecordBatch.from_pydict(people(first, 10))) for first in (0, 10)]
+    said = load_chunks(loader, chunks)
+    assert said.error.startswith("the file is not the one whose load began"), said
+    assert "7 rows from row 1 on are in the table, now there are 10" in said.error
+
+
 def test_a_job_reads_csv_and_parquet(stage: Stage, spark: None, tmp_path: Path) -> None:
     import pyarrow.parquet as parquet
 
-    csv, typed = tmp_path / "people.csv", tmp_path / "people.parquet"
+    csv, typed, cut = (tmp_path / f"people.{end}" for end in ("csv", "parquet", "cut.csv"))
     csv.write_text('id,name,age\n1,"a, ""b""\nc",30\n2,,\n')
     parquet.write_table(pa.table({"id": [3, 4], "name": ["x", None], "age": [1, 2]}), typed)
-    for path in (csv, typed, tmp_path / "none.csv"):
+    cut.write_text('id,name\n8,"a\n9,b\n')
+    for path in (csv, typed, tmp_path / "none.csv", cut):
         job = LoadJob.objects.create(table_id=stage.table_id, path=str(path))
         LOADS.run(job.id)
     jobs = list(LoadJob.objects.filter(table_id=stage.table_id).order_by("id"))
     assert [(j.state, j.rows_done, j.error) for j in jobs[:2]] == [("done", 2, ""), ("done", 2, "")]
     assert (jobs[2].state, jobs[2].error) == ("failed", f"there is no file {tmp_path / 'none.csv'}")
+    assert (jobs[3].state, jobs[3].rows_done) == ("failed", 0)
+    assert "a quoted value does not end" in jobs[3].error
     values = {value for pairs in stage.contents() for value in pairs.values()}
     assert b'\x01a, "b"\nc\x00' in values
     assert stage.violations() == []

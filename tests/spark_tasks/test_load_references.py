@@ -85,7 +85,7 @@ def test_a_row_that_refers_to_nothing_is_named_and_nothing_comes_in(
         f" (code) = ('XXX'){moving}"
     )
     assert tables.trips.contents() == [{}, {}]
-    assert loader.marks() == set()
+    assert loader.marks() == {}
 
 
 def test_a_foreign_key_to_a_unique_index(tables: TwoTables, loader: Loader) -> None:
