@@ -101,7 +101,7 @@ class Loader:
         self._rows.close()
 
     def marks(self) -> dict[int, int]:
-        """How many rows the chunks have that are in the table already, by where each begins."""
+        """The rows that those chunks have that are in the table already, by where each begins."""
         sql = f"SELECT first, rows FROM {MARKS} WHERE job_id = %s"
         return dict(self._leases.execute(sql, (self.job_id,)).fetchall())
 
