@@ -28,9 +28,11 @@ from expressions.errors import (
     INTERNAL_ERROR,
     INVALID_SAVEPOINT,
     NO_ACTIVE_TRANSACTION,
+    NOT_IN_PREREQUISITE_STATE,
     SERIALIZATION_FAILURE,
     TRANSACTION_TIMEOUT,
     TRANSACTION_UNKNOWN,
+    UNDEFINED_TABLE,
     SqlError,
 )
 from nodes.store.lost_commit import outcome_of
@@ -477,6 +479,9 @@ class Transaction:
             return SqlError(error.sqlstate, error.message, detail=error.detail or None)
         if error.sqlstate == "22012":
             return Refused(error.position - skipped)
+        if error.sqlstate == UNDEFINED_TABLE and self.own:  # no lease keeps them: what a dead node has made is freed
+            message = "tables that this session has made are gone: its node was taken for dead"
+            return SqlError(NOT_IN_PREREQUISITE_STATE, message, hint="DISCARD TEMP, and make them again")
         log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
         return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
 

@@ -100,3 +100,20 @@ def test_a_drop_with_cascade_leaves_the_table_alone_that_the_temporary_one_hides
     with pytest.raises(errors.ForeignKeyViolation):
         n1.execute(f"INSERT INTO {child} VALUES (1, 1)")
     assert n1.execute(f"SELECT id FROM {name}").fetchall() == []
+
+
+def test_a_node_that_was_taken_for_dead_says_that_its_temporary_tables_are_gone(cluster: Cluster, n1: Any) -> None:
+    """Their names and what is stored are freed while it does not answer; it may answer again."""
+    name = f"own{next(cluster.serial)}"
+    n1.execute(f"CREATE TEMP TABLE {name} (a int PRIMARY KEY)")
+    n1.execute(f"INSERT INTO {name} VALUES (1)")
+    [table_id] = reserved(cluster, name)
+    with cluster.store() as store:
+        for (schema,) in cluster.read("SELECT schemaname FROM pg_tables WHERE tablename = %s", [f"kv_{table_id}"]):
+            store.execute(f"DROP TABLE {schema}.kv_{table_id}")
+    for sql in (f"SELECT a FROM {name}", f"INSERT INTO {name} VALUES (2)", f"TRUNCATE {name}"):
+        with pytest.raises(errors.ObjectNotInPrerequisiteState, match="its node was taken for dead"):
+            n1.execute(sql)
+    n1.execute("DISCARD TEMP")
+    n1.execute(f"CREATE TEMP TABLE {name} (a int PRIMARY KEY)")
+    assert n1.execute(f"SELECT a FROM {name}").fetchall() == []
