@@ -26,7 +26,7 @@ def _table_line(table: Table) -> dict[str, Any]:
         "state": table.state,
         "table_state": newest.state.value if newest else "absent",
         "version": table.version,
-        "columns": sum(e["element"] == "column" for e in shown),
+        "columns": 0 if newest is None else sum(not column.is_hidden for column in newest.columns),
         "indexes": [e["name"] for e in shown if e["element"] in ("index", "unique index")],
         "moving": [e for e in shown if not e["is_public"]],
     }

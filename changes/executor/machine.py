@@ -148,8 +148,7 @@ def _blocked(state: Execution, event: Blocked, now: float) -> Result:
         return _cancel(unasked, now)
     nodes = _who(state, event)
     since = now if state.waited_since is None else state.waited_since
-    everybody = tuple(sorted(nodes.union(state.waited_for)))
-    waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=everybody)
+    waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=tuple(sorted(nodes)))
     if state.pause_wanted:
         return _rest(waiting)
     wait = Wait(event.hindrance, event.hindrance.until)

@@ -77,6 +77,7 @@ KINDS = (
     ChangeKind("rename a column", "alter table users rename column town to city"),
     ChangeKind("rename an index", "alter index i rename to j", (INDEX,)),
     ChangeKind("rename a constraint", "alter table users rename constraint k to l", (CHECK,)),
+    ChangeKind("comment on a column", "comment on column users.town is 'where from'"),
     ChangeKind("set a default", "alter table users alter column town set default 5"),
     ChangeKind("several at once, added", (
         "alter table users add column c int not null default 2, add constraint kc check (c <> 99),"

@@ -18,7 +18,7 @@ from typing import Any
 from catalog.text.storable import is_storable
 from lab.explorer import fingerprint as explorer
 
-PLACES = (*explorer.PLACES, "lab/cluster", "lab/scripts", "lab/sessions", "nodes/sql")
+PLACES = (*explorer.PLACES, "lab/cluster", "lab/scripts", "lab/sessions", "nodes/router", "nodes/sql")
 """All that a session is replayed with."""
 
 STEPS_MAX = 200

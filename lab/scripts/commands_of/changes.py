@@ -30,7 +30,11 @@ def _plan(lab: Lab, match: Match) -> None:
         lab.world.say(f"refused {writers.in_words(refusal)}")
 
 
-@command("create .. | alter .. | drop ..", r"(?:create|alter|drop) .+", "submit a change; a worker starts it")
+@command(
+    "create .. | alter .. | drop .. | comment on ..",
+    r"(?:create|alter|drop|comment on) .+",
+    "submit a change; a worker starts it",
+)
 def _change(lab: Lab, match: Match) -> None:
     lab.changes.append(drive(lab.world, len(lab.changes) + 1, planned(lab, match[0])))
 

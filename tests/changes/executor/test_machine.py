@@ -239,6 +239,21 @@ def test_who_holds_it_back_is_reported_once_and_until_when() -> None:
     assert one.asked.story.payload["waited"] == "waited 5.0 s for n3"
 
 
+def test_a_wait_was_for_those_who_were_in_the_way_last() -> None:
+    """Others have the old version, too, when the next one is published, and have left it a moment later."""
+    one = started(PLANS["add an index"])
+    everybody = [Lease(BLOCKER.leases[0].table, 1, NodeId(f"n{n}"), 1, 60.0) for n in (1, 2, 3)]
+    one.hears(Blocked(replace(BLOCKER, leases=tuple(everybody))))
+    one.now = 1.0
+    one.hears(Woken())
+    one.hears(Blocked(BLOCKER))
+    assert one.stories.count("version waiting") == 1
+    one.now = 5.0
+    one.hears(Woken())
+    assert isinstance(one.asked, TryPublish)
+    assert one.asked.story.payload["waited"] == "waited 5.0 s for n3"
+
+
 def test_a_cancel_while_waiting_rolls_back_at_once() -> None:
     one = started(PLANS["add an index"], 2)
     one.hears(Blocked(BLOCKER))
