@@ -219,7 +219,7 @@ def test_each_transaction_of_a_truncate_has_conflicts_of_its_own():
 
 @pytest.mark.parametrize("operation", ["truncate", "pairs"])
 def test_each_part_of_what_takes_as_long_as_it_takes_ends_in_time(operation: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(requests, "PART_S_MAX", 0.05)
+    monkeypatch.setattr(requests, "PART_S_MAX", 0.4)
     env: Any = SimpleNamespace(buckets=3000)
     request = Request(env, Call(OPERATIONS[operation], "t"), None, "t")  # type: ignore[arg-type]
     turns = list[int]()
@@ -233,9 +233,9 @@ def test_each_part_of_what_takes_as_long_as_it_takes_ends_in_time(operation: str
 
     async def read() -> None:
         async for _ in operations._timed(request, pages()):
-            await asyncio.sleep(0.04)  # the client's own time does not count
+            await asyncio.sleep(0.2)  # the client's own time does not count
 
-    with pytest.raises(SqlError, match=r"the request's 0\.05 s were over"):
+    with pytest.raises(SqlError, match=r"the request's 0\.4 s were over"):
         asyncio.run(read())
     assert turns == [0, 1, 2]
 
