@@ -59,5 +59,10 @@ class Attempts:
 
     @property
     def pause_s(self) -> float:
-        """Seconds before the next attempt after a conflict: at random, so that two do not meet again."""
-        return random.uniform(0, min(PAUSE_S * 2**self.conflicts, PAUSE_S_MAX))
+        """Seconds before the next attempt after a conflict."""
+        return pause_s(self.conflicts)
+
+
+def pause_s(conflicts: int) -> float:
+    """Seconds before another attempt after so many: at random, so that two do not meet again."""
+    return random.uniform(0, min(PAUSE_S * 2**conflicts, PAUSE_S_MAX))

@@ -169,7 +169,7 @@ class Session:
             case "ddl":
                 made = table_of_query(asked.statement)
                 if made is not None:
-                    return await self.tables_of_queries.make(asked, made)
+                    return await self.tables_of_queries.make(asked, made, alone=alone)
                 return await self.schema.change(asked.statement)
             case "truncate":
                 return await self.planned.truncate(asked)

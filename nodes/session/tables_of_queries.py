@@ -3,19 +3,19 @@
 Alone it is a transaction of its own, and is tried again like any statement alone (T7).
 """
 
-from dataclasses import replace
-
-from expressions.errors import READ_ONLY_TRANSACTION, SERIALIZATION_FAILURE, SqlError
+from expressions.errors import SqlError
 from nodes.clients.portals import Prepared
 from nodes.session.block import Block
 from nodes.session.ddl import SchemaStatements
 from nodes.session.planned import Asked, PlannedStatements
+from nodes.session.tries import pause
 from nodes.sql.statements import parse
 from nodes.sql.tables_of_queries import TableOfQuery
 from nodes.store.transaction import Retry
 from nodes.wire.results import Result
 
 TRIES_MAX = 5
+"""Each takes the number of a table, and its name."""
 
 
 class TablesOfQueries:
@@ -24,22 +24,22 @@ class TablesOfQueries:
     def __init__(self, planned: PlannedStatements, schema: SchemaStatements, block: Block) -> None:
         self.planned, self.schema, self.block = planned, schema, block
 
-    async def make(self, asked: Asked, made: TableOfQuery) -> Result:
-        if self.block.variables.is_read_only:
-            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {made.tag} in a read-only transaction")
-        if self.block.is_open:
+    async def make(self, asked: Asked, made: TableOfQuery, *, alone: bool) -> Result:
+        if self.block.is_open or not alone:
             return await self._made(asked, made)
-        tries = 0
+        attempt = 0
         while True:
-            tries += 1
             try:
                 result = await self._made(asked, made)
                 await self.block.end_implicit()
                 return result
             except SqlError as error:
-                if error.sqlstate != SERIALIZATION_FAILURE or tries == TRIES_MAX:
+                attempt += 1
+                if not isinstance(error.__cause__, Retry) or attempt == TRIES_MAX:
                     raise
+                self.block.env.meter.retried()
                 await self.block.end()
+                await pause(attempt)
 
     async def _made(self, asked: Asked, made: TableOfQuery) -> Result:
         """The table and its rows, in the block's transaction."""
@@ -53,7 +53,8 @@ class TablesOfQueries:
         except Retry as retry:
             raise await block.refused(retry) from retry
         except SqlError as error:
-            raise replace(error, offset=-1) from error  # its place is one of a text that nobody has written
+            error.offset = -1  # its place is one of a text that nobody has written
+            raise
         if existing is not None:
             self.schema.client.notice(existing.message, sqlstate=existing.sqlstate)
         if existing is not None or made.is_empty:

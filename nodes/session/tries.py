@@ -6,20 +6,18 @@ data that went on what COPY was sent is not kept any more: the client has to beg
 """
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from nodes.clients.protocols import CopyData
 from nodes.context import Environment
+from nodes.router.attempts import CONFLICTS_MAX, pause_s
 from nodes.session.block import Block, for_client
 from nodes.store.transaction import Retry, Transaction
 from nodes.trace.record import Trace
 
 T = TypeVar("T")
-TRIES_MAX = 12
-PAUSE_S, PAUSE_S_MAX = 0.002, 0.1
 RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
 
 
@@ -42,7 +40,7 @@ async def tried(
     """
     fresh, is_reloaded = False, False
     last: SqlError | None = None
-    for attempt in range(TRIES_MAX):
+    for attempt in range(CONFLICTS_MAX):
         transaction = block.new_tables.begun(env.begin(is_read_only=is_read_only, by=block.owner))
         try:
             return await work(transaction, fresh)
@@ -57,7 +55,7 @@ async def tried(
             if trace is not None:
                 trace.again("retry", sqlstate=retry.sqlstate, message=retry.message, fresh=fresh)
             await transaction.rollback()
-            await asyncio.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))
+            await pause(attempt)
         except SqlError as error:
             if error.sqlstate not in RELOADABLE or is_reloaded:
                 raise
@@ -69,3 +67,8 @@ async def tried(
                 await transaction.rollback()
     assert last is not None
     raise last
+
+
+async def pause(attempt: int) -> None:
+    """Wait before another try: those that met go on at different times."""
+    await asyncio.sleep(pause_s(attempt))

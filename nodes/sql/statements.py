@@ -77,7 +77,7 @@ def _statement(raw: Node, source: bytes) -> Statement:
     node = getattr(raw.stmt, name)
     if name == "select_stmt" and is_call(node):
         return Statement("crud", call_text(node), text, start)
-    if name == "select_stmt" and _has_into(node):
+    if name == "select_stmt" and first_query(node).HasField("into_clause"):
         return Statement("ddl", node, text, start)
     if name == "select_stmt" and _is_setval(node):
         return Statement("setval", node, text, start)
@@ -102,11 +102,11 @@ LEAVES = frozenset({"a_const", "column_ref", "param_ref", "string", "integer", "
 WITH_TABLES = frozenset({"select", "insert", "update", "delete", "truncate", "explain"})
 
 
-def _has_into(node: Node) -> bool:
-    """True for SELECT INTO, which makes a table; of several queries the first one says so."""
+def first_query(node: Node) -> Node:
+    """The one of several queries that INTO stands in, where SELECT INTO makes a table of them."""
     while node.HasField("larg"):
         node = node.larg
-    return bool(node.HasField("into_clause"))
+    return node
 
 
 def tables_in(stmt: Node) -> Iterator[str]:

@@ -16,8 +16,9 @@ from postgast import pg_query_pb2 as pb
 from catalog.types import type_name
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_A_LENGTH, TEXT, UNKNOWN
+from nodes.catalog_views.texts import quoted
 from nodes.sql.query import Output
-from nodes.sql.statements import Statement, tables_in
+from nodes.sql.statements import Statement, first_query, tables_in
 
 Node = Any
 
@@ -28,7 +29,6 @@ class TableOfQuery:
 
     into: Node
     query: Statement
-    tag: str
     forgiving: bool = False
     is_empty: bool = False
 
@@ -45,7 +45,7 @@ class TableOfQuery:
         twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
         if twice is not None:
             raise SqlError(DUPLICATE_COLUMN, f'column "{twice}" specified more than once')
-        columns = (f"{_quoted(name)} {_type_of(name, one)}" for name, one in zip(named, outputs, strict=True))
+        columns = (f"{quoted(name)} {_type_of(name, one)}" for name, one in zip(named, outputs, strict=True))
         tree = postgast.parse(f"CREATE TABLE t ({', '.join(columns)})")
         made = tree.stmts[0].stmt.create_stmt
         made.relation.CopyFrom(self.into.rel)
@@ -73,7 +73,7 @@ def table_of_query(statement: Statement) -> TableOfQuery | None:
         into = pb.IntoClause()
         into.CopyFrom(first.into_clause)
         first.ClearField("into_clause")
-        return TableOfQuery(into, _query(statement, query), "SELECT INTO")
+        return TableOfQuery(into, _query(statement, query))
     if kind != "CreateTableAsStmt":
         return None
     if node.objtype != pb.OBJECT_TABLE:
@@ -83,14 +83,7 @@ def table_of_query(statement: Statement) -> TableOfQuery | None:
     if node.query.WhichOneof("node") != "select_stmt":
         raise unsupported("CREATE TABLE AS EXECUTE", hint="write the query itself")
     query = _query(statement, node.query.select_stmt)
-    return TableOfQuery(node.into, query, "CREATE TABLE AS", node.if_not_exists, node.into.skip_data)
-
-
-def first_query(node: Node) -> Node:
-    """The one of several queries that INTO stands in."""
-    while node.HasField("larg"):
-        node = node.larg
-    return node
+    return TableOfQuery(node.into, query, node.if_not_exists, node.into.skip_data)
 
 
 def _query(statement: Statement, node: Node) -> Statement:
@@ -105,7 +98,3 @@ def _type_of(name: str, output: Output) -> str:
         raise SqlError(FEATURE_NOT_SUPPORTED, message, hint="cast it")
     has_length = of in OF_A_LENGTH and output.modifier != NO_MODIFIER
     return type_name(of.sql_type, output.modifier - HEAD if has_length else None)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -1,11 +1,18 @@
 """CREATE TABLE AS and SELECT INTO outside of a block: one transaction, seen by all nodes at once or by nobody."""
 
+import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import errors
 
+from nodes.session.database_thread import StoreBusy
+from nodes.session.planned import Asked
+from nodes.session.tables_of_queries import TablesOfQueries
+from nodes.sql.statements import parse
+from nodes.sql.tables_of_queries import table_of_query
 from tests.nodes.conftest import Cluster
 from tests.nodes.ddl import table_of_two_rows, told
 
@@ -68,3 +75,30 @@ def test_in_a_block_it_is_undone_with_it(cluster: Cluster, n1: Any, n2: Any) -> 
     n1.execute("SET default_transaction_read_only = on")
     with pytest.raises(errors.ReadOnlySqlTransaction, match="a schema change"):
         n1.execute(f"SELECT 1 AS a INTO {made}")
+
+
+def test_among_other_statements_of_a_message_it_is_undone_with_them(cluster: Cluster, n1: Any) -> None:
+    made = f"made{next(cluster.serial)}"
+    with pytest.raises(errors.DivisionByZero):
+        n1.execute(f"CREATE TABLE {made} AS SELECT 1 AS a; SELECT 1 / 0")
+    with pytest.raises(errors.UndefinedTable):
+        n1.execute(f"SELECT * FROM {made}")
+
+
+def test_a_store_that_is_slow_is_named() -> None:
+    """Nothing was stored, and the client may try again."""
+
+    async def nothing(*_: object) -> tuple[()]:
+        return ()
+
+    async def busy(*_: object) -> None:
+        raise StoreBusy
+
+    block: Any = SimpleNamespace(is_open=False, current=lambda: None, new_tables=SimpleNamespace(change=busy))
+    schema: Any = SimpleNamespace(client=SimpleNamespace(statements=SimpleNamespace(read_portals=nothing)))
+    [statement] = parse("CREATE TABLE t AS SELECT")
+    made = table_of_query(statement)
+    assert made is not None
+    tables = TablesOfQueries(SimpleNamespace(outputs=nothing), schema, block)  # type: ignore[arg-type]
+    with pytest.raises(StoreBusy):
+        asyncio.run(tables.make(Asked(statement), made, alone=True))
