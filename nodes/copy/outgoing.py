@@ -9,9 +9,9 @@ from expressions.errors import UNTRANSLATABLE, SqlError
 from nodes.copy.encodings import NAMES
 from nodes.copy.options import Options
 from nodes.copy.tuples import HEAD, TRAILER
+from nodes.wire.messages import NULL_FIELD
 
 _COUNT, _INT = struct.Struct("!h"), struct.Struct("!i")
-NULL_FIELD = _INT.pack(-1)
 LETTERS = {b"\\": b"\\\\", b"\b": b"\\b", b"\f": b"\\f", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t", b"\v": b"\\v"}
 
 Value = bytes | None

@@ -185,7 +185,7 @@ class NewTables:
 
         env = self.env
         emptied = self.temporary.emptied_at_commit(self.tables)
-        if emptied:
+        if emptied and transaction.has_written:  # each commit leaves them empty
             await truncate_within(env, transaction, TruncatePlan(emptied))
         for table in sorted(self.tables.values(), key=lambda table: table.table_id):
             if self.temporary.has(table):
@@ -205,7 +205,7 @@ class NewTables:
         private = {table.table_id for table in self.temporary.among(tables)}
         gone = self.temporary.commit(tables) if committed else private | dropped
         kept = self.temporary.kept
-        self.temporary.roll_back()
+        self.temporary.forget()
         self.tables, self._dropped, self._marks = {t.name: t for t in kept.values()}, set(), []
         self._numbers = {table_id: number for table_id, number in self._numbers.items() if table_id in kept}
         freed = TableOutcome(self.user, has_committed=False)

@@ -76,7 +76,8 @@ class PlannedStatements:
 
     async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         """A statement on rows."""
-        if alone and not self.block.is_open and not self.block.new_tables.empties_at_commit:
+        empties = asked.statement.kind not in READS and self.block.new_tables.empties_at_commit
+        if alone and not self.block.is_open and not empties:
             return await self._alone(asked, prepared)
         transaction = self.block.current()
         try:

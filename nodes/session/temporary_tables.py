@@ -44,18 +44,14 @@ class TemporaryTables:
         self.kept = {
             t.table_id: t for t in tables.values() if self.ends.get(t.table_id) in (PRESERVE_ROWS, DELETE_ROWS)
         }
-        gone = (before | {t.table_id for t in tables.values() if self.has(t)}) - self.kept.keys()
-        self._forget()
-        return gone
-
-    def roll_back(self) -> None:
-        self._forget()
+        return (before | {t.table_id for t in tables.values() if self.has(t)}) - self.kept.keys()
 
     def give_up(self) -> set[int]:
         """The session keeps none any more; their ids."""
         given, self.kept = set(self.kept), {}
-        self._forget()
+        self.forget()
         return given
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what COMMIT would have done with tables that the session does not keep."""
         self.ends = {table_id: how for table_id, how in self.ends.items() if table_id in self.kept}
