@@ -45,14 +45,11 @@ def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
     `tables` say what the tables it refers to are called today; without them it is what the change left them as.
     """
     first = plan.moves[0]
-    used = next((m.element for m in plan.moves if m.kind is MoveKind.ALTER and m.element.kind.is_index), None)
-    if used is not None and plan.result.index(IndexId(used.id)).primary:
-        return _of_used_index(plan, used)
     if first.kind is MoveKind.COMMENT:
         return Undo(_comment_back(plan, first.element))
     if first.element.kind is Kind.TABLE:
         return _of_table(plan, first, tables)
-    if len(plan.moves) == 1 and first.element.kind.is_index:
+    if len(plan.moves) == 1 and first.element.kind.is_index and first.kind is not MoveKind.ALTER:
         return Undo(_of_index(plan, first))
     if first.kind is MoveKind.RENAME:
         old, new = quoted(first.element.name), quoted(name_in(plan.result, first.element))
@@ -104,7 +101,7 @@ def _of_index(plan: Plan, move: Move) -> str:
     if move.kind is MoveKind.ADD:
         return f"DROP INDEX {quoted(move.element.name)}"
     assert plan.base is not None, "what is dropped or renamed was there"
-    if move.kind in (MoveKind.RENAME, MoveKind.ALTER):
+    if move.kind is MoveKind.RENAME:
         return f"ALTER INDEX {quoted(name_in(plan.result, move.element))} RENAME TO {quoted(move.element.name)}"
     return create_index(plan.base, plan.base.index(IndexId(move.element.id)))
 
@@ -137,18 +134,6 @@ def _literal(text: str | None) -> str:
     return f"E'{escaped}'" if chr(92) in text else f"'{escaped}'"
 
 
-def _of_used_index(plan: Plan, used: Element) -> Undo:
-    """An index that has become a primary key: with the constraint it is dropped, so it is made again."""
-    assert plan.base is not None, "an index that is used was there"
-    afterwards = create_index(plan.base, plan.base.index(IndexId(used.id)))
-    clauses = [
-        clause for move in plan.moves if move.element.column is not None for clause in _not_null_back(plan, move, set())
-    ]
-    name = quoted(plan.result.index(IndexId(used.id)).name)
-    statement = f"ALTER TABLE {quoted(plan.table)} {', '.join([f'DROP CONSTRAINT {name}', *clauses])}"
-    return Undo(statement, f"Statements of their own, afterwards: {afterwards}")
-
-
 # --- ALTER TABLE, taken back
 
 
@@ -162,6 +147,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     ]
     warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
     apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
+    apart += [_used_back(plan, plan.base, e) for e in plan.moving(MoveKind.ALTER) if e.kind.is_index]
     apart += [
         f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
         for one in _dependents(plan, plan.base)
@@ -184,6 +170,9 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
             yield from _spread_back(plan, base, move, tables)
         elif any(one.element.kind is Kind.PLACEMENT for one in plan.moves):
             continue  # what guards the primary key may stay
+        elif move.kind is MoveKind.ALTER and element.kind.is_index:
+            if plan.result.index(IndexId(element.id)).primary:
+                yield f"DROP CONSTRAINT {quoted(name_in(plan.result, element))}"
         elif move.kind is MoveKind.ALTER:
             yield _altered_back(base.column(ColumnId(element.id)), plan.result.column(ColumnId(element.id)))
         elif element.column is not None:
@@ -198,6 +187,13 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
                 yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
         elif element.kind is Kind.CONSTRAINT:
             yield _check(base, base.constraint(ConstraintId(element.id)))
+
+
+def _used_back(plan: Plan, base: Descriptor, used: Element) -> str:
+    """An index that a constraint uses: with a primary key it is dropped, so it is made again."""
+    if plan.result.index(IndexId(used.id)).primary:
+        return create_index(base, base.index(IndexId(used.id)))
+    return f"ALTER INDEX {quoted(name_in(plan.result, used))} RENAME TO {quoted(used.name)}"
 
 
 def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:

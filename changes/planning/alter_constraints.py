@@ -65,7 +65,7 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
 
 def refuse_second_key(sketch: Sketch, position: Position) -> None:
     """Refuse ADD PRIMARY KEY where there is one, or where the statement adds another."""
-    added = (one for one in sketch.new.values() if isinstance(one, Index) and one.primary)
+    added = (one for one in (*sketch.new.values(), *sketch.used.values()) if isinstance(one, Index) and one.primary)
     index = sketch.base.declared_index
     is_kept = index is not None and not sketch.drops(index)
     if is_kept or any(added) or not sketch.base.has_hidden_key:
@@ -85,7 +85,7 @@ def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
         raise DdlError(NOT_SUPPORTED, f"index {index.name} is dropped by this statement", position=action.position)
     if action.primary:
         refuse_second_key(sketch, action.position)
-    elif index.primary:
+    if index.id in sketch.used or (index.primary and not action.primary):
         message = f'index "{index.name}" is already associated with a constraint'
         raise DdlError(NOT_READY, message, position=action.index.position)
     new = replace(index, name=action.name.text or index.name, primary=action.primary)
@@ -95,6 +95,7 @@ def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
     def edit(table: Descriptor) -> Descriptor:
         return replace(table, indexes=tuple(new if one.id == index.id else one for one in table.indexes))
 
+    sketch.used[index.id] = new
     sketch.last_edits.append(edit)
     sketch.moves.append(Move(Element(index.kind, index.id, index.name), MoveKind.ALTER))
     return tuple(Name(sketch.base.column(column).name) for column in index.column_ids)

@@ -93,7 +93,9 @@ def retyped_default(column: Column, to: Column, position: Position) -> str | Non
     if value is None or not is_constant(column.type, column.default):
         return text
     try:
-        return constant(to.type, fitted(to.type, to.length, value) or value)
+        taken = fitted(to.type, to.length, value)
+        assert taken is not None, text
+        return constant(to.type, taken)
     except BadValue as error:
         message = f"the default {column.default} of column {column.name}: {error}"
         raise DdlError(error.sqlstate, message, position=position, hint=hint) from error

@@ -71,6 +71,8 @@ class Sketch:
     notices: list[str] = field(default_factory=list)
     there: dict[Element, Constraint] = field(default_factory=dict)
     """What an added foreign key is in the table that it references."""
+    used: dict[IndexId, Index] = field(default_factory=dict)
+    """The indexes that constraints come to use, as they will be."""
     placement: tuple[Element, Placement] | None = None
     """The placement that is added."""
     fresh: dict[ColumnId, PyValue] = field(default_factory=dict)
@@ -153,7 +155,7 @@ class Sketch:
     @property
     def new_constraint_names(self) -> frozenset[str]:
         """The names that new constraints and indexes take; a column of the same name is another thing."""
-        return frozenset(one.name for one in self.new.values() if not isinstance(one, Column))
+        return frozenset(one.name for one in (*self.new.values(), *self.used.values()) if not isinstance(one, Column))
 
     def _constraint_name(self, given: Name, columns: Iterable[str], word: str) -> str:
         """PostgreSQL's way of naming, table_columns_word, unless the statement names it."""

@@ -142,6 +142,14 @@ KINDS = {
     "add a primary key": ("ALTER TABLE keyless_notes ADD PRIMARY KEY (n, at)", 3),
     "add a primary key over NOT NULL": ("ALTER TABLE keyless_notes ADD CONSTRAINT k PRIMARY KEY (n)", 3),
     "make a unique index the primary key": ("ALTER TABLE keyless_notes ADD PRIMARY KEY USING INDEX one_note", 3),
+    "make a unique index the primary key, beside a column": (
+        "ALTER TABLE keyless_notes ADD PRIMARY KEY USING INDEX one_note, ADD COLUMN z text",
+        4,
+    ),
+    "make a unique index a constraint, beside a column": (
+        "ALTER TABLE keyless_notes ADD CONSTRAINT u UNIQUE USING INDEX one_note, ADD COLUMN z text",
+        3,
+    ),
     "drop a primary key": ("ALTER TABLE notes DROP CONSTRAINT notes_pkey, ALTER n DROP NOT NULL", 3),
     "exchange the primary key": (
         "ALTER TABLE notes DROP CONSTRAINT notes_pkey, ADD CONSTRAINT k PRIMARY KEY (n, at)",

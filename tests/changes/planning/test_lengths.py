@@ -249,3 +249,8 @@ def test_every_type_that_becomes_a_text_becomes_a_varchar_and_a_char_as_well(of:
         assert there.column_named("c").type_name == shown
         back = planned(f"ALTER TABLE t ALTER c TYPE {other.value} USING c::{other.value}", there).result
         assert back.column_named("c").type is other
+
+
+def test_a_default_that_becomes_nothing_is_cut_all_the_same() -> None:
+    table = planned("CREATE TABLE t (id int PRIMARY KEY, v numeric DEFAULT 0.001)", None).result
+    assert planned("ALTER TABLE t ALTER v TYPE numeric(10,2)", table).result.column_named("v").default == "0.00"

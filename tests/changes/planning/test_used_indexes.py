@@ -1,0 +1,39 @@
+"""ADD PRIMARY KEY and UNIQUE USING INDEX beside other clauses of one statement."""
+
+import pytest
+
+from changes.ddl.errors import DdlError
+from changes.plan.undo import undo_of
+from tests.changes.tables import keyless_notes, planned
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate", "message"),
+    [
+        ("ADD PRIMARY KEY USING INDEX one_note, ADD PRIMARY KEY (n)", "42P16", "multiple primary keys"),
+        ("ADD PRIMARY KEY (n), ADD PRIMARY KEY USING INDEX one_note", "42P16", "multiple primary keys"),
+        ("ADD CONSTRAINT w UNIQUE USING INDEX one_note, ADD CONSTRAINT w UNIQUE (n)", "42710", 'constraint "w" for'),
+        (
+            "ADD CONSTRAINT v UNIQUE USING INDEX one_note, ADD CONSTRAINT w UNIQUE USING INDEX one_note",
+            "55000",
+            'index "one_note" is already associated with a constraint',
+        ),
+    ],
+)
+def test_an_index_that_a_constraint_uses_counts_for_the_rest_of_the_statement(
+    sql: str, sqlstate: str, message: str
+) -> None:
+    with pytest.raises(DdlError, match=message) as refused:
+        planned(f"ALTER TABLE notes {sql}", keyless_notes())
+    assert refused.value.sqlstate == sqlstate
+
+
+def test_the_undo_beside_an_index_that_a_constraint_uses_is_of_both() -> None:
+    added = "ADD COLUMN z text"
+    of_key = undo_of(planned(f"ALTER TABLE notes ADD PRIMARY KEY USING INDEX one_note, {added}", keyless_notes()))
+    back = 'DROP COLUMN "z", DROP CONSTRAINT "one_note", ALTER COLUMN "at" DROP NOT NULL'
+    assert of_key.statement == f'ALTER TABLE "notes" {back}'
+    assert of_key.warning.endswith('CREATE UNIQUE INDEX "one_note" ON "notes" ("at", "n")')
+    named = planned(f"ALTER TABLE notes ADD CONSTRAINT u UNIQUE USING INDEX one_note, {added}", keyless_notes())
+    assert undo_of(named).statement == 'ALTER TABLE "notes" DROP COLUMN "z"'
+    assert undo_of(named).warning.endswith('ALTER INDEX "u" RENAME TO "one_note"')
