@@ -92,6 +92,10 @@ def _boolean(data: bytes) -> bool:
     return byte != 0
 
 
+def _numeric(data: bytes) -> PyValue:
+    return numeric_of(data)
+
+
 def _interval(data: bytes) -> str:
     """Microseconds, days and months, as a text for the query engine."""
     micros, days, months = INTERVAL_PARTS.unpack(data)
@@ -113,7 +117,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     OID: _packed("!I"),
     sqltypes.FLOAT4.oid: _double("!f"),
     sqltypes.FLOAT8.oid: _double("!d"),
-    sqltypes.NUMERIC.oid: numeric_of,
+    sqltypes.NUMERIC.oid: _numeric,
     sqltypes.DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
     sqltypes.TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),

@@ -51,6 +51,7 @@ SAID = {
     ],
     "add a primary key over NOT NULL": ["from v13 on 23505: a row with the same n as another one"],
     "make a unique index the primary key": ["from v12 on 23502: NULL in at"],
+    "make a unique index the primary key, beside a column": ["from v13 on 23502: NULL in at"],
     "drop a primary key": ["from v9 on 42P10: ON CONFLICT (n)"],
     "exchange the primary key": [
         "from v10 on 23505: a row with the same n, at as another one",
