@@ -39,6 +39,7 @@ from expressions.sqltypes import (
     TIMESTAMPTZ,
     UNKNOWN,
     Type,
+    key_text,
 )
 from expressions.tree import (
     function_name,
@@ -362,7 +363,7 @@ class Analyzer(Comparisons):
         if (of.duck != types[0].duck or test.args[1] != replace(value, type=of)) or name not in arithmetic.COMPARISONS:
             raise unsupported(f"{kind} of a subquery with another type", node.location, hint="cast inside the subquery")
         if of in KEYED:
-            rows = (f"(SELECT k.v[{KEYED[of]}:] FROM (", *parts, ") AS k(v))")
+            rows = (f"(SELECT {key_text(of, 'k.v')} FROM (", *parts, ") AS k(v))")
             whole = ("(", sort_key(test.args[0]), f" {name} {kind} ", *rows, ")")
             return Fragment(whole, BOOL, offset=node.location)
         return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)

@@ -11,7 +11,19 @@ from typing import Any
 from expressions.arithmetic import OneOfValues
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import VALUE_BYTES_MAX, grown, guarded, guarded_elements
-from expressions.sqltypes import ARRAY_OF, ARRAYS, BOOL, INT4, KEYED, REGCLASS, TEXT, TIMESTAMPTZ, VECTORS, Type
+from expressions.sqltypes import (
+    ARRAY_OF,
+    ARRAYS,
+    BOOL,
+    INT4,
+    REGCLASS,
+    TEXT,
+    TIMESTAMPTZ,
+    VECTORS,
+    Type,
+    key_text,
+    keys_text,
+)
 
 Line = tuple[str, tuple[Type, ...], Type, str]
 """One way to call a function: its name, the types it takes, the one it gives, the engine's text."""
@@ -118,10 +130,8 @@ def operators() -> Iterator[Line]:
 
 def _compared(of: Type, template: str) -> str:
     """The comparison of two arrays, of what the engine compares their elements by."""
-    if of.element not in KEYED:
-        return template
-    start = KEYED[of.element]
-    return template.format(*(f"list_transform({{{i}}}, lambda e: e[{start}:])" for i in range(2)))
+    assert of.element is not None
+    return template.format(*(keys_text(of.element, f"{{{i}}}") for i in range(2)))
 
 
 def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
@@ -142,17 +152,15 @@ def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
             filled = f"list_transform({texts}, lambda t: coalesce(t, s.n))"
             yield "array_to_string", (of, TEXT, TEXT), TEXT, _joined_text(filled, "'l': {0}, 'd': {1}, 'n': {2}")
         if of not in VECTORS:
-            place = "CAST(nullif(list_position({0}, {1}), 0) AS INTEGER)"
-            if element in KEYED:
-                keys = f"list_transform({{0}}, lambda e: e[{KEYED[element]}:])"
-                place = place.format(keys, f"({{1}})[{KEYED[element]}:]")
+            keys, key = keys_text(element, "{0}"), key_text(element, "{1}")
+            place = f"CAST(nullif(list_position({keys}, {key}), 0) AS INTEGER)"
             yield "array_position", (of, element), INT4, place
             for name, (args, template) in zip(
                 ("array_cat", "array_append", "array_prepend"), _joins(of, element), strict=True
             ):
                 yield name, args, of, template
-            key = f"[{KEYED[element]}:]" if element in KEYED else ""
-            kept = f"list_filter({{0}}, lambda e: (e){key} IS DISTINCT FROM ({{1}}){key})"
+            other = key_text(element, "({1})")
+            kept = f"list_filter({{0}}, lambda e: {key_text(element, '(e)')} IS DISTINCT FROM {other})"
             yield "array_remove", (of, element), of, kept
     yield "string_to_array", (TEXT, TEXT), ARRAY_OF[TEXT], _SPLIT
     yield "current_schemas", (BOOL,), ARRAY_OF[TEXT], "CASE WHEN {0} THEN ['pg_catalog', 'public'] ELSE ['public'] END"

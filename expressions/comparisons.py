@@ -13,7 +13,7 @@ from expressions.arrays import OfChar, tested, verdict_of
 from expressions.building import Builder, by_the_equals_of_each
 from expressions.errors import SqlError, unsupported
 from expressions.scopes import Scope
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, KEYED, TEXT, TEXTUAL, UNKNOWN
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, TEXT, TEXTUAL, UNKNOWN, key_text
 from expressions.tree import is_row, location_of, operator_name, refuse_long_list, type_of_name
 from expressions.typed import Call, ColumnRef, Context, Expr, Literal, lazy_call, render
 
@@ -54,7 +54,7 @@ class Comparisons(Builder, ABC):
     def _x_distinct(self, node: Node, scope: Scope) -> Expr:
         test = self.operator("=", [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], node.location)
         assert isinstance(test, Call)
-        left, right = (_key(arg, place) for place, arg in enumerate(test.args))
+        left, right = (key_text(arg.type, f"{{{place}}}") for place, arg in enumerate(test.args))
         template = f"({left} IS DISTINCT FROM {right})"
         return lazy_call("DISTINCT", template, test.args, BOOL, arithmetic.distinct, node.location)
 
@@ -74,7 +74,7 @@ class Comparisons(Builder, ABC):
                 either = self.any_of(each, node.location) if len(each) > 1 else each[0]
                 return self.negated(either, node.location) if negated else either
             args, _ = self.common(args, "IN")
-            first, *others = (_key(arg, place) for place, arg in enumerate(args))
+            first, *others = (key_text(arg.type, f"{{{place}}}") for place, arg in enumerate(args))
             template = f"({first} IN ({', '.join(others)}))"
             compute: arithmetic.Compute
             reads: int | None
@@ -165,8 +165,3 @@ class Comparisons(Builder, ABC):
 
     def _x_not_between(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_between(node, scope), node.location)
-
-
-def _key(operand: Expr, place: int) -> str:
-    """An operand as the engine compares it."""
-    return f"({{{place}}})[{KEYED[operand.type]}:]" if operand.type in KEYED else f"{{{place}}}"

@@ -28,7 +28,6 @@ from expressions.sqltypes import (
     INT8,
     INTEGERS,
     INTERVAL,
-    KEYED,
     NAME,
     NAMED,
     NUMERIC,
@@ -45,6 +44,7 @@ from expressions.sqltypes import (
     VARCHAR,
     VECTORS,
     Type,
+    key_text,
 )
 from expressions.system_values import OID_COUNT
 
@@ -322,9 +322,8 @@ def _comparisons() -> Iterator[tuple[str, Overload]]:
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload(mixed, BOOL, f"({{0}} {name} {{1}})", compute)
     for of in (one for one in (*STORED, INTERVAL) if one is not VARCHAR):
-        of_keys = f"[{KEYED[of]}:]" if of in KEYED else ""
         for name, compute in arithmetic.COMPARISONS.items():
-            template = f"(({{0}}){of_keys} {name} ({{1}}){of_keys})" if of_keys else f"({{0}} {name} {{1}})"
+            template = f"({key_text(of, '{0}')} {name} {key_text(of, '{1}')})"
             yield name, Overload((of, of), BOOL, template, None if of is INTERVAL else compute)
 
 

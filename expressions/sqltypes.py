@@ -130,6 +130,16 @@ PARAMETER_OIDS = {t.oid: t for t in STORED} | {
 """What a client may declare a parameter to be: smaller and fixed kinds widen to one of ours."""
 
 
+def key_text(of: Type, text: str) -> str:
+    """What the engine compares a value by, of which `text` is its SQL: all of it, or what follows the first bytes."""
+    return f"({text})[{KEYED[of]}:]" if of in KEYED else text
+
+
+def keys_text(of: Type, text: str) -> str:
+    """The same of a list of values."""
+    return f"list_transform({text}, lambda e: {key_text(of, 'e')})" if of in KEYED else text
+
+
 def type_named(name: str, offset: int, *, length: int | None = None) -> Type:
     """The type a cast names. Raises 42704 for an unknown one and 0A000, by name, for one a node has not."""
     if name in _REFUSED:

@@ -47,6 +47,8 @@ from expressions.sqltypes import (
     VARCHAR,
     VECTORS,
     Type,
+    key_text,
+    keys_text,
 )
 from expressions.system_values import char_from, oid_from, small_from
 
@@ -144,7 +146,7 @@ def sort_key(expr: "Expr") -> "Expr":
     """The expression by which the engine sorts and groups values, where that is not the whole of them."""
     if expr.type not in KEYED:
         return expr
-    return Call("key", f"({{0}})[{KEYED[expr.type]}:]", (expr,), KEY)
+    return Call("key", key_text(expr.type, "{0}"), (expr,), KEY)
 
 
 def lazy_call(
@@ -358,10 +360,9 @@ def _contained(expr: Call, items: "Sequence[PyValue] | None", context: Context) 
     if not items:
         return "true" if is_negated else "false"
     known: Any = tuple(item for item in items if item is not None)
-    value, array = render(expr.args[0], context), render_value(known, expr.args[1].type)
-    if expr.args[0].type in KEYED:
-        start = KEYED[expr.args[0].type]
-        value, array = f"({value})[{start}:]", f"list_transform({array}, lambda e: e[{start}:])"
+    of = expr.args[0].type
+    value = key_text(of, render(expr.args[0], context))
+    array = keys_text(of, render_value(known, expr.args[1].type))
     found = f"list_contains({array}, {value})"
     if len(known) < len(items):
         return f"CASE WHEN {found} THEN {'false' if is_negated else 'true'} END"

@@ -14,7 +14,7 @@ from catalog import numerics as values
 from catalog.types import SqlType
 from expressions import arithmetic, numerics, powers
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
-from expressions.sqltypes import INT2, INT4, INT8, NUMERIC
+from expressions.sqltypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC
 
 NUMBER, NUMBERS = "BLOB", "BLOB[]"
 FUNCTION_WORD = "numeric_"
@@ -129,16 +129,8 @@ def _shifted_average(total: str, scale: int, count: int) -> bytes:
     return values.packed(numerics.divide(values.bounded(_unshifted(total, scale)), Decimal(count)))
 
 
-def _scale(data: bytes) -> int | None:
-    return numerics.shown_scale(values.unpacked(data))
-
-
 def _units(count: int, scale: int) -> bytes:
     return values.packed(Decimal(count).scaleb(-scale, values.CONTEXT))
-
-
-def _double(value: float, digits: int) -> bytes:
-    return values.packed(numerics.of_float(digits, value))
 
 
 GIVES_NULL = frozenset({"scale", "least_scale", "greatest", "least", "sum_of", "avg_of", "sum_of_distinct",
@@ -166,12 +158,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
     "round_to": (_at(numerics.rounded), (NUMBER, "INTEGER"), NUMBER),
     "trunc_to": (_at(numerics.truncated), (NUMBER, "INTEGER"), NUMBER),
     "fit": (_fit, (NUMBER, "INTEGER"), NUMBER),
-    "scale": (_scale, _ONE, "INTEGER"),
+    "scale": (_to(numerics.shown_scale), _ONE, "INTEGER"),
     "least_scale": (_to(numerics.least_scale), _ONE, "INTEGER"),
     "of_whole": (_of(numerics.of_whole), ("BIGINT",), NUMBER),
     "of_units": (_units, ("BIGINT", "INTEGER"), NUMBER),
-    "of_double": (lambda value: _double(value, numerics.DOUBLE_DIGITS), ("DOUBLE",), NUMBER),
-    "of_real": (lambda value: _double(value, numerics.REAL_DIGITS), ("DOUBLE",), NUMBER),
+    "of_double": (_of(arithmetic.CASTS[FLOAT8, NUMERIC]), ("DOUBLE",), NUMBER),
+    "of_real": (_of(arithmetic.CASTS[FLOAT4, NUMERIC]), ("DOUBLE",), NUMBER),
     "of_text": (_of(arithmetic.text_to(SqlType.NUMERIC)), ("VARCHAR",), NUMBER),
     "is_valid": (_is_valid, ("VARCHAR",), "BOOLEAN"),
     "text": (_text, _ONE, "VARCHAR"),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from expressions.errors import unsupported
-from expressions.sqltypes import KEYED
+from expressions.sqltypes import KEYED, key_text
 from expressions.typed import Call, Expr, Fragment, joined, sort_key, walk
 from nodes.sql.query import Output, Parts, Target
 
@@ -66,6 +66,5 @@ def united(parts: Parts, outputs: Sequence[Output], name: str, word: str, *, is_
         return parts
     if word != "UNION":
         raise unsupported(f"{word} of numerics", hint="cast them to text, or use EXISTS")
-    keys = ", ".join(f"{name}.o{i}[{KEYED[o.type]}:]" if o.type in KEYED else f"{name}.o{i}"
-                     for i, o in enumerate(outputs))  # fmt: skip
+    keys = ", ".join(key_text(output.type, f"{name}.o{i}") for i, output in enumerate(outputs))
     return (f"SELECT DISTINCT ON ({keys}) * FROM (", *parts, f") AS {name}")
