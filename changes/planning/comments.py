@@ -16,7 +16,7 @@ from changes.ddl.errors import UNDEFINED_COLUMN, UNDEFINED_OBJECT, DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.element_states import element_of
 from changes.plan.model import Element, Move, MoveKind
-from changes.planning.draft import check_public, public_index
+from changes.planning.draft import public_index
 from changes.planning.stages import Draft
 
 Edit = Callable[[Descriptor], Descriptor]
@@ -78,7 +78,6 @@ def _of_constraint(action: SetComment, table: Descriptor) -> tuple[Element, Edit
     if constraint is None:
         message = f'constraint "{name}" for table "{table.name}" does not exist'
         raise DdlError(UNDEFINED_OBJECT, message, position=name.position)
-    check_public(name.text, "constraint", constraint.state, name.position)
     number = constraint.id
 
     def edit(before: Descriptor) -> Descriptor:

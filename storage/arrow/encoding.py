@@ -190,8 +190,9 @@ def cut(types: Iterable[SqlType], joined: pa.Array) -> list[pa.Array]:
     pieces, rest = [], joined
     for sql_type in types:
         if sql_type in LEFT_OUT:
-            sizes = [encoding.length_at(sql_type, data, 0) for data in rest.to_pylist()]
-            halves = [(data[:size], data[size:]) for data, size in zip(rest.to_pylist(), sizes, strict=True)]
+            whole = rest.to_pylist()
+            sizes = [encoding.length_at(sql_type, data, 0) for data in whole]
+            halves = [(data[:size], data[size:]) for data, size in zip(whole, sizes, strict=True)]
             pieces.append(pa.array([first for first, _ in halves], pa.binary()))
             rest = pa.array([last for _, last in halves], pa.binary())
         elif sql_type in TEXTS:
