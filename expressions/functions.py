@@ -98,7 +98,8 @@ ASSIGNMENT = IMPLICIT | {
 _DOUBLE_TEXT = (
     "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END"
     " WHEN abs({0}) >= 1e15::DOUBLE AND abs({0}) < 1e16::DOUBLE THEN"
-    " regexp_replace(regexp_replace(format('{{:.16g}}', {0}), '^(-?\\d)(\\d*)$', '\\1.\\2'), '\\.?0*$', '') || 'e+15'"
+    " regexp_replace(regexp_replace(CAST({0} AS VARCHAR), '^(-?\\d)(\\d*)\\.?(\\d*)$', '\\1.\\2\\3'), '\\.?0*$', '')"
+    " || 'e+15'"
     " ELSE regexp_replace(CAST({0} AS VARCHAR), '\\.0$', '') END"
 )
 _REAL_TEXT = (

@@ -352,6 +352,21 @@ def test_both_engines_agree(text: str) -> None:
     agree()
 
 
+@pytest.mark.parametrize(
+    "value",
+    [1073421568109919.5, -1000000000000000.1, 1e15, -3e15, 1234567890123456.0, 1000000000000000.2, 9999999999999998.0],
+)
+def test_a_large_double_keeps_all_its_digits_as_a_text(value: float) -> None:
+    scan = Scan(0, TABLE)
+    tree = postgast.parse("SELECT f::text").stmts[0].stmt.select_stmt.target_list[0].res_target.val
+    analyzer = Analyzer({})
+    expr = analyzer.known(analyzer.expr(tree, Scope(None, [Relation(0, "x", scan=scan)])))
+    row = dict.fromkeys(COLUMNS) | {"f": value}
+    kind, text = there(expr, row)
+    assert (kind, float(text)) == ("value", value)
+    assert here(expr, {column.id: row[column.name] for column in TABLE.columns}) == (kind, text)
+
+
 def here(expr: Any, row: dict[Any, Any]) -> tuple[str, Any]:
     try:
         return "value", value_text(expr.type, evaluate(expr, row, Context()))
