@@ -131,12 +131,12 @@ PARAMETER_OIDS = {t.oid: t for t in STORED} | {
 
 
 def key_text(of: Type, text: str) -> str:
-    """What the engine compares a value by, of which `text` is its SQL: all of it, or what follows the first bytes."""
+    """The SQL that the engine compares a value by, whose own SQL is `text`: all of it, or what follows the first bytes."""
     return f"({text})[{KEYED[of]}:]" if of in KEYED else text
 
 
 def keys_text(of: Type, text: str) -> str:
-    """The same of a list of values."""
+    """`key_text` of each of a list of values."""
     return f"list_transform({text}, lambda e: {key_text(of, 'e')})" if of in KEYED else text
 
 

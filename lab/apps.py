@@ -1,4 +1,3 @@
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from django.apps import AppConfig
@@ -24,4 +23,6 @@ class LabConfig(AppConfig):
 
 def _in_names_of(plan: "Plan", answer: "Json") -> "Json":
     """Imported with the first counterexample: most processes never name one."""
-    return import_module("lab.pages.counterexamples").in_names_of(plan, answer)
+    from lab.pages.counterexamples import in_names_of
+
+    return in_names_of(plan, answer)

@@ -86,6 +86,21 @@ def clauses(parts: Sequence[Text]) -> Text:
     return _chained(parts, lambda two: Text("{first}; {rest}", two))
 
 
+def added(parts: Sequence[Text]) -> Text:
+    """Texts with a plus between them."""
+    return _chained(parts, lambda two: Text("{first} + {rest}", two))
+
+
+def followed(parts: Sequence[Text]) -> Text:
+    """States, each of which becomes the next one."""
+    return _chained(parts, lambda two: Text("{first} -> {rest}", two))
+
+
+def beside(parts: Sequence[Text]) -> Text:
+    """States that are held beside each other."""
+    return _chained(parts, lambda two: Text("{first} beside {rest}", two))
+
+
 def _chained(parts: Sequence[Text], link: Callable[[Values], Text]) -> Text:
     if not parts:
         return NOTHING

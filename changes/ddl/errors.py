@@ -7,6 +7,7 @@ draws its caret under the word we mean.
 from __future__ import annotations
 
 from catalog.text.mistakes import in_words
+from changes.ddl.actions import CreateTable
 
 SYNTAX_ERROR = "42601"
 NOT_SUPPORTED = "0A000"
@@ -42,10 +43,13 @@ class DdlError(Exception):
         return {"sqlstate": self.sqlstate, "message": self.message, "position": self.position, "hint": self.hint}
 
 
-def lacks_key(table: str, position: int | None) -> DdlError:
-    """42P16: a table for the lab, whose rows are known by their keys, is to be made without a primary key."""
+def check_has_key(action: CreateTable) -> None:
+    """Refuse, with 42P16, a table for the lab without a primary key: there rows are known by their keys."""
+    if action.primary_key:
+        return
     hint = "Write PRIMARY KEY behind a column, or PRIMARY KEY (a, b) as an element of its own."
-    return DdlError(INVALID_TABLE_DEFINITION, f'table "{table}" needs a primary key', position=position, hint=hint)
+    message = f'table "{action.table}" needs a primary key'
+    raise DdlError(INVALID_TABLE_DEFINITION, message, position=action.table.position, hint=hint)
 
 
 def unsupported(what: str, *, position: int | None = None, hint: str | None = None) -> DdlError:

@@ -126,15 +126,6 @@ def wait(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
     }
 
 
-def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: bool) -> str:
-    """The situation in the lab (`lab.sessions.doors`) that is like the wait for this blocker."""
-    if not has_lease:
-        return "outlived-lease"
-    if blocker["is_down"]:
-        return "dead-node"
-    return "open-transaction" if has_transaction else "lease"
-
-
 def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:
     """The version of each table that nodes must have come to before the step is done, or may be."""
     step = snapshot["step"]

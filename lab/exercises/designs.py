@@ -20,7 +20,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from changes.ddl.actions import AlterTable, CreateIndex, CreateTable, DropIndex
-from changes.ddl.errors import DdlError, lacks_key
+from changes.ddl.errors import DdlError, check_has_key
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve
 from changes.ddl.statements import parse
 from changes.plan.model import Plan
@@ -263,8 +263,7 @@ def _plan(ddl: str, known: tuple[Descriptor, ...]) -> Plan:
     action = resolve(parse(ddl), view)
     match action:
         case CreateTable():
-            if not action.primary_key:
-                raise lacks_key(action.table.text, action.table.position)
+            check_has_key(action)
             return make_plan(action, None, table_id=len(known) + 1)
         case DropIndex():
             return make_plan(action, view.owner_of(action.index.text), tables=KnownTables(known))

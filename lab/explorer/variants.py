@@ -7,6 +7,7 @@ that makes a sequence unsafe, or a broken one safe, is noticed.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -31,6 +32,7 @@ PAIRED = UP | {Kind.OPTIONAL_COLUMN: "absent,delete-only,write-only,public"}
 """The states of each kind that are held beside each other."""
 
 
+@cache
 def all_variants() -> Mapping[str, Variant]:
     """Every built-in variant by its name, in the order of the table."""
     found = [

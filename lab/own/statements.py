@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from catalog.descriptor import Descriptor
 from catalog.elements import State
 from changes.ddl.actions import Action, AlterTable, CreateTable
-from changes.ddl.errors import TOO_LONG, DdlError, lacks_key
+from changes.ddl.errors import TOO_LONG, DdlError, check_has_key
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve
 from changes.ddl.statements import Part, parse, split
 from changes.plan.model import Plan
@@ -53,9 +53,11 @@ def planned(text: str, there: CatalogView = NO_TABLES) -> tuple[Planned, ...]:
 def _plan(part: Part, there: CatalogView) -> Plan:
     try:
         action = resolve(parse(part.text), there)
-        base = None if isinstance(action, CreateTable) else there.named(action.table.text)
-        if isinstance(action, CreateTable) and not action.primary_key:
-            raise lacks_key(action.table.text, action.table.position)
+        base = None
+        if isinstance(action, CreateTable):
+            check_has_key(action)
+        else:
+            base = there.named(action.table.text)
         _check_size(action, base)
         plan = _plan_of(action, base, there)
         check_moves(plan)

@@ -17,7 +17,6 @@ from catalog.live.snapshot import NoSuchStream, check_may_follow
 from catalog.story import change_stream
 from changes.executor.state import Direction
 from changes.models import Change
-from changes.pages.change_page import door_of
 from changes.selectors import blockers, execution_of
 from lab.own.doors import Holder, session_of_failure, session_of_wait
 from lab.pages.explorer import opened
@@ -73,6 +72,15 @@ def _session(change: Change, node: str) -> Session:
         return door_to(situation)
     holder = Holder(chosen["node"], chosen["version"], lease is not None, has_transaction)
     return session_of_wait(state.plan, step.kind, step.version, holder, _chapter(situation)) or door_to(situation)
+
+
+def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: bool) -> str:
+    """The situation (`lab.sessions.doors`) that is like the wait for this blocker."""
+    if not has_lease:
+        return "outlived-lease"
+    if blocker["is_down"]:
+        return "dead-node"
+    return "open-transaction" if has_transaction else "lease"
 
 
 def _lease(blocker: Mapping[str, Any]) -> LeaseOn | None:

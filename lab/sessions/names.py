@@ -113,7 +113,7 @@ class Names:
     def shown(self, shown: Shown) -> Shown:
         """All that a session shows, in these names."""
         shown = self.texts_in(shown)
-        if not self.versions and not self.words.keys() & set(NODES):
+        if not self.versions and not self.words:
             return shown
         return replace(
             shown,

@@ -21,7 +21,7 @@ from lab.sessions.names import MODEL_NAMES, Names
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.setups import setup_named
-from lab.texts import NOTHING, Text
+from lab.texts import Text, added, beside, followed
 
 KINDS: Mapping[str, Text] = {
     Kind.TABLE.value: Text("table"),
@@ -67,8 +67,8 @@ def details_of(session: Session) -> tuple[Text, ...]:
 
 def title_of_model(model: Model, names: Names = MODEL_NAMES) -> Text:
     """The elements of a model, the states they go through, and the rules that it is without."""
-    stages = [_plus([STATES[state] for state in stage]) for stage in model.stages]
-    states = _chained(stages, is_pair=model.pair)
+    stages = [added([STATES[state] for state in stage]) for stage in model.stages]
+    states = beside(stages) if model.pair else followed(stages)
     found = Text("{element}: {states}", {"element": _elements(model, names), "states": states})
     left_out = ", ".join(_left_out(model))
     return Text("{name}, without {rules}", {"name": found, "rules": left_out}) if left_out else found
@@ -105,19 +105,4 @@ def _elements(model: Model, names: Names) -> Text:
         found = [
             Text("{element} {name}", {"element": one, "name": name}) for one, name in zip(found, words, strict=True)
         ]
-    return _plus(found)
-
-
-def _plus(parts: list[Text]) -> Text:
-    first, *rest = parts
-    return Text("{first} + {rest}", {"first": first, "rest": _plus(rest)}) if rest else first
-
-
-def _chained(stages: list[Text], *, is_pair: bool) -> Text:
-    if not stages:
-        return NOTHING
-    first, *rest = stages
-    if not rest:
-        return first
-    both: dict[str, str | int | Text] = {"first": first, "rest": _chained(rest, is_pair=is_pair)}
-    return Text("{first} beside {rest}", both) if is_pair else Text("{first} -> {rest}", both)
+    return added(found)

@@ -12,9 +12,9 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from changes.pages import change_page
 from lab.exercises.shelf import books
 from lab.explorer.variants import all_variants
+from lab.pages import doors
 from lab.sessions.doors import DOORS
 from lab.sessions.replay import show
 from lab.sessions.session import Linked, decode
@@ -105,7 +105,7 @@ def test_a_wait_leads_to_the_situation_that_it_is(
     is_down: bool, has_lease: bool, has_transaction: bool, door: str
 ) -> None:
     blocker = {"node": "n1", "is_down": is_down}
-    assert change_page.door_of(blocker, has_lease=has_lease, has_transaction=has_transaction) == door
+    assert doors.door_of(blocker, has_lease=has_lease, has_transaction=has_transaction) == door
     assert door in DOORS
 
 

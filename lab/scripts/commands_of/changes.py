@@ -1,7 +1,7 @@
 """Sentences about changes: plan them, submit them, walk them, let their workers die."""
 
 from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, RenameIndex
-from changes.ddl.errors import lacks_key
+from changes.ddl.errors import check_has_key
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.executor.events import CancelRequested, Event, LeaseLost, PauseRequested, ResumeRequested, RunFailed
@@ -49,8 +49,7 @@ def planned(lab: Lab, ddl: str) -> Plan:
     action = statement.action
     match action:
         case CreateTable():
-            if not action.primary_key:
-                raise lacks_key(action.table.text, action.table.position)
+            check_has_key(action)
             return make_plan(action, None, table_id=len(control.published) + 1, tables=tables)
         case DropIndex() | RenameIndex():
             return make_plan(action, control.newest(lab.element(action.index.text)[0]), tables=tables)

@@ -8,7 +8,7 @@ is 200 look-ups. Their number is bounded (`POSITIONS_MAX`); beyond it they are w
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from lab.explorer.contents.foreign_keys import effects_of
@@ -175,7 +175,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             verdicts_of(position.faults, position.newest),
             tuple(map(Strip, CLAUSES, zip(*(one.severities for one in positions), strict=True))),
             drawing.probes(),
-            tuple(replace(line, to=names.word(line.to)) for line in lines) if names.words else tuple(lines),
+            tuple(lines),
             refused,
         )
     return names.shown(found)

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from lab.explorer.variants import all_variants
 from lab.sessions.names import Names, names_in
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
@@ -98,3 +99,14 @@ def test_whatever_is_within_a_session_has_its_names() -> None:
     assert "<b>dest</b> = 'x'" in str(shown.cluster.nodes[0].transactions[0].did)
     assert shown.refused is not None
     assert "<b>dest</b> = 'x'" in str(shown.refused.label)
+
+
+def test_a_lane_is_renamed_once() -> None:
+    """Of tables that bear names which elements of the model have."""
+    names = Names({"child": "a", "parent": "b", "a": "b_id"}, versions=4)
+    model = json.dumps(all_variants()["add-foreign-key"].model.to_json())
+    parameters = {"model": model, "names": names.to_json()}
+    shown = show(Session("model", parameters, frozenset(), ("n1.begin", "n1.read.1")))
+    lanes = {line.to for line in shown.trace if line.to}
+    assert lanes <= {"a", "b"}, lanes
+    assert "a" in lanes
