@@ -131,7 +131,7 @@ PARAMETER_OIDS = {t.oid: t for t in STORED} | {
 
 
 def key_text(of: Type, text: str) -> str:
-    """The SQL that the engine compares a value by, whose own SQL is `text`: all of it, or what follows the first bytes."""
+    """The SQL that the engine compares a value by, of SQL `text`: all of it, or what follows the first bytes."""
     return f"({text})[{KEYED[of]}:]" if of in KEYED else text
 
 
