@@ -1,25 +1,34 @@
 """Run every benchmark on a cluster of its own and write docs/benchmarks.md."""
 
+import argparse
 import os
 import platform
 
 from bench import classroom, crowd, end_to_end, fill, jobs, proofs, requests, stage, statements, steps, watchers
-from bench.report import write_page
+from bench.report import Figure, write_page
 from schemalab.testing.cluster import running_cluster
 
 BENCHMARKS = (proofs, steps, watchers, classroom, end_to_end, fill, jobs, statements, requests)
 
 
 def main() -> None:
-    figures = []
+    argparse.ArgumentParser(prog="python -m bench", description=__doc__).parse_args()
+    figures: list[Figure] = []
     with running_cluster(LEASE_S="30") as cluster:
         for benchmark in BENCHMARKS:
-            figures += benchmark.measure(cluster)
-    figures += crowd.measure()
-    figures += end_to_end.measure_cold()
-    figures += stage.measure()
+            figures += shown(benchmark.measure(cluster))
+    figures += shown(crowd.measure())
+    figures += shown(end_to_end.measure_cold())
+    figures += shown(stage.measure())
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     print(f"written to {write_page(machine, figures)}")
+
+
+def shown(figures: list[Figure]) -> list[Figure]:
+    """The figures, printed as soon as they are known: all of them take half an hour."""
+    for figure in figures:
+        print(f"{figure.what}: {figure.seen}", flush=True)
+    return figures
 
 
 if __name__ == "__main__":

@@ -233,12 +233,9 @@ def publish(database: "psycopg.Connection[Any]", new: Descriptor) -> None:
 
 def resharded(cluster: RunningCluster) -> Figure:
     """Updates by four clients while their table's sharding key changes, there and back."""
-    with psycopg.connect(cluster.database_url, autocommit=True) as database:
-        has_table = database.execute(
-            "SELECT 1 FROM catalog_table WHERE name = %s AND state = 'live'", [RESHARDED]
-        ).fetchone()
-    if has_table is None:
-        make_table(cluster, RESHARDED, RESHARDED_ROWS)
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as node:
+        node.execute(f"DROP TABLE IF EXISTS {RESHARDED}")
+    make_table(cluster, RESHARDED, RESHARDED_ROWS)
     windows: list[tuple[float, float]] = []
     seconds: list[float] = []
 
