@@ -13,7 +13,7 @@ from nodes.crud.values import unflattened
 from nodes.execution.truncate import truncate_some
 from nodes.router.attempts import Attempts
 from nodes.router.counters import total
-from nodes.sql.planner import TruncatePlan
+from nodes.sql.plans import TruncatePlan
 from nodes.store.pipeline import Command
 from nodes.store.transaction import Transaction
 from storage.buckets import owned_by

@@ -22,7 +22,7 @@ from nodes.execution.pages import Table, pairs_in
 from nodes.execution.scans import read_points
 from nodes.execution.select import answers_of, table_of
 from nodes.sql.access_paths import Access, along
-from nodes.sql.planner import SelectPlan
+from nodes.sql.plans import SelectPlan
 from nodes.store.pipeline import Command, bytea_array, int8
 from nodes.store.transaction import Transaction
 from storage import pairs

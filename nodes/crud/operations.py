@@ -27,7 +27,7 @@ from nodes.crud.texts import FlatRow, shown_columns
 from nodes.crud.values import assignments, conditions, flat_row, key_values, named_key, text_of
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.select import access_of, select
-from nodes.sql.planner import SelectPlan
+from nodes.sql.plans import SelectPlan
 from nodes.store.transaction import Hashes, Transaction
 from nodes.wire.results import Result, Row
 from storage import encoding

@@ -33,7 +33,8 @@ from nodes.foreign_keys.enforced import pin_others
 from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
-from nodes.sql.planner import Plan, make_plan
+from nodes.sql.planner import make_plan
+from nodes.sql.plans import Plan
 from nodes.sql.statements import parse
 from nodes.store.checked import checked
 from nodes.store.name_resolution import Names

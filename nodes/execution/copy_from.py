@@ -26,7 +26,7 @@ from nodes.foreign_keys.checks import still_violated, write_part
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.foreign_keys.probes import first_refusal
 from nodes.foreign_keys.violations import Check
-from nodes.sql.planner import InsertPlan
+from nodes.sql.plans import InsertPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 from storage.integrity.references import Values as KeyValues

@@ -21,7 +21,7 @@ from nodes.execution.upsert import insert_or
 from nodes.execution.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.planner import DeletePlan, InsertPlan, Returning, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, Returning, UpdatePlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 

@@ -8,7 +8,7 @@ from catalog.elements import ColumnId
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_answered_here, render
 from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.write_context import Writing
-from nodes.sql.planner import Returning
+from nodes.sql.plans import Returning
 from nodes.sql.query import Output
 from nodes.wire.results import Row
 

@@ -21,7 +21,7 @@ from nodes.execution.expressions import compute_once
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import engine_batches
 from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
-from nodes.sql.planner import InsertPlan
+from nodes.sql.plans import InsertPlan
 
 
 async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:

@@ -10,7 +10,7 @@ from expressions.typed import Context
 from nodes.context import Environment
 from nodes.execution import dml
 from nodes.execution.select import select_result
-from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.results import Result

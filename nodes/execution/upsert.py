@@ -15,7 +15,7 @@ from nodes.execution.expressions import compute_row
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import read_points
 from nodes.execution.write_context import Values, Writing
-from nodes.sql.planner import Conflict, InsertPlan
+from nodes.sql.plans import Conflict, InsertPlan
 from nodes.store.pipeline import Command, bytea_array
 from storage.buckets import storage_of
 from storage.mutations import entry_bucket

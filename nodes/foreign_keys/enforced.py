@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Constraint, TableId
 from leases.rules import NotLeasable
 from nodes.context import Environment
-from nodes.sql.planner import DeletePlan, InsertPlan, Plan, TruncatePlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, Plan, TruncatePlan, UpdatePlan
 from nodes.store.transaction import Retry, Transaction
 from storage.integrity import references
 

@@ -13,7 +13,8 @@ from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.context import Environment
 from nodes.execution.select import access_of, whole_access
 from nodes.sql.access_paths import Access
-from nodes.sql.planner import DeletePlan, InsertPlan, Plan, Planner, SelectPlan, UpdatePlan
+from nodes.sql.planner import Planner
+from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 from nodes.sql.predicates import Bound, column_bounds
 from nodes.sql.statements import KINDS, Statement
 from nodes.wire.messages import Field

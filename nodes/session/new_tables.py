@@ -19,7 +19,7 @@ from nodes.execution.rewrite import rewrite
 from nodes.execution.truncate import truncate_within
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.session.temporary_tables import TABLES_MAX, TemporaryTables
-from nodes.sql.planner import TruncatePlan
+from nodes.sql.plans import TruncatePlan
 from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished
 from nodes.store.transaction import Retry, Transaction

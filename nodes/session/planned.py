@@ -32,7 +32,8 @@ from nodes.session.tries import OnceMore, tried
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, TO, make_copy_plan
-from nodes.sql.planner import InsertPlan, Plan, SelectPlan, TruncatePlan, make_plan
+from nodes.sql.planner import make_plan
+from nodes.sql.plans import InsertPlan, Plan, SelectPlan, TruncatePlan
 from nodes.sql.query import Output
 from nodes.sql.statements import Statement, relations_in
 from nodes.store.checked import checked

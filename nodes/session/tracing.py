@@ -8,7 +8,7 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.session.block import Block
-from nodes.sql.planner import Plan
+from nodes.sql.plans import Plan
 from nodes.store.transaction import Transaction
 from nodes.trace import reads
 from nodes.trace.record import SQLSTATE, Trace, transaction_json

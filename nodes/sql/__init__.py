@@ -1,7 +1,11 @@
 """From text to a plan, under one version of each table: pure.
 
 statements    text into statements
-planner       the plan of any statement: `SelectPlan`, `InsertPlan` ..
+planner       the plan of any statement, of:
+plans           plans, as values: `SelectPlan`, `InsertPlan` ..
+inserts         INSERT
+updates         UPDATE and DELETE
+assignments     what both assign to the columns of a table
 copying       the plan of a COPY
 query         a SELECT for the query engine, of:
 selects         a SELECT's parse tree as such a query

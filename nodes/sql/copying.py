@@ -28,7 +28,8 @@ from nodes.copy.incoming import CopyIn
 from nodes.copy.options import ALL_COLUMNS, Options, options_of
 from nodes.copy.outgoing import CopyOut
 from nodes.sql.from_clause import table_of
-from nodes.sql.planner import InsertPlan, Plan, Planner, SelectPlan, make_plan
+from nodes.sql.planner import Planner, make_plan
+from nodes.sql.plans import InsertPlan, Plan, SelectPlan
 from nodes.sql.row_rules import rules_of
 from nodes.sql.statements import Statement
 

@@ -15,7 +15,7 @@ from catalog.states import Rule, rule
 from expressions.scopes import Scan
 from expressions.typed import Context
 from nodes.sql.access_paths import access, point
-from nodes.sql.planner import DeletePlan, InsertPlan, Plan, SelectPlan, TruncatePlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, TruncatePlan, UpdatePlan
 
 Json = dict[str, Any]
 OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "truncate": "delete"}

@@ -1,0 +1,139 @@
+"""The table that a statement writes: its columns, what is assigned to them, and RETURNING.
+
+Types, names and states are checked here; values are checked where rows are made.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, State
+from expressions.analysis import Analyzer
+from expressions.building import Parameters
+from expressions.dates.zones import PLAIN, TimeStyle
+from expressions.errors import DATATYPE_MISMATCH, SYNTAX_ERROR, UNDEFINED_COLUMN, SqlError, unsupported
+from expressions.rows import parsed
+from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
+from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, UNKNOWN, Type
+from expressions.typed import Expr, Literal
+from nodes.sql.column_names import implied_name, star_of
+from nodes.sql.identity import refuse_assigned
+from nodes.sql.plans import Returning
+from nodes.sql.query import Target, refuse_wide
+from nodes.sql.selects import Selects
+from nodes.wire.columns import Columns
+
+Node = Any
+
+
+@dataclass(eq=False)
+class Assignments:
+    """What INSERT and UPDATE have in common, of one statement."""
+
+    catalog: Mapping[str, Descriptor]
+    parameters: Parameters
+    style: TimeStyle = PLAIN
+    analyzer: Analyzer = field(init=False)
+    selects: Selects = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.analyzer = Analyzer(self.catalog, self.parameters, style=self.style)
+        self.selects = Selects(self.analyzer)
+
+    def _target(self, node: Node, descriptor: Descriptor) -> tuple[Scan, Scope]:
+        """The table that is written, as a statement finds its rows and calls its columns."""
+        scan = Scan(len(self.analyzer.scans), descriptor)
+        self.analyzer.scans.append(scan)
+        alias = node.relation.alias.aliasname if node.relation.HasField("alias") else descriptor.name
+        return scan, Scope(None, [Relation(scan.number, alias, scan=scan)])
+
+    def _assignments(self, targets: Iterable[Node], descriptor: Descriptor, scope: Scope) -> dict[ColumnId, Expr]:
+        assignments: dict[ColumnId, Expr] = {}
+        for item in targets:
+            target = item.res_target
+            column = self.column(descriptor, target.name, target.location)
+            if column.id in assignments:
+                message = f'multiple assignments to same column "{column.name}"'
+                raise SqlError(SYNTAX_ERROR, message, target.location)
+            expr = self._assigned(self._one_of_many(target.val), column, scope)
+            refuse_assigned(column, expr)
+            if expr is None:
+                expr = self.defaults(descriptor).get(column.id, Literal(None, OF_SQL_TYPE[column.type]))
+            assignments[column.id] = expr
+        return assignments
+
+    def _one_of_many(self, node: Node) -> Node:
+        """The expression of one column in SET (a, b) = (.., ..)."""
+        if node.WhichOneof("node") != "multi_assign_ref":
+            return node
+        multi = node.multi_assign_ref
+        if multi.source.WhichOneof("node") != "row_expr":
+            raise unsupported("SET (..) = (SELECT ..)", hint="assign each column by itself")
+        return multi.source.row_expr.args[multi.colno - 1]
+
+    def column(self, descriptor: Descriptor, name: str, offset: int) -> Column:
+        """The public column a statement writes to. Raises 42703, with its state when it has one."""
+        for column in descriptor.public_columns:
+            if column.name == name:
+                return column
+        hidden = hidden_column(descriptor, name)
+        if hidden is not None:
+            raise not_public(descriptor, hidden, offset)
+        message = f'column "{name}" of relation "{descriptor.name}" does not exist'
+        raise SqlError(UNDEFINED_COLUMN, message, offset, column=name)
+
+    def _assigned(self, node: Node, column: Column, scope: Scope) -> Expr | None:
+        """The value for a column, by the casts an assignment may use; None for DEFAULT."""
+        if node.WhichOneof("node") == "set_to_default":
+            return None
+        expr = self.analyzer.expr(node, scope)
+        if expr.type is not UNKNOWN:
+            self._refuse_type(column, expr.type, expr.offset)
+        assigned = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
+        return self.analyzer.of_length(assigned, column.length, is_explicit=False)
+
+    def _refuse_type(self, column: Column, given: Type, offset: int) -> None:
+        from expressions.functions import ASSIGNMENT
+
+        wanted = OF_SQL_TYPE[column.type]
+        if given is not wanted and (given, wanted) not in ASSIGNMENT and wanted not in TEXTUAL:
+            raise SqlError(
+                DATATYPE_MISMATCH,
+                f'column "{column.name}" is of type {wanted} but expression is of type {given}',
+                offset,
+                hint="you will need to rewrite or cast the expression",
+            )
+
+    def defaults(self, descriptor: Descriptor) -> dict[ColumnId, Expr]:
+        """The defaults of the columns that an insert puts: public ones and write-only ones."""
+        found: dict[ColumnId, Expr] = {}
+        for column in descriptor.columns:
+            if column.default is not None and column.state in (State.PUBLIC, State.WRITE_ONLY):
+                expr = self.analyzer.expr(parsed(column.default), Scope())
+                value = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
+                found[column.id] = self.analyzer.of_length(value, column.length, is_explicit=False)
+        return found
+
+    def _returning(self, node: Node, scope: Scope) -> Returning | None:
+        if not node.HasField("returning_clause"):
+            return None
+        if len(node.returning_clause.options):
+            raise unsupported("RETURNING WITH (..)")
+        (relation,) = scope.relations
+        refuse_wide(len(node.returning_clause.exprs))
+        targets: list[Target] = []
+        for item in node.returning_clause.exprs:
+            target = item.res_target
+            star = star_of(target.val)
+            if star is not None:
+                targets += [Target(name, relation.column(name), target.location) for name in relation.names()]
+                refuse_wide(len(targets), target.location)
+                continue
+            expr = self.analyzer.known(self.analyzer.expr(target.val, scope))
+            targets.append(Target(target.name or implied_name(target.val), expr, target.location))
+        return Returning(tuple(t.expr for t in targets), Columns([t.output for t in targets], self.style))
+
+    def _refuse_with(self, node: Node) -> None:
+        if node.HasField("with_clause"):
+            raise unsupported("WITH before INSERT, UPDATE or DELETE", node.with_clause.location)

@@ -1,0 +1,154 @@
+"""INSERT, from its parse tree to a plan."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, Index
+from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
+from expressions.rows import compiled
+from expressions.scopes import Relation, Scope
+from expressions.sqltypes import OF_SQL_TYPE
+from expressions.typed import ColumnRef, Context, Expr, Parameter, walk
+from nodes.sql.assignments import Assignments
+from nodes.sql.from_clause import table_of
+from nodes.sql.identity import overridden
+from nodes.sql.implication import is_implied
+from nodes.sql.plans import Conflict, InsertPlan, SelectPlan
+from nodes.sql.predicates import conjuncts
+from nodes.sql.row_rules import rules_of
+from nodes.wire.columns import Columns
+
+Node = Any
+
+EXCLUDED = 999_999
+"""The relation number of `excluded` in ON CONFLICT."""
+
+
+class Inserts(Assignments):
+    """Makes the plan of an INSERT."""
+
+    def insert(self, node: Node) -> InsertPlan:
+        self._refuse_with(node)
+        descriptor = table_of(self.analyzer, node.relation)
+        columns = self._insert_columns(node, descriptor)
+        rows: list[tuple[Expr | None, ...]] = []
+        source, given = None, node.select_stmt.select_stmt
+        if not node.HasField("select_stmt"):
+            rows, columns = [()], ()
+        elif len(given.values_lists) and not given.HasField("with_clause"):
+            rows = [self._insert_row(item.list.items, columns, node) for item in given.values_lists]
+            if len({len(row) for row in rows}) > 1:
+                raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
+            columns = columns[: len(rows[0])]
+        else:
+            source, columns = self._insert_source(node, columns)
+        rows = overridden(node, columns, rows, has_source=source is not None)
+        scan, scope = self._target(node, descriptor)
+        conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
+        defaults, rules, returning = self.defaults(descriptor), rules_of(descriptor), self._returning(node, scope)
+        return InsertPlan(descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan)
+
+    def _insert_columns(self, node: Node, descriptor: Descriptor) -> tuple[Column, ...]:
+        if not len(node.cols):
+            return descriptor.public_columns
+        columns = []
+        for item in node.cols:
+            if len(item.res_target.indirection):
+                raise unsupported("a part of a column", item.res_target.location)
+            column = self.column(descriptor, item.res_target.name, item.res_target.location)
+            if column in columns:
+                raise SqlError(
+                    DUPLICATE_COLUMN, f'column "{column.name}" specified more than once', item.res_target.location
+                )
+            columns.append(column)
+        return tuple(columns)
+
+    def _insert_row(self, items: Sequence[Node], columns: Sequence[Column], node: Node) -> tuple[Expr | None, ...]:
+        if len(items) > len(columns):
+            place = _place(items[len(columns)])
+            raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns", place)
+        if len(items) < len(columns) and len(node.cols):
+            place = node.cols[len(items)].res_target.location
+            raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
+        return tuple(self._assigned(item, column, Scope()) for item, column in zip(items, columns, strict=False))
+
+    def _insert_source(self, node: Node, columns: tuple[Column, ...]) -> tuple[SelectPlan, tuple[Column, ...]]:
+        query = self.selects.query(node.select_stmt.select_stmt, loose=True)
+        if len(query.outputs) > len(columns):
+            raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns")
+        if len(query.outputs) < len(columns) and len(node.cols):
+            raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions")
+        columns = columns[: len(query.outputs)]
+        query = query.settled([OF_SQL_TYPE[c.type] for c in columns], self.analyzer.coerce)
+        for column, output in zip(columns, query.outputs, strict=True):
+            self._refuse_type(column, output.type, -1)
+        return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, Columns()), columns
+
+    def _conflict(self, node: Node, descriptor: Descriptor, target: Scope) -> Conflict:
+        clause = node.on_conflict_clause
+        is_primary, index = self._arbiter(clause, descriptor, target)
+        if clause.action == 2:  # DO NOTHING
+            return Conflict(is_primary, index, None, None)
+        if not is_primary and index is None:
+            message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
+            raise SqlError(SYNTAX_ERROR, message, clause.location, hint="for example, ON CONFLICT (column_name)")
+        proposed: dict[str, Expr] = {
+            c.name: ColumnRef(f"x.c{c.id}", OF_SQL_TYPE[c.type], c.name, EXCLUDED, -c.id)
+            for c in descriptor.public_columns
+        }
+        scope = ConflictScope(None, [*target.relations, Relation(EXCLUDED, "excluded", proposed)])
+        assignments = self._assignments(clause.target_list, descriptor, scope)
+        has_where = clause.HasField("where_clause")
+        where = self.analyzer.condition(clause.where_clause, scope, "WHERE") if has_where else None
+        return Conflict(is_primary, index, assignments, where)
+
+    def _arbiter(self, clause: Node, descriptor: Descriptor, target: Scope) -> tuple[bool, Index | None]:
+        """The uniqueness that ON CONFLICT means: (the primary key, an index); neither is any."""
+        if not clause.HasField("infer"):
+            return False, None
+        if clause.infer.conname:
+            name = clause.infer.conname
+            if name == f"{descriptor.name}_pkey" and not descriptor.has_hidden_key:
+                return True, None
+            found = next((i for i in descriptor.public_indexes if i.name == name and i.unique), None)
+            if found is None:
+                message = f'constraint "{name}" for table "{descriptor.name}" does not exist'
+                raise SqlError("42704", message, clause.infer.location)
+            return False, found
+        names = {item.index_elem.name for item in clause.infer.index_elems}
+        ids = {self.column(descriptor, name, clause.infer.location).id for name in names}
+        if ids == set(descriptor.primary_key):
+            return True, None
+        conditions = self._arbiter_conditions(clause.infer, descriptor, target)
+        for index in sorted(descriptor.public_indexes, key=lambda i: i.where is not None):
+            if index.unique and set(index.column_ids) == ids and _arbitrates(descriptor, index, conditions):
+                return False, index
+        message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+        raise SqlError(INVALID_COLUMN_REFERENCE, message)
+
+    def _arbiter_conditions(self, infer: Node, descriptor: Descriptor, target: Scope) -> list[Expr]:
+        """The conditions of ON CONFLICT (..) WHERE on the rows it is about."""
+        if not infer.HasField("where_clause"):
+            return []
+        scope = Scope(None, [replace(target.relations[0], name=descriptor.name)])
+        found = conjuncts(self.analyzer.condition(infer.where_clause, scope, "WHERE"))
+        return [c for c in found if not any(isinstance(part, Parameter) for part in walk(c))]
+
+
+class ConflictScope(Scope):
+    """In DO UPDATE an unqualified name is the table's column; `excluded` must be written out."""
+
+    def find(self, name: str, offset: int) -> Expr | None:
+        return Scope(None, self.relations[:1]).find(name, offset)
+
+
+def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
+    """True if a unique index decides about all rows that ON CONFLICT is about."""
+    return index.where is None or is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
+
+
+def _place(node: Node) -> int:
+    kind = node.WhichOneof("node")
+    return int(getattr(getattr(node, kind), "location", -1)) if kind else -1

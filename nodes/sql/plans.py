@@ -1,0 +1,86 @@
+"""Plans of statements, as values: typed expressions and no data, so that one serves every execution of its text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, Index
+from expressions.scopes import Scan
+from expressions.typed import Expr
+from nodes.copy.incoming import CopyIn
+from nodes.copy.outgoing import CopyOut
+from nodes.sql.query import Output, Query
+from nodes.sql.row_rules import Rules
+from nodes.wire.columns import Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    targets: tuple[Expr, ...]
+    columns: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class SelectPlan:
+    query: Query
+    scans: tuple[Scan, ...]
+    outputs: tuple[Output, ...]
+    columns: Columns
+    needs_no_engine: bool = False
+    relations: frozenset[str] = frozenset()
+    """Those of pg_catalog that it reads."""
+    copy: CopyOut | None = None
+    """How its rows are sent, when it is a COPY."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """ON CONFLICT: which uniqueness counts (None: any), and what to do then (no assignments: nothing)."""
+
+    is_primary: bool
+    index: Index | None
+    assignments: Mapping[ColumnId, Expr] | None
+    where: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class InsertPlan:
+    descriptor: Descriptor
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Expr | None, ...], ...]
+    source: SelectPlan | None
+    defaults: Mapping[ColumnId, Expr]
+    rules: Rules
+    conflict: Conflict | None
+    returning: Returning | None
+    scan: Scan
+    copy: CopyIn | None = None
+    """How its rows come, when it is a COPY."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatePlan:
+    descriptor: Descriptor
+    scan: Scan
+    assignments: Mapping[ColumnId, Expr]
+    where: Expr | None
+    scans: tuple[Scan, ...]
+    rules: Rules
+    returning: Returning | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePlan:
+    descriptor: Descriptor
+    scan: Scan
+    where: Expr | None
+    scans: tuple[Scan, ...]
+    returning: Returning | None
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatePlan:
+    descriptors: tuple[Descriptor, ...]
+
+
+Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan | TruncatePlan
