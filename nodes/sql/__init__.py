@@ -9,9 +9,12 @@ assignments     what both assign to the columns of a table
 copying       the plan of a COPY
 query         a SELECT for the query engine, of:
 selects         a SELECT's parse tree as such a query
+with_queries    WITH
 from_clause     FROM
+clauses         GROUP BY, DISTINCT, ORDER BY, LIMIT
+set_operations  VALUES, UNION, INTERSECT, EXCEPT
 extent          limits of what one statement may name
-grouping        GROUP BY
+grouping        what a grouped query may name
 keys            of values that the engine compares in part
 column_names    names of result columns
 access_paths  which keys a scan must read

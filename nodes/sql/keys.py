@@ -60,7 +60,7 @@ def distinct_on(exprs: Sequence[Expr]) -> Parts:
     return ("DISTINCT ON (", *joined((sort_key(expr),) for expr in exprs), ") ")
 
 
-def united(parts: Parts, outputs: Sequence[Output], name: str, word: str, *, is_all: bool) -> Parts:
+def without_equals(parts: Parts, outputs: Sequence[Output], name: str, word: str, *, is_all: bool) -> Parts:
     """A set operation that leaves no two equal rows: of UNION ALL they are left out here."""
     if is_all or not any(output.type in KEYED for output in outputs):
         return parts

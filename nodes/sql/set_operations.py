@@ -1,0 +1,109 @@
+"""VALUES, and UNION, INTERSECT and EXCEPT of queries."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from expressions.analysis import Analyzer
+from expressions.building import common_type
+from expressions.errors import SYNTAX_ERROR, SqlError
+from expressions.scopes import Relation, Scope
+from expressions.sqltypes import KEYED, NO_MODIFIER, Type
+from expressions.typed import ColumnRef, joined
+from nodes.sql.clauses import Clauses, Places, ordered_by
+from nodes.sql.keys import sorted_by, without_equals
+from nodes.sql.query import Output, Parts, Query, Target, refuse_wide
+
+Node = Any
+
+
+class Queries(Protocol):
+    """The queries of one statement (`nodes.sql.selects`)."""
+
+    @property
+    def analyzer(self) -> Analyzer: ...
+
+    @property
+    def clauses(self) -> Clauses: ...
+
+    def query(self, node: Node, parent: Scope | None = None, *, loose: bool = False) -> Query: ...
+
+    def number(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SetOperations:
+    """Analyses what puts rows together, each with the types that all sides can have."""
+
+    selects: Queries
+
+    def values(self, node: Node, parent: Scope | None) -> Query:
+        refuse_wide(len(node.values_lists[0].list.items))
+        rows = [[self.selects.analyzer.expr(e, Scope(parent)) for e in item.list.items] for item in node.values_lists]
+        if len({len(row) for row in rows}) > 1:
+            raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
+        columns, types = [], []
+        for column in zip(*rows, strict=True):
+            typed, of = self.selects.analyzer.common(column, "VALUES")
+            columns.append(typed)
+            types.append(of)
+        names = ", ".join(f"o{i}" for i in range(len(columns)))
+        listed = joined(("(", *joined((expr,) for expr in row), ")") for row in zip(*columns, strict=True))
+        parts = (f"SELECT {names} FROM (VALUES ", *listed, f") AS v{self.selects.number()}({names})")
+        outputs = tuple(Output(f"column{i + 1}", of) for i, of in enumerate(types))
+        return self._ordered(node, Query(parts, outputs))
+
+    def united(self, node: Node, parent: Scope | None) -> Query:
+        left, right = (
+            self.selects.query(node.larg, parent, loose=True),
+            self.selects.query(node.rarg, parent, loose=True),
+        )
+        word = {2: "UNION", 3: "INTERSECT", 4: "EXCEPT"}[node.op]
+        if len(left.outputs) != len(right.outputs):
+            place = node.rarg.target_list[0].res_target.location if len(node.rarg.target_list) else -1
+            raise SqlError(SYNTAX_ERROR, f"each {word} query must have the same number of columns", place)
+        types = [
+            common_type([(a.type, -1), (b.type, _target_place(node.rarg, i))], word)
+            for i, (a, b) in enumerate(zip(left.outputs, right.outputs, strict=True))
+        ]
+        left, right = (side.settled(types, self.selects.analyzer.coerce) for side in (left, right))
+        all_word = " ALL" if node.all else ""
+        parts = (*self._as_types(left, types), f" {word}{all_word} ", *self._as_types(right, types))
+        outputs = tuple(
+            Output(a.name, of, modifier=a.modifier if a.modifier == b.modifier else NO_MODIFIER)
+            for a, b, of in zip(left.outputs, right.outputs, types, strict=True)
+        )
+        whole = without_equals(
+            (*self._as_types(left, types), " UNION ALL ", *self._as_types(right, types)) if word == "UNION" else parts,
+            outputs, f"s{self.selects.number()}", word, is_all=node.all,
+        )  # fmt: skip
+        return self._ordered(node, Query(whole if any(of in KEYED for of in types) else parts, outputs))
+
+    def _as_types(self, query: Query, types: Sequence[Type]) -> Parts:
+        name = f"s{self.selects.number()}"
+        columns: list[Parts] = []
+        for i, (o, of) in enumerate(zip(query.outputs, types, strict=True)):
+            if of in KEYED and o.type is not of:
+                columns.append(
+                    (self.selects.analyzer.coerce(ColumnRef(f"{name}.o{i}", o.type, o.name), of), f" AS o{i}")
+                )
+            else:
+                columns.append((f"{name}.o{i}" if o.type is of else f"CAST({name}.o{i} AS {of.duck}) AS o{i}",))
+        return ("(SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name})")
+
+    def _ordered(self, node: Node, query: Query) -> Query:
+        """ORDER BY and LIMIT of VALUES or of a set operation: by output columns only."""
+        tail = self.selects.clauses.limits(node, Scope())
+        if not len(node.sort_clause) and not tail:
+            return query
+        name = f"s{self.selects.number()}"
+        columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
+        scope = Scope(None, [Relation(self.selects.number(), name, dict(columns))])
+        targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
+        order = ordered_by(sorted_by(self.selects.clauses.order(node, scope, Places(targets)), targets))
+        return Query(("SELECT * FROM (", *query.parts, f") AS {name}", *order, *tail), query.outputs)
+
+
+def _target_place(select: Node, number: int) -> int:
+    targets = select.target_list
+    return int(targets[number].res_target.location) if number < len(targets) else -1

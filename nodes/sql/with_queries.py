@@ -1,0 +1,96 @@
+"""WITH: queries that have a name, from there to the end of what WITH stands before."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from postgast import walk as walk_tree
+
+from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
+from expressions.scopes import Scope
+from expressions.sqltypes import KEYED
+from expressions.typed import joined
+from nodes.sql.extent import Extent
+from nodes.sql.from_clause import renamed
+from nodes.sql.query import Output, Parts, Query
+
+Node = Any
+
+
+class Queries(Protocol):
+    """The queries of one statement (`nodes.sql.selects`)."""
+
+    @property
+    def extent(self) -> Extent: ...
+
+    def query(self, node: Node, parent: Scope | None = None) -> Query: ...
+
+    def number(self) -> int: ...
+
+
+@dataclass(eq=False)
+class WithQueries:
+    """The WITH queries that may be named where the analysis is now, by the levels they stand in."""
+
+    selects: Queries
+    levels: list[dict[str, tuple[str, tuple[Output, ...]]]] = field(default_factory=list)
+
+    @contextmanager
+    def before(self, node: Node, parent: Scope | None = None) -> Iterator[Parts]:
+        """The WITH of a statement, whose queries may be named meanwhile."""
+        self.levels.append({})
+        try:
+            yield self._parts(node.with_clause, parent) if node.HasField("with_clause") else ()
+        finally:
+            self.levels.pop()
+
+    def find(self, name: str) -> tuple[str, tuple[Output, ...]] | None:
+        """The query that a name means here, innermost first: our name for it, and its columns."""
+        return next((level[name] for level in reversed(self.levels) if name in level), None)
+
+    def _parts(self, clause: Node, parent: Scope | None) -> Parts:
+        parts: list[Parts] = []
+        for item in clause.ctes:
+            cte = item.common_table_expr
+            if cte.ctequery.WhichOneof("node") != "select_stmt":
+                raise unsupported("a statement that writes inside WITH", cte.location)
+            self.selects.extent.with_query(cte.location)
+            if cte.ctename in self.levels[-1]:
+                message = f'WITH query name "{cte.ctename}" specified more than once'
+                raise SqlError(DUPLICATE_ALIAS, message, cte.location)
+            name = f"w{self.selects.number()}"
+            if clause.recursive and is_recursive(cte):
+                query = self._recursive(cte, name, parent)
+            else:
+                query = self.selects.query(cte.ctequery.select_stmt, parent)
+            outputs = renamed(query.outputs, [a.string.sval for a in cte.aliascolnames], cte.ctename, cte.location)
+            columns = ", ".join(f"o{i}" for i in range(len(outputs)))
+            parts.append((f"{name}({columns}) AS (", *query.parts, ")"))
+            self.levels[-1][cte.ctename] = (name, outputs)
+        return ("WITH RECURSIVE " if clause.recursive else "WITH ", *joined(parts), " ")
+
+    def _recursive(self, cte: Node, name: str, parent: Scope | None) -> Query:
+        node = cte.ctequery.select_stmt
+        if node.op != 2 or len(node.sort_clause) or node.HasField("limit_count"):
+            raise SqlError(
+                "42P19", f'recursive query "{cte.ctename}" must be anchor UNION [ALL] recursive term', cte.location
+            )
+        anchor = self.selects.query(node.larg, parent)
+        outputs = renamed(anchor.outputs, [a.string.sval for a in cte.aliascolnames], cte.ctename, cte.location)
+        self.levels[-1][cte.ctename] = (name, outputs)
+        step = self.selects.query(node.rarg, parent)
+        if [o.type for o in step.outputs] != [o.type for o in anchor.outputs]:
+            raise SqlError("42804", f'recursive query "{cte.ctename}": the terms differ in column types', cte.location)
+        if not node.all and any(output.type in KEYED for output in outputs):
+            raise unsupported("a recursive UNION of numerics", cte.location, hint="use UNION ALL")
+        word = " UNION ALL " if node.all else " UNION "
+        return Query((*anchor.parts, word, *step.parts), outputs)
+
+
+def is_recursive(cte: Node) -> bool:
+    """True if a WITH query names itself."""
+    return any(
+        type(message).__name__ == "RangeVar" and message.relname == cte.ctename and not message.schemaname
+        for _, message in walk_tree(cte.ctequery)
+    )
