@@ -11,7 +11,7 @@ results for every type a column may have; a test runs them side by side. A Fragm
 import datetime as dt
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -224,6 +224,22 @@ def walk(expr: Expr) -> Iterator[Expr]:
         for part in expr.parts:
             if not isinstance(part, str):
                 yield from walk(part)
+
+
+def replaced(expr: Expr, column: "Callable[[ColumnRef], Expr]") -> Expr:
+    """The expression with another one in the place of each column, also in its subqueries."""
+    if isinstance(expr, ColumnRef):
+        return column(expr)
+    if isinstance(expr, Call):
+        return replace(expr, args=tuple(replaced(arg, column) for arg in expr.args))
+    if isinstance(expr, Fragment):
+        return replace(expr, parts=tuple(p if isinstance(p, str) else replaced(p, column) for p in expr.parts))
+    return expr
+
+
+def has_query_text(expr: Expr) -> bool:
+    """True if a subquery may stand in the expression."""
+    return any(isinstance(part, Fragment) for part in walk(expr))
 
 
 def is_simple(expr: Expr) -> bool:

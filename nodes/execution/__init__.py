@@ -5,6 +5,7 @@ select          SELECT
 dml             INSERT, UPDATE, DELETE, of:
 inserted_rows     the rows of an INSERT, complete
 target_rows       the rows that an UPDATE or DELETE is about
+joined_rows       those of UPDATE .. FROM and DELETE .. USING
 upsert            ON CONFLICT
 copy_from         COPY FROM STDIN
 write_context     one statement's table, transaction, and pairs

@@ -2,7 +2,7 @@
 
     INSERT    nodes.execution.inserted_rows     values, numbers, defaults; nodes.execution.upsert for ON CONFLICT
     UPDATE    nodes.execution.target_rows       which rows, and the values they get
-    DELETE    nodes.execution.target_rows       which rows
+    DELETE    nodes.execution.target_rows       which rows; nodes.execution.joined_rows where other tables say so
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
 pinned (`nodes.execution.write_context`), and `nodes.execution.writer` sends it; foreign keys are checked last
@@ -11,12 +11,14 @@ pinned (`nodes.execution.write_context`), and `nodes.execution.writer` sends it;
 
 from collections.abc import Sequence
 
-from expressions.typed import Context
+from catalog.elements import Column
+from expressions.typed import Context, Expr, PyValue
 from nodes.context import Environment
 from nodes.execution.expressions import returned
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.inserted_rows import new_rows
-from nodes.execution.target_rows import matching
+from nodes.execution.joined_rows import joined_rows
+from nodes.execution.target_rows import Match, matching
 from nodes.execution.upsert import insert_or
 from nodes.execution.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
@@ -25,12 +27,14 @@ from nodes.sql.plans import DeletePlan, InsertPlan, Returning, UpdatePlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 
+Answers = Sequence[Sequence[PyValue]] | None
+
 
 async def insert(
     env: Environment, transaction: Transaction, plan: InsertPlan, context: Context, *, commit: bool
 ) -> Result:
     with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
+        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan), plan.sources)
         rows = await new_rows(work, plan)
         if plan.conflict is not None:
             rows = await insert_or(work, plan, plan.conflict, rows)
@@ -48,7 +52,8 @@ async def update(
     rows: list[Values] = []
     with HeldRows(env.rows) as held:
         work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
-        for old, values, computed in await matching(work, plan.scan, plan.scans, plan.where, exprs, plan.rules.reads):
+        found, answers = await _found(work, plan, exprs, plan.rules.reads)
+        for old, values, computed in found:
             assigned = dict(zip(plan.assignments, computed, strict=True))
             after = values | assigned
             plan.rules.refuse(after)
@@ -56,7 +61,7 @@ async def update(
             work.update(old, assigned, after)
             rows.append(after)
             await work.turns.give()
-        return await _written("UPDATE", work, plan.returning, rows, commit=commit)
+        return await _written("UPDATE", work, plan.returning, rows, answers, commit=commit)
 
 
 async def delete(
@@ -64,18 +69,35 @@ async def delete(
 ) -> Result:
     with HeldRows(env.rows) as held:
         work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
-        found = await matching(work, plan.scan, plan.scans, plan.where, [], plan.descriptor.public_columns)
+        found, answers = await _found(work, plan, [], plan.descriptor.public_columns)
         for old, _, _ in found:
             work.delete(old)
             await work.turns.give()
-        return await _written("DELETE", work, plan.returning, [values for _, values, _ in found], commit=commit)
+        rows = [values for _, values, _ in found]
+        return await _written("DELETE", work, plan.returning, rows, answers, commit=commit)
+
+
+async def _found(
+    work: Writing, plan: UpdatePlan | DeletePlan, exprs: Sequence[Expr], reads: Sequence[Column]
+) -> tuple[list[Match], Answers]:
+    """The rows that a statement changes; with the values of RETURNING, where the query that finds them has those."""
+    if plan.join is None:
+        return await matching(work, plan.scan, plan.scans, plan.where, exprs, reads), None
+    found = await joined_rows(work, plan, len(exprs), reads)
+    return [(row.old, row.values, list(row.computed)) for row in found], [row.answer for row in found]
 
 
 async def _written(
-    tag: str, work: Writing, returning: Returning | None, rows: Sequence[Values], *, commit: bool
+    tag: str,
+    work: Writing,
+    returning: Returning | None,
+    rows: Sequence[Values],
+    computed: Answers = None,
+    *,
+    commit: bool,
 ) -> Result:
     """The answer of a statement that has changed `rows`, once the store has done it."""
-    answers, size = await returned(work, returning, rows)
+    answers, size = await returned(work, returning, rows, computed)
     await write(work, commit=commit)
     fields = None if returning is None else returning.columns.fields
     return Result(f"{tag} {len(rows)}", fields, answers, bytes_held=size, has_written=True)

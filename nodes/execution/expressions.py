@@ -1,15 +1,25 @@
 """Expressions computed for rows: here, row by row, when they are simple, else by the query engine."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from catalog.elements import ColumnId
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, PyValue, evaluate, is_answered_here, render
+from expressions.typed import (
+    ColumnRef,
+    Expr,
+    Literal,
+    PyValue,
+    evaluate,
+    has_query_text,
+    is_answered_here,
+    render,
+    render_parts,
+    replaced,
+)
 from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.write_context import Writing
 from nodes.sql.plans import Returning
-from nodes.sql.query import Output
+from nodes.sql.query import Output, Parts
 from nodes.wire.results import Row
 
 ONCE_MAX = 500
@@ -21,10 +31,12 @@ async def compute_once(work: Writing, exprs: Sequence[Expr]) -> list[PyValue]:
     computed: list[PyValue] = []
     for place in range(0, len(exprs), ONCE_MAX):
         part = exprs[place : place + ONCE_MAX]
+        before, feeds = _sources(work) if any(map(has_query_text, part)) else ((), {})
         with PlanBytes(work.env.rows) as held:
             held.take_parts(part)
-            sql = "SELECT " + ", ".join(f"{render(e, work.context)} AS o{i}" for i, e in enumerate(part))
-            (row,) = await engine_rows(work, sql, {}, [Output("", e.type) for e in part])
+            listed = ", ".join(f"{render(e, work.context)} AS o{i}" for i, e in enumerate(part))
+            sql = f"{render_parts(before, work.context)}SELECT {listed}"
+            (row,) = await engine_rows(work, sql, feeds, [Output("", e.type) for e in part])
         computed += row
     return computed
 
@@ -33,19 +45,26 @@ async def compute_row(work: Writing, exprs: Sequence[Expr], values: Mapping[Colu
     """Expressions over one row; what only the engine can do gets the row's values as constants."""
     if all(map(is_answered_here, exprs)):
         return [evaluate(e, values, work.context) for e in exprs]
-    return await compute_once(work, [_filled_in(e, values) for e in exprs])
+    return await compute_once(work, [_filled_in(work, e, values) for e in exprs])
 
 
-def _filled_in(expr: Expr, values: Mapping[ColumnId, PyValue]) -> Expr:
-    if isinstance(expr, ColumnRef):
-        return Literal(values[ColumnId(expr.column_id)], expr.type)
-    if isinstance(expr, Call):
-        args = tuple(_filled_in(a, values) for a in expr.args)
-        return replace(expr, args=args)
-    if isinstance(expr, Fragment):
-        parts = tuple(p if isinstance(p, str) else _filled_in(p, values) for p in expr.parts)
-        return replace(expr, parts=parts)
-    return expr
+def _sources(work: Writing) -> tuple[Parts, dict[str, Any]]:
+    """The WITH and the tables that subqueries read, as these were before the statement."""
+    from nodes.execution.select import feed_of
+
+    scans = work.sources.scans
+    return work.sources.before, {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in scans}
+
+
+def _filled_in(work: Writing, expr: Expr, values: Mapping[ColumnId, PyValue]) -> Expr:
+    """The expression with the row's values; columns of tables that subqueries read stay."""
+    others = {scan.number for scan in work.sources.scans}
+
+    def value(ref: ColumnRef) -> Expr:
+        is_own = ref.relation not in others and ref.column_id
+        return Literal(values[ColumnId(ref.column_id)], ref.type) if is_own else ref
+
+    return replaced(expr, value)
 
 
 async def engine_rows(
@@ -63,15 +82,18 @@ async def engine_rows(
 
 
 async def returned(
-    work: Writing, returning: Returning | None, rows: Sequence[Mapping[ColumnId, PyValue]]
+    work: Writing,
+    returning: Returning | None,
+    rows: Sequence[Mapping[ColumnId, PyValue]],
+    known: Sequence[Sequence[PyValue]] | None = None,
 ) -> tuple[list[Row], int]:
-    """The answer of RETURNING, row by row, and the bytes it takes."""
+    """The answer of RETURNING, row by row, and the bytes it takes; what is `known` need not be computed."""
     answers: list[Row] = []
     if returning is None:
         return answers, 0
     before, writers = work.held.held, returning.columns.writers(work.context.formats)
-    for row in rows:
-        computed = await compute_row(work, returning.targets, row)
+    for place, row in enumerate(rows):
+        computed = await compute_row(work, returning.targets, row) if known is None else known[place]
         answers.append([write(value) for write, value in zip(writers, computed, strict=True)])
         work.held.take(bytes_of(answers[-1]))
         await work.turns.give()

@@ -125,7 +125,7 @@ def feed_of(env: Environment, transaction: Transaction, scan: Scan, context: Con
     from nodes.execution.duckdb_engine import Feed
 
     table, way = table_of(env, scan), access_of(env, scan, context)
-    columns = [c for c in scan.descriptor.public_columns if c.id in scan.used]
+    columns = [c for c in scan.descriptor.columns if c.id in scan.used]
     schema = arrow_schema(columns)
     return Feed(schema, lambda: arrow_batches(transaction, table, way, columns), asyncio.get_running_loop())
 

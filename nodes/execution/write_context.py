@@ -17,6 +17,7 @@ from nodes.execution.scans import stored_rows
 from nodes.execution.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.sql.access_paths import access
+from nodes.sql.plans import NO_SOURCES, Sources
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.integrity.references import Change
@@ -39,6 +40,7 @@ class Writing:
     context: Context
     held: HeldRows
     foreign_keys: ForeignKeys = NO_FOREIGN_KEYS
+    sources: Sources = NO_SOURCES
     turns: Turns = field(default_factory=Turns)
     ops: list[Op] = field(default_factory=list)
     changed: list[Change] = field(default_factory=list)

@@ -21,6 +21,7 @@ from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
 VALUES_SHOWN = 5
+ENGINE = "Query Engine (DuckDB)"
 
 
 def explain(env: Environment, statement: Statement, catalog: Mapping[str, Descriptor], context: Context) -> Result:
@@ -45,10 +46,16 @@ def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
             source = [] if plan.source is None else _select_lines(env, plan.source, context)
             return [f"Insert on {plan.descriptor}", *_indented(source or ["Values"])]
         case UpdatePlan():
-            return [f"Update on {plan.descriptor}", *_indented(_scan_lines(env, plan.scan, context))]
+            return [f"Update on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
         case DeletePlan():
-            return [f"Delete on {plan.descriptor}", *_indented(_scan_lines(env, plan.scan, context))]
+            return [f"Delete on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
     raise unsupported("EXPLAIN of this")
+
+
+def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan, context: Context) -> list[str]:
+    if plan.join is None:
+        return _scan_lines(env, plan.scan, context)
+    return [ENGINE, *(line for scan in plan.scans for line in _indented(_scan_lines(env, scan, context)))]
 
 
 def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[str]:
@@ -60,7 +67,7 @@ def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[
         way = access_of(env, simple.scan, context)
         if way.points is not None or way.index is not None:
             return scans[0]
-    return ["Query Engine (DuckDB)", *(line for scan in scans for line in _indented(scan))]
+    return [ENGINE, *(line for scan in scans for line in _indented(scan))]
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -3,12 +3,13 @@
 Types, names and states are checked here; values are checked where rows are made.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
+from expressions.aggregates import refuse_aggregates
 from expressions.analysis import Analyzer
 from expressions.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
@@ -16,8 +17,9 @@ from expressions.errors import DATATYPE_MISMATCH, SYNTAX_ERROR, UNDEFINED_COLUMN
 from expressions.rows import parsed
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, UNKNOWN, Type
-from expressions.typed import Expr, Literal
+from expressions.typed import Call, Expr, Fragment, Literal, walk
 from nodes.sql.column_names import implied_name, star_of
+from nodes.sql.from_clause import Star, Stars
 from nodes.sql.identity import refuse_assigned
 from nodes.sql.plans import Returning
 from nodes.sql.query import Target, refuse_wide
@@ -29,7 +31,7 @@ Node = Any
 
 @dataclass(eq=False)
 class Assignments:
-    """What INSERT and UPDATE have in common, of one statement."""
+    """The assignments and the RETURNING of one INSERT, UPDATE or DELETE."""
 
     catalog: Mapping[str, Descriptor]
     parameters: Parameters
@@ -56,21 +58,36 @@ class Assignments:
             if column.id in assignments:
                 message = f'multiple assignments to same column "{column.name}"'
                 raise SqlError(SYNTAX_ERROR, message, target.location)
-            expr = self._assigned(self._one_of_many(target.val), column, scope)
+            expr = self._assigned(target.val, column, scope, "UPDATE")
             refuse_assigned(column, expr)
             if expr is None:
                 expr = self.defaults(descriptor).get(column.id, Literal(None, OF_SQL_TYPE[column.type]))
             assignments[column.id] = expr
         return assignments
 
-    def _one_of_many(self, node: Node) -> Node:
-        """The expression of one column in SET (a, b) = (.., ..)."""
+    def _given(self, node: Node, scope: Scope) -> Expr:
+        """The expression that is assigned to a column: also one of SET (a, b) = (.., ..) or SET (a, b) = (SELECT .., ..)."""
         if node.WhichOneof("node") != "multi_assign_ref":
-            return node
-        multi = node.multi_assign_ref
-        if multi.source.WhichOneof("node") != "row_expr":
-            raise unsupported("SET (..) = (SELECT ..)", hint="assign each column by itself")
-        return multi.source.row_expr.args[multi.colno - 1]
+            return self.analyzer.expr(node, scope)
+        several = node.multi_assign_ref
+        kind, place = several.source.WhichOneof("node"), several.colno - 1
+        if kind == "row_expr":
+            items = several.source.row_expr.args
+            self._refuse_uneven(several.ncolumns, len(items), several.source.row_expr.location)
+            return self.analyzer.expr(items[place], scope)
+        if kind != "sub_link":
+            raise unsupported("SET (..) = this", hint="assign each column by itself")
+        link = several.source.sub_link
+        query = self.selects.asked(link.subselect.select_stmt, scope)
+        self._refuse_uneven(several.ncolumns, len(query.outputs), link.location)
+        parts = (f"(SELECT o{place} FROM (", *query.parts, ") AS given)")
+        return Fragment(parts, query.outputs[place].type, is_query=True, offset=link.location)
+
+    def _refuse_uneven(self, columns: int, values: int, offset: int) -> None:
+        if columns != values:
+            raise SqlError(SYNTAX_ERROR, "number of columns does not match number of values", offset)
+
+    # -- pieces -------------------------------------------------------------------------------------------------
 
     def column(self, descriptor: Descriptor, name: str, offset: int) -> Column:
         """The public column a statement writes to. Raises 42703, with its state when it has one."""
@@ -83,11 +100,13 @@ class Assignments:
         message = f'column "{name}" of relation "{descriptor.name}" does not exist'
         raise SqlError(UNDEFINED_COLUMN, message, offset, column=name)
 
-    def _assigned(self, node: Node, column: Column, scope: Scope) -> Expr | None:
+    def _assigned(self, node: Node, column: Column, scope: Scope, clause: str) -> Expr | None:
         """The value for a column, by the casts an assignment may use; None for DEFAULT."""
-        if node.WhichOneof("node") == "set_to_default":
+        if is_default(node):
             return None
-        expr = self.analyzer.expr(node, scope)
+        expr = self._given(node, scope)
+        refuse_aggregates(expr, clause)
+        refuse_sets(expr, clause)
         if expr.type is not UNKNOWN:
             self._refuse_type(column, expr.type, expr.offset)
         assigned = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
@@ -115,25 +134,40 @@ class Assignments:
                 found[column.id] = self.analyzer.of_length(value, column.length, is_explicit=False)
         return found
 
-    def _returning(self, node: Node, scope: Scope) -> Returning | None:
+    def _returning(self, node: Node, scope: Scope, others: Sequence[Star] = ()) -> Returning | None:
         if not node.HasField("returning_clause"):
             return None
         if len(node.returning_clause.options):
             raise unsupported("RETURNING WITH (..)")
-        (relation,) = scope.relations
+        (table, *_) = scope.relations
+        stars: Stars = [*((name, None, table) for name in table.names()), *others]
         refuse_wide(len(node.returning_clause.exprs))
         targets: list[Target] = []
         for item in node.returning_clause.exprs:
             target = item.res_target
             star = star_of(target.val)
             if star is not None:
-                targets += [Target(name, relation.column(name), target.location) for name in relation.names()]
+                targets += self.selects.star(star, scope, stars, target.location)
                 refuse_wide(len(targets), target.location)
                 continue
             expr = self.analyzer.known(self.analyzer.expr(target.val, scope))
+            refuse_aggregates(expr, "RETURNING")
+            refuse_sets(expr, "RETURNING")
             targets.append(Target(target.name or implied_name(target.val), expr, target.location))
         return Returning(tuple(t.expr for t in targets), Columns([t.output for t in targets], self.style))
 
-    def _refuse_with(self, node: Node) -> None:
-        if node.HasField("with_clause"):
-            raise unsupported("WITH before INSERT, UPDATE or DELETE", node.with_clause.location)
+
+def is_default(node: Node) -> bool:
+    """True for DEFAULT, also as one of SET (a, b) = (.., ..)."""
+    if node.WhichOneof("node") == "multi_assign_ref":
+        several = node.multi_assign_ref
+        items = several.source.row_expr.args if several.source.WhichOneof("node") == "row_expr" else ()
+        return several.colno <= len(items) and is_default(items[several.colno - 1])
+    return bool(node.WhichOneof("node") == "set_to_default")
+
+
+def refuse_sets(expr: Expr, clause: str) -> None:
+    """Refuses a function that gives rows where one value is wanted."""
+    for part in walk(expr):
+        if isinstance(part, Call) and part.name == "unnest":
+            raise SqlError("0A000", f"set-returning functions are not allowed in {clause}", part.offset)

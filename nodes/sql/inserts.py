@@ -15,8 +15,9 @@ from nodes.sql.assignments import Assignments
 from nodes.sql.from_clause import table_of
 from nodes.sql.identity import overridden
 from nodes.sql.implication import is_implied
-from nodes.sql.plans import Conflict, InsertPlan, SelectPlan
+from nodes.sql.plans import Conflict, InsertPlan, SelectPlan, Sources
 from nodes.sql.predicates import conjuncts
+from nodes.sql.query import Parts, Query
 from nodes.sql.row_rules import rules_of
 from nodes.wire.columns import Columns
 
@@ -30,7 +31,10 @@ class Inserts(Assignments):
     """Makes the plan of an INSERT."""
 
     def insert(self, node: Node) -> InsertPlan:
-        self._refuse_with(node)
+        with self.selects.queries_before(node) as before:
+            return self._insert(node, before)
+
+    def _insert(self, node: Node, before: Parts) -> InsertPlan:
         descriptor = table_of(self.analyzer, node.relation)
         columns = self._insert_columns(node, descriptor)
         rows: list[tuple[Expr | None, ...]] = []
@@ -43,12 +47,15 @@ class Inserts(Assignments):
                 raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
             columns = columns[: len(rows[0])]
         else:
-            source, columns = self._insert_source(node, columns)
+            source, columns = self._insert_source(node, columns, before)
         rows = overridden(node, columns, rows, has_source=source is not None)
         scan, scope = self._target(node, descriptor)
         conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
         defaults, rules, returning = self.defaults(descriptor), rules_of(descriptor), self._returning(node, scope)
-        return InsertPlan(descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan)
+        sources = Sources(before, tuple(s for s in self.analyzer.scans if s is not scan))
+        return InsertPlan(
+            descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan, sources=sources
+        )
 
     def _insert_columns(self, node: Node, descriptor: Descriptor) -> tuple[Column, ...]:
         if not len(node.cols):
@@ -72,9 +79,13 @@ class Inserts(Assignments):
         if len(items) < len(columns) and len(node.cols):
             place = node.cols[len(items)].res_target.location
             raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
-        return tuple(self._assigned(item, column, Scope()) for item, column in zip(items, columns, strict=False))
+        return tuple(
+            self._assigned(item, column, Scope(), "VALUES") for item, column in zip(items, columns, strict=False)
+        )
 
-    def _insert_source(self, node: Node, columns: tuple[Column, ...]) -> tuple[SelectPlan, tuple[Column, ...]]:
+    def _insert_source(
+        self, node: Node, columns: tuple[Column, ...], before: Parts
+    ) -> tuple[SelectPlan, tuple[Column, ...]]:
         query = self.selects.query(node.select_stmt.select_stmt, loose=True)
         if len(query.outputs) > len(columns):
             raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns")
@@ -84,6 +95,9 @@ class Inserts(Assignments):
         query = query.settled([OF_SQL_TYPE[c.type] for c in columns], self.analyzer.coerce)
         for column, output in zip(columns, query.outputs, strict=True):
             self._refuse_type(column, output.type, -1)
+        if before:
+            shown = ", ".join(f"s.o{place}" for place in range(len(columns)))
+            query = Query((*before, f"SELECT {shown} FROM (", *query.parts, ") AS s"), query.outputs)
         return SelectPlan(query, tuple(self.analyzer.scans), query.outputs, Columns()), columns
 
     def _conflict(self, node: Node, descriptor: Descriptor, target: Scope) -> Conflict:

@@ -9,7 +9,7 @@ from expressions.scopes import Scan
 from expressions.typed import Expr
 from nodes.copy.incoming import CopyIn
 from nodes.copy.outgoing import CopyOut
-from nodes.sql.query import Output, Query
+from nodes.sql.query import Output, Parts, Query
 from nodes.sql.row_rules import Rules
 from nodes.wire.columns import Columns
 
@@ -31,6 +31,17 @@ class SelectPlan:
     """Those of pg_catalog that it reads."""
     copy: CopyOut | None = None
     """How its rows are sent, when it is a COPY."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The WITH before an INSERT, and the tables that subqueries in its expressions read."""
+
+    before: Parts = ()
+    scans: tuple[Scan, ...] = ()
+
+
+NO_SOURCES = Sources()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,18 @@ class InsertPlan:
     scan: Scan
     copy: CopyIn | None = None
     """How its rows come, when it is a COPY."""
+    sources: Sources = NO_SOURCES
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The query of an UPDATE or DELETE over several tables: keys of rows, the values they get, those of RETURNING.
+
+    It may find a row several times: the first one counts.
+    """
+
+    parts: Parts
+    outputs: tuple[Output, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +90,7 @@ class UpdatePlan:
     scans: tuple[Scan, ...]
     rules: Rules
     returning: Returning | None
+    join: Join | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +100,7 @@ class DeletePlan:
     where: Expr | None
     scans: tuple[Scan, ...]
     returning: Returning | None
+    join: Join | None = None
 
 
 @dataclass(frozen=True, slots=True)

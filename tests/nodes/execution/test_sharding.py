@@ -128,3 +128,17 @@ def refer(cluster: Cluster, child: str, parent: str) -> None:
     mirrored = key.mirrored(here.table_id)
     cluster.publish(there.next_version(constraints=(mirrored,), next_constraint_id=ConstraintId(2)))
     cluster.publish(here.next_version(constraints=(key,), next_constraint_id=ConstraintId(2)))
+
+
+def test_a_row_that_another_table_sends_elsewhere_moves_with_all_it_has(
+    cluster: Cluster, n1: "psycopg.Connection[object]"
+) -> None:
+    table = flights(cluster)
+    sent = f"UPDATE {table} f SET dest = v.d FROM (VALUES (1, '{SECOND}'), (2, '{FIRST}')) v(id, d) WHERE v.id = f.id"
+    assert n1.execute(f"{sent} RETURNING f.id, f.dest").rowcount == 2
+    assert lying(cluster, table) == [[2], [1]]
+    n1.execute(f"UPDATE {table} f SET id = g.id + 10 FROM {table} g WHERE g.id = f.id AND f.dest = '{FIRST}'")
+    n1.execute(f"DELETE FROM {table} f USING {table} g WHERE f.id = 1 AND g.id = 12")
+    assert n1.execute(f"SELECT id, dest, seats FROM {table}").fetchall() == [(12, FIRST, 20)]
+    assert guards(cluster, cluster.descriptor(table)) == 1
+    assert cluster.violations(table) == []

@@ -79,6 +79,7 @@ def pair(cluster: Cluster, table: str, key: int, column: ColumnId) -> Any:
 WRITES_OF_A = [
     pytest.param("INSERT INTO {} VALUES (3, -1, 'three')", "(3, -1, three)", id="insert"),
     pytest.param("UPDATE {} SET a = -a WHERE id = 1", "(1, -10, one)", id="update"),
+    pytest.param("UPDATE {0} SET a = -x.a FROM {0} x WHERE x.id = {0}.id", "(1, -10, one)", id="update from"),
     pytest.param(
         "INSERT INTO {} VALUES (2, 5, 'x') ON CONFLICT (id) DO UPDATE SET a = -excluded.a", "(2, -5, two)",
         id="on conflict do update",
@@ -105,6 +106,7 @@ def test_a_check_is_enforced_before_it_is_public(cluster: Cluster, n1: Any, stat
 @pytest.mark.parametrize("sql", [
     pytest.param("INSERT INTO {} (id, a) VALUES (3, 30)", id="insert"),
     pytest.param("UPDATE {} SET b = NULL WHERE id = 1", id="update"),
+    pytest.param("UPDATE {} SET b = v.b FROM (VALUES (1, NULL)) v(id, b) WHERE v.id = 1", id="update from"),
     pytest.param("INSERT INTO {} VALUES (2, 5, 'x') ON CONFLICT (id) DO UPDATE SET b = NULL", id="on conflict"),
 ])  # fmt: skip
 def test_a_not_null_is_enforced_while_it_is_added(cluster: Cluster, n1: Any, sql: str) -> None:
@@ -168,6 +170,7 @@ def test_an_explicit_null_survives_the_default(cluster: Cluster, n1: Any) -> Non
 @pytest.mark.parametrize("state", [State.WRITE_ONLY, State.DELETE_ONLY])
 @pytest.mark.parametrize("sql", [
     pytest.param("UPDATE {} SET id = id + 10, a = 1 WHERE id = 3", id="a change of key"),
+    pytest.param("UPDATE {0} x SET id = y.id + 10 FROM {0} y WHERE x.id = 3 AND y.id = 3", id="a change by a join"),
     pytest.param(
         "INSERT INTO {} VALUES (3, 0, 'x') ON CONFLICT (id) DO UPDATE SET id = excluded.id + 10", id="an upsert"
     ),
@@ -208,7 +211,7 @@ def test_a_twin_follows_its_source_until_the_swap_and_leads_after_it(cluster: Cl
     table = people(cluster)
     twin(cluster, table, old=State.PUBLIC, new=State.WRITE_ONLY)
     n1.execute(f"INSERT INTO {table} VALUES (3, 30, 'three')")
-    n1.execute(f"UPDATE {table} SET a = 11 WHERE id = 1")
+    n1.execute(f"UPDATE {table} SET a = v.a FROM (VALUES (11)) v(a) WHERE id = 1")
     n1.execute(f"UPDATE {table} SET b = 'no source of it' WHERE id = 2")
     assert [pair(cluster, table, key, C) for key in (1, 2, 3)] == ["11", "none", "30"]
     n1.execute(f"UPDATE {table} SET a = a WHERE id = 2")
@@ -275,8 +278,7 @@ def test_a_partial_index_is_used_where_it_has_every_row(cluster: Cluster, n1: An
     table = cluster.table("id int primary key, a int, b text")
     with_index(cluster, table, "b = 'late' AND a IS NOT NULL")
     n1.execute(f"INSERT INTO {table} VALUES (1, 10, 'late'), (2, 10, 'soon'), (3, NULL, 'late'), (4, 20, 'late')")
-    n1.execute(f"UPDATE {table} SET b = 'late' WHERE id = 2")
-    n1.execute(f"UPDATE {table} SET b = 'soon' WHERE id = 4")
+    n1.execute(f"UPDATE {table} SET b = v.b FROM (VALUES (2, 'late'), (4, 'soon')) v(id, b) WHERE v.id = {table}.id")
     assert cluster.violations(table) == []
     answers = {
         "b = 'late' AND a = 10": ([1, 2], "some_a"),

@@ -194,6 +194,10 @@ UPDATE airports SET city = city, code = code
 UPDATE airports SET gate = 5 WHERE code = 'AAA'
 DELETE FROM airports WHERE code = 'BBB'
 DELETE FROM airports
+UPDATE trips t SET code = 'XXX' FROM airports a WHERE a.code = t.code AND t.id = 2
+UPDATE trips t SET code = a.code FROM airports a WHERE a.city = t.city AND t.id = 3
+DELETE FROM airports USING trips t WHERE t.code = airports.code AND t.id = 3
+WITH old AS (SELECT 'AAA' AS code) UPDATE airports SET code = lower(code) WHERE code IN (SELECT code FROM old)
 UPDATE trips SET code = NULL, city = NULL WHERE id = 1
 DELETE FROM airports WHERE city = 'Ulm'
 INSERT INTO people VALUES (1, 1, 1)

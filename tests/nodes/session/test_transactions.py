@@ -61,6 +61,20 @@ def test_a_phantom_is_noticed(cluster: Cluster, n1: Any, n2: Any) -> None:
         n2.execute("COMMIT")
 
 
+def test_two_tables_that_are_updated_from_each_other_are_so_one_after_the_other(
+    cluster: Cluster, n1: Any, n2: Any
+) -> None:
+    """T6: what FROM reads counts as read. Both side by side would exchange the values."""
+    one, other = (cluster.table("id int primary key, a int") for _ in range(2))
+    n1.execute(f"INSERT INTO {one} VALUES (1, 1)")
+    n1.execute(f"INSERT INTO {other} VALUES (1, 2)")
+    begin(n1).execute(f"UPDATE {one} x SET a = y.a FROM {other} y WHERE y.id = x.id")
+    codes = [outcome(begin(n2), f"UPDATE {other} x SET a = y.a FROM {one} y WHERE y.id = x.id")]
+    codes += [outcome(connection, "COMMIT") for connection in (n1, n2)]
+    assert "40001" in codes
+    assert n1.execute(f"SELECT a FROM {one}").fetchone() == n1.execute(f"SELECT a FROM {other}").fetchone()
+
+
 def test_two_updates_of_one_row_do_not_lose_one(cluster: Cluster, n1: Any, n2: Any) -> None:
     table = balances(cluster)
     begin(n1).execute(f"SELECT amount FROM {table} WHERE id = 1")
@@ -73,7 +87,11 @@ def test_two_updates_of_one_row_do_not_lose_one(cluster: Cluster, n1: Any, n2: A
     assert n2.execute(f"SELECT amount FROM {table} WHERE id = 1").fetchone() == (101,)
 
 
-def test_single_statements_are_retried_by_the_node(cluster: Cluster) -> None:
+@pytest.mark.parametrize("sql", [
+    pytest.param("UPDATE {} SET amount = amount + 1 WHERE id = 1", id="of one table"),
+    pytest.param("UPDATE {0} a SET amount = b.amount + 1 FROM {0} b WHERE a.id = 1 AND b.id = 1", id="of a join"),
+])  # fmt: skip
+def test_single_statements_are_retried_by_the_node(cluster: Cluster, sql: str) -> None:
     """T7: many clients add to one row and none of them ever sees 40001."""
     table = balances(cluster)
     failures: list[Exception] = []
@@ -82,7 +100,7 @@ def test_single_statements_are_retried_by_the_node(cluster: Cluster) -> None:
         try:
             with cluster.connect(node) as connection:
                 for _ in range(15):
-                    connection.execute(f"UPDATE {table} SET amount = amount + 1 WHERE id = 1")
+                    connection.execute(sql.format(table))
         except psycopg.Error as error:
             failures.append(error)
 
