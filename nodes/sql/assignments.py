@@ -66,7 +66,7 @@ class Assignments:
         return assignments
 
     def _given(self, node: Node, scope: Scope) -> Expr:
-        """The expression that is assigned to a column: also one of SET (a, b) = (.., ..) or SET (a, b) = (SELECT .., ..)."""
+        """The expression that is assigned to a column: also one of SET (a, b) = (.., ..) or = (SELECT .., ..)."""
         if node.WhichOneof("node") != "multi_assign_ref":
             return self.analyzer.expr(node, scope)
         several = node.multi_assign_ref
