@@ -10,6 +10,8 @@ The run's row is locked FOR SHARE by every chunk (R7), so nothing that changes o
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from spark_tasks.runs.feedback import SLOWER_MS_MAX, THROUGHPUT_MIN
+
 
 class Kind(models.TextChoices):
     """The work of a run. The values are the step kinds of a plan."""
@@ -118,8 +120,10 @@ class ReorgPulse(models.Model):
     works = models.FloatField(default=1, help_text="the share of its time that it works, beside traffic")
     is_quiet = models.BooleanField(default=False, help_text="no node does anything, as far as they say")
     felt = models.JSONField(default=dict, help_text="why it works so much: what statements took before, and take now")
-    slower_ms_max = models.FloatField(default=20, help_text="what statements may take longer for it")
-    throughput_min = models.FloatField(default=0.85, help_text="the share of statements that others must keep")
+    slower_ms_max = models.FloatField(default=SLOWER_MS_MAX, help_text="what statements may take longer for it")
+    throughput_min = models.FloatField(
+        default=THROUGHPUT_MIN, help_text="the share of statements that others must keep"
+    )
     rows_done = models.BigIntegerField(default=0)
     rows_total = models.BigIntegerField(default=0)
     share = models.FloatField(default=0, help_text="of all rows, as far as they are known")
@@ -136,6 +140,7 @@ class LoadJob(Job):
 
     table_id = models.IntegerField()
     path = models.TextField()
+    file = models.JSONField(default=dict, help_text="when the load began: size, time of the last change, digest")
     parts_total = models.IntegerField(default=0)
     rows_total = models.BigIntegerField(default=0)
     rows_done = models.BigIntegerField(default=0)

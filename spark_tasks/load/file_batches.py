@@ -32,6 +32,16 @@ QUOTE = b'"'
 READ_AT_ONCE = 1 << 22
 
 
+def refuse_unknown(path: Path) -> None:
+    """Refuse what is no file, or none that is read here. Raises `CannotLoad`."""
+    if not path.exists():
+        raise CannotLoad(f"there is no file {path}")
+    if path.suffix not in (".csv", ".parquet"):
+        raise CannotLoad(f"{path.name} is neither .csv nor .parquet")
+    if not path.is_file():
+        raise CannotLoad(f"{path.name} is no regular file")
+
+
 def refuse_unclosed(path: Path) -> None:
     """Refuse a CSV file with a quote too few, as COPY does: all behind it would be one value. Raises `CannotLoad`."""
     quotes = 0
@@ -49,10 +59,7 @@ def refuse_unclosed(path: Path) -> None:
 
 def batches_of(path: Path) -> Generator[pa.RecordBatch, None, None]:
     """The file's rows, `CHUNK_ROWS` at a time. Raises `CannotLoad` for what is no such file."""
-    if not path.exists():
-        raise CannotLoad(f"there is no file {path}")
-    if path.suffix not in (".csv", ".parquet"):
-        raise CannotLoad(f"{path.name} is neither .csv nor .parquet")
+    refuse_unknown(path)
     try:
         yield from in_chunks(_csv(path) if path.suffix == ".csv" else _parquet(path))
     except pa.ArrowException as error:

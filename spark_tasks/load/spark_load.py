@@ -3,8 +3,8 @@
     chunk      0   1   2   3   4   5   ..      of two workers: the first takes 0, 2, 4, the other 1, 3, 5
 
 The file's chunks are always the same ones, so a load that died goes on with those that have no mark. Each chunk is
-under a lease of its own, hence the table's schema may change meanwhile. Rows that refer to rows of their own table find
-those above them in the file: such a table is loaded by one worker, in order.
+under a lease of its own, hence the table's schema may change meanwhile. A file that is replaced is refused. Rows that
+refer to rows of their own table find those above them in the file: such a table is loaded by one worker, in order.
 """
 
 import json
@@ -18,7 +18,8 @@ from django.conf import settings
 from catalog.database import database_dsn
 from catalog.selectors import newest_descriptor
 from spark_tasks.load.chunk import Load, PartResult, load_chunks, loader_of
-from spark_tasks.load.file_batches import CHUNK_ROWS, batches_of, chunks_of, refuse_unclosed
+from spark_tasks.load.file_batches import CHUNK_ROWS, batches_of, chunks_of, refuse_unclosed, refuse_unknown
+from spark_tasks.load.file_identity import FileIdentity, identity_of, require_same, untouched
 from spark_tasks.load.leased_versions import enforced_foreign_keys
 from spark_tasks.models import LoadJob
 from spark_tasks.spark import session
@@ -27,6 +28,8 @@ from spark_tasks.spark import session
 def load_file(job: LoadJob) -> list[PartResult]:
     """The workers' results for their chunks. Raises `CannotLoad` when the file cannot be read."""
     path = Path(job.path)
+    refuse_unknown(path)
+    found = _identified(job, path)
     refuse_unclosed(path)
     with closing(batches_of(path)) as batches:
         beginning = next(batches, None)
@@ -40,12 +43,22 @@ def load_file(job: LoadJob) -> list[PartResult]:
     def load_parts(numbers: Iterable[int]) -> Iterator[str]:
         for part in numbers:
             with loader_of(load, part) as loader:
-                yield json.dumps(asdict(load_chunks(loader, chunks_of(path, part, parts))))
+                yield json.dumps(asdict(load_chunks(loader, untouched(path, found, chunks_of(path, part, parts)))))
 
     context = session.spark().sparkContext
     context.setLocalProperty("spark.scheduler.pool", f"load-{job.id}")
     results = context.parallelize(range(parts), parts).mapPartitions(load_parts).collect()
     return [PartResult(**json.loads(result)) for result in results]
+
+
+def _identified(job: LoadJob, path: Path) -> FileIdentity:
+    """The file as this attempt finds it; the first one keeps it. Raises `CannotLoad` when it is another one by now."""
+    found = identity_of(path)
+    if job.file:
+        require_same(path, FileIdentity(**job.file), found)
+    else:
+        LoadJob.objects.filter(pk=job.pk, attempt=job.attempt).update(file=found.as_json())
+    return found
 
 
 def _refers_to_itself(table_id: int) -> bool:

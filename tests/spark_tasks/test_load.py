@@ -1,5 +1,6 @@
 """Bulk load: every row once, with the entries its indexes put now, or none and a reason."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from catalog.elements import Constraint, Index, IndexColumn, IndexId, State
-from spark_tasks.jobs.loads import LOADS
+from spark_tasks.jobs.loads import LOADS, start_anew
 from spark_tasks.load.chunk import Load, Loader, load_chunks, loader_of
+from spark_tasks.load.file_batches import CHUNK_ROWS
+from spark_tasks.load.file_identity import identity_of, look_here, require_untouched
 from spark_tasks.load.file_pairs import Duplicates, refuse_taken
 from spark_tasks.load.file_rows import CannotLoad
 from spark_tasks.load.loader_node import Membership, PseudoNode
@@ -21,6 +24,9 @@ from storage.pairs import StoredRow, column_key, entry_pair, prefix
 from tests.spark_tasks.kinds import ADULT, NAMED, TWIN, Change, score
 from tests.spark_tasks.runs import entries, to_filling, to_public, tombstones
 from tests.storage.stage import BY_NAME, ID, Stage, user, users
+
+BAD = "invalid input syntax for type bigint:"
+HOW_ON = "put the first one back, or begin another load"
 
 
 @pytest.fixture
@@ -197,6 +203,49 @@ def test_another_file_does_not_go_on_where_the_first_one_stopped(stage: Stage, l
     said = load_chunks(loader, chunks)
     assert said.error.startswith("the file is not the one whose load began"), said
     assert "7 rows from row 1 on are in the table, now there are 10" in said.error
+
+
+def test_a_file_that_is_replaced_between_two_attempts_is_refused(stage: Stage, spark: None, tmp_path: Path) -> None:
+    """Its rows would be passed over where the marks of the first one are, and nobody would know."""
+    path = tmp_path / "people.csv"
+    job = LoadJob.objects.create(table_id=stage.table_id, path=str(path))
+
+    def attempt(first: int, last: str) -> str:
+        path.write_text("\n".join(["id", *map(str, range(first, first + CHUNK_ROWS)), last, ""]))
+        start_anew(job)
+        LOADS.run(job.id)
+        job.refresh_from_db()
+        return f"{job.state}, {job.rows_done} rows: {job.error}"
+
+    assert attempt(100_000, "nobody") == f'failed, {CHUNK_ROWS} rows: row 5001: column id: {BAD} "nobody"'
+    replaced = f"failed, {CHUNK_ROWS} rows: people.csv is not the file whose load began: "
+    assert attempt(200_000, "300000") == f"{replaced}it is as long, and says something else; {HOW_ON}"
+    assert attempt(200_000, "3000000") == f"{replaced}it has 35,011 bytes, and had 35,010; {HOW_ON}"
+    job.delete()
+
+
+@pytest.mark.parametrize(
+    ("between", "refusal"),
+    [
+        pytest.param(lambda path: path.write_text("id\n1\n3\n"), "was changed while it was read", id="another one"),
+        pytest.param(lambda path: path.unlink(), "cannot be read: No such file", id="none"),
+        pytest.param(lambda path: os.utime(path, ns=(1, 1)), None, id="a copy: it says the same"),
+    ],
+)
+def test_a_file_that_is_changed_while_it_is_read_is_refused(
+    tmp_path: Path, between: Callable[[Path], object], refusal: str | None
+) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("id\n1\n2\n")
+    found = identity_of(path)
+    if refusal is None:
+        between(path)
+        assert look_here(path, found) == (path.stat().st_size, 1)
+        return
+    here = look_here(path, found)
+    between(path)
+    with pytest.raises(CannotLoad, match=refusal):
+        require_untouched(path, here)
 
 
 def test_a_job_reads_csv_and_parquet(stage: Stage, spark: None, tmp_path: Path) -> None:
