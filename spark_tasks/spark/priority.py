@@ -9,6 +9,9 @@ import logging
 import os
 import socket
 import struct
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +24,17 @@ NICENESS = 5
 PEER = struct.Struct("3i")
 
 
-def lower_own() -> None:
-    """This process, a worker of Spark."""
-    _lower(os.getpid())
+def lowered(work: Callable[[], Iterator[str]]) -> Iterator[str]:
+    """The results of `work`, done by a thread that lets others go first.
+
+    A niceness only goes down, and Spark gives its processes other work afterwards: a thread takes its own along.
+    """
+    with ThreadPoolExecutor(1, "polite", initializer=_lower_thread) as polite:
+        yield from polite.submit(lambda: list(work())).result()
+
+
+def _lower_thread() -> None:
+    _lower(threading.get_native_id())
 
 
 def _lower(pid: int) -> None:

@@ -21,7 +21,7 @@ from django.conf import settings
 
 from spark_tasks.runs.ranges import KeyRange, shares_of
 from spark_tasks.spark.java import find_java_home
-from spark_tasks.spark.priority import lower_own
+from spark_tasks.spark.priority import lowered
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -187,9 +187,11 @@ def spread(work: Work, key_ranges: Sequence[KeyRange], *, pool: str) -> list[Any
     mine = [[key_ranges[number] for number in share] for share in shares]
 
     def work_on_shares(numbers: Iterable[int]) -> Iterator[str]:
-        lower_own()
-        for number in numbers:
-            yield from (json.dumps(result) for result in until_closed(work, mine[number]))
+        def results() -> Iterator[str]:
+            for number in numbers:
+                yield from (json.dumps(result) for result in until_closed(work, mine[number]))
+
+        return lowered(results)
 
     jobs = session.sparkContext.parallelize(range(len(mine)), len(mine))
     return [json.loads(result) for result in jobs.mapPartitions(work_on_shares).collect()]

@@ -1,6 +1,7 @@
 """Others go first where the operating system can see to it, and nobody else's process is touched."""
 
 import os
+import threading
 from pathlib import Path
 
 import psycopg
@@ -39,5 +40,21 @@ def test_a_priority_that_is_lower_already_stays(monkeypatch: pytest.MonkeyPatch)
     asked: list[int] = []
     monkeypatch.setattr(os, "getpriority", lambda *_: priority.NICENESS + 5)
     monkeypatch.setattr(os, "setpriority", lambda *args: asked.append(args[-1]))
-    priority.lower_own()
+    assert list(priority.lowered(lambda: iter(["done"]))) == ["done"]
     assert asked == []
+
+
+def test_work_that_lets_others_go_first_leaves_its_process_as_it_was() -> None:
+    """Spark's processes are used again, and a niceness only goes down: a load after it would be slow for no reason."""
+
+    def own() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    before = own()
+    assert list(priority.lowered(lambda: iter([str(own())]))) == [str(max(before, priority.NICENESS))]
+    assert own() == before
+
+
+def test_an_error_of_such_work_is_its_callers() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(priority.lowered(lambda: iter([str(1 // 0)])))
