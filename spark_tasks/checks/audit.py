@@ -25,7 +25,7 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, gather
 from spark_tasks.runs.requirements import relied_on
 from spark_tasks.spark.session import spread
 from storage.integrity.clauses import Violation, label
-from storage.pairs import PREFIX, after, placement_prefix
+from storage.pairs import PREFIX, StrayKey, after, name_of, placement_prefix
 from storage.postgres import kv, session_options, storages_there
 
 Connection = psycopg.Connection[Any]
@@ -128,7 +128,7 @@ def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
         judge.entry_judge(index).beside(connection, found)
         if not judge.may_have_tombstones(index):
             for violation in _tombstones_of(connection, judge, index):
-                found.note("C7", f"index {index.name}", 1, [violation])
+                found.note(violation.clause, f"index {index.name}", 1, [violation])
     for placement in judge.placements if judge.descriptor.state is not State.ABSENT else ():
         judge.placement_judge(placement).beside(connection, found)
     for key_range in unaccounted(judge):
@@ -154,6 +154,11 @@ def _tombstones_of(connection: Connection, judge: Judge, index: Index) -> Iterat
     space = key_space(judge.descriptor, index.id)
     for storage in judge.numbers:
         for key in tombstones(connection, judge.descriptor, KeyRange(storage, space.low, space.high, 0)):
+            try:
+                name_of(judge.descriptor, key)
+            except StrayKey:
+                yield stranger(judge.descriptor, storage, key)
+                continue
             yield Violation("C7", storage, key, tombstone_words(f"index {index.name}"))
 
 

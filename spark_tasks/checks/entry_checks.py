@@ -27,10 +27,10 @@ from spark_tasks.runs.report import NAMED_MAX, Finding, count
 from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, accepted, chosen, entries_of
 from storage.buckets import storage_of
-from storage.integrity.clauses import Violation, row_words
+from storage.integrity.clauses import Violation, owner_words, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import columns_of_entry_home, entry_bucket, unique_bucket
-from storage.pairs import StoredRow, entry_now, name_of, prefix
+from storage.pairs import StoredRow, StrayKey, entry_now, name_of, prefix
 from storage.postgres import kv
 
 Connection = psycopg.Connection[Any]
@@ -189,6 +189,8 @@ class EntryJudge:
         is_possible = self.index.unique and not self.descriptor.is_home_in_key
         repeated = repeated_rows.count(connection, self.descriptor, self.numbers) if is_possible else 0
         surplus = sum(self._counts(connection, found)) - found.matched.get(str(self.index.id), 0)
+        if repeated or surplus > 0:
+            surplus -= self._malformed(connection, found)
         if repeated:
             surplus = sum(1 for _ in self._surplus(connection))
         elif surplus < 0:
@@ -216,23 +218,48 @@ class EntryJudge:
             assert row is not None
             yield int(row[0])
 
-    def _surplus(self, connection: Connection) -> Iterator[Violation]:
+    def _stored(self, connection: Connection) -> Iterator[tuple[int, Pairs]]:
+        """All live entries there are, page by page, with the storage of each page."""
         low, high = self._bounds()
         for storage in self.numbers:
             for page in snapshot_reads.pages(connection, self.descriptor.table_id, KeyRange(storage, low, high, 0)):
-                yield from self._surplus_of(connection, storage, page)
+                yield storage, page
+
+    def _malformed(self, connection: Connection, found: Finding) -> int:
+        """The number of entries whose keys cannot be read: they are no element's (C3)."""
+        total = 0
+        for storage, page in self._stored(connection):
+            for key in page.keys.to_pylist():
+                try:
+                    name_of(self.descriptor, key)
+                except StrayKey as error:
+                    total += 1
+                    found.note("C3", self.label, 1, [Violation("C3", storage, key, str(error))])
+        return total
+
+    def _surplus(self, connection: Connection) -> Iterator[Violation]:
+        for storage, page in self._stored(connection):
+            yield from self._surplus_of(connection, storage, page)
+
+    def _owner(self, key: bytes, value: bytes) -> bytes | None:
+        """K(r) of the row that an entry is of; None for a malformed one."""
+        try:
+            return name_of(self.descriptor, key).row_key or value
+        except StrayKey:
+            return None
 
     def _surplus_of(self, connection: Connection, storage: int, page: Pairs) -> Iterator[Violation]:
-        entries = list(zip(page.keys.to_pylist(), page.values.to_pylist(), strict=True))
-        owners = {key: value or name_of(self.descriptor, key).row_key or b"" for key, value in entries}
+        entries = zip(page.keys.to_pylist(), page.values.to_pylist(), strict=True)
+        named = ((key, self._owner(key, value)) for key, value in entries)
+        owners = {key: owner for key, owner in named if owner is not None}
         rows = self.copies_by_key(connection, set(owners.values()))
-        for key, _ in entries:
+        for key in owners:
             why = self._why_wrong(storage, key, owners[key], list(rows.get(owners[key], {}).values()))
             if why is not None:
                 yield Violation("C5", storage, key, why)
 
     def _why_wrong(self, storage: int, key: bytes, owner: bytes, copies: list[StoredRow]) -> str | None:
-        words = f"index {self.index.name} has an entry for {row_words(self.descriptor, owner)}"
+        words = f"index {self.index.name} has an entry for {owner_words(self.descriptor, owner)}"
         if not copies:
             return f"{words}, which does not exist"
         wrong = [self._why_not_of(row, storage, key, owner, words) for row in copies]

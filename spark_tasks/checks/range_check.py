@@ -34,11 +34,9 @@ from spark_tasks.runs.run_elements import Elements
 from spark_tasks.spark.priority import lower_server
 from storage.arrow.rows import ROWS_AT_ONCE, StoredRows, row_storages
 from storage.integrity.clauses import Violation, element_label, row_words
-from storage.mutations import source_columns
 from storage.page_sizes import Lengths
-from storage.pairs import after, name_of, prefix
+from storage.pairs import StrayKey, after, name_of, prefix
 from storage.postgres import session_options
-from storage.reads import reads
 
 Connection = psycopg.Connection[Any]
 LOWERED_ROWS = 10_000
@@ -113,14 +111,9 @@ class Judge:
 
     def _columns_read(self) -> list[ColumnId]:
         stored = {c.id for c in self.descriptor.stored_columns}
-        if self.only is None or self.placements:
+        if self.only is None:
             return sorted(stored)
-        read: set[ColumnId] = {column.id for column in self.columns}
-        for column in self.columns:
-            read |= reads(column)
-        for index in self.indexes:
-            read |= source_columns(self.descriptor, index)
-        return sorted((read | self.demands.columns_read) & stored)
+        return sorted((self.only.columns_read(self.descriptor) | self.demands.columns_read) & stored)
 
     # --- ranges
 
@@ -164,7 +157,6 @@ class Judge:
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
         is_all = self._is_all(key_range)
         for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read(), breaks):
-            found.stored.clear()  # counted beside some of the rows: others were to come
             values.orphans(rows.orphans, found)
             for first in range(0, len(rows), ROWS_AT_ONCE):
                 some = rows.slice(first, ROWS_AT_ONCE)
@@ -228,11 +220,16 @@ class Judge:
         keys = strangers(connection, self.descriptor, key_range) if has_strangers else []
         allowed = [column for column in self.columns if self.may_have_tombstones(column)]
         for key in [] if self.is_unfinished else tombstones(connection, self.descriptor, key_range, allowed):
-            name = name_of(self.descriptor, key)
+            try:
+                name = name_of(self.descriptor, key)
+            except StrayKey:
+                keys.append(key)
+                continue
             if name.column and name.column not in known:
                 keys.append(key)
                 continue
             words = tombstone_words(row_words(self.descriptor, name.row_key or b""))
             found.note("C7", "tombstones", 1, [Violation("C7", key_range.storage, key, words)])
         for key in sorted(set(keys)):
-            found.note("C1", "no column", 1, [stranger(self.descriptor, key_range.storage, key)])
+            one = stranger(self.descriptor, key_range.storage, key)
+            found.note(one.clause, "no column", 1, [one])

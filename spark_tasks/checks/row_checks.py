@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint
 from spark_tasks.checks.foreign_key_checks import Reference
+from spark_tasks.checks.orphan_checks import stranger
 from spark_tasks.runs.report import NAMED_MAX, Finding
 from spark_tasks.runs.requirements import Demands
 from storage import encoding
@@ -24,7 +25,7 @@ from storage.arrow.rows import StoredRows, chosen
 from storage.integrity.clauses import Violation, row_words
 from storage.integrity.constraints import constraint_violations
 from storage.integrity.offenders import broken_row, broken_words, values_read
-from storage.pairs import StoredRow, column_key, name_of, prefix
+from storage.pairs import StoredRow, StrayKey, column_key, name_of, prefix
 
 NULL = pa.scalar(encoding.NULL, pa.binary())
 
@@ -98,7 +99,12 @@ class ValueJudge:
         """Pairs whose row does not exist; those of columns that are not looked at are no matter of this judge."""
         names: dict[ColumnId | None, str] = {c.id: c.shown for c in self.columns}
         for key in orphans.keys.to_pylist():
-            name = name_of(self.descriptor, key)
+            try:
+                name = name_of(self.descriptor, key)
+            except StrayKey:
+                malformed = stranger(self.descriptor, self.storage, key)
+                found.note(malformed.clause, "no column", 1, [malformed])
+                continue
             if name.row_key is not None and name.column in names:
                 words = row_words(self.descriptor, name.row_key)
                 why = f"column {names[name.column]} has a value for {words}, which does not exist"

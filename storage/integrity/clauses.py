@@ -20,6 +20,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, PlacementId, State, TableId
 from storage.buckets import BUCKETS, storage_of
 from storage.derived import matches
+from storage.encoding import Undecodable
 from storage.integrity.constraints import constraint_violations
 from storage.integrity.offenders import Offender, broken_words, dangling_words, duplicate_words
 from storage.integrity.references import Place, place_of, refers_to
@@ -115,6 +116,14 @@ def label(kind: Kind, number: int) -> str:
     return f"{kind.family.value} {number}"
 
 
+def owner_words(descriptor: Descriptor, owner: bytes) -> str:
+    """The row that an entry says it is of, for people, whatever bytes stand in its place."""
+    try:
+        return row_words(descriptor, owner)
+    except Undecodable:
+        return f"a row whose key cannot be read ({owner.hex()})"
+
+
 Copies = dict[int, StoredRow]
 """A row by the storages on which it exists: one, if nothing is wrong."""
 
@@ -207,7 +216,7 @@ class _Table:
             return self._tombstone(placement, index, lambda: f"index {index.name}")
         owner = name.row_key if name.row_key is not None else value
         rows = self.rows[placement.id].get(owner, {}).values()
-        words = partial(row_words, self.descriptor, owner)
+        words = partial(owner_words, self.descriptor, owner)
         if not rows:
             return "C5", f"index {index.name} has an entry for {words()}, which does not exist"
         wrong = [self._stale_entry(number, placement, index, name, row, words) for row in rows]

@@ -95,6 +95,21 @@ DAMAGE = [
         marks=pytest.mark.soak,
     ),
     pytest.param(
+        lambda s: put(s, entry(s, 4, "name 1") + b"\x00", b""),
+        ["C3: key"],
+        id="an entry whose key cannot be read",
+    ),
+    pytest.param(
+        lambda s: put(s, entry(s, 4, "gone")[:9], None),
+        ["C3: key"],
+        id="a tombstone whose key cannot be read",
+    ),
+    pytest.param(
+        lambda s: put(s, pair_of(s, 99, NAME)[:-2] + b"\x00" + pair_of(s, 99, NAME)[-2:], b"\x01x\x00"),
+        ["C7: key"],
+        id="a value whose key cannot be read",
+    ),
+    pytest.param(
         lambda s: put(s, entry(s, 4, "gone"), None),
         ["C7: a tombstone is left in index by_name although the change has ended"],
         id="a tombstone is left",

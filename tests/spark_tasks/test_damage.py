@@ -1,5 +1,6 @@
 """What is wrong with columns, unique and partial indexes and rules is found as the clauses find it."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -99,6 +100,18 @@ DAMAGE = [
         ["C5: index one_name has an entry for row id = 4"],
         id="a unique entry is stale",
     ),
+    pytest.param(
+        (UNIQUE,),
+        lambda s: put(s, entry(s, 4, "nobody", 22), b"\xff"),
+        ["C5: index one_name has an entry for a row whose key cannot be read (ff), which does not exist"],
+        id="a unique entry is of no row's key",
+    ),
+    pytest.param(
+        (UNIQUE,),
+        lambda s: put(s, entry(s, 4, "nobody", 22) + b"\x01", user(s.now, 4).key),
+        ["C3: key "],
+        id="a unique entry's key cannot be read",
+    ),
 ]
 
 
@@ -129,7 +142,12 @@ def test_damage_is_named_by_verification_and_audit(
     if TWIN not in elements:
         change.to(stage, State.PUBLIC)
     assert clauses_and_keys(audited(stage)) == clauses_and_keys(stage.violations())
-    assert clauses_and_keys(audited(stage)) == clauses_and_keys(said(verified.violations))
+    assert of_any_version(audited(stage)) == of_any_version(said(verified.violations))
+
+
+def of_any_version(found: list[Violation]) -> set[tuple[str, bytes, str]]:
+    """The same whichever version was looked at."""
+    return {(clause, key, re.sub(r"users@\d+", "users", why)) for clause, key, why in clauses_and_keys(found)}
 
 
 def test_the_audit_names_rows_that_break_a_rule_and_duplicates(stage: Stage, runs: Runs) -> None:

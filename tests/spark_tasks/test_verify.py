@@ -11,6 +11,7 @@ from catalog.elements import State
 from catalog.types import SqlType
 from spark_tasks.checks import range_check
 from spark_tasks.checks.entry_checks import EntryJudge
+from spark_tasks.chunks import scan
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.claim import Claim
 from spark_tasks.jobs.lifecycle import WasClosed
@@ -20,6 +21,7 @@ from spark_tasks.reorganise import repair, verify
 from spark_tasks.runs.report import NAMED_MAX, Finding, first_of_each_kind, gather
 from spark_tasks.services import close_run, run_status
 from storage import encoding
+from storage.arrow.rows import StoredRows
 from storage.integrity.clauses import Violation
 from storage.integrity.offenders import values_of_entry
 from storage.pairs import StoredRow, column_key, prefix
@@ -365,8 +367,21 @@ def swapped(why: str) -> str:
     return why.replace("row id = 1 and row id = 2", "row id = 2 and row id = 1")
 
 
-def test_entries_are_counted_while_they_are_compared(stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that no row has are found by their number, also before the first and behind the last that a row has."""
+@pytest.mark.parametrize("parts", [pytest.param(1, id="at once"), pytest.param(2, id="in two parts")])
+def test_entries_are_counted_while_they_are_compared(
+    stage: Stage, runs: Runs, monkeypatch: pytest.MonkeyPatch, parts: int
+) -> None:
+    """Those that no row has are found by their number, also before the first and behind the last that a row has.
+
+    Where rows are read part by part, all entries are counted beside the first of them.
+    """
+
+    def in_parts(*args: Any) -> Iterator[StoredRows]:
+        for rows in scan.rows_in_parts(*args):
+            size = -(-len(rows) // parts)
+            yield from (rows.slice(first, size) for first in range(0, len(rows), size))
+
+    monkeypatch.setattr(range_check, "rows_in_parts", in_parts)
     stage.insert(user(stage.now, n, f"name {n}") for n in range(10))
     to_filling(stage)
     assert runs.do("fill").state == "done"
