@@ -30,7 +30,7 @@ from changes.pages.estimates import ROWS_PER_S, estimate
 from changes.pages.failure import failure
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
-from changes.plan.model import YIELDING, Plan, StepKind, plan_from_json
+from changes.plan.model import WRITING, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
@@ -376,7 +376,7 @@ def open_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
 
 def writing_run(runs: Iterable[ReorgRun]) -> ReorgRun | None:
     """The same, as long as it writes (R11)."""
-    return open_run(run for run in runs if StepKind(run.kind) in YIELDING)
+    return open_run(run for run in runs if StepKind(run.kind) in WRITING)
 
 
 def run_json(run: ReorgRun) -> dict[str, Any]:
@@ -404,7 +404,6 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         "is_stalled": status.is_stalled or is_silent,
         "ranges_done": status.ranges_done,
         "ranges_total": status.ranges_total,
-        "traffic": round(pulse.traffic, 2),
         "works": round(_works(run, pulse), 2),
         "felt": pulse.felt,
         "target": {"slower_ms": pulse.slower_ms_max, "throughput": pulse.throughput_min},

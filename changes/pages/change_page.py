@@ -12,7 +12,6 @@ from typing import Any
 from changes.executor.interventions import ENDED
 from changes.executor.state import whom
 from changes.pages.timeline import points, span_s, taken
-from changes.plan.model import YIELDING, StepKind
 
 Json = dict[str, Any]
 MOVING = ("running", "waiting", "paused", "rolling_back")
@@ -162,7 +161,6 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
     if run is None:
         return None
     return dict(run) | {
-        "yields": StepKind(run["kind"]) in YIELDING,
         "done": run["rows_done"],
         "total": run["rows_total"],
         "percent": int(100 * run["share"]),

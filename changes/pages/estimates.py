@@ -1,7 +1,7 @@
 """Estimates of a reorganisation before there is a rate to see: from so many seconds to so many, and under load.
 
 Alone, on the demo machine with its two cores (`docs/benchmarks.md`), a fill does 250,000 to 500,000 rows a second and a
-verification 200,000 to 300,000. Beside traffic a fill gives way, and what does not shares the processors: how much that
+verification 200,000 to 300,000. Beside traffic each gives way, and shares the processors: how much that
 costs is a matter of machine and traffic. So the reorganisations that ended here lately are asked, each with the
 statements a second that the nodes did meanwhile. Where none of them had as much traffic beside it as there is now, the
 slowest counts that was ever seen on the demo machine.
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from changes.plan.model import YIELDING, StepKind
+from changes.plan.model import WRITING, StepKind
 
 START_S = (0.2, 1.0)
 """What a reorganisation takes however few its rows are."""
@@ -25,7 +25,7 @@ ROWS_PER_S: dict[StepKind, tuple[float, float]] = {
 LOADED_ROWS_PER_S = {StepKind.FILL: 3_000, StepKind.VERIFY: 50_000, StepKind.DELETE: 5_000}
 """Under load: the slowest that was seen on the demo machine."""
 SHARED = 3.0
-"""What does not give way to traffic shares the processors with it."""
+"""Beside traffic the processors are shared, however little rests."""
 MARGIN = 1.5
 """No reorganisation goes quite like another one."""
 ROWS_LEAST = 10_000
@@ -99,7 +99,7 @@ def estimate(
     seen = observed.under_load(kind)
     loaded_rate = min(one.rows_per_s for one in seen) / MARGIN if seen else LOADED_ROWS_PER_S[kind]
     loaded = max(SHARED * START_S[1] + rows / loaded_rate, most)
-    if rows_per_s_max is not None and kind in YIELDING:
+    if rows_per_s_max is not None and kind in WRITING:
         throttled, loaded = START_S[1] + rows / rows_per_s_max, most * SHARED
         least, most, loaded = max(least, throttled - START_S[1]), max(most, throttled), max(loaded, throttled)
     beside = max((one.statements_per_s for one in seen), default=0.0)

@@ -90,6 +90,17 @@ def with_new(descriptor: Descriptor, new: AnyElement) -> Descriptor:
     return replace(descriptor, constraints=(*descriptor.constraints, new), next_constraint_id=used_constraint)
 
 
+def with_changed(descriptor: Descriptor, new: AnyElement) -> Descriptor:
+    """The same version, with one of its elements as it is from now on."""
+    if isinstance(new, Placement):
+        return replace(descriptor, placements=_changed(descriptor.placements, new))
+    if isinstance(new, Column):
+        return replace(descriptor, columns=_changed(descriptor.columns, new))
+    if isinstance(new, Index):
+        return replace(descriptor, indexes=_changed(descriptor.indexes, new))
+    return replace(descriptor, constraints=_changed(descriptor.constraints, new))
+
+
 def element_of(constraint: Constraint) -> Element:
     """A constraint of a table as an element of a change: a foreign key with its other side."""
     partner = None
@@ -161,8 +172,11 @@ def _places(descriptor: Descriptor, element: Element) -> Sequence[AnyElement]:
 
 def _exchanged(there: tuple[T, ...], new: T) -> tuple[T, ...]:
     """The elements of a kind, one of them new, or gone when it is absent."""
-    exchanged = tuple(new if one.id == new.id else one for one in there)
-    return tuple(one for one in exchanged if one.state is not State.ABSENT)
+    return tuple(one for one in _changed(there, new) if one.state is not State.ABSENT)
+
+
+def _changed(there: tuple[T, ...], new: T) -> tuple[T, ...]:
+    return tuple(new if one.id == new.id else one for one in there)
 
 
 def _is_not_null(descriptor: Descriptor, column: int) -> bool:

@@ -43,8 +43,8 @@ class StepKind(Enum):
 
 RUNS = frozenset({StepKind.FILL, StepKind.VERIFY, StepKind.DELETE, StepKind.PURGE})
 """The steps that a reorganisation on Spark does."""
-YIELDING = RUNS - {StepKind.VERIFY}
-"""Those that give way to traffic, and that a throttle slows down; a verification only reads."""
+WRITING = RUNS - {StepKind.VERIFY}
+"""Those that a throttle slows down: a verification only reads. All of them give way to traffic."""
 
 
 class MoveKind(Enum):

@@ -23,6 +23,7 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.ddl.source import Source
+from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.alter_constraints import add_check, add_unique
 from changes.planning.alter_foreign_keys import add_foreign_key
@@ -211,8 +212,7 @@ def set_default(sketch: Sketch, action: SetDefault) -> None:
         return
 
     def edit(table: Descriptor) -> Descriptor:
-        new = replace(table.column(column.id), default=text)
-        return replace(table, columns=tuple(new if c.id == new.id else c for c in table.columns))
+        return with_changed(table, replace(table.column(column.id), default=text))
 
     sketch.edits.append(edit)
     sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))

@@ -20,6 +20,7 @@ from changes.ddl.errors import (
     DdlError,
 )
 from changes.ddl.placing import placed
+from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.dependents import check_index_is_free, slow_without
 from changes.planning.draft import Sketch, check_constraint_name, public_index
@@ -93,7 +94,7 @@ def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
         check_constraint_name(action.name, sketch.base, sketch.new_constraint_names)
 
     def edit(table: Descriptor) -> Descriptor:
-        return replace(table, indexes=tuple(new if one.id == index.id else one for one in table.indexes))
+        return with_changed(table, new)
 
     sketch.used[index.id] = new
     sketch.last_edits.append(edit)

@@ -19,6 +19,7 @@ from catalog.types import TEXTS, SqlType, holds_as_stored
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
+from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
 from changes.plan.undo import quoted
 from changes.planning.alter_columns import column_there
@@ -97,8 +98,7 @@ def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
         _check_using(sketch, action, column, same, cast_text(sketch.base, column, action.type), bare)
 
     def edit(table: Descriptor) -> Descriptor:
-        new = replace(table.column(column.id), type=wider.type, length=wider.length)
-        return replace(table, columns=tuple(new if c.id == new.id else c for c in table.columns))
+        return with_changed(table, replace(table.column(column.id), type=wider.type, length=wider.length))
 
     sketch.last_edits.append(edit)
     sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))

@@ -14,7 +14,7 @@ from catalog.elements import REFERENCED, Kind, State
 from changes.ddl.actions import SetComment
 from changes.ddl.errors import UNDEFINED_COLUMN, UNDEFINED_OBJECT, DdlError
 from changes.ddl.resolve import NothingToDo
-from changes.plan.element_states import element_of
+from changes.plan.element_states import element_of, with_changed
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.draft import public_index
 from changes.planning.stages import Draft
@@ -43,8 +43,7 @@ def _of_column(action: SetComment, table: Descriptor) -> tuple[Element, Edit]:
         raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
 
     def edit(before: Descriptor) -> Descriptor:
-        new = replace(before.column(column.id), comment=action.text)
-        return replace(before, columns=tuple(new if one.id == new.id else one for one in before.columns))
+        return with_changed(before, replace(before.column(column.id), comment=action.text))
 
     return Element(column.kind, column.id, column.name), edit
 
@@ -53,8 +52,7 @@ def _of_index(action: SetComment, table: Descriptor) -> tuple[Element, Edit]:
     index = public_index(action.name, table, what="commented on")
 
     def edit(before: Descriptor) -> Descriptor:
-        new = replace(before.index(index.id), comment=action.text)
-        return replace(before, indexes=tuple(new if one.id == new.id else one for one in before.indexes))
+        return with_changed(before, replace(before.index(index.id), comment=action.text))
 
     return Element(index.kind, index.id, index.name), edit
 
@@ -66,8 +64,7 @@ def _of_constraint(action: SetComment, table: Descriptor) -> tuple[Element, Edit
         kept = index
 
         def edit_kept(before: Descriptor) -> Descriptor:
-            new = replace(before.index(kept.id), constraint_comment=action.text)
-            return replace(before, indexes=tuple(new if one.id == new.id else one for one in before.indexes))
+            return with_changed(before, replace(before.index(kept.id), constraint_comment=action.text))
 
         return Element(index.kind, index.id, index.name), edit_kept
     if name.text == f"{table.name}_pkey" and not table.has_hidden_key:
@@ -81,8 +78,7 @@ def _of_constraint(action: SetComment, table: Descriptor) -> tuple[Element, Edit
     number = constraint.id
 
     def edit(before: Descriptor) -> Descriptor:
-        new = replace(before.constraint(number), comment=action.text)
-        return replace(before, constraints=tuple(new if one.id == new.id else one for one in before.constraints))
+        return with_changed(before, replace(before.constraint(number), comment=action.text))
 
     return replace(element_of(constraint), partner=None), edit
 

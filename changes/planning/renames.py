@@ -12,7 +12,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Kind, State
 from changes.ddl.actions import Name, RenameColumn, RenameConstraint, RenameIndex, RenameTable
 from changes.ddl.errors import DUPLICATE_COLUMN, UNDEFINED_COLUMN, UNDEFINED_OBJECT, DdlError, unsupported
-from changes.plan.element_states import element_of
+from changes.plan.element_states import element_of, with_changed
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.draft import check_constraint_name, check_public, public_index
 from changes.planning.stages import Draft
@@ -39,7 +39,7 @@ def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
     draft = _renamed(table, Element(column.kind, column.id, column.name))
 
     def edit(before: Descriptor) -> Descriptor:
-        return replace(before, columns=tuple(new if c.id == column.id else c for c in before.columns))
+        return with_changed(before, new)
 
     return replace(draft, edit=edit)
 
@@ -51,7 +51,7 @@ def rename_index(action: RenameIndex, table: Descriptor) -> Draft:
     draft = _renamed(table, Element(index.kind, index.id, index.name))
 
     def edit(before: Descriptor) -> Descriptor:
-        return replace(before, indexes=tuple(new if i.id == index.id else i for i in before.indexes))
+        return with_changed(before, new)
 
     return replace(draft, edit=edit)
 

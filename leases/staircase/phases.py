@@ -9,7 +9,8 @@ elements of the change that ended with it, or, where none is known, what the nex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -25,15 +26,17 @@ Name = tuple[str, int]
 def phases(bodies: Sequence[Descriptor]) -> list[str]:
     """The state in which each of these versions, oldest first, is drawn."""
     states = [_states(body) for body in bodies]
-    at_rest = [body.state is State.PUBLIC and not moving_elements(body) for body in bodies]
+    moving = [moving_elements(body) for body in bodies]
+    at_rest = [body.state is State.PUBLIC and not elements for body, elements in zip(bodies, moving, strict=True)]
     shown = []
     for number, body in enumerate(bodies):
         if at_rest[number]:
-            own = _moved_before(number, states, at_rest) or _moved_after(number, states, at_rest)
+            before, after = range(number, -1, -1), range(number, len(bodies))
+            own = _moved_until_rest(before, states, at_rest) or _moved_until_rest(after, states, at_rest)
             found = {states[number].get(name, State.ABSENT) for name in own} or {State.PUBLIC}
             shown.append((State.PUBLIC if State.PUBLIC in found else State.ABSENT).value)
         else:
-            shown.append(phase(moving_elements(body), body.state.value))
+            shown.append(phase(moving[number], body.state.value))
     return shown
 
 
@@ -89,25 +92,14 @@ def _states(descriptor: Descriptor) -> dict[Name, State]:
     return found
 
 
-def _moved_before(number: int, states: Sequence[dict[Name, State]], at_rest: Sequence[bool]) -> set[Name]:
-    """The elements that moved since the version at rest before this one."""
+def _moved_until_rest(
+    numbers: Iterable[int], states: Sequence[Mapping[Name, State]], at_rest: Sequence[bool]
+) -> set[Name]:
+    """The elements that move from the first of these versions, in either direction, to the next one at rest."""
     own: set[Name] = set()
-    for later in range(number, 0, -1):
-        own |= _moved(states[later - 1], states[later])
-        if at_rest[later - 1]:
+    for here, there in pairwise(numbers):
+        one, other = states[here], states[there]
+        own |= {name for name in one.keys() | other.keys() if one.get(name) is not other.get(name)}
+        if at_rest[there]:
             break
     return own
-
-
-def _moved_after(number: int, states: Sequence[dict[Name, State]], at_rest: Sequence[bool]) -> set[Name]:
-    """The elements that move until the next version at rest."""
-    own: set[Name] = set()
-    for later in range(number + 1, len(states)):
-        own |= _moved(states[later - 1], states[later])
-        if at_rest[later]:
-            break
-    return own
-
-
-def _moved(before: Mapping[Name, State], after: Mapping[Name, State]) -> set[Name]:
-    return {name for name in before.keys() | after.keys() if before.get(name) is not after.get(name)}

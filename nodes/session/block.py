@@ -70,6 +70,10 @@ class Block:
         """True if versions, and a session at the store, are held while the client is waited for."""
         return self.transaction is not None or bool(self._streaming)
 
+    async def has_table(self, name: str) -> bool:
+        """True if a table of this name is there for this session: its transaction's own, or everybody's."""
+        return name in self.new_tables.tables or await self.env.directory.find(name) is not None
+
     def refuse_failed(self) -> None:
         if self.is_failed:
             message = "current transaction is aborted, commands ignored until end of transaction block"

@@ -78,17 +78,15 @@ class SchemaStatements:
 
     async def _without_effect(self, statement: Statement, notice: str) -> Result:
         table = table_of(statement)
-        is_own = table in self.block.new_tables.tables
-        if table is not None and not is_own and await self.block.env.directory.find(table) is None:
+        if table is not None and not await self.block.has_table(table):
             raise undefined(table)
         self.client.notice(notice)
         return Result(tag_of(statement))
 
     async def _are_there(self, names: Iterable[str]) -> bool:
         """True if one of the names is a table's, or a schema's."""
-        own, directory = self.block.new_tables.tables, self.block.env.directory
         for name in names:
-            if name in SCHEMAS or name in own or await directory.find(name) is not None:
+            if name in SCHEMAS or await self.block.has_table(name):
                 return True
         return False
 

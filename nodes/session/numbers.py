@@ -12,9 +12,10 @@ from typing import Any
 from catalog.elements import Column
 from catalog.types import INT_LIMITS, SqlType
 from changes.ddl.identity import own_sequence
-from expressions.errors import NUMBER_OUT_OF_RANGE, UNDEFINED_TABLE, SqlError, unsupported
+from expressions.errors import NUMBER_OUT_OF_RANGE, SqlError, unsupported
 from expressions.sqltypes import INT8
 from nodes.session.block import Block
+from nodes.session.without_effect import undefined
 from nodes.sql.statements import Statement
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
@@ -55,7 +56,7 @@ async def _column(block: Block, name: str) -> tuple[int, Column]:
         for column in table.public_columns:
             if column.identity and own_sequence(table.name, column.name) == plain:
                 return table.table_id, column
-    raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist')
+    raise undefined(name)
 
 
 def _constant(node: Node) -> object:

@@ -14,13 +14,13 @@ from expressions.errors import (
     INVALID_PARAMETER_VALUE,
     INVALID_STATEMENT_NAME,
     NO_ACTIVE_TRANSACTION,
-    UNDEFINED_TABLE,
     SqlError,
     unsupported,
 )
 from expressions.sqltypes import TEXT
 from nodes.clients.protocols import Client
 from nodes.session.block import Block
+from nodes.session.without_effect import undefined
 from nodes.settings.variables import READ_ONLY, READ_ONLY_AT_FIRST, Variables
 from nodes.sql import show_tables
 from nodes.sql.statements import Statement
@@ -80,8 +80,8 @@ class Utility:
             raise SqlError(ACTIVE_TRANSACTION, "VACUUM cannot run inside a transaction block")
         for item in node.rels:
             name = item.vacuum_relation.relation.relname
-            if name not in self.block.new_tables.tables and await self.directory.find(name) is None:
-                raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist')
+            if not await self.block.has_table(name):
+                raise undefined(name)
         self.client.notice(f"{word} has nothing to do here: the store does it by itself")
         return Result(word)
 

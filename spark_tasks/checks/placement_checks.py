@@ -24,7 +24,16 @@ from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX, Finding, count
 from storage.arrow.encoding import Pairs, concat
-from storage.arrow.rows import StoredRows, accepted, chosen, entries_of, in_key_order, row_pairs, row_storages
+from storage.arrow.rows import (
+    ROWS_AT_ONCE,
+    StoredRows,
+    accepted,
+    chosen,
+    entries_of,
+    in_key_order,
+    row_pairs,
+    row_storages,
+)
 from storage.buckets import storage_of
 from storage.encoding import Undecodable
 from storage.integrity.clauses import Violation, element_label, row_words
@@ -44,8 +53,6 @@ from storage.pairs import (
 from storage.postgres import kv
 
 Connection = psycopg.Connection[Any]
-ROWS_AT_ONCE = 50_000
-"""Rows whose pairs are made and compared at once."""
 Places = dict[bytes, tuple[int, bytes]]
 """Pairs by key: the storage on which each belongs, and its value."""
 

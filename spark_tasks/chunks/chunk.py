@@ -268,13 +268,21 @@ def keep_pace(connection: Connection, run_token: RunToken, control: RunControl, 
     A person may set any throttle while a chunk is on its way that was sized without it, and traffic may end: so a long
     wait listens, and lasts as long as what is wanted by then asks for.
     """
+    rest(
+        lambda: _pause_s(run_token, control, rows=rows, seconds=seconds),
+        lambda: listen(connection, run_token, control),
+    )
+
+
+def rest(pause_s: Callable[[], float], hear: Callable[[], object]) -> None:
+    """Wait for as long as `pause_s` says, asked again whenever a long wait has heard what is wanted by then."""
     waited = 0.0
-    while (left := _pause_s(run_token, control, rows=rows, seconds=seconds) - waited) > 0:
+    while (left := pause_s() - waited) > 0:
         pause = min(left, LISTEN_S)
         time.sleep(pause)
         waited += pause
         if left > pause:
-            listen(connection, run_token, control)
+            hear()
 
 
 @dataclass(slots=True)

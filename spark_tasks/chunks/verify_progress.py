@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-from spark_tasks.chunks.chunk import Connection, RunClosed, RunToken
-from spark_tasks.runs.pacing import LISTEN_S, rest_s
+from spark_tasks.chunks.chunk import Connection, RunClosed, RunToken, rest
+from spark_tasks.runs.pacing import rest_s
 from spark_tasks.runs.ranges import KeyRange
 
 MARK = """UPDATE spark_tasks_reorgrange range SET rows_done = %(rows)s, is_done = %(is_done)s,
@@ -34,15 +34,14 @@ class Marks:
 
     def rest_at(self, key_range: KeyRange, rows: int) -> None:
         """The same, and a rest as long as the work since the last one asks for beside the traffic of nodes."""
-        seconds, waited = time.perf_counter() - self.since, 0.0
+        seconds = time.perf_counter() - self.since
         if seconds < REST_AFTER_S:
             return
         self.at(key_range, rows)
-        while (left := rest_s(seconds=seconds, works=self.works, rows_per_s_max=None) - waited) > 0:
-            pause = min(left, LISTEN_S)
-            time.sleep(pause)
-            waited += pause
-            self.at(key_range, rows)
+        rest(
+            lambda: rest_s(seconds=seconds, works=self.works, rows_per_s_max=None),
+            lambda: self.at(key_range, rows),
+        )
         self.since = time.perf_counter()
 
     def at(self, key_range: KeyRange, rows: int) -> None:
