@@ -338,6 +338,9 @@ class Analyzer(Comparisons):
 
     # -- subqueries ---------------------------------------------------------------------------------------------
 
+    def _current_of_expr(self, node: Node, scope: Scope) -> Expr:
+        raise unsupported("WHERE CURRENT OF", hint="name the row by its primary key")
+
     def _sub_link(self, node: Node, scope: Scope) -> Expr:
         kind = pb.SubLinkType.Name(node.sub_link_type).removesuffix("_SUBLINK")
         assert self.subquery is not None

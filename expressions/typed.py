@@ -173,6 +173,9 @@ class Session(Protocol):
     def set_config(self, name: str, value: str | None, *, is_local: bool) -> str:
         """Change a setting; what it is then."""
 
+    def rows_of(self, relation: str) -> "list[dict[str, Any]] | None":
+        """The rows of a relation about the session itself; None for any other."""
+
 
 class NoSession:
     """For what is computed for no session: nothing there may ask for one."""
@@ -185,6 +188,9 @@ class NoSession:
 
     def set_config(self, name: str, value: str | None, *, is_local: bool) -> str:
         raise LookupError(f"no session has a setting {name} here")
+
+    def rows_of(self, relation: str) -> "list[dict[str, Any]] | None":
+        return None
 
 
 @dataclass(frozen=True, slots=True)

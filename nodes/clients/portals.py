@@ -12,12 +12,14 @@ ROLLBACK TO closes those that came after the savepoint: of their rows, which may
 ones go on: they have read the rest before the first write that is undone.
 """
 
+import datetime as dt
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from sys import getsizeof, maxsize
 from typing import Protocol, TypeVar
 
+from catalog import clock
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from nodes.clients.channel import Channel
 from nodes.execution.fairness import Turns
@@ -98,6 +100,9 @@ class Prepared:
     batch: int = 0
     is_described: bool = False
     counted: int = 0
+    is_of_sql: bool = False
+    """By PREPARE, not by the protocol."""
+    made_at: dt.datetime = field(default_factory=clock.now)
 
     def bytes_now(self) -> int:
         text = len(self.sql) * (TREE_FACTOR if len(self.sql) <= LONG_CHARS else LONG_TREE_FACTOR)

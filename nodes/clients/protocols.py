@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from expressions.errors import SqlError
+from nodes.clients.cursors import Cursor
 from nodes.clients.portals import Kept, Prepared
 from nodes.execution.held_rows import HeldRows
 from nodes.people.rights import Person
@@ -16,6 +17,15 @@ class Statements(Protocol):
     """The statements and portals of a connection, as far as a session needs it (`nodes.clients.statements`)."""
 
     prepared: Kept[Prepared]
+    cursors: Kept[Cursor]
+
+    def refuse_taken(self, name: str) -> None: ...
+
+    def refuse_taken_cursor(self, name: str) -> None: ...
+
+    async def hold_cursors(self) -> None: ...
+
+    def end_cursors(self, *, committed: bool) -> None: ...
 
     def close_portals(self, *, since: int = 0) -> None: ...
 
@@ -69,6 +79,10 @@ class Session(Protocol):
         alone: bool,
         result_formats: tuple[int, ...] = (),
     ) -> Result: ...
+
+    def formats_of(self, statement: object) -> tuple[int, ...]: ...
+
+    def follow(self, prepared: Prepared) -> None: ...
 
     def is_own_transaction(self, statement: object) -> bool: ...
 

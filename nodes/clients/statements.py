@@ -13,6 +13,7 @@ from typing import Protocol
 from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.copying import send_copy
+from nodes.clients.cursors import Cursor, Hold
 from nodes.clients.portals import Kept, Portal, Prepared, read_on, send_at_once, send_rows
 from nodes.clients.protocols import Session
 from nodes.execution.fairness import Turns
@@ -24,6 +25,7 @@ from nodes.wire.results import Result
 
 SQL_BYTES_MAX = 2**20
 PREPARED_MAX = 1000
+CURSORS_MAX = 1000
 
 
 class Line(Protocol):
@@ -53,28 +55,64 @@ class Statements:
         self.sql = ""
         self.prepared: Kept[Prepared] = Kept[Prepared].uncounted()
         self.portals: Kept[Portal] = Kept[Portal].uncounted()
+        self.cursors: Kept[Cursor] = Kept[Cursor].uncounted()
         self._batch = 0
         self._undescribed: Portal | None = None
 
     def begin(self, session: Session) -> None:
         """The client has signed in: what it keeps counts."""
         self.session = session
-        self.prepared, self.portals = Kept(session.kept), Kept(session.kept)
+        self.prepared, self.portals, self.cursors = Kept(session.kept), Kept(session.kept), Kept(session.kept)
 
     def clear(self) -> None:
         self.prepared.clear()
         self.portals.clear()
+        self.cursors.clear()
 
     def close_portals(self, *, since: int = 0) -> None:
         """Close what reads in the transaction, which is over, or in the part of it since that savepoint."""
         for name in [name for name, portal in self.portals.items() if portal.savepoint >= since]:
             self.portals.pop(name)
+        for name, cursor in list(self.cursors.items()):
+            if cursor.hold is not Hold.HELD and cursor.savepoint >= since:
+                self.cursors.pop(name)
+
+    async def hold_cursors(self) -> None:
+        """The transaction is about to commit: what cursors WITH HOLD have still to read is read."""
+        for cursor in list(self.cursors.values()):
+            if cursor.hold is Hold.AT_COMMIT:
+                await cursor.read_on()
+
+    def end_cursors(self, *, committed: bool) -> None:
+        """The transaction is over: its cursors are closed, those WITH HOLD only if it did not commit."""
+        for cursor in self.cursors.values():
+            if committed and cursor.hold is Hold.AT_COMMIT and not cursor.has_failed:
+                cursor.hold = Hold.HELD
+        self.close_portals()
 
     async def read_portals(self) -> None:
         """The transaction is about to write: what its portals have still to read is as it was before."""
+        for cursor in list(self.cursors.values()):
+            await cursor.read_on()
         for name, portal in self.portals.items():
             if portal.result is not None and portal.result.more is not None:
                 await read_on(portal, name, self.portals)
+
+    def refuse_taken(self, name: str) -> None:
+        """Raises 42P05 when another statement is prepared by this name, 54000 when there are too many."""
+        if name and name in self.prepared:
+            raise errors.SqlError("42P05", f'prepared statement "{name}" already exists')
+        if len(self.prepared) >= PREPARED_MAX and name not in self.prepared:
+            raise errors.SqlError(
+                errors.PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements"
+            )
+
+    def refuse_taken_cursor(self, name: str) -> None:
+        """Raises 42P03 when another cursor, or portal, has this name, 54000 when there are too many."""
+        if name and (name in self.portals or name in self.cursors):
+            raise errors.SqlError("42P03", f'cursor "{name}" already exists')
+        if len(self.cursors) >= CURSORS_MAX:
+            raise errors.SqlError(errors.PROGRAM_LIMIT, f"a connection has at most {CURSORS_MAX} cursors")
 
     async def serve(self, kind: str, body: bytes) -> None:
         """Serve one message of a statement."""
@@ -123,11 +161,11 @@ class Statements:
             self.line.channel.send(messages.EMPTY_QUERY)
         for statement in statements:
             await self.line.turns.give()
-            prepared = Prepared(self.sql, statement)
+            prepared, formats = Prepared(self.sql, statement), self.session.formats_of(statement)
             with self.line.timed(statement):
-                result = await self._run(prepared, (), (), alone=len(statements) == 1)
+                result = await self._run(prepared, (), (), alone=len(statements) == 1, result_formats=formats)
                 if result.fields is not None:
-                    self.line.channel.send(messages.row_description(result.fields))
+                    self.line.channel.send(messages.row_description(result.fields, formats))
                 await self.answer(Portal(prepared, (), (), result), 0)
                 if self.line.channel.is_full and statement is not statements[-1]:
                     async with self.line.interruptible():
@@ -141,12 +179,7 @@ class Statements:
         self.sql = ""
         parse = messages.read_parse(body)
         self.sql = _bounded(parse.sql)
-        if parse.name and parse.name in self.prepared:
-            raise errors.SqlError("42P05", f'prepared statement "{parse.name}" already exists')
-        if len(self.prepared) >= PREPARED_MAX and parse.name not in self.prepared:
-            raise errors.SqlError(
-                errors.PROGRAM_LIMIT, f"a connection keeps at most {PREPARED_MAX} prepared statements"
-            )
+        self.refuse_taken(parse.name)
         statements = await self.session.parse(parse.sql)
         if len(statements) > 1:
             raise errors.SqlError(errors.SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
@@ -171,10 +204,12 @@ class Statements:
             )
         if len(bind.formats) not in (0, 1, len(bind.values)):
             raise errors.SqlError(errors.PROTOCOL_VIOLATION, f"bind message has {len(bind.formats)} parameter formats")
+        if prepared.statement is not None:
+            self.session.follow(prepared)
         wanted = checked(bind.result_formats, None if prepared.fields is None else len(prepared.fields))
         formats = bind.formats * len(bind.values) if len(bind.formats) == 1 else bind.formats
-        if bind.portal and bind.portal in self.portals:
-            raise errors.SqlError("42P03", f'cursor "{bind.portal}" already exists')
+        if bind.portal:
+            self.refuse_taken_cursor(bind.portal)
         savepoint = self.session.savepoints_set()
         self.portals[bind.portal] = Portal(prepared, bind.values, formats, savepoint=savepoint, result_formats=wanted)
         self.line.channel.send(messages.BIND_COMPLETE)
@@ -184,6 +219,10 @@ class Statements:
         if kind == "S":
             prepared = self._statement(name)
             self.line.channel.send(messages.parameter_description(prepared.oids))
+        elif name in self.cursors:
+            cursor = self.cursors[name]
+            self.line.channel.send(description(cursor.fields, (int(cursor.is_binary),)))
+            return
         else:
             portal = self._portal(name)
             prepared = portal.prepared
@@ -242,8 +281,8 @@ class Statements:
         kind, name = messages.read_target(body)
         if kind == "S":
             self.prepared.pop(name, None)
-        else:
-            self.portals.pop(name, None)
+        elif self.portals.pop(name, None) is None:
+            self.cursors.pop(name, None)
         self.line.channel.send(messages.CLOSE_COMPLETE)
 
     def _statement(self, name: str) -> Prepared:

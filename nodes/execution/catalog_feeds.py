@@ -31,8 +31,10 @@ async def catalog_feeds(
     tables = await tables_of(env, transaction)
     feeds, loop = {}, asyncio.get_running_loop()
     for name in names:
-        asked = own.ASKED.get(name)
-        if asked is None:
+        asked, of_session = own.ASKED.get(name), context.session.rows_of(name)
+        if of_session is not None:
+            batch = batch_of(name, of_session)
+        elif asked is None:
             user = context.session["user"] if name in PEOPLE else NO_USER
             batch = await env.catalog_batches.get(name, tables, user, transaction.own)
         else:

@@ -2,6 +2,9 @@
 
 session          its life, its settings, and who executes each of its statements
 planned          statements on rows, TRUNCATE, EXPLAIN
+named            PREPARE and EXECUTE
+arguments        their values, and those of calls
+cursors          DECLARE, FETCH, MOVE, CLOSE
 tries            a statement that is its own transaction, until it keeps what it did (T7)
 requests         operations of crud
 block            its transaction block: begin, commit, fail

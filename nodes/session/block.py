@@ -8,9 +8,11 @@
 Without a savepoint to return to, a failed block releases the session at the store and its leases at once.
 """
 
+import datetime as dt
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+from catalog import clock
 from expressions.errors import (
     ACTIVE_TRANSACTION,
     IN_FAILED_TRANSACTION,
@@ -74,6 +76,11 @@ class Block:
         """True if a table of this name is there for this session: its transaction's own, or everybody's."""
         return name in self.new_tables.tables or await self.env.directory.find(name) is not None
 
+    @property
+    def now(self) -> dt.datetime:
+        """The time at which the transaction began; without one, the present."""
+        return clock.now() if self.transaction is None else self.transaction.started_at
+
     def refuse_failed(self) -> None:
         if self.is_failed:
             message = "current transaction is aborted, commands ignored until end of transaction block"
@@ -127,10 +134,11 @@ class Block:
             self.variables.end(committed=True)
 
     async def _commit(self, *, goes_on: bool = False) -> None:
+        if self.transaction is not None:
+            await self.client.statements.hold_cursors()
         transaction, self.transaction = self.transaction, None
         if transaction is None:
             return
-        self.client.statements.close_portals()
         keeps_local = False
         try:
             await self.new_tables.before_commit(transaction)
@@ -148,6 +156,7 @@ class Block:
             committed = transaction.is_over
             if not transaction.is_over:
                 await transaction.rollback()
+            self.client.statements.end_cursors(committed=transaction.has_committed)
             await self.new_tables.after_transaction(committed=committed and transaction.has_committed)
 
     async def savepoint(self, word: str, name: str) -> str:
@@ -211,7 +220,7 @@ class Block:
         self.variables.end(committed=False)
         transaction, self.transaction = self.transaction, None
         if transaction is not None:
-            self.client.statements.close_portals()
+            self.client.statements.end_cursors(committed=False)
             await transaction.rollback()
         await self.new_tables.after_transaction(committed=False)
 

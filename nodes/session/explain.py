@@ -1,14 +1,15 @@
 """EXPLAIN: how a statement would reach its rows, in PostgreSQL's manner of saying it."""
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from catalog.descriptor import Descriptor
 from expressions.building import Parameters
 from expressions.errors import unsupported
 from expressions.rows import shown
 from expressions.scopes import Scan
-from expressions.sqltypes import OF_SQL_TYPE, TEXT
+from expressions.sqltypes import OF_SQL_TYPE, TEXT, parameter_type
 from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.context import Environment
 from nodes.execution.select import access_of, whole_access
@@ -16,26 +17,48 @@ from nodes.sql.access_paths import Access
 from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 from nodes.sql.predicates import Bound, column_bounds
-from nodes.sql.statements import KINDS, Statement
+from nodes.sql.statements import Statement
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
+Node = Any
 VALUES_SHOWN = 5
 ENGINE = "Query Engine (DuckDB)"
 
 
-def explain(env: Environment, statement: Statement, catalog: Mapping[str, Descriptor], context: Context) -> Result:
+class Explained(NamedTuple):
+    """A statement to explain, with its parameters' types and values where it is one that was prepared."""
+
+    options: Sequence[Node]
+    statement: Statement
+    oids: Sequence[int] = ()
+    values: Sequence[bytes | None] = ()
+
+
+def explain(
+    env: Environment,
+    explained: Explained,
+    catalog: Mapping[str, Descriptor],
+    context: Context,
+) -> Result:
     """The plan as lines of text; nothing is run."""
-    for option in statement.node.options:
+    for option in explained.options:
         if option.def_elem.defname not in ("costs", "verbose", "summary"):
             raise unsupported(f"EXPLAIN ({option.def_elem.defname.upper()})")
-    name = statement.node.query.WhichOneof("node")
-    kind = KINDS.get(name, "")
-    if kind not in ("select", "insert", "update", "delete"):
-        raise unsupported(f"EXPLAIN of {name.removesuffix('_stmt').replace('_', ' ')}")
-    plan = Planner(catalog, Parameters(), context.style).plan(kind, getattr(statement.node.query, name))
+    statement = explained.statement
+    if statement.kind not in ("select", "insert", "update", "delete"):
+        raise unsupported(f"EXPLAIN of {_words(statement)}")
+    parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
+    plan = Planner(catalog, parameters, context.style).plan(statement.kind, statement.node)
     lines = [(line.encode(),) for line in plan_lines(env, plan, context)]
     return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(lines))
+
+
+def _words(statement: Statement) -> str:
+    """The name of a statement that is no query: "create table as"."""
+    if statement.kind != "ddl":
+        return statement.kind
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", statement.node.DESCRIPTOR.name.removesuffix("Stmt")).lower()
 
 
 def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:

@@ -27,7 +27,7 @@ from nodes.execution.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.session import tracing
 from nodes.session.block import Block
-from nodes.session.explain import explain
+from nodes.session.explain import Explained, explain
 from nodes.session.tries import OnceMore, tried
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
@@ -175,13 +175,15 @@ class PlannedStatements:
             assert isinstance(plan, TruncatePlan)
             return await truncate_some(self.env, transaction, plan)
 
-    async def explain(self, statement: Statement) -> Result:
+    async def explain(self, asked: Explained) -> Result:
         async def once(transaction: Transaction, fresh: bool) -> Result:
             async with checked(transaction):
-                catalog = await self._catalog(transaction, statement, fresh=fresh)
-                context = Context((), transaction.started_at, self.known, self.variables.style)
+                catalog = await self._catalog(transaction, asked.statement, fresh=fresh)
+                style, now = self.variables.style, transaction.started_at
+                values = values_of(asked.oids, asked.values, (), style, now)
+                context = Context(values, now, self.known, style)
                 explained = await in_thread_if_large(
-                    statement.text, lambda: explain(self.env, statement, catalog, context)
+                    asked.statement.text, lambda: explain(self.env, asked, catalog, context)
                 )
             await transaction.check()
             return explained

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 
 from expressions.building import Parameters
-from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, SqlError
+from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, SqlError, unsupported
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from leases.holders import shown
@@ -19,7 +19,10 @@ from nodes.execution.held_rows import KeptByConnection
 from nodes.people.rights import Person
 from nodes.session import tracing
 from nodes.session.block import Block
+from nodes.session.cursors import Cursors
 from nodes.session.ddl import SchemaStatements
+from nodes.session.explain import Explained
+from nodes.session.named import NamedStatements
 from nodes.session.new_tables import NewTables
 from nodes.session.numbers import FIELDS as SETVAL_FIELDS
 from nodes.session.numbers import setval
@@ -33,6 +36,7 @@ from nodes.sql.copying import COPIES, FROM, TO
 from nodes.sql.statements import Statement, parse
 from nodes.sql.tables_of_queries import table_of_query
 from nodes.trace.record import Trace
+from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
@@ -44,6 +48,8 @@ AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
 WITHOUT_DEFAULT_LIMIT = AS_LONG_AS_IT_TAKES | {"crud", *COPIES}
 """Statements whose time the node's default limit does not bound: an operation of `crud` has a limit of its own, and
 COPY goes on while its client has data, or takes some."""
+FOLLOWING = frozenset({"execute", "fetch"})
+"""Statements whose result is that of another one, which they name."""
 UNDECLARED = (0, UNKNOWN.oid)
 
 
@@ -66,11 +72,13 @@ class Session:
         self.kept = KeptByConnection(self.env.rows)
         self.block = Block(self.env, self.client, new_tables, self.variables, self)
         self.variables.has_asked = lambda: self.block.has_asked
-        known = SessionValues(self.variables, self.user, self.client.pid)
+        known = SessionValues(self.variables, self.user, self.client)
         self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
         self.requests = Requests(self.env, self.variables, known, self.block)
         self.schema = SchemaStatements(self.client, self.user, self.block)
         self.tables_of_queries = TablesOfQueries(self.planned, self.schema, self.block)
+        self.named = NamedStatements(self.env, self.client, self.variables, known, self.block)
+        self.cursors = Cursors(self.client, self.block, self.planned)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)
 
     def label(self) -> tuple[int, str, str, str, bool]:
@@ -122,6 +130,8 @@ class Session:
         statement = prepared.statement
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
+        if statement.kind == "execute":
+            return await self._execute_named(statement, alone=alone, result_formats=result_formats)
         if writes(statement):
             word = WORDS.get(statement.kind, statement.kind.upper())
             self.person.check_may_write(word)
@@ -151,6 +161,31 @@ class Session:
                     trace.forget()
                 tracing.send(self.client, trace, self.block, is_answered=is_answered)
 
+    async def _execute_named(self, statement: Statement, *, alone: bool, result_formats: tuple[int, ...]) -> Result:
+        """EXECUTE: what was prepared, with the values given here."""
+        named, values = await self.named.executed(statement.node)
+        if named.statement is None:
+            return Result("EXECUTE")
+        try:
+            return await self.execute(named, values, (), alone=alone, result_formats=result_formats)
+        except SqlError as error:
+            error.offset = -1  # its place is one of the text that was prepared
+            raise
+
+    async def _prepare_named(self, statement: Statement, sql: str) -> Result:
+        inner, oids = self.named.inner(statement)
+        self.named.keep(statement.node.name, await self.prepare(sql, inner, oids))
+        return Result("PREPARE")
+
+    async def _explained(self, statement: Statement) -> Explained:
+        options, inner = statement.node.options, statement.within
+        if inner.kind != "execute":
+            return Explained(options, inner)
+        named, values = await self.named.executed(inner.node)
+        if not isinstance(named.statement, Statement):
+            raise unsupported("EXPLAIN of an empty statement")
+        return Explained(options, named.statement, named.oids, values)
+
     def _count(self, statement: Statement, seconds: float, *, is_error: bool) -> None:
         """A beat has nothing that takes as long as it takes, and no query's time: that is long by itself."""
         self.env.meter.finished(seconds, is_error=is_error)
@@ -176,7 +211,15 @@ class Session:
             case "setval":
                 return await setval(self.block, asked.statement)
             case "explain":
-                return await self.planned.explain(asked.statement)
+                return await self.planned.explain(await self._explained(asked.statement))
+            case "prepare":
+                return await self._prepare_named(asked.statement, prepared.sql)
+            case "cursor":
+                return await self.cursors.declare(asked, prepared, alone=alone)
+            case "fetch":
+                return await self.cursors.fetch(asked.statement.node, asked.result_formats)
+            case "close portal":
+                return self.cursors.close(asked.statement.node.portalname)
         return await self.utility.run(asked.statement)
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
@@ -189,11 +232,35 @@ class Session:
             return self.requests.fields(statement, parameters)
         if statement.kind == "setval":
             return SETVAL_FIELDS
+        if statement.kind in FOLLOWING:
+            return self._fields_now(statement)
+        if statement.kind == "cursor":
+            await self.cursors.parameters(statement, parameters)
+            return None
         made = table_of_query(statement) if statement.kind == "ddl" else None
         if made is not None:
             await self.planned.fields(made.query, parameters)
             return None
         return self.utility.fields(statement)
+
+    def _fields_now(self, statement: Statement) -> tuple[Field, ...] | None:
+        """The columns of what EXECUTE or FETCH names, as it is now."""
+        if statement.kind == "fetch":
+            return self.cursors.fields(statement.node)
+        named = self.client.statements.prepared.get(statement.node.name)
+        return None if named is None else named.fields
+
+    def follow(self, prepared: Prepared) -> None:
+        """Have a prepared EXECUTE or FETCH return what it names now."""
+        if isinstance(prepared.statement, Statement) and prepared.statement.kind in FOLLOWING:
+            prepared.fields = self._fields_now(prepared.statement)
+
+    def formats_of(self, statement: object) -> tuple[int, ...]:
+        """The formats of a simple query's result: text, but of what is fetched from a binary cursor."""
+        if not isinstance(statement, Statement) or statement.kind != "fetch" or statement.node.ismove:
+            return ()
+        cursor = self.client.statements.cursors.get(statement.node.portalname)
+        return (BINARY_FORMAT,) if cursor is not None and cursor.is_binary else ()
 
     def is_own_transaction(self, statement: object) -> bool:
         """True for a request of `crud`: however few rows of its answer are fetched, it is done."""

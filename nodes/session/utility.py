@@ -10,7 +10,6 @@ from postgast import pg_query_pb2 as pb
 from expressions.dates.zones import hours_east
 from expressions.errors import (
     ACTIVE_TRANSACTION,
-    INVALID_CURSOR_NAME,
     INVALID_PARAMETER_VALUE,
     INVALID_STATEMENT_NAME,
     NO_ACTIVE_TRANSACTION,
@@ -30,16 +29,11 @@ from nodes.wire.results import Result
 
 Node = Any
 ISOLATION_LEVELS = ("serializable", "repeatable read", "read committed", "read uncommitted")
-HINTS = {
-    "cursor": "fetch the rows as they come, or use LIMIT",
-    "prepare": "use the protocol's prepared statements",
-    "execute": "use the protocol's prepared statements",
-}
 LISTS_OF_NAMES = ("search_path", "temp_tablespaces")
 LISTS = ("datestyle", "createrole_self_grant", "local_preload_libraries")
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
 _HOURS_EAST = re.compile(r"\s*([+-]?)(\d{1,2})(?::(\d{2}))?\s*")
-NAMES = {"cursor": "DECLARE CURSOR"}
+EXPLAINED = (Field("QUERY PLAN", TEXT.oid, -1),)
 
 
 class Utility:
@@ -60,8 +54,6 @@ class Utility:
                 return await self._discard(statement.node)
             case "deallocate":
                 return self._deallocate(statement.node)
-            case "close portal":
-                return self._close_cursor(statement.node)
             case "constraints set":
                 if statement.node.deferred:
                     self.client.notice("no constraint is deferred: each statement is judged when it ends")
@@ -70,8 +62,7 @@ class Utility:
                 return Result("UNLISTEN")
             case "vacuum":
                 return await self._vacuum(statement.node)
-        what = NAMES.get(statement.kind, statement.kind.upper())
-        raise unsupported(what, hint=HINTS.get(statement.kind))
+        raise unsupported(statement.kind.upper())
 
     async def _vacuum(self, node: Node) -> Result:
         """VACUUM and ANALYZE of tables that must exist: a node has no dead rows of its own, and counts none."""
@@ -89,7 +80,7 @@ class Utility:
         """The result's columns, for Describe."""
         if statement.kind == "show":
             return self._show_fields(statement.node)
-        return (Field("QUERY PLAN", TEXT.oid, -1),) if statement.kind == "explain" else None
+        return EXPLAINED if statement.kind == "explain" else None
 
     def ends_block(self, statement: Statement) -> bool:
         """True for what a failed block still takes."""
@@ -197,6 +188,7 @@ class Utility:
             return Result("DISCARD TEMP")
         self.variables.reset_all()
         self.client.statements.prepared.clear()
+        self.client.statements.cursors.clear()
         return Result("DISCARD ALL")
 
     def _deallocate(self, node: Node) -> Result:
@@ -207,12 +199,6 @@ class Utility:
         if prepared.pop(node.name, None) is None:
             raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{node.name}" does not exist')
         return Result("DEALLOCATE")
-
-    def _close_cursor(self, node: Node) -> Result:
-        """There are none: CLOSE ALL, which pools send when a session is given back, has nothing to do."""
-        if node.portalname:
-            raise SqlError(INVALID_CURSOR_NAME, f'cursor "{node.portalname}" does not exist')
-        return Result("CLOSE CURSOR ALL")
 
 
 def _kind(node: Node) -> str:

@@ -1,6 +1,10 @@
 """Values of version(), current_user, current_setting() and the like in a session."""
 
+from typing import Any
+
 from expressions.errors import UNDEFINED_OBJECT, SqlError
+from nodes.catalog_views import of_session
+from nodes.clients.protocols import Client
 from nodes.settings.known import SERVER_VERSION
 from nodes.settings.variables import Variables
 
@@ -10,14 +14,14 @@ DATABASE = "schemalab"
 class SessionValues:
     """The session's values by name, and its settings (`expressions.typed.Session`)."""
 
-    def __init__(self, variables: Variables, user: str, pid: int) -> None:
-        self._variables = variables
+    def __init__(self, variables: Variables, user: str, client: Client) -> None:
+        self._variables, self._client = variables, client
         self._fixed = {
             "version": f"PostgreSQL {SERVER_VERSION}",
             "database": DATABASE,
             "schema": "public",
             "user": user,
-            "pid": str(pid),
+            "pid": str(client.pid),
         }
 
     def __getitem__(self, name: str) -> str:
@@ -37,3 +41,12 @@ class SessionValues:
         else:
             self._variables.set(name, value, is_local=is_local)
         return self._variables.get(name)
+
+    def rows_of(self, relation: str) -> list[dict[str, Any]] | None:
+        statements = self._client.statements
+        match relation:
+            case of_session.CURSORS:
+                return of_session.cursor_rows(statements.cursors.values())
+            case of_session.PREPARED:
+                return of_session.prepared_rows(statements.prepared.items())
+        return None

@@ -41,12 +41,20 @@ class Statement:
     start: int = 0
     tables: frozenset[str] = frozenset()
     plans: dict[Any, Any] = field(default_factory=dict)
+    _within: "Statement | None" = None
 
     def remember(self, key: Any, plan: Any) -> None:
         """Keep what was made of it under these versions; old versions are forgotten first."""
         while len(self.plans) >= PLANS_MAX:
             self.plans.pop(next(iter(self.plans)))
         self.plans[key] = plan
+
+    @property
+    def within(self) -> "Statement":
+        """The statement that PREPARE, DECLARE or EXPLAIN is about."""
+        if self._within is None:
+            self._within = _of_node(self.node.query, self.text, self.start)
+        return self._within
 
 
 def parse(sql: str) -> list[Statement]:
@@ -69,12 +77,15 @@ def _parse(sql: str) -> list[Statement]:
 
 
 def _statement(raw: Node, source: bytes) -> Statement:
-    name = raw.stmt.WhichOneof("node")
     end = raw.stmt_location + raw.stmt_len if raw.stmt_len else len(source)
     words = source[raw.stmt_location : end]
     start = raw.stmt_location + len(words) - len(words.lstrip())
-    text = words.decode().strip()
-    node = getattr(raw.stmt, name)
+    return _of_node(raw.stmt, words.decode().strip(), start)
+
+
+def _of_node(stmt: Node, text: str, start: int) -> Statement:
+    name = stmt.WhichOneof("node")
+    node = getattr(stmt, name)
     if name == "select_stmt" and is_call(node):
         return Statement("crud", call_text(node), text, start)
     if name == "select_stmt" and first_query(node).HasField("into_clause"):
@@ -82,9 +93,9 @@ def _statement(raw: Node, source: bytes) -> Statement:
     if name == "select_stmt" and _is_setval(node):
         return Statement("setval", node, text, start)
     if name == "copy_stmt":
-        return Statement("copy from" if node.is_from else "copy to", node, text, start, frozenset(tables_in(raw.stmt)))
+        return Statement("copy from" if node.is_from else "copy to", node, text, start, frozenset(tables_in(stmt)))
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
-    tables = frozenset(tables_in(raw.stmt)) if kind in WITH_TABLES else frozenset()
+    tables = frozenset(tables_in(stmt)) if kind in WITH_TABLES else frozenset()
     return Statement(kind, node, text, start, tables)
 
 

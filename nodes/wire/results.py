@@ -27,4 +27,4 @@ class Result:
     copy: CopyOut | None = None
 
     def complete_tag(self, sent: int) -> str:
-        return f"SELECT {sent}" if self.tag == "SELECT" else self.tag
+        return f"{self.tag} {sent}" if self.tag in ("SELECT", "FETCH") else self.tag

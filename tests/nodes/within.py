@@ -76,9 +76,15 @@ class Keeper:
 
 
 class Statements:
-    prepared: dict[str, Any]
+    def __init__(self) -> None:
+        self.prepared: dict[str, Any] = {}
+        self.cursors: dict[str, Any] = {}
 
     def close_portals(self, *, since: int = 0) -> None: ...
+
+    async def hold_cursors(self) -> None: ...
+
+    def end_cursors(self, *, committed: bool) -> None: ...
 
     async def read_portals(self) -> None: ...
 

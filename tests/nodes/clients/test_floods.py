@@ -41,6 +41,9 @@ class Idle:
     def has_implicit_block(self) -> bool:
         return False
 
+    def formats_of(self, _statement: object) -> tuple[int, ...]:
+        return ()
+
     async def parse(self, _sql: str) -> list[str]:
         return ["SET"] * COUNT
 

@@ -92,8 +92,20 @@ def outcome(result: "pq.abc.PGresult") -> tuple[Any, ...]:
     return (pq.ExecStatus(result.status).name, columns, result.command_status)
 
 
+def prepare(side: "psycopg.Connection[Any]", number: int, sql: bytes, by: str) -> None:
+    name = b"s%d" % number
+    result = side.pgconn.prepare(name, sql) if by == "Parse" else side.pgconn.exec_(b"PREPARE %s AS %s" % (name, sql))
+    assert result.status == pq.ExecStatus.COMMAND_OK, result.error_message
+
+
+def executed(side: "psycopg.Connection[Any]", number: int, by: str) -> tuple[Any, ...]:
+    name = b"s%d" % number
+    return outcome(side.pgconn.exec_prepared(name, []) if by == "Parse" else side.pgconn.exec_(b"EXECUTE %s" % name))
+
+
+@pytest.mark.parametrize("by", ["Parse", "PREPARE"])
 @pytest.mark.parametrize("case", CHANGES)
-def test_what_a_changed_table_answers_is_what_postgresql_answers(cluster: Cluster, case: str) -> None:
+def test_what_a_changed_table_answers_is_what_postgresql_answers(cluster: Cluster, case: str, by: str) -> None:
     table = cluster.table(COLUMNS)
     how, ddl = CHANGES[case]
     statements = [sql.format(t=table).encode() for sql in STATEMENTS]
@@ -103,13 +115,10 @@ def test_what_a_changed_table_answers_is_what_postgresql_answers(cluster: Cluste
         try:
             for number, sql in enumerate(statements):
                 for side in (ours, theirs):
-                    assert side.pgconn.prepare(b"s%d" % number, sql).status == pq.ExecStatus.COMMAND_OK
+                    prepare(side, number, sql, by)
             theirs.execute(ddl.format(t=table))
             change(cluster, table, how)
-            found, expected = (
-                [outcome(side.pgconn.exec_prepared(b"s%d" % n, [])) for n in range(len(statements))]
-                for side in (ours, theirs)
-            )
+            found, expected = ([executed(side, n, by) for n in range(len(statements))] for side in (ours, theirs))
         finally:
             theirs.execute(f"DROP TABLE reference.{table}")
     told = dict(zip(STATEMENTS, found, strict=True))

@@ -1,0 +1,158 @@
+"""DECLARE, FETCH, MOVE and CLOSE: the cursors of one session (`nodes.clients.cursors`).
+
+DECLARE plans the query and enters its tables (T2), so that the transaction's snapshot is of before it, and its versions
+are held from there on. A cursor WITH HOLD outside of a block is a transaction of its own: declared, read, committed.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from postgast import pg_query_pb2 as pb
+
+from expressions.building import Parameters
+from expressions.errors import NO_ACTIVE_TRANSACTION, SqlError, unsupported
+from expressions.sqltypes import parameter_type
+from nodes.clients.cursors import ALL, Cursor, Direction, Hold, not_there
+from nodes.clients.portals import Prepared
+from nodes.clients.protocols import Client
+from nodes.execution.held_rows import bytes_of
+from nodes.execution.select import GATHERED_BYTES, GATHERED_ROWS
+from nodes.session.block import Block
+from nodes.session.planned import Asked, PlannedStatements
+from nodes.session.tries import pause
+from nodes.sql.statements import Statement
+from nodes.store.transaction import Retry
+from nodes.wire.messages import Field
+from nodes.wire.results import Result, Row
+
+Node = Any
+BINARY, SCROLL, HOLD = 0x1, 0x2, 0x20
+TRIES_MAX = 5
+INVALID_DEFINITION = "42P11"
+
+
+@dataclass(eq=False)
+class Cursors:
+    """The cursors of one session."""
+
+    client: Client
+    block: Block
+    planned: PlannedStatements
+
+    async def declare(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
+        is_held = bool(asked.statement.node.options & HOLD)
+        if self.block.is_open or not alone:
+            return await self._declared(asked, prepared)
+        if not is_held:
+            raise SqlError(NO_ACTIVE_TRANSACTION, "DECLARE CURSOR can only be used in transaction blocks")
+        for attempt in range(1, TRIES_MAX + 1):
+            try:
+                result = await self._declared(asked, prepared)
+                await self.block.end_implicit()
+                return result
+            except SqlError as error:
+                if not isinstance(error.__cause__ or error, Retry) or attempt == TRIES_MAX:
+                    raise
+                self.block.env.meter.retried()
+                await self.block.end()
+                await pause(attempt)
+        raise AssertionError
+
+    async def _declared(self, asked: Asked, prepared: Prepared) -> Result:
+        node = asked.statement.node
+        self.client.statements.refuse_taken_cursor(node.portalname)
+        inner = query_of(asked.statement)
+        transaction = self.block.current()
+        types = [parameter_type(oid, number) for number, oid in enumerate(asked.oids, start=1)]
+        fields = await self.planned.fields(inner, Parameters(types, count_max=len(asked.values)))
+        assert fields is not None
+        try:
+            await transaction.run([])
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+        about = asked._replace(statement=inner, trace=None)
+        promised = Prepared(prepared.sql, inner, tuple(asked.oids), fields, is_described=True)
+
+        async def start(formats: tuple[int, ...]) -> Result:
+            return await self.planned.run(about._replace(result_formats=formats), promised, alone=False)
+
+        cursors = self.client.statements.cursors
+        cursors[node.portalname] = Cursor(
+            node.portalname,
+            asked.statement.text,
+            fields,
+            start,
+            cursors,
+            savepoint=self.block.savepoints_set,
+            is_scroll=bool(node.options & SCROLL),
+            is_binary=bool(node.options & BINARY),
+            hold=Hold.AT_COMMIT if node.options & HOLD else Hold.NO,
+            bound_bytes=bytes_of(asked.values) + len(prepared.sql),
+        )
+        return Result("DECLARE CURSOR")
+
+    def find(self, name: str) -> Cursor:
+        """Raises 34000 when there is none."""
+        try:
+            return self.client.statements.cursors[name]
+        except KeyError:
+            raise not_there(name) from None
+
+    async def fetch(self, node: Node, formats: tuple[int, ...]) -> Result:
+        """The rows of a FETCH: those at hand, and the others as they come; of a MOVE their number."""
+        cursor = self.find(node.portalname)
+        direction, count = Direction(pb.FetchDirection.Name(node.direction)), min(node.how_many, ALL)
+        if node.ismove:
+            if count == 0 and direction is not Direction.ABSOLUTE:
+                return Result(f"MOVE {int(await cursor.is_on_row())}")
+            moved = 0
+            async for rows in self._fetched(cursor, direction, count, ()):
+                moved += len(rows)
+            return Result(f"MOVE {moved}")
+        batches = self._fetched(cursor, direction, count, formats)
+        gathered: list[Row] = []
+        size, more = 0, True
+        while more and len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES:
+            batch = await anext(batches, None)
+            more = batch is not None
+            gathered += batch or []
+            size += sum(map(bytes_of, batch or ()))
+        return Result("FETCH", cursor.fields, gathered, batches if more else None, bytes_held=size)
+
+    async def _fetched(
+        self, cursor: Cursor, direction: Direction, count: int, formats: tuple[int, ...]
+    ) -> AsyncIterator[list[Row]]:
+        try:
+            async for rows in cursor.fetch(direction, count, formats):
+                yield rows
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+
+    def fields(self, node: Node) -> tuple[Field, ...] | None:
+        """The columns of a FETCH; None for MOVE, and for a cursor that is not there yet."""
+        cursor = self.client.statements.cursors.get(node.portalname)
+        return None if cursor is None or node.ismove else cursor.fields
+
+    def close(self, name: str) -> Result:
+        """CLOSE; without a name, of all."""
+        if not name:
+            self.client.statements.cursors.clear()
+            return Result("CLOSE CURSOR ALL")
+        self.find(name)
+        self.client.statements.cursors.pop(name)
+        return Result("CLOSE CURSOR")
+
+    async def parameters(self, statement: Statement, parameters: Parameters) -> None:
+        """Find the types of the parameters of a DECLARE."""
+        await self.planned.fields(query_of(statement), parameters)
+
+
+def query_of(statement: Statement) -> Statement:
+    """The query of a DECLARE. Raises when it is none that has a cursor."""
+    inner = statement.within
+    if inner.kind == "ddl":
+        raise SqlError(INVALID_DEFINITION, "a cursor's query cannot be SELECT INTO")
+    if inner.kind != "select":
+        raise unsupported("a cursor for this", hint="send the statement by itself")
+    return inner

@@ -1,0 +1,96 @@
+"""PREPARE, EXECUTE and DEALLOCATE: statements that are prepared by name in SQL.
+
+The protocol's Parse keeps its statements in the same place, so either executes and frees what the other has prepared.
+What a client was told of a result is a promise for both (`nodes.clients.portals`): PREPARE tells it at once.
+
+The values of EXECUTE become texts of the parameters' types, as a client would send them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from expressions.building import Parameters
+from expressions.errors import DATATYPE_MISMATCH, INVALID_STATEMENT_NAME, SYNTAX_ERROR, SqlError, unsupported
+from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
+from expressions.tree import type_of_name
+from expressions.typed import Context, Expr
+from nodes.clients.portals import Prepared
+from nodes.clients.protocols import Client
+from nodes.context import Environment
+from nodes.session.arguments import analysed, planner_of, texts_of
+from nodes.session.block import Block
+from nodes.session.values import SessionValues
+from nodes.settings.variables import Variables
+from nodes.sql.planner import Planner
+from nodes.sql.statements import Statement
+
+Node = Any
+PREPARABLE = frozenset({"select", "insert", "update", "delete", "crud"})
+
+
+@dataclass(eq=False)
+class NamedStatements:
+    """The statements that a session has prepared, by name."""
+
+    env: Environment
+    client: Client
+    variables: Variables
+    known: SessionValues
+    block: Block
+
+    def inner(self, statement: Statement) -> tuple[Statement, list[int]]:
+        """The statement of a PREPARE, and the types that it declares. Raises 42P05 when the name is taken."""
+        self.client.statements.refuse_taken(statement.node.name)
+        oids = [type_of_name(item.type_name).oid for item in statement.node.argtypes]
+        if statement.within.kind not in PREPARABLE:
+            what = "SELECT INTO" if statement.within.kind == "ddl" else f"this {statement.within.kind}"
+            raise unsupported(f"PREPARE of {what}", hint="send it by itself")
+        return statement.within, oids
+
+    def keep(self, name: str, prepared: Prepared) -> None:
+        prepared.is_described = prepared.is_of_sql = True
+        self.client.statements.prepared[name] = prepared
+
+    def find(self, name: str) -> Prepared:
+        """Raises 26000 when there is none."""
+        try:
+            return self.client.statements.prepared[name]
+        except KeyError:
+            raise SqlError(INVALID_STATEMENT_NAME, f'prepared statement "{name}" does not exist') from None
+
+    async def executed(self, node: Node) -> tuple[Prepared, Sequence[bytes | None]]:
+        """The statement that an EXECUTE names, and the values of its parameters."""
+        prepared = self.find(node.name)
+        inner = prepared.statement
+        if isinstance(inner, Statement) and inner.kind == "execute":  # it may be itself
+            raise unsupported("EXECUTE of an EXECUTE", hint="send it by the protocol")
+        return prepared, await self._values(node.name, prepared, node.params)
+
+    async def _values(self, name: str, prepared: Prepared, given: Sequence[Node]) -> list[bytes | None]:
+        if len(given) != len(prepared.oids):
+            message = f'wrong number of parameters for prepared statement "{name}"'
+            detail = f"Expected {len(prepared.oids)} parameters but got {len(given)}."
+            raise SqlError(SYNTAX_ERROR, message, detail=detail)
+        if not given:
+            return []
+        context = Context((), self.block.now, self.known, self.variables.style)
+        planner = planner_of(Parameters(count_max=0), context)
+        types = [parameter_type(oid, number) for number, oid in enumerate(prepared.oids, start=1)]
+        exprs = [
+            _assigned(planner, node, of, n) for n, (node, of) in enumerate(zip(given, types, strict=True), start=1)
+        ]
+        return await texts_of(self.env, exprs, context)
+
+
+def _assigned(planner: Planner, node: Node, of: Type, number: int) -> Expr:
+    """The value of a parameter, by the casts that an assignment may use."""
+    expr = analysed(planner, node, "EXECUTE parameter")
+    try:
+        return planner.analyzer.coerce(expr, TEXT if of is UNKNOWN else of, assignment=True)
+    except SqlError as error:
+        if error.sqlstate != DATATYPE_MISMATCH:
+            raise
+        message = f"parameter ${number} of type {expr.type} cannot be coerced to the expected type {of}"
+        hint = "You will need to rewrite or cast the expression."
+        raise SqlError(DATATYPE_MISMATCH, message, expr.offset, hint=hint) from None

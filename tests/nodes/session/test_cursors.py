@@ -1,0 +1,177 @@
+"""Cursors of SQL as drivers use them, the versions that they hold, and what they may keep.
+
+What each form of FETCH answers is held against PostgreSQL in `tests/nodes/statements/cursors.sql`.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId
+from changes.driver import publish as publishing
+from tests.nodes.conftest import STORAGES, Cluster
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, fields, kinds, parse, query, rows
+
+ROWS = 5000
+"""More than are gathered before the first is sent."""
+
+
+@pytest.fixture(scope="module")
+def table(cluster: Cluster) -> str:
+    name = cluster.table("id int PRIMARY KEY, word text")
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {name} SELECT g, 'w' || g FROM generate_series(1, {ROWS}) g")
+    return name
+
+
+def test_a_named_cursor_of_psycopg_reads_in_parts(n1: "psycopg.Connection[Any]", table: str, cluster: Cluster) -> None:
+    with n1.transaction(), n1.cursor(name="some") as cursor:
+        cursor.itersize = 700
+        cursor.execute(f"SELECT id, word FROM {table} WHERE id > %s ORDER BY id", [10])
+        assert [column.name for column in cursor.description or ()] == ["id", "word"]
+        assert [row[0] for row in cursor] == list(range(11, ROWS + 1))
+    with n1.transaction(), n1.cursor(name="some", scrollable=True) as cursor:
+        cursor.execute(f"SELECT id FROM {table} ORDER BY id", binary=True)
+        assert cursor.fetchmany(3) == [(1,), (2,), (3,)]
+        cursor.scroll(-2)
+        assert cursor.fetchone() == (2,)
+        cursor.scroll(ROWS - 1, mode="absolute")
+        assert cursor.fetchall() == [(ROWS,)]
+    with n1.cursor(name="some", withhold=True) as cursor:
+        cursor.execute(f"SELECT id FROM {table} ORDER BY id")
+        assert len(cursor.fetchall()) == ROWS
+    assert open_transactions(cluster) == 0
+
+
+def test_values_are_the_same_in_both_formats_whatever_was_fetched_first(n1: "psycopg.Connection[Any]") -> None:
+    """A cursor reads its rows once, in the format that is asked for first."""
+    sql = (
+        "SELECT g, g::bigint AS big, g / 3.0, (g / 3.0)::float8, g % 2 = 0, 'text ' || g, '2024-01-31'::date + g,"
+        " '2024-01-31 01:02:03.5'::timestamp, '2024-01-31 01:02:03+01'::timestamptz, NULL::int, ARRAY[g, 2],"
+        " '00000000-0000-0000-0000-000000000007'::uuid FROM generate_series(1, 4) g ORDER BY 1"
+    )
+    for first in (False, True):
+        with n1.transaction():
+            n1.execute(f"DECLARE mixed CURSOR FOR {sql}")
+            found = []
+            for is_binary in (first, not first, first, not first):
+                found += n1.execute("FETCH 1 FROM mixed", binary=is_binary).fetchall()
+            assert found == n1.execute(sql).fetchall()
+
+
+def test_a_binary_cursor_answers_a_simple_query_in_binary(raw: Raw) -> None:
+    ask(raw, query("BEGIN; DECLARE b BINARY CURSOR FOR SELECT 7; DECLARE t CURSOR FOR SELECT 7"))
+    answers = ask(raw, query("FETCH b"))
+    assert rows(answers) == [(b"\0\0\0\7",)]
+    assert answers[0][1].endswith(b"\0\1")
+    assert rows(ask(raw, query("FETCH t"))) == [(b"7",)]
+    answers = ask(raw, describe(b"P", "b"), SYNC)
+    assert kinds(answers) == "TZ"
+    assert answers[0][1].endswith(b"\0\1")
+    ask(raw, query("ROLLBACK"))
+
+
+def test_a_prepared_fetch_follows_its_cursor(raw: Raw) -> None:
+    """A driver prepares FETCH once, and declares another cursor by the same name."""
+    ask(raw, query("BEGIN; DECLARE c CURSOR FOR SELECT 1"))
+    answers = ask(raw, parse("FETCH 1 FROM c", "f"), bind(name="f"), describe(), execute(), SYNC)
+    assert rows(answers) == [(b"1",)]
+    ask(raw, query("CLOSE c; DECLARE c CURSOR FOR SELECT 'a', 'b'"))
+    answers = ask(raw, bind(name="f"), describe(), execute(), SYNC)
+    assert kinds(answers) == "2TDCZ"
+    assert rows(answers) == [(b"a", b"b")]
+    ask(raw, query("CLOSE c"))
+    answers = ask(raw, bind(name="f"), describe(), execute(), SYNC)
+    assert [fields(body)["C"] for kind, body in answers if kind == b"E"] == ["34000"]
+    ask(raw, query("ROLLBACK"))
+
+
+def test_an_open_cursor_holds_its_version(cluster: Cluster) -> None:
+    """L2, T1: also one that was never fetched from; what it reads is what its version says."""
+    name = cluster.table("id int PRIMARY KEY, a int")
+    with cluster.connect() as client:
+        client.execute(f"INSERT INTO {name} VALUES (1, 10), (2, 20)")
+        client.execute("BEGIN")
+        client.execute(f"DECLARE c CURSOR FOR SELECT * FROM {name} ORDER BY id")
+        first = cluster.descriptor(name)
+        renamed = tuple(replace(c, name="z") if c.id == ColumnId(2) else c for c in first.columns)
+        second = first.next_version(columns=renamed)
+        cluster.publish(second, nodes=("n2",))
+        with cluster.connect() as other:
+            other.execute(f"INSERT INTO {name} VALUES (3, 30)")
+        third = second.next_version()
+        assert hindrance(cluster, third), "a third version while the first one is in use"
+        cursor = client.execute("FETCH ALL FROM c")
+        assert [column.name for column in cursor.description or ()] == ["id", "a"]
+        assert cursor.fetchall() == [(1, 10), (2, 20)]
+        assert hindrance(cluster, third)
+        client.execute("COMMIT")
+        cluster.publish(third)
+
+
+def hindrance(cluster: Cluster, version: Descriptor) -> object:
+    """What stands in the way of publishing a version, which is not published."""
+    with cluster.store() as store, store.transaction(force_rollback=True):
+        return publishing.publish(store.cursor(), [version], storages=STORAGES)
+
+
+def test_a_held_cursor_holds_rows_and_nothing_else(cluster: Cluster, table: str) -> None:
+    with cluster.connect() as client:
+        client.execute("BEGIN")
+        client.execute(f"DECLARE c CURSOR WITH HOLD FOR SELECT id FROM {table} ORDER BY id")
+        client.execute("FETCH 2 FROM c")
+        client.execute("COMMIT")
+        assert open_transactions(cluster) == 0
+        assert client.execute("FETCH 1 FROM c").fetchall() == [(3,)]
+        assert client.execute("SELECT name, is_holdable FROM pg_cursors").fetchall() == [("c", True)]
+        assert len(client.execute("FETCH ALL FROM c").fetchall()) == ROWS - 3
+        client.execute("CLOSE c")
+
+
+LARGE = "SELECT g, repeat('x', 1000) FROM generate_series(1, 100000) g"
+
+
+def test_what_a_cursor_may_keep_is_bounded(cluster: Cluster, table: str) -> None:
+    """Rows that stream through are no matter; those that are kept are those of a portal."""
+    with cluster.connect() as client:
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded, match='cursor "c" has to keep is too much'):
+            client.execute(f"DECLARE c CURSOR WITH HOLD FOR {LARGE}")
+        assert client.execute("SELECT count(*) FROM pg_cursors").fetchone() == (0,)
+        client.execute("BEGIN")
+        client.execute(f"DECLARE c SCROLL CURSOR FOR {LARGE}")
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+            client.execute("MOVE ALL IN c")
+        client.execute("ROLLBACK; BEGIN")
+        client.execute(f"DECLARE c CURSOR FOR {LARGE}")
+        assert client.execute("MOVE 90000 IN c").statusmessage == "MOVE 90000"
+        assert client.execute("FETCH 1 FROM c").fetchall()[0][0] == 90001
+        client.execute(f"UPDATE {table} SET word = word WHERE id = 1")
+        assert client.execute("MOVE ALL IN c").statusmessage == "MOVE 9999"
+        client.execute("ROLLBACK; BEGIN")
+        client.execute(f"DECLARE c CURSOR FOR {LARGE}")
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+            client.execute(f"UPDATE {table} SET word = word WHERE id = 1")
+        client.execute("ROLLBACK")
+        assert client.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_what_is_no_query_of_rows_is_refused_by_name(n1: "psycopg.Connection[Any]", table: str) -> None:
+    n1.execute("BEGIN")
+    n1.execute(f"DECLARE c CURSOR FOR SELECT * FROM {table}")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="WHERE CURRENT OF"):
+        n1.execute(f"UPDATE {table} SET word = 'x' WHERE CURRENT OF c")
+    n1.execute("ROLLBACK; BEGIN")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="cursor"):
+        n1.execute("DECLARE c CURSOR FOR SELECT crud.stats()")
+    n1.execute("ROLLBACK")
+
+
+def open_transactions(cluster: Cluster) -> int:
+    found = cluster.read(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'schemalab node n1 %%'"
+        " AND datname = current_database() AND state LIKE 'idle in transaction%%'"
+    )
+    return int(found[0][0])
