@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import F, QuerySet
+from django.utils.translation import gettext
 
 from catalog import descriptor as descriptors
 from catalog.elements import TableId
@@ -62,9 +63,9 @@ def events_since(stream: str, since: int, limit: int = 500) -> list[dict[str, An
 
 
 def event_json(event: StoryEvent) -> dict[str, Any]:
-    """A stored event as data, with its sentence; of a kind that this version does not know, with that."""
+    """A stored event as data, with its sentence in the language that is active; of an unknown kind with that."""
     try:
-        words = sentence(event.kind, event.payload)
+        words = sentence(event.kind, event.payload, gettext)
     except UnknownKind:
         words = event.kind
     return {

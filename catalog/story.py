@@ -7,9 +7,11 @@ each; rows and numbers are in `catalog.models`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+from catalog.text.phrases import in_other_words
 
 CLUSTER = "cluster"
 PROCESSES = "processes"
@@ -186,6 +188,10 @@ UNEXPLAINED: dict[str, str] = {
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
 
 
+SPOKEN = frozenset({"what", "waited", "rows", "why"})
+"""Details that are phrases of ours, as far as they are."""
+
+
 def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The payload as it is stored: a long text, such as a statement, is cut, and its length is given."""
     return {name: _cut(detail) if isinstance(detail, str) else detail for name, detail in payload.items()}
@@ -195,14 +201,18 @@ def _cut(text: str) -> str:
     return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]} .. ({len(text)} characters)"
 
 
-def sentence(kind: str, payload: Mapping[str, Any]) -> str:
-    """The event in plain English. A detail the payload lacks is shown as "?". Raises `UnknownKind`."""
+def sentence(kind: str, payload: Mapping[str, Any], translate: Callable[[str], str] = str) -> str:
+    """The event in plain English, or in the language of `translate`. A detail the payload lacks is shown as "?".
+
+    Raises `UnknownKind`.
+    """
     if kind not in SENTENCES:
         raise UnknownKind(f"there is no sentence for events of kind {kind!r}")
     rows = payload.get("rows")
     short = (UNCOUNTED if rows is None else {} if rows else NO_ROWS) | ({} if payload.get("why") else UNEXPLAINED)
-    form = short.get(kind, SENTENCES[kind])
+    form = translate(short.get(kind, SENTENCES[kind]))
     details = _Details({name: _in_words(name, detail) for name, detail in payload.items()})
+    details |= {name: in_other_words(str(details[name]), translate) for name in SPOKEN & details.keys()}
     details["What"] = details["what"][:1].upper() + details["what"][1:]
     return form.format_map(details)
 
@@ -213,12 +223,15 @@ def particulars(payload: Mapping[str, Any]) -> str:
 
 
 def _in_words(name: str, detail: Any) -> Any:
-    """A moment as its time of day (UTC, as everywhere on the pages), a number of rows or seconds with its unit.
+    """A moment as its time of day (UTC, as everywhere on the pages), a number of rows or seconds with its unit, large
+    numbers in groups of three figures.
 
     Of an error its first line.
     """
     if name == "rows" and isinstance(detail, int):
         return "1 row" if detail == 1 else f"{detail:,} rows"
+    if name in ("statements", "wrong") and isinstance(detail, int):
+        return f"{detail:,}"
     if name == "seconds" and isinstance(detail, float):
         return f"{detail:.1f}"
     if name == "error" and isinstance(detail, str):

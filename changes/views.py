@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -116,6 +117,8 @@ def submit(request: HttpRequest) -> HttpResponse:
         status = 429 if isinstance(refusal, TooFast) else 422
         context = {"section": "changes", "statement": statement} | _help() | refused(statement, refusal)
         return render(request, "change_new.html", context, status=status)
+    if change.status == Status.AWAITING:
+        messages.info(request, _("Submitted. It awaits approval: somebody other than you has to approve it."))
     return redirect("change", change.pk)
 
 
@@ -127,8 +130,7 @@ def change(request: HttpRequest, change_id: int) -> HttpResponse:
         snapshot.check_may_follow(request.user, stream)
     except snapshot.NoSuchStream as absent:
         raise Http404(str(absent)) from absent
-    is_own = Change.objects.filter(pk=change_id, who=request.user.get_username()).exists()
-    return render(request, "change.html", {"section": "changes", "is_own": is_own} | snapshot.page_context(stream))
+    return render(request, "change.html", {"section": "changes"} | snapshot.page_context(stream))
 
 
 @login_required
@@ -320,7 +322,8 @@ def _plan(statement: str, who: str) -> dict[str, Any]:
         return refused(statement, refusal)
     plan = services.described(statement, foreseen)
     shown = proofs.shown(proofs.ask(foreseen.plan))
-    return {"plan": plan, "steps": points(plan["steps"], -1), "proof": shown}
+    awaits = settings.CHANGES_NEED_APPROVAL and (foreseen.plan.base is None or services.needs_approval(foreseen.plan))
+    return {"plan": plan, "steps": points(plan["steps"], -1), "proof": shown, "needs_approval": awaits}
 
 
 def _help() -> dict[str, Any]:

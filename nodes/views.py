@@ -3,6 +3,8 @@ requests."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 import psycopg
@@ -152,7 +154,9 @@ def _check(number: str) -> None:
 
 def _answer(request: HttpRequest, shown: dict[str, Any], sql: str) -> HttpResponse:
     if request.headers.get("HX-Request"):
-        return render(request, "parts/pane_answered.html", _around(request, shown["number"]) | shown)
+        tables = _tables(_count(request))
+        fresh = tables if tables["tables_digest"] != request.POST.get("tables_seen") else {}
+        return render(request, "parts/pane_answered.html", _around(request, shown["number"]) | fresh | shown)
     page = _page(request)
     for pane in page["panes"]:
         if pane["number"] == shown["number"]:
@@ -172,13 +176,16 @@ def _page(request: HttpRequest) -> dict[str, Any]:
         sql = _wished(request, number) if number == into else ""
         chosen = pane.node if pane else wished if place == 0 and wished else first
         pages.append(_around(request, number) | last | {"node": chosen, "sql": sql})
+    return {"section": "console", "nodes": nodes, "panes": pages} | _tables(count)
+
+
+def _tables(count: int) -> dict[str, Any]:
+    """The tables there are, and examples for them; `tables_digest` says whether a page shows these already."""
     tables = columns_by_table()
     return {
-        "section": "console",
-        "nodes": nodes,
-        "panes": pages,
         "count": count,
         "tables": [{"name": name, "columns": columns} for name, columns in tables.items()],
+        "tables_digest": hashlib.sha256(json.dumps(tables).encode()).hexdigest()[:16],
         "examples": [statement for names, statement in EXAMPLES if set(names) <= tables.keys()],
     }
 

@@ -21,6 +21,7 @@ urlpatterns = [
     path("metrics", metrics.metrics, name="metrics"),
     path("sign-in/<str:token>/", views.sign_in_with_link, name="sign-in-link"),
     path("account/", account.account, name="account"),
+    path("account/own.css", account.own_style, name="own-style"),
     path("account/sql-password/", account.set_sql, name="account-sql"),
     path("account/sql-password/remove/", account.remove_sql, name="account-sql-remove"),
     path("account/password/", account.set_page, name="account-page"),

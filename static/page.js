@@ -21,6 +21,18 @@
     }
   });
 
+  /* A form that is on its way is not sent again by the second click of a double click, whose answer (that it is done already)
+     would be shown in place of the first one's. */
+  const SENT_MS = 5000;
+  let sent = new WeakMap();
+  document.addEventListener("submit", (event) => {
+    const form = event.target, before = sent.get(form);
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (before !== undefined && event.timeStamp - before < SENT_MS) event.preventDefault();
+    else sent.set(form, event.timeStamp);
+  });
+  window.addEventListener("pageshow", () => { sent = new WeakMap(); });
+
   /* What asks first does so over the page that one is looking at; without JavaScript, or without an answer, on a page of its own. */
   const ask = document.createElement("dialog");
   ask.id = "ask";
@@ -89,7 +101,7 @@
 
   /* A slider whose places stand for numbers, and the field of the number: each follows the other. */
   const steps = (slider) => slider.dataset.steps.split(" ").map(Number);
-  const valueText = (slider) => slider.setAttribute("aria-valuetext", steps(slider)[slider.value].toLocaleString(document.documentElement.lang));
+  const valueText = (slider) => slider.setAttribute("aria-valuetext", steps(slider)[slider.value].toLocaleString("en"));
   document.addEventListener("input", ({ target }) => {
     const form = target.form;
     if (target.matches?.("input[data-steps]")) {

@@ -194,7 +194,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._catch_up(stream)
         else:
             self.streams[stream] = seq
-            await self.send(text_data=event["text"])
+            await self.send(text_data=event["texts"][self.language])
 
     async def _beat(self, seqs: dict[str, int]) -> None:
         for stream, seq in seqs.items():

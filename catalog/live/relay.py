@@ -23,6 +23,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 import psycopg
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import DatabaseError
 
@@ -48,7 +49,7 @@ EVENT_COLUMNS = ("stream", "seq", "kind", "subject", "payload", "at")
 EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM catalog_storyevent WHERE stream = %s AND seq > %s ORDER BY seq"
 Connection = psycopg.AsyncConnection[Any]
 Event = dict[str, Any]
-"""stream, seq, and the text that is sent of it: one for all sockets."""
+"""stream, seq, and by language the texts that are sent of it: one for all sockets."""
 
 
 class Follower(Protocol):
@@ -174,9 +175,9 @@ class Relay:
         if seq <= before:
             return
         for row in await (await reader.execute(EVENTS, [stream, before])).fetchall():
-            stored = selectors.event_json(StoryEvent(**dict(zip(EVENT_COLUMNS, row, strict=True))))
-            event = {"stream": stream, "seq": stored["seq"], "text": json.dumps(snapshot.event_message(stored))}
-            self.newest[stream] = stored["seq"]
+            stored = StoryEvent(**dict(zip(EVENT_COLUMNS, row, strict=True)))
+            event = {"stream": stream, "seq": stored.seq, "texts": _in_each_language(stored)}
+            self.newest[stream] = stored.seq
             for follower in self.followers:
                 if stream in follower.streams:
                     follower.put_event(event)
@@ -272,6 +273,13 @@ class Relay:
         followed = {(stream, one.language, one.html) for one in self.followers for stream in one.streams}
         self.sent = {key: digests for key, digests in self.sent.items() if key in followed}
         self.newcomers = {(one, stream) for one, stream in self.newcomers if stream in one.streams}
+
+
+def _in_each_language(event: StoryEvent) -> dict[str, str]:
+    def text() -> str:
+        return json.dumps(snapshot.event_message(selectors.event_json(event)))
+
+    return {language: snapshot.in_language(language, text) for language, _ in settings.LANGUAGES}
 
 
 def _digest(part: Any) -> str:

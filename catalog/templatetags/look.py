@@ -16,9 +16,10 @@ from django.templatetags.static import static
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import get_language, gettext, pgettext_lazy
 
 from catalog.templatetags.glossary import term_link
+from catalog.text.phrases import in_other_words
 
 register = template.Library()
 
@@ -201,8 +202,8 @@ def latency(ms: float) -> str:
 
 @register.filter
 def thousands(value: Any) -> str:
-    """12,345,678 with thin spaces between the groups."""
-    return "" if value is None else f"{int(value):,}".replace(",", "\u202f")
+    """12,345,678, as in the story, in commands and in the docs."""
+    return "" if value is None else f"{int(value):,}"
 
 
 @register.filter
@@ -214,8 +215,16 @@ def at_least(count: Mapping[str, Any]) -> str:
 
 @register.filter
 def arrows(text: str) -> str:
-    """Words in which a state becomes another, with an arrow that no line ends at: the terminal's is `->`."""
-    return STEP.sub("\\1\u00a0\u2192\u00a0", str(text))
+    """A phrase of the core in the reader's language; where a state becomes another, with an arrow that no line ends at:
+    the terminal's is `->`."""
+    return STEP.sub("\\1\u00a0\u2192\u00a0", phrase(text))
+
+
+@register.filter
+def phrase(text: str) -> str:
+    """A phrase of the core, such as a step or a warning, in the reader's language."""
+    language = get_language() or "en"
+    return str(text) if language.startswith("en") else in_other_words(str(text), gettext)
 
 
 def _moment(value: Any) -> datetime | None:

@@ -4,6 +4,7 @@ descriptors  a descriptor, and what differs between two versions
 glossary     words of a text that the glossary explains
 marking      where in a statement a mistake stands
 mistakes     an exception as one line for people
+phrases      sentences of the core, in English, in the language of a page
 numbers      whole numbers as strangers type them
 sheets       texts in a CSV file, never formulas
 plain_text   text of strangers, made harmless for a terminal

@@ -128,4 +128,4 @@ def _summary(plan: Plan, steps: tuple[Step, ...]) -> str:
     if deleted:
         return f"What was added is withdrawn again: {', '.join(deleted)} are deleted, and {as_before}."
     back = ", ".join(f"{t.element} is {t.after.value}" for step in steps for t in step.transitions)
-    return f"Nothing was lost yet: {back} again, and {as_before}."
+    return f"Nothing was lost yet: {f'{back} again, and ' if back else ''}{as_before}."

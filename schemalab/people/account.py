@@ -1,5 +1,6 @@
 """My account: who one is here, what one may do, and the two passwords, of the page and of the SQL ports."""
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -22,6 +23,19 @@ from schemalab.people.roles import ROLES
 
 NODES_SHOWN = 10
 ROLE_NAMES = {name: gettext_noop(name) for name in ROLES}
+
+
+OWN = '.may-approve[data-by="{name}"] {{ display: none; }}\n'
+"""Parts of pages are drawn once for all readers: so a page hides what its reader is not offered of their own changes."""
+
+
+@login_required
+@require_GET
+def own_style(request: HttpRequest) -> HttpResponse:
+    """Hides what others may do with the changes of whoever reads the page. The address names them, for caches."""
+    name = re.sub(r"[^0-9A-Za-z_]", lambda found: f"\\{ord(found[0]):x} ", request.user.get_username())
+    cached = {"Cache-Control": "private, max-age=86400"}
+    return HttpResponse(OWN.format(name=name), content_type="text/css; charset=utf-8", headers=cached)
 
 
 @never_cache

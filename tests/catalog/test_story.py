@@ -44,6 +44,12 @@ from catalog.templatetags.look import arrows
             "Fill index by_dest resumed where it stopped: the connection was lost.",
             id="after a failure there is",
         ),
+        pytest.param(
+            "traffic ended",
+            {"table": "users", "why": "ann stopped it", "statements": 123_456, "wrong": 0},
+            "Traffic on users ended, ann stopped it: 123,456 statements, 0 wrong answers.",
+            id="large numbers have commas",
+        ),
         pytest.param("table created", {"table": "users"}, "users was created.", id="a name stays as it is"),
         pytest.param("table created", {}, "? was created.", id="a detail that is missing"),
     ],

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from django.utils.translation import templatize
 
+from catalog.story import NO_ROWS, SENTENCES, UNCOUNTED, UNEXPLAINED
+from catalog.text.phrases import PHRASES
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
 STRING = r'"((?:[^"\\]|\\.)*)"'
@@ -71,7 +74,9 @@ def marked() -> dict[str, str]:
     for path in sorted(ROOT.rglob("*.py")):
         if path.relative_to(ROOT).parts[0] not in NO_APPS:
             found |= dict.fromkeys(texts_of(path.read_text(encoding="utf-8")), path.name)
-    return found
+    for sentences in (SENTENCES, UNCOUNTED, UNEXPLAINED, NO_ROWS):
+        found |= dict.fromkeys(sentences.values(), "story.py")
+    return found | dict.fromkeys(PHRASES, "phrases.py")
 
 
 def test_every_text_has_its_chinese() -> None:

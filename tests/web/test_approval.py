@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from catalog.models import Table
@@ -62,5 +64,46 @@ def test_it_is_shown_wherever_changes_are(client_of: ClientOf, change: Change) -
     assert f"Change {change.pk} waits until somebody other than sam approves it." in lea.get("/story/").content.decode()
     assert "data-may-approve" not in lea.get(f"/changes/{change.pk}/").content.decode()
     assert "data-may-approve" in client_of("olga").get(f"/changes/{change.pk}/").content.decode()
-    Change.objects.filter(pk=change.pk).update(who="olga")
-    assert "data-may-approve" not in client_of("olga").get(f"/changes/{change.pk}/").content.decode(), "it is her own"
+
+
+@pytest.mark.parametrize("page", ["/", "/changes/", "/changes/{change}/"])
+def test_a_submitter_is_not_offered_to_approve_their_own(
+    client_of: ClientOf, people: dict[str, User], change: Change, page: str
+) -> None:
+    """Parts are drawn once for all: a style of each reader's own hides the buttons of their own changes."""
+    name = "o.olga"
+    User.objects.filter(pk=people["olga"].pk).update(username=name)
+    Change.objects.filter(pk=change.pk).update(who=name)
+    olga = client_of("olga")
+    shown = olga.get(page.format(change=change.pk)).content.decode()
+    address = re.search(r'<link rel="stylesheet" href="(/account/own.css[^"]*)">', shown)
+    assert address is not None
+    style = olga.get(address[1])
+    assert style["Content-Type"].startswith("text/css")
+    assert style.content.decode() == '.may-approve[data-by="o\\2e olga"] { display: none; }\n'
+    buttons = re.findall(r'<[^<]*class="[^"]*may-approve[^>]*>', shown)
+    assert [button for button in buttons if f'data-by="{name}"' not in button] == []
+    assert bool(buttons) == (page != "/"), "the cluster's page has none"
+
+
+def test_a_name_is_harmless_in_a_style(client_of: ClientOf, people: dict[str, User]) -> None:
+    User.objects.filter(pk=people["olga"].pk).update(username='a"]</style>')
+    style = client_of("olga").get("/account/own.css").content.decode()
+    assert style == '.may-approve[data-by="a\\22 \\5d \\3c \\2f style\\3e "] { display: none; }\n'
+
+
+def test_who_submits_reads_that_somebody_else_has_to_approve(client_of: ClientOf, flights: Table) -> None:
+    """Before, in the plan; afterwards, above the change."""
+    statement = "CREATE INDEX by_id_dest ON flights (id, dest)"
+    for asked in (statement, "CREATE TABLE pets (id bigint PRIMARY KEY)"):
+        plan = client_of("sam").post("/changes/new/plan/", {"statement": asked}).content.decode()
+        assert "It will await approval" in plan
+    page = client_of("sam").post("/changes/new/submit/", {"statement": statement}, follow=True).content.decode()
+    assert "somebody other than you has to approve it" in page
+    assert "Approved, it begins by itself, and sam need not come back" in page
+
+
+def test_nobody_reads_of_approval_where_none_is_needed(client_of: ClientOf, flights: Table, settings: Any) -> None:
+    settings.CHANGES_NEED_APPROVAL = False
+    plan = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX i ON flights (id, dest)"})
+    assert "approval" not in plan.content.decode()

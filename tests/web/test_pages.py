@@ -233,7 +233,7 @@ def test_the_cluster_shows_what_its_nodes_do(client_of: ClientOf, redis_url: str
     with Redis.from_url(redis_url) as client:
         client.lpush("schemalab:samples:n1", Sample(5, 1234.0, 0.38, 1260, open_transactions=2).to_text())
     page = client_of("lea").get("/").content.decode()
-    for figure in ("1\u202f234", "0.38 ms", "1.3 s", '<polyline points="59,0.5 59,0.5">', "on average"):
+    for figure in ("1,234", "0.38 ms", "1.3 s", '<polyline points="59,0.5 59,0.5">', "on average"):
         assert figure in page
 
 
@@ -404,8 +404,8 @@ def shell_of(client_of: ClientOf) -> Iterator[Callable[..., Any]]:
     sam = client_of("sam")
     chosen = connection.settings_dict
 
-    def run(sql: str) -> str:
-        answer = sam.post("/console/1/run/", {"sql": sql, "node": "n1"}, headers={"HX-Request": "true"})
+    def run(sql: str, **more: str) -> str:
+        answer = sam.post("/console/1/run/", {"sql": sql, "node": "n1"} | more, headers={"HX-Request": "true"})
         return answer.content.decode()
 
     Node.objects.create(name="n1", incarnation=1, host=chosen["HOST"], port=chosen["PORT"] or 5432, pid=1)
@@ -439,8 +439,22 @@ def test_a_pane_marks_an_error(as_ourselves: None, shell_of: Callable[..., Any])
 
 def test_a_pane_shows_the_first_rows_of_many(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
     answer = shell_of("SELECT * FROM generate_series(1, 1000)")
-    assert "1000 rows" in answer
+    assert "1,000 rows" in answer
     assert "the first 200 are shown" in answer
+
+
+def test_a_pane_brings_the_tables_along_once_they_are_others(
+    as_ourselves: None, shell_of: Callable[..., Any], flights: Table
+) -> None:
+    """A table that was just created stands in the list of tables; a list that is shown already is not sent again."""
+    answer = shell_of("SELECT 1")
+    seen = re.search(r'id="tables-seen" name="tables_seen" value="(\w+)"', answer)
+    assert seen is not None
+    assert 'id="console-tables" hx-swap-oob="true"' in answer
+    assert "console-tables" not in shell_of("SELECT 1", tables_seen=seen[1])
+    newest = Descriptor.objects.get(table=flights, version=flights.version)
+    Descriptor.objects.filter(pk=newest.pk).update(body=newest.body | {"name": "trips"})
+    assert "trips" in shell_of("SELECT 1", tables_seen=seen[1])
 
 
 def test_a_pane_says_when_its_node_does_not_answer(client_of: ClientOf) -> None:
@@ -455,8 +469,8 @@ def test_an_audit_shows_the_first_violations_and_how_many_there_are(client_of: C
     told = {"state": "done", "violations": named, "violations_total": 2_345, "ended_at": now()}
     AuditJob.objects.create(table_id=flights.pk, **told)
     page = client_of("sam").get(f"/tables/{flights.pk}/").content.decode()
-    assert "2\u202f345 violations" in page
-    assert "20 shown of 2\u202f345" in page
+    assert "2,345 violations" in page
+    assert "20 shown of 2,345" in page
 
 
 @pytest.mark.django_db(transaction=True)
@@ -608,8 +622,8 @@ def test_a_failed_change_says_why_once_with_a_count_and_the_first_rows(
     message = f"7602 rows break constraint via_known, the first 10: {', '.join(rows)}"
     Change.objects.filter(pk=change.pk).update(status=Status.FAILED, error={"message": message})
     seen = words_of(client_of("lea").get(f"/changes/{change.pk}/").content.decode())
-    assert "7 602 rows of trips refer by via to what is not in airports (code)." in seen
-    assert "The first 10 of 7 602" in seen
+    assert "7,602 rows of trips refer by via to what is not in airports (code)." in seen
+    assert "The first 10 of 7,602" in seen
     assert [seen.count(f"'X{number}'") for number in range(10)] == [1] * 10
     assert "row id = " not in seen
     assert 'NOT EXISTS (SELECT 1 FROM "airports" AS referenced' in seen

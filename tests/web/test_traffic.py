@@ -155,7 +155,7 @@ def test_its_figures_and_each_refusal_in_a_sentence_are_on_the_page(client_of: C
     for page in ("/", "/traffic/"):
         shown = words(client_of("lea").get(page))
         assert "started by sam; clients on each node: 2; writes: 50 %; ends by itself" in shown
-        assert all(part in shown for part in ("4.2 ms", "38 ms", "1 234", "1 / 3", "23505 duplicate key (..)"))
+        assert all(part in shown for part in ("4.2 ms", "38 ms", "1,234", "1 / 3", "23505 duplicate key (..)"))
         assert all(str(MEANINGS[code]) in shown for code in ("40001", "23505"))
         assert "Traffic does not expect this one" in shown
 
@@ -174,7 +174,7 @@ def test_stopping_asks_first_is_named_and_heard_by_the_process(client_of: Client
     assert "has ended: olga stopped it" in words(refused)
     assert told()[1:] == [
         "olga stopped the traffic on flights.",
-        "Traffic on flights ended, olga stopped it: 1234 statements, 0 wrong answers.",
+        "Traffic on flights ended, olga stopped it: 1,234 statements, 0 wrong answers.",
     ]
     assert client_of("olga").get("/traffic/999/stop/").status_code == 404
 

@@ -147,6 +147,15 @@ def test_a_word_says_what_it_means(new_page: NewPage, cluster: RunningCluster) -
     page.wait_for_url("**/glossary/#lease")
 
 
+def test_a_double_click_submits_once(new_page: NewPage, cluster: RunningCluster) -> None:
+    """The page shows the change, and not that the second click was refused."""
+    page = new_page()
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/changes/new/?statement=CREATE%20TABLE%20clicked_twice%20(a%20int%20PRIMARY%20KEY)")
+    page.get_by_role("button", name="Submit").dblclick()
+    page.wait_for_url(re.compile(r"/changes/\d+/"))
+
+
 def test_a_page_works_without_javascript(new_page: NewPage, cluster: RunningCluster, a_table: None) -> None:
     page = new_page(java_script_enabled=False)
     sign_in(page, cluster)

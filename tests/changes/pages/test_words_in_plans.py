@@ -1,0 +1,44 @@
+"""Every word of a plan has a phrase by which a page puts it into another language."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from catalog.text.phrases import in_other_words
+from changes.pages.plan_json import plan_json
+from changes.plan.model import Plan
+from lab.own.statements import planned
+from tests.lab.own.kinds import KINDS, TABLES
+
+MORE = {
+    "a default": "ALTER TABLE flights ALTER seats SET DEFAULT 5",
+    "no default": "ALTER TABLE crews ALTER size DROP DEFAULT",
+    "another name": "ALTER TABLE flights RENAME COLUMN dest TO goal",
+    "a comment": "COMMENT ON COLUMN flights.dest IS 'where to'",
+    "a type that is rewritten": "ALTER TABLE flights ALTER dest TYPE bigint USING dest::bigint",
+    "a type that is cut": "ALTER TABLE flights ALTER dest TYPE varchar(3) USING dest::varchar(3)",
+    "no leases": "ALTER TABLE crews SET (coordination = 'hash')",
+    "a placement": "ALTER TABLE crews SET (sharding_func = 'mpcrc32')",
+    "several": "ALTER TABLE flights ADD COLUMN gate text NOT NULL DEFAULT 'A1', DROP COLUMN dest, ADD UNIQUE (seats)",
+    "a table that refers dropped": "DROP TABLE flights",
+}
+
+
+def words(plan: Plan) -> Iterator[str]:
+    shown = plan_json(plan)
+    yield from (plan.headline, shown["waits"], shown["rollback"]["summary"], *plan.dangers, *shown["rollback"]["steps"])
+    yield from (step["text"] for step in shown["steps"])
+    yield from (cell["element"] for version in shown["versions"] for cell in version["states"])
+    yield from (edit for version in shown["versions"] for edit in version["edits"])
+
+
+def marked(text: str) -> str:
+    """A translation that is told from its text."""
+    return f"⟦{text}⟧"
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *MORE])
+def test_a_page_can_say_all_of_a_plan_in_another_language(kind: str) -> None:
+    plan = planned(TABLES + (KINDS | MORE)[kind])[-1].plan
+    assert plan is not None
+    assert [text for text in words(plan) if in_other_words(text, marked) == text] == []
