@@ -26,7 +26,7 @@ ROLE_NAMES = {name: gettext_noop(name) for name in ROLES}
 
 
 OWN = '.may-approve[data-by="{name}"] {{ display: none; }}\n'
-"""Parts of pages are drawn once for all readers: so a page hides what its reader is not offered of their own changes."""
+"""Parts of pages are drawn once for all readers, so a page hides what its reader is not offered of their own."""
 
 
 @login_required
