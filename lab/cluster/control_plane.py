@@ -99,6 +99,7 @@ class Control:
     leases: list[Lease] = field(default_factory=list)
     incarnations: dict[NodeId, int] = field(default_factory=dict)
     fences: dict[TableId, int] = field(default_factory=dict)
+    row_ids: dict[TableId, int] = field(default_factory=dict)
     without: set[Without] = field(default_factory=set)
 
     def newest(self, table: TableId) -> Descriptor:
@@ -114,6 +115,11 @@ class Control:
         if not named:
             raise LabError(f"there is no table {name}")
         return (alive or named)[-1]
+
+    def next_row_id(self, table: TableId) -> int:
+        """A number that no row of a table without a primary key has got before, also when its transaction ends."""
+        self.row_ids[table] = self.row_ids.get(table, 0) + 1
+        return self.row_ids[table]
 
     # Leases (L3, L4, L5)
 

@@ -270,7 +270,7 @@ def enter(world: World, one: Transaction, table: TableId, *, internal: bool = Fa
 
 def insert(world: World, actor: str, table: TableId, values: Values) -> Done:
     def made(descriptor: Descriptor, _: Transaction) -> Made:
-        row = new_row(descriptor, values)
+        row = new_row(descriptor, values, world.control.next_row_id)
         _refuse_broken(descriptor, row)
         return insert_row(descriptor, row, world.store.buckets), (None, row)
 

@@ -106,8 +106,10 @@ class Routers:
     acknowledged: Acknowledged = field(default_factory=Acknowledged)
 
     def begin(self, node: str, table: str, *rows: RowRequest) -> LabRequest:
-        """A client sends a request to a node, which plans it."""
+        """A client sends a request to a node, which plans it. A row is known by a primary key: raises `LabError`."""
         name = node_statements.serving(self.world, node).name
+        if self.world.control.newest(self.world.control.find(table)).has_hidden_key:
+            raise LabError(f"{table} has no primary key, which the rows of a request are known by")
         deadline = self.world.now + TIMEOUT_S
         request = LabRequest(len(self.requests) + 1, name, table, rows, Batch(len(rows)), deadline)
         self.requests[request.number] = request
@@ -186,7 +188,7 @@ class Routers:
         """One row behind a savepoint: what refuses it undoes no other."""
         asked, buckets = request.rows[index], self.world.store.buckets
         before, ops = [dict(pairs) for pairs in one.store.snapshot], len(one.store.ops)
-        row = new_row(descriptor, _values(descriptor, asked))
+        row = new_row(descriptor, _values(descriptor, asked), self.world.control.next_row_id)
         old = self._found(one, descriptor, row.key)
         try:
             if asked.verb == "get":
@@ -240,7 +242,7 @@ class Routers:
 
     def _storage(self, descriptor: Descriptor, asked: RowRequest) -> int:
         """The storage of a row, by this version's sharding; 0 where a key alone does not say."""
-        row = new_row(descriptor, _values(descriptor, asked))
+        row = new_row(descriptor, _values(descriptor, asked), self.world.control.next_row_id)
         if asked.verb in ("delete", "get") and not descriptor.is_home_in_key:
             return 0
         buckets = self.world.store.buckets

@@ -7,10 +7,10 @@ insert users (1, 'a')      users (1) exists
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from catalog.descriptor import Descriptor, UnknownElement
-from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State
+from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State, TableId
 from catalog.types import FLOATING, WHOLE, SqlType, Value, parse_text, to_text
 from storage import encoding
 from storage.mutations import REMOVALS, Act, Op
@@ -49,14 +49,20 @@ def stored(sql_type: SqlType, text: str | None) -> bytes:
     return encoding.encode_value(sql_type, None if text is None else parse_text(sql_type, text))
 
 
-def new_row(descriptor: Descriptor, values: Sequence[str | None]) -> StoredRow:
-    """The row an INSERT makes: every public column from `values`, every write-only one from its default."""
+def new_row(descriptor: Descriptor, values: Sequence[str | None], next_row_id: Callable[[TableId], int]) -> StoredRow:
+    """The row an INSERT makes: every public column from `values`, every write-only one from its default.
+
+    In a table without a primary key it gets the next hidden row id.
+    """
     columns = descriptor.public_columns
     if len(values) != len(columns):
         names = ", ".join(column.name for column in columns)
         raise BadRow(f"{descriptor} takes {len(columns)} values ({names}), not {len(values)}")
     encoded = {column.id: stored(column.type, value) for column, value in zip(columns, values, strict=True)}
     encoded |= {column.id: _default(column) for column in descriptor.columns if column.state is State.WRITE_ONLY}
+    if descriptor.has_hidden_key:
+        (hidden,) = descriptor.key_columns
+        encoded[hidden.id] = encoding.encode_value(hidden.type, next_row_id(descriptor.table_id))
     return StoredRow(_key(descriptor, encoded), _not_key(descriptor, encoded))
 
 
