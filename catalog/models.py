@@ -54,6 +54,25 @@ class Descriptor(models.Model):
         return f"{self.body['name']}@{self.version}"
 
 
+class View(models.Model):
+    """A stored query; `body` is `catalog.view_definition.ViewDefinition.to_json()`. Its id is never used again.
+
+    Rows are written under the lock of submissions, at READ COMMITTED; transactions read them in their own snapshot.
+    """
+
+    id = models.AutoField(primary_key=True)
+    name = models.TextField(unique=True)
+    revision = models.IntegerField(default=1)
+    body = models.JSONField()
+    modified_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        db_table = "catalog_view"
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Stream(models.Model):
     """The counter row of a stream: incremented in the event's transaction, so seq order is commit order."""
 

@@ -8,8 +8,9 @@ from django.utils.translation import gettext
 
 from catalog import descriptor as descriptors
 from catalog.elements import TableId
-from catalog.models import Descriptor, StoryEvent, Stream, Table
+from catalog.models import Descriptor, StoryEvent, Stream, Table, View
 from catalog.story import UnknownKind, particulars, sentence
+from catalog.view_definition import ViewDefinition, view_from_json
 
 
 def live_tables() -> list[Table]:
@@ -31,6 +32,12 @@ def newest_descriptor(table_id: int) -> descriptors.Descriptor | None:
     """The newest version of a table; None when it has none."""
     row = Descriptor.objects.filter(table_id=table_id).order_by("-version").first()
     return None if row is None else descriptors.from_json(row.body)
+
+
+def stored_views() -> tuple[ViewDefinition, ...]:
+    """All views, by name."""
+    rows = View.objects.order_by("name").values_list("id", "name", "revision", "body")
+    return tuple(view_from_json(*row) for row in rows)
 
 
 def columns_by_table() -> dict[str, list[str]]:

@@ -37,6 +37,10 @@ class UnknownKind(KeyError):
 SENTENCES: dict[str, str] = {
     "table created": "{table} was created.",
     "table dropped": "{table} was dropped; its name is free again.",
+    "view created": "{who} created view {view}.",
+    "view replaced": "{who} replaced view {view}: its query is another one now.",
+    "view renamed": "{who} renamed view {view} to {new}.",
+    "view dropped": "{who} dropped view {view}.",
     "change submitted": "{who} submitted change {change}: {statement}",
     "change awaiting approval": "Change {change} waits until somebody other than {submitter} approves it.",
     "change approved": "{who} approved change {change}: {why}.",
@@ -122,6 +126,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "versions": (
         "table created",
         "table dropped",
+        "view created",
+        "view replaced",
+        "view renamed",
+        "view dropped",
         "version published",
         "version waiting",
         "version drained",

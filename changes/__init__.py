@@ -16,6 +16,7 @@ rate_limits    how often changes and proofs may be asked for
 tables_ahead   the tables that the next change will meet
 storages       storages added, removed, and tables spread over them
 new_tables     tables made inside a transaction (T9)
+stored_views   views made, replaced, renamed and dropped
 running_transactions  the transactions that a change waits for when no lease is in its way
 notices        who hears of a change: its driver, pages, followers
 proofs         what the explorer says of a plan

@@ -135,7 +135,7 @@ def targets_one_of(statement: Statement, own: Sequence[Descriptor]) -> bool:
 def _view_of(own: Sequence[Descriptor], dropped: Collection[int] = ()) -> CatalogView:
     """The tables there are, as a transaction sees them that has made `own`, and others that it has `dropped`."""
     view = tables_ahead.catalog_view(making={*(table.table_id for table in own), *dropped})
-    return CatalogView((*view.tables, *own), view.taken, view.sandboxes, view.storages)
+    return replace(view, tables=(*view.tables, *own))
 
 
 def drops(text: str, *, own: Sequence[Descriptor] = ()) -> Drops:

@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import EXISTS, State, TableId
+from catalog.selectors import stored_views
 from changes.ddl.resolve import CatalogView
 from changes.models import IN_QUEUE, Change, Reservation, Status
 from changes.plan.model import Plan, plan_from_json
@@ -58,7 +59,7 @@ def catalog_view(making: Set[int] = frozenset()) -> CatalogView:
             tables.append(then)
     for change, plan in plans:
         taken |= _given_up(plan, change)
-    return CatalogView(tuple(tables), taken, _sandboxes(newest), storage_count_now())
+    return CatalogView(tuple(tables), taken, _sandboxes(newest), storage_count_now(), views=stored_views())
 
 
 def _reserved(but: Set[int]) -> dict[int, list[str]]:
@@ -108,7 +109,7 @@ def tables_now() -> KnownTables:
     """The tables as they are, whatever is on its way."""
     newest = _newest()
     known = tuple(table.now for table in newest if table.now is not None)
-    return KnownTables(known, _sandboxes(newest), storage_count_now())
+    return KnownTables(known, _sandboxes(newest), storage_count_now(), stored_views())
 
 
 def storage_count_now() -> StorageCount:

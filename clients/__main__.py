@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Sequence
 
 from clients import programs
@@ -22,15 +23,29 @@ PYTHON = (
 NODE_JS = ("with_pg", "with_postgresjs", "with_knex")
 
 
-def main() -> None:
+def main(wanted: Sequence[str]) -> None:
+    """Run all and write the page, or run those of which a word is `wanted`, and show each step."""
     with running_cluster(LEASE_S="30") as cluster:
         environ = environment(cluster)
-        clients = [one(name, [str(python()), str(DRIVERS / f"{name}.py"), *more], environ) for name, *more in PYTHON]
-        clients += [with_node_js(name, environ) for name in NODE_JS]
-        clients.append(with_java(environ))
-        clients += programs.all_of(environ, str(python()))
+        clients = [
+            one(name, [str(python()), str(DRIVERS / f"{name}.py"), *more], environ)
+            for name, *more in PYTHON
+            if is_wanted(wanted, name, *more)
+        ]
+        clients += [with_node_js(name, environ) for name in NODE_JS if is_wanted(wanted, name)]
+        clients += [with_java(environ)] if is_wanted(wanted, "pgjdbc") else []
+        clients += programs.all_of(environ, python, lambda name: is_wanted(wanted, name))
+    if wanted:
+        for client in clients:
+            for step in client.steps:
+                print(f"{client.name}: {step.what}: {step.outcome.value} {step.message}")
+        return
     machine = f"{platform.system()}, Python {platform.python_version()}"
     print(f"written to {write_page(machine, clients)}")
+
+
+def is_wanted(wanted: Sequence[str], *words: str) -> bool:
+    return not wanted or any(one.removeprefix("with_") in wanted for one in words)
 
 
 def environment(cluster: RunningCluster) -> dict[str, str]:
@@ -73,4 +88,4 @@ def with_java(environ: dict[str, str]) -> Client:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

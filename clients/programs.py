@@ -57,12 +57,15 @@ class Failed(Exception):
         self.sqlstate = (found[1] if found else None) or (REFUSED_BY_NAME if is_refused else "")
 
 
-def all_of(environ: Environ, python: str) -> list[Client]:
-    """Every program, one after the other."""
-    found = [psql(environ, BUNDLED / "psql")]
-    if (system := shutil.which("psql")) is not None and _version(system) != _version(BUNDLED / "psql"):
+def all_of(environ: Environ, python: Callable[[], Path], is_wanted: Callable[[str], bool]) -> list[Client]:
+    """Every program that is wanted, one after the other; pgcli lies beside the interpreter that has it."""
+    found = [psql(environ, BUNDLED / "psql")] if is_wanted("psql") else []
+    system = shutil.which("psql")
+    if is_wanted("psql") and system is not None and _version(system) != _version(BUNDLED / "psql"):
         found.append(psql(environ, Path(system)))
-    return [*found, pgbench(environ), pg_dump(environ), pgcli(environ, Path(python).parent / "pgcli")]
+    found += [pgbench(environ)] if is_wanted("pgbench") else []
+    found += [pg_dump(environ)] if is_wanted("pg_dump") else []
+    return [*found, pgcli(environ, python().parent / "pgcli")] if is_wanted("pgcli") else found
 
 
 def _version(program: Path | str) -> str:

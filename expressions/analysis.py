@@ -32,6 +32,7 @@ from expressions.sqltypes import (
     INT4,
     KEYED,
     NO_MODIFIER,
+    NUMBERED,
     NUMERIC,
     TEXT,
     TEXTUAL,
@@ -253,9 +254,13 @@ class Analyzer(Comparisons):
         return Call("array", "[{all}]", args, of, offset=node.location)
 
     def _a_indirection(self, node: Node, scope: Scope) -> Expr:
-        """An element of an array, by its number."""
+        """An element of an array, by its number, or a field of one that has its number beside it."""
         expr = self.expr(node.arg, scope)
         for item in node.indirection:
+            if expr.type is NUMBERED and item.WhichOneof("node") == "string" and item.string.sval in ("x", "n"):
+                field_ = item.string.sval
+                expr = Call("field", f"struct_extract({{0}}, '{field_}')", (expr,), INT4, offset=expr.offset)
+                continue
             if item.WhichOneof("node") != "a_indices" or item.a_indices.is_slice or expr.type.element is None:
                 raise unsupported("a slice of an array, or a field of a value", expr.offset)
             number = self.coerce(self.expr(item.a_indices.uidx, scope), INT4)

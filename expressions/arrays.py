@@ -15,7 +15,9 @@ from expressions.sqltypes import (
     ARRAY_OF,
     ARRAYS,
     BOOL,
+    INT2VECTOR,
     INT4,
+    NUMBERED,
     REGCLASS,
     TEXT,
     TIMESTAMPTZ,
@@ -213,5 +215,12 @@ def sets() -> Iterator[Line]:
         yield "unnest", (of,), of.element, "{0}"
         numbers = f"CAST(range({of.first}, len({{0}}) + {of.first}) AS INTEGER[])"
         yield "generate_subscripts", (of, INT4), INT4, f"CASE WHEN {{1}} = 1 THEN {numbers} END"
+    for of in (INT2VECTOR, ARRAY_OF[INT4]):
+        yield (
+            "_pg_expandarray",
+            (of,),
+            NUMBERED,
+            "list_transform({0}, lambda v, i: {{'x': v, 'n': CAST(i AS INTEGER)}})",
+        )
     yield "string_to_table", (TEXT, TEXT), TEXT, _SPLIT
     yield "pg_partition_ancestors", (REGCLASS,), REGCLASS, "CAST([] AS BIGINT[])"

@@ -43,6 +43,7 @@ SEQUENCE = "s"
 """Of a column: the sequence behind it."""
 INDEX, CONSTRAINT = "i", "k"
 COMMENT, COMMENT_ON_CONSTRAINT = "r", "c"
+VIEW = "v"
 """Kinds of definitions."""
 _WHAT = {
     REGCLASS: ("42P01", "relation"), REGTYPE: ("42704", "type"), REGNAMESPACE: ("3F000", "schema"),
@@ -162,6 +163,9 @@ def functions() -> Iterator[Line]:
     yield "pg_get_indexdef", (INT8, INT4, BOOL), TEXT, _definition(INDEX, "{0}", "{1}", "{2}"), written
     yield "pg_get_constraintdef", (INT8,), TEXT, _definition(CONSTRAINT, "{0}", "0", "false"), written
     yield "pg_get_constraintdef", (INT8, BOOL), TEXT, _definition(CONSTRAINT, "{0}", "0", "{1}"), written
+    yield "pg_get_viewdef", (INT8,), TEXT, _definition(VIEW, "{0}", "0", "false"), written
+    yield "pg_get_viewdef", (INT8, BOOL), TEXT, _definition(VIEW, "{0}", "0", "{1}"), written
+    yield "pg_get_viewdef", (INT8, INT4), TEXT, _definition(VIEW, "{0}", "{1} - {1}", "true"), written
     kind = f"CASE {{1}} WHEN 'pg_class' THEN '{COMMENT}' WHEN 'pg_constraint' THEN '{COMMENT_ON_CONSTRAINT}' END"
     yield "obj_description", (INT8, TEXT), TEXT, _comment("{0}", "0", kind, "d.o0 = v.z"), written
     yield "obj_description", (INT8,), TEXT, _comment("{0}", "0", "0", f"d.o0 = '{COMMENT}'"), written
@@ -210,7 +214,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     nothing = "CAST(NULL AS VARCHAR)"
     yield "shobj_description", (INT8, TEXT), TEXT, nothing
     for name in (
-        "pg_get_viewdef", "pg_get_ruledef", "pg_get_triggerdef", "pg_get_functiondef", "pg_get_function_result",
+        "pg_get_ruledef", "pg_get_triggerdef", "pg_get_functiondef", "pg_get_function_result",
         "pg_get_function_arguments", "pg_get_function_identity_arguments", "pg_get_function_sqlbody",
         "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_columns", "pg_get_partkeydef",
         "pg_get_partition_constraintdef",
@@ -222,8 +226,8 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         yield "has_database_privilege", (of, TEXT), BOOL, may_connect
     yield "pg_tablespace_location", (INT8,), TEXT, "''"
     yield "pg_tablespace_size", (INT8,), INT8, "CAST(NULL AS BIGINT)"
-    yield "pg_get_viewdef", (INT8, BOOL), TEXT, nothing
     yield "pg_get_triggerdef", (INT8, BOOL), TEXT, nothing
+    yield "pg_get_ruledef", (INT8, BOOL), TEXT, nothing
     for name in ("pg_table_size", "pg_relation_size", "pg_total_relation_size", "pg_indexes_size"):
         yield name, (REGCLASS,), INT8, "CAST(NULL AS BIGINT)"
     yield "pg_database_size", (TEXT,), INT8, "CAST(NULL AS BIGINT)"

@@ -6,7 +6,7 @@ for another says its state and why.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
@@ -60,8 +60,14 @@ class Relation:
     is_nullable: bool = False
     duplicates: frozenset[str] = frozenset()
     system: dict[str, Expr] = field(default_factory=dict)
+    named: Mapping[str, ColumnId] | None = None
+    """The columns of a table that are seen, by other names than it gives them; None: all, by its own."""
+    view_of: tuple[Scan, Mapping[str, ColumnRef]] | None = None
+    """The one table that a simple view reads, and its columns by the engine's text for the view's."""
 
     def names(self) -> list[str]:
+        if self.named is not None:
+            return list(self.named)
         if self.scan is not None:
             return [c.name for c in self.scan.descriptor.public_columns]
         return list(self.columns)
@@ -79,7 +85,8 @@ class Relation:
         if name in self.duplicates:
             raise SqlError(AMBIGUOUS_COLUMN, f'column reference "{name}" is ambiguous')
         if self.scan is not None and name not in self.columns:
-            column = self.scan.descriptor.column_named(name)
+            descriptor = self.scan.descriptor
+            column = descriptor.column_named(name) if self.named is None else descriptor.column(self.named[name])
             self.scan.used.add(column.id)
             self.columns[name] = reference(self.scan, column)
         return self.columns[name]

@@ -85,6 +85,8 @@ _ARRAY_OIDS = {
 ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
 INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
 OIDVECTOR = Type("oidvector", 30, -1, "BIGINT[]", "A", element=OID, first=0)
+NUMBERED = Type("record", 2249, -1, "STRUCT(x INTEGER, n INTEGER)", "P")
+"""An element of a list with its number, as `_pg_expandarray` of information_schema gives both."""
 VECTORS = {INT2VECTOR: ARRAY_OF[INT4], OIDVECTOR: ARRAY_OF[OID]}
 """Lists of numbers of pg_catalog, and the arrays they may be used as."""
 ARRAYS = (*ARRAY_OF.values(), *VECTORS)

@@ -35,12 +35,16 @@ def operator_name(parts: Sequence[Node]) -> str:
     return str(parts[-1].string.sval)
 
 
+_OF_THE_STANDARD = ["information_schema", "_pg_expandarray"]
+"""A function of information_schema that drivers ask for the columns of keys."""
+
+
 def function_name(node: Node) -> str:
     parts = [part.string.sval for part in node.funcname]
     if len(parts) > 1 and parts[0] == CRUD:
         hint = f"SELECT {CRUD}.{parts[-1]}(..) stands alone: it is a request of its own"
         raise unsupported(f"{CRUD}.{parts[-1]} within a query", node.location, hint)
-    if len(parts) > 1 and parts[0] not in ("pg_catalog", "public"):
+    if len(parts) > 1 and parts[0] not in ("pg_catalog", "public") and parts != _OF_THE_STANDARD:
         raise SqlError("3F000", f'schema "{parts[0]}" does not exist', node.location)
     return str(parts[-1])
 

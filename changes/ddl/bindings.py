@@ -19,6 +19,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import TableId
+from catalog.view_definition import ViewDefinition
 from changes.ddl.actions import Action, AddColumn, AlterTable, CreateTable, Name, NewForeignKey
 from changes.ddl.resolve import uniques_of, with_names
 from changes.planning.tables import Tables
@@ -69,6 +70,10 @@ class AsNamed:
     @property
     def storages(self) -> StorageCount:
         return self.tables.storages
+
+    @property
+    def views(self) -> tuple[ViewDefinition, ...]:
+        return self.tables.views
 
     def named(self, name: str) -> Descriptor | None:
         table_id = self.names.tables.get(name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
+from catalog.view_definition import ViewDefinition
 from changes.ddl import actions
 from changes.ddl.errors import (
     DUPLICATE_COLUMN,
@@ -51,6 +52,7 @@ class CatalogView:
     storages: StorageCount = AS_BEGUN
     is_private: bool = False
     """True for the temporary tables of a session, where others may be made."""
+    views: tuple[ViewDefinition, ...] = ()
 
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
@@ -69,7 +71,10 @@ class CatalogView:
         """Why no new table or index may bear `name`; None when it is free."""
         if name in self.taken:
             return self.taken[name]
-        return "" if self.table(name) or self.owner_of(name) else None
+        return "" if self.table(name) or self.owner_of(name) or self.view(name) else None
+
+    def view(self, name: str) -> ViewDefinition | None:
+        return next((view for view in self.views if view.name == name), None)
 
 
 def resolve(statement: Statement, view: CatalogView) -> actions.Action:
@@ -152,7 +157,7 @@ def _check_relation(name: actions.Name, view: CatalogView, what: str) -> None:
     is_table = view.table(name.text) is not None
     if is_table and what == "a table":
         return
-    if is_table or view.owner_of(name.text) is not None:
+    if is_table or view.owner_of(name.text) is not None or view.view(name.text) is not None:
         raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not {what}', position=name.position)
     message = f'relation "{name}" does not exist'
     raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
@@ -161,6 +166,9 @@ def _check_relation(name: actions.Name, view: CatalogView, what: str) -> None:
 def _check_table(name: actions.Name, view: CatalogView, *, forgiving: bool) -> None:
     if view.table(name.text):
         return
+    if view.view(name.text):
+        hint = "Of a view the name may change, ALTER VIEW .. RENAME TO, and the query: CREATE OR REPLACE VIEW."
+        raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not a table', position=name.position, hint=hint)
     if view.owner_of(name.text):
         hint = "Of an index only the name may change: ALTER INDEX .. RENAME TO."
         raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not a table', position=name.position, hint=hint)
@@ -240,6 +248,9 @@ def _drop_table(action: actions.DropTable, view: CatalogView, *, forgiving: bool
     if view.owner_of(name.text):
         hint = "Use DROP INDEX to remove an index."
         raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not a table', position=name.position, hint=hint)
+    if view.view(name.text):
+        hint = "Use DROP VIEW to remove a view."
+        raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not a table', position=name.position, hint=hint)
     if forgiving:
         raise NothingToDo(f'table "{name}" does not exist, skipping')
     raise DdlError(
@@ -263,6 +274,9 @@ def _no_such_table(name: actions.Name, view: CatalogView) -> DdlError:
     if view.owner_of(name.text):
         message = f'cannot create index on relation "{name}"'
         return DdlError(WRONG_OBJECT_TYPE, message, position=name.position, hint="It is an index itself.")
+    if view.view(name.text):
+        message = f'cannot create index on relation "{name}"'
+        return DdlError(WRONG_OBJECT_TYPE, message, position=name.position, hint="It is a view.")
     message = f'relation "{name}" does not exist'
     return DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
 
@@ -284,7 +298,7 @@ def _check_index_columns(action: actions.CreateIndex, table: Descriptor) -> None
 def _free_name(stem: str, word: str, view: CatalogView, *, also: AbstractSet[str] = frozenset()) -> str:
     """PostgreSQL's way of naming: table_column_idx, then .._idx1, .."""
     indexes = sum(len(table.indexes) for table in view.tables)
-    number = len(view.tables) + len(view.taken) + indexes + len(also) + 2
+    number = len(view.tables) + len(view.views) + len(view.taken) + indexes + len(also) + 2
     tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, number)))
     names = (cut(stem, tail) + tail for tail in tails)
     return next(name for name in names if view.why_taken(name) is None and name not in also)

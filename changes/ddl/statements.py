@@ -103,7 +103,7 @@ def _read(statement: Node, source: Source) -> Statement:
         return replace(read, notices=tuple(dict.fromkeys(source.notices)))
     position = source.start_of(statement)
     if kind in REFUSED_STATEMENTS:
-        hint = "Send it to a node." if kind == "create_table_as_stmt" else None
+        hint = "Send it to a node." if kind in ("create_table_as_stmt", "view_stmt") else None
         raise unsupported(REFUSED_STATEMENTS[kind], position=position, hint=hint)
     message = "this statement does not change a schema"
     hint = "A change is CREATE, ALTER or DROP of a TABLE or an INDEX; send others to a node."
@@ -303,7 +303,7 @@ def _dropping(node: Node, source: Source) -> Dropping:
     kind = node.DESCRIPTOR.fields_by_name["remove_type"].enum_type.values_by_number[node.remove_type].name
     what = kind.removeprefix("OBJECT_").replace("_", " ")
     if what not in ("TABLE", "INDEX"):
-        raise unsupported(f"DROP {what}", position=1)
+        raise unsupported(f"DROP {what}", position=1, hint="Send it to a node." if what == "VIEW" else None)
     names = []
     for each in node.objects:
         *schema, word = [item.string.sval for item in each.list.items]

@@ -15,6 +15,7 @@ drops                 DROP of several, or with CASCADE, as a change each
 castable_types        which type a column may change to
 defaults              what a default is worth for existing rows
 dependents            what a foreign key needs stays
+viewed                what views read stays
 coordination          leases, the newest version alone, or both
 sharding              by which columns and function rows are spread
 tables                the tables there are

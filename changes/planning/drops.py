@@ -7,11 +7,12 @@ PostgreSQL drops them all at once; here one change follows the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Constraint, TableId
+from catalog.view_definition import ViewDefinition, readers_of
 from changes.ddl import actions
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve
 from changes.ddl.statements import Dropping, Statement, parse
@@ -30,6 +31,7 @@ class Drops:
 def drops_of(dropping: Dropping, view: CatalogView) -> Drops:
     """The statements of a DROP; raises `DdlError` for what cannot be dropped."""
     found, notices = [], []
+    views: list[ViewDefinition] = []
     for name in dict.fromkeys(dropping.names):
         try:
             found.append(resolve(Statement(_action(dropping.what, name), dropping.forgiving), view))
@@ -42,10 +44,22 @@ def drops_of(dropping: Dropping, view: CatalogView) -> Drops:
         leaving = [table for table in tables if table is not None]
         freed = list(_freed(leaving, view)) if dropping.cascades else []
         notices += [f"drop cascades to constraint {key.name} on table {child}" for child, key in freed]
+        views = _reading(leaving, view) if dropping.cascades else []
+        notices += [f"drop cascades to view {one.name}" for one in views]
         texts = [_drop_constraint(child, key) for child, key in freed]
         texts += list(_in_order(leaving))
-    _check(texts, view)
+    _check(texts, view, [one.view_id for one in views])
+    if views:
+        texts = [f"DROP VIEW {', '.join(quoted(one.name) for one in views)}", *texts]
     return Drops(tuple(texts), tuple(notices))
+
+
+def _reading(leaving: list[Descriptor], view: CatalogView) -> list[ViewDefinition]:
+    """The views that read one of these tables, and those that read such a view."""
+    ids = {table.table_id for table in leaving}
+    first = [one for one in view.views if any(use.table_id in ids for use in one.tables)]
+    known = {one.view_id for one in first}
+    return [*first, *(one for one in readers_of(known, view.views))]
 
 
 def _action(what: str, name: actions.Name) -> actions.Action:
@@ -90,11 +104,12 @@ def _referring(table: Descriptor, left: Mapping[TableId, Descriptor]) -> list[tu
     return found
 
 
-def _check(texts: list[str], view: CatalogView) -> None:
-    """Raises the refusal of the first statement that could not be planned where it comes."""
+def _check(texts: list[str], view: CatalogView, views: Collection[int]) -> None:
+    """Raises the refusal of the first statement that could not be planned where it comes, once `views` are dropped."""
     known = {table.table_id: table for table in view.tables}
+    left = tuple(one for one in view.views if one.view_id not in views)
     for text in texts:
-        here = CatalogView(tuple(known.values()), view.taken, view.sandboxes, view.storages)
+        here = replace(view, tables=tuple(known.values()), views=left)
         action = resolve(parse(text), here)
         plan = make_plan(action, here.named(action.table.text), tables=here)
         known |= {table.table_id: table for table in plan.results}

@@ -58,6 +58,7 @@ from changes.planning.renames import rename_column, rename_constraint, rename_in
 from changes.planning.sharding import check_key, check_types
 from changes.planning.stages import Draft, compose
 from changes.planning.tables import NO_TABLES, Tables, partners_of
+from changes.planning.viewed import refuse_what_views_read
 from changes.review.check import review
 from expressions.typed import Context
 
@@ -81,7 +82,9 @@ def make_plan(
             raise DdlError(DUPLICATE_TABLE, f'relation "{action.table}" already exists', position=action.table.position)
         assert table_id is not None, "a new table needs the id reserved for it"
         return review(compose(_create_table(action, TableId(table_id), tables)))
-    return review(compose(_draft(action, _usable(action.table, descriptor), context or Context(), tables)))
+    plan = compose(_draft(action, _usable(action.table, descriptor), context or Context(), tables))
+    refuse_what_views_read(plan, tables, action.table.position)
+    return review(plan)
 
 
 def _draft(

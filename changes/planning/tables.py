@@ -10,6 +10,7 @@ from typing import Protocol
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
+from catalog.view_definition import ViewDefinition
 from changes.plan.model import Element
 from storage.buckets import AS_BEGUN, StorageCount
 
@@ -29,6 +30,11 @@ class Tables(Protocol):
     @property
     def storages(self) -> StorageCount: ...
 
+    @property
+    def views(self) -> tuple[ViewDefinition, ...]:
+        """Those that read the tables: what they read stays."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
@@ -37,6 +43,7 @@ class KnownTables:
     tables: tuple[Descriptor, ...] = ()
     sandboxes: frozenset[TableId] = frozenset()
     storages: StorageCount = AS_BEGUN
+    views: tuple[ViewDefinition, ...] = ()
 
     def named(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)

@@ -1,11 +1,12 @@
 """The rows of the catalog's relations for some versions of tables. Only views of our own have what is not public."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from catalog.view_definition import ViewDefinition
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from nodes.catalog_views import fixed, names, own, standard, tables
+from nodes.catalog_views import fixed, names, own, standard, stored, tables
 from nodes.catalog_views.relations import OWN, RELATIONS, UNNAMED, columns_of, empty_of
 from nodes.catalog_views.values import Row, Value
 
@@ -19,16 +20,21 @@ OIDS_MADE = frozenset({"pg_class", "pg_constraint", "pg_attrdef"})
 """Relations whose oids follow from ids of tables and what belongs to them."""
 
 
-def rows_of(key: str, descriptors: Sequence[Descriptor], user: str = fixed.NO_USER) -> list[dict[str, Value]]:
+def rows_of(
+    key: str, descriptors: Sequence[Descriptor], user: str = fixed.NO_USER, views: Sequence[ViewDefinition] = ()
+) -> list[dict[str, Value]]:
     """All rows of one relation, with every column. Raises 54000 when two objects would have the same oid."""
-    if key not in MADE and key not in fixed.PEOPLE:
+    if key not in MADE and key not in fixed.PEOPLE and key not in stored.MADE:
         return []
     has_nulls = key.startswith((standard.SCHEMA, OWN))
     empty = {column.name: None if has_nulls else empty_of(column.type) for column in columns_of(key)}
     is_own = key == own.ELEMENTS
     shown = [table for table in descriptors if is_own or table.state is State.PUBLIC]
-    made = fixed.PEOPLE[key](user) if key in fixed.PEOPLE else MADE[key](shown)
+    made: Iterable[Row] = fixed.PEOPLE[key](user) if key in fixed.PEOPLE else MADE[key](shown) if key in MADE else ()
     rows = [{**empty, **row} for row in made]
+    if views and key in stored.MADE:
+        by_id: dict[int, Descriptor] = {table.table_id: table for table in shown}
+        rows += [{**empty, **row} for row in stored.MADE[key](views, by_id)]
     if key in OIDS_MADE:
         refuse_same_oids(key, rows)
     return rows

@@ -18,7 +18,7 @@ _FRACTION = {SqlType.DATE: 0, SqlType.TIMESTAMP: 6, SqlType.TIMESTAMPTZ: 6}
 TEXT_BYTES = 2**30
 
 
-def _named(what: str, name: str) -> Row:
+def named(what: str, name: str) -> Row:
     """An object of ours: its database, schema and name."""
     return {f"{what}_catalog": DATABASE_NAME, f"{what}_schema": "public", f"{what}_name": name}
 
@@ -35,7 +35,7 @@ def _catalog_name(_: Sequence[Descriptor]) -> Iterator[Row]:
 def _tables(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for table in tables:
         yield {
-            **_named("table", table.name), "table_type": "BASE TABLE", "is_insertable_into": "YES", "is_typed": "NO",
+            **named("table", table.name), "table_type": "BASE TABLE", "is_insertable_into": "YES", "is_typed": "NO",
         }  # fmt: skip
 
 
@@ -44,16 +44,17 @@ def _columns(tables: Sequence[Descriptor]) -> Iterator[Row]:
         required = required_columns(table)
         for column in table.public_columns:
             yield {
-                **_named("table", table.name), "column_name": column.name, "ordinal_position": column.id,
+                **named("table", table.name), "column_name": column.name, "ordinal_position": column.id,
                 "column_default": None if column.default is None else texts.default_of(column),
-                "is_nullable": "NO" if column.id in required else "YES", **_type(column),
+                "is_nullable": "NO" if column.id in required else "YES", **described(column),
                 "udt_catalog": DATABASE_NAME, "udt_schema": "pg_catalog",
                 "udt_name": TYPE_NAMES[column.type.oid], "dtd_identifier": str(column.id),
                 "is_self_referencing": "NO", **_identity(column), "is_generated": "NEVER", "is_updatable": "YES",
             }  # fmt: skip
 
 
-def _type(column: Column) -> Row:
+def described(column: Column) -> Row:
+    """The type of a column, spelled out."""
     of = column.type
     digits = _DIGITS.get(of)
     return {
@@ -96,7 +97,7 @@ def _sequences(tables: Sequence[Descriptor]) -> Iterator[Row]:
         for column in table.public_columns:
             if column.identity:
                 yield {
-                    **_named("sequence", sequence_name(table, column)), "data_type": column.type.value,
+                    **named("sequence", sequence_name(table, column)), "data_type": column.type.value,
                     "numeric_precision": _DIGITS[column.type], "numeric_precision_radix": 2, "numeric_scale": 0,
                     "start_value": "1", "minimum_value": "1", "maximum_value": str(INT_LIMITS[column.type] - 1),
                     "increment": "1", "cycle_option": "NO",
@@ -123,7 +124,7 @@ def _links(tables: Sequence[Descriptor]) -> Iterator[tuple[Descriptor, Constrain
 def _table_constraints(tables: Sequence[Descriptor]) -> Iterator[Row]:
     def row(table: Descriptor, name: str, kind: str) -> Row:
         return {
-            **_named("constraint", name), **_named("table", table.name), "constraint_type": kind,
+            **named("constraint", name), **named("table", table.name), "constraint_type": kind,
             "is_deferrable": "NO", "initially_deferred": "NO", "enforced": "YES",
             "nulls_distinct": "YES" if kind == "UNIQUE" else None,
         }  # fmt: skip
@@ -145,12 +146,12 @@ def _check_constraints(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for table in tables:
         for constraint in _rules(table, CHECK):
             clause = texts.condition_of(table, constraint.expression)
-            yield {**_named("constraint", constraint.name), "check_clause": clause}
+            yield {**named("constraint", constraint.name), "check_clause": clause}
         required = required_columns(table)
         for column in table.public_columns:
             if column.id in required:
                 clause = f"{texts.quoted(column.name)} IS NOT NULL"
-                yield {**_named("constraint", texts.not_null_name(table, column)), "check_clause": clause}
+                yield {**named("constraint", texts.not_null_name(table, column)), "check_clause": clause}
 
 
 def _key_column_usage(tables: Sequence[Descriptor]) -> Iterator[Row]:
@@ -158,14 +159,14 @@ def _key_column_usage(tables: Sequence[Descriptor]) -> Iterator[Row]:
         for key in _keys(table):
             for number, part in enumerate(key.columns, start=1):
                 yield {
-                    **_named("constraint", key.name), **_named("table", table.name),
+                    **named("constraint", key.name), **named("table", table.name),
                     "column_name": table.column(part.column).name, "ordinal_position": number,
                 }  # fmt: skip
     for table, constraint, other in _links(tables):
         places = _places(constraint, other)
         for number, column in enumerate(constraint.columns, start=1):
             yield {
-                **_named("constraint", constraint.name), **_named("table", table.name),
+                **named("constraint", constraint.name), **named("table", table.name),
                 "column_name": table.column(column).name, "ordinal_position": number,
                 "position_in_unique_constraint": places[number - 1],
             }  # fmt: skip
@@ -181,9 +182,9 @@ def _places(constraint: Constraint, other: Descriptor) -> list[int]:
 def _referential_constraints(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for _, constraint, other in _links(tables):
         key = next(key for key in keys_of(other) if key.id == constraint.index)
-        unique: Row = {f"unique_{word}": value for word, value in _named("constraint", key.name).items()}
+        unique: Row = {f"unique_{word}": value for word, value in named("constraint", key.name).items()}
         yield {
-            **_named("constraint", constraint.name), **unique, "match_option": "NONE",
+            **named("constraint", constraint.name), **unique, "match_option": "NONE",
             "update_rule": "RESTRICT" if constraint.on_update == RESTRICT else "NO ACTION",
             "delete_rule": "RESTRICT" if constraint.on_delete == RESTRICT else "NO ACTION",
         }  # fmt: skip
@@ -208,15 +209,15 @@ def _constraint_columns(tables: Sequence[Descriptor]) -> Iterator[Row]:
 
 
 def _column(table: Descriptor, column: Column, constraint: str) -> Row:
-    return {**_named("table", table.name), "column_name": column.name, **_named("constraint", constraint)}
+    return {**named("table", table.name), "column_name": column.name, **named("constraint", constraint)}
 
 
 def _constraint_tables(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for table in tables:
         for key in _keys(table):
-            yield {**_named("table", table.name), **_named("constraint", key.name)}
+            yield {**named("table", table.name), **named("constraint", key.name)}
     for _, constraint, other in _links(tables):
-        yield {**_named("table", other.name), **_named("constraint", constraint.name)}
+        yield {**named("table", other.name), **named("constraint", constraint.name)}
 
 
 MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {

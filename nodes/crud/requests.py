@@ -173,7 +173,7 @@ class Request:
             if wake.outcome is not Outcome.NEWER:
                 raise unknown_table(self.table)
         fresh, self._fresh = self._fresh, False
-        found = await Names(self.env).versions(transaction, [self.table], {}, fresh=fresh)
+        found = await Names(self.env).versions(transaction, [self.table], fresh=fresh)
         descriptor = found.get(self.table)
         if descriptor is None:
             raise unknown_table(self.table)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
+from catalog.view_definition import ViewDefinition
 from nodes.catalog_views.relations import columns_of
 from nodes.catalog_views.rows import rows_of
 from nodes.execution.fairness import in_thread
@@ -32,24 +33,29 @@ class CatalogBatches:
     _bytes: int = 0
 
     async def get(
-        self, name: str, tables: tuple[Descriptor, ...], user: str, made: Mapping[int, Descriptor] = NO_TABLES
+        self,
+        name: str,
+        tables: tuple[Descriptor, ...],
+        user: str,
+        made: Mapping[int, Descriptor] = NO_TABLES,
+        views: tuple[ViewDefinition, ...] = (),
     ) -> Any:
-        """The relation's rows for these tables. One that a transaction has made may change within its version."""
+        """The rows for these tables and views. One that a transaction has made may change within its version."""
         known = tuple(table if table.table_id in made else (table.table_id, table.version) for table in tables)
-        key = (name, user, known)
+        key = (name, user, (*known, *((view.view_id, -view.revision) for view in views)))
         found = self._kept.get(key)
         if found is not None:
             self._kept.move_to_end(key)
             return found
         making = self._made.get(key)
         if making is None:
-            making = self._made[key] = asyncio.create_task(self._make(key, tables))
+            making = self._made[key] = asyncio.create_task(self._make(key, tables, views))
             making.add_done_callback(functools.partial(self._ended, key))
         return await asyncio.shield(making)
 
-    async def _make(self, key: Key, tables: tuple[Descriptor, ...]) -> Any:
+    async def _make(self, key: Key, tables: tuple[Descriptor, ...], views: tuple[ViewDefinition, ...]) -> Any:
         name, user, _ = key
-        batch = await in_thread(lambda: batch_of(name, rows_of(name, tables, user)))
+        batch = await in_thread(lambda: batch_of(name, rows_of(name, tables, user, views)))
         self._kept[key] = batch
         self._bytes += batch.nbytes
         while len(self._kept) > KEPT_MAX or (self._bytes > KEPT_BYTES_MAX and len(self._kept) > 1):

@@ -28,7 +28,7 @@ async def catalog_feeds(
     """The relations of these names as the transaction sees them."""
     from nodes.execution.duckdb_engine import Feed
 
-    tables = await tables_of(env, transaction)
+    tables, views = await tables_of(env, transaction), await env.directory.views()
     feeds, loop = {}, asyncio.get_running_loop()
     for name in names:
         asked, of_session = own.ASKED.get(name), context.session.rows_of(name)
@@ -36,7 +36,7 @@ async def catalog_feeds(
             batch = batch_of(name, of_session)
         elif asked is None:
             user = context.session["user"] if name in PEOPLE else NO_USER
-            batch = await env.catalog_batches.get(name, tables, user, transaction.own)
+            batch = await env.catalog_batches.get(name, tables, user, transaction.own, views)
         else:
             rows = await _asked_rows(env, name, asked)
             batch = await in_thread(functools.partial(batch_of, name, rows))

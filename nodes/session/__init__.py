@@ -11,6 +11,7 @@ block            its transaction block: begin, commit, fail
 open             what a client may ask for when it connects
 utility          statements about the session itself
 ddl              submitted as a change, followed to its end
+view_statements  CREATE, DROP and ALTER VIEW
 tables_of_queries  CREATE TABLE AS, SELECT INTO
 new_tables       created inside a transaction, and changed there (T9)
 temporary_tables  of a session, as its transactions leave them

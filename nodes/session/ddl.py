@@ -31,6 +31,7 @@ from nodes.clients.protocols import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread
+from nodes.session.view_statements import ViewStatements, is_about_view
 from nodes.session.without_effect import SCHEMAS, absent_of, notice_of, table_of, undefined
 from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.statements import Statement, ddl_error, is_several, tag_of
@@ -56,11 +57,13 @@ STORE_TRIES, STORE_PAUSE_S = 30, 1.0
 class SchemaStatements:
     """The schema changes of one session."""
 
-    def __init__(self, client: Client, user: str, block: Block) -> None:
-        self.client, self.user, self.block = client, user, block
+    def __init__(self, client: Client, user: str, block: Block, views: ViewStatements) -> None:
+        self.client, self.user, self.block, self.views = client, user, block, views
 
     async def change(self, statement: Statement) -> Result:
         """Submit and follow, one change for each table that a DROP names. Raises the error that one ended with."""
+        if is_about_view(statement):
+            return await self.views.change(statement)
         notice = notice_of(statement)
         if notice is not None:
             return await self._without_effect(statement, notice)
@@ -72,7 +75,7 @@ class SchemaStatements:
         await self._notify(statement)
         if statement.node.DESCRIPTOR.name == "DropStmt" and is_several(statement.node):
             for one in await self._drops(statement):
-                await self._change(one)
+                await (self.views.change(one) if is_about_view(one) else self._change(one))
             return Result(tag_of(statement))
         return await self._change(statement)
 

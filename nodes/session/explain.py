@@ -1,7 +1,7 @@
 """EXPLAIN: how a statement would reach its rows, in PostgreSQL's manner of saying it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from catalog.descriptor import Descriptor
@@ -18,6 +18,7 @@ from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 from nodes.sql.predicates import Bound, column_bounds
 from nodes.sql.statements import Statement
+from nodes.store.name_resolution import NamedRelations
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
@@ -38,7 +39,7 @@ class Explained(NamedTuple):
 def explain(
     env: Environment,
     explained: Explained,
-    catalog: Mapping[str, Descriptor],
+    named: NamedRelations,
     context: Context,
 ) -> Result:
     """The plan as lines of text; nothing is run."""
@@ -49,7 +50,7 @@ def explain(
     if statement.kind not in ("select", "insert", "update", "delete"):
         raise unsupported(f"EXPLAIN of {_words(statement)}")
     parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
-    plan = Planner(catalog, parameters, context.style).plan(statement.kind, statement.node)
+    plan = Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
     lines = [(line.encode(),) for line in plan_lines(env, plan, context)]
     return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(lines))
 

@@ -5,12 +5,11 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
              (`nodes.session.block`)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from catalog.descriptor import Descriptor
 from expressions.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import parameter_type
@@ -37,7 +36,7 @@ from nodes.sql.plans import InsertPlan, Plan, SelectPlan, TruncatePlan
 from nodes.sql.query import Output
 from nodes.sql.statements import Statement, relations_in
 from nodes.store.checked import checked
-from nodes.store.name_resolution import Names
+from nodes.store.name_resolution import NamedRelations, Names
 from nodes.store.transaction import Retry, Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
@@ -124,8 +123,8 @@ class PlannedStatements:
 
         async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
             async with checked(transaction):
-                catalog = await self._catalog(transaction, statement, fresh=fresh)
-                return plan_fields(await self._made(statement, catalog, parameters))
+                named = await self.named(transaction, statement, fresh=fresh)
+                return plan_fields(await self._made(statement, named, parameters))
 
         if self.block.transaction is None:
             return await tried(self.env, self.block, once, is_read_only=True)
@@ -178,12 +177,12 @@ class PlannedStatements:
     async def explain(self, asked: Explained) -> Result:
         async def once(transaction: Transaction, fresh: bool) -> Result:
             async with checked(transaction):
-                catalog = await self._catalog(transaction, asked.statement, fresh=fresh)
+                named = await self.named(transaction, asked.statement, fresh=fresh)
                 style, now = self.variables.style, transaction.started_at
                 values = values_of(asked.oids, asked.values, (), style, now)
                 context = Context(values, now, self.known, style)
                 explained = await in_thread_if_large(
-                    asked.statement.text, lambda: explain(self.env, asked, catalog, context)
+                    named.text_with(asked.statement), lambda: explain(self.env, asked, named, context)
                 )
             await transaction.check()
             return explained
@@ -194,33 +193,34 @@ class PlannedStatements:
         types = [parameter_type(oid, n) for n, oid in enumerate(asked.oids, start=1)]
         parameters = Parameters(types, count_max=len(asked.values))
         transaction.trace = asked.trace
-        catalog = await self._catalog(transaction, asked.statement, fresh=fresh)
-        plan = await self._made(asked.statement, catalog, parameters)
+        named = await self.named(transaction, asked.statement, fresh=fresh)
+        plan = await self._made(asked.statement, named, parameters)
         await pin_others(self.env, transaction, plan, fresh=fresh)
         style, now = self.variables.style, transaction.started_at
         read = partial(values_of, asked.oids, asked.values, asked.formats, style, now)
         values = read() if array_bytes(asked.oids, asked.values) <= LARGE_CHARS else await in_thread(read)
         context = Context(values, now, self.known, style, asked.result_formats)
         if asked.trace is not None:
-            tracing.planned(self.env, asked.trace, transaction, catalog, plan, context)
+            tracing.planned(self.env, asked.trace, transaction, named.descriptors(), plan, context)
         return plan, context
 
-    async def _catalog(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> dict[str, Descriptor]:
-        """The versions that the transaction uses of its tables; a name that no table bears is left out."""
+    async def named(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> NamedRelations:
+        """The versions that the transaction uses of its tables, and its views; a name that none bears is left out."""
         private = {table.name for table in self.block.new_tables.temporary.among(self.block.new_tables.tables)}
         for named in relations_in(statement.node) if private & statement.tables else ():
             if named.schemaname == "public" and named.relname in private:
                 message = f"public.{named.relname} beside a temporary table {named.relname} is not supported"
                 hint = "drop or rename the temporary table first"
                 raise SqlError(FEATURE_NOT_SUPPORTED, message, named.location, hint=hint)
-        return await self.names.versions(transaction, statement.tables, self.block.new_tables.tables, fresh=fresh)
+        return await self.names.relations(transaction, statement.tables, self.block.new_tables.tables, fresh=fresh)
 
-    async def _made(self, statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters) -> Plan:
+    async def _made(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> Plan:
         style, make = self.variables.style, make_copy_plan if statement.kind in COPIES else make_plan
+        tables, views, text = named.tables, named.views, named.text_with(statement)
         try:
-            return await in_thread_if_large(statement.text, lambda: make(statement, catalog, parameters, style))
+            return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
         except SqlError as error:
-            raise await self.names.explained(error, catalog) from None
+            raise await self.names.explained(error, tables) from None
 
 
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:

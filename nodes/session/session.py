@@ -31,6 +31,7 @@ from nodes.session.requests import Requests
 from nodes.session.tables_of_queries import TablesOfQueries
 from nodes.session.utility import Utility
 from nodes.session.values import SessionValues
+from nodes.session.view_statements import ViewStatements
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, FROM, TO
 from nodes.sql.statements import Statement, parse
@@ -75,7 +76,8 @@ class Session:
         known = SessionValues(self.variables, self.user, self.client)
         self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
         self.requests = Requests(self.env, self.variables, known, self.block)
-        self.schema = SchemaStatements(self.client, self.user, self.block)
+        views = ViewStatements(self.client, self.user, self.block, self.planned)
+        self.schema = SchemaStatements(self.client, self.user, self.block, views)
         self.tables_of_queries = TablesOfQueries(self.planned, self.schema, self.block)
         self.named = NamedStatements(self.env, self.client, self.variables, known, self.block)
         self.cursors = Cursors(self.client, self.block, self.planned)

@@ -18,12 +18,12 @@ def planned(
     env: Environment,
     trace: Trace,
     transaction: Transaction,
-    catalog: Mapping[str, Descriptor],
+    tables: Mapping[int, Descriptor],
     plan: Plan,
     context: Context,
 ) -> None:
     """A plan was made with these versions, and those of the tables that its foreign keys stand to."""
-    named = {descriptor.table_id: descriptor for descriptor in catalog.values()}
+    named = dict(tables)
     pins = [transaction.pins[table] for table in sorted(enforced_by(plan).tables) if table in transaction.pins]
     others = {pin.table_id: pin.descriptor for pin in pins if isinstance(pin.descriptor, Descriptor)}
     layout = {"storages": env.storages, "buckets": env.buckets}

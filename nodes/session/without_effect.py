@@ -19,7 +19,6 @@ from nodes.sql.statements import Statement
 
 Node = Any
 NEVER_THERE = {
-    "OBJECT_VIEW": "view",
     "OBJECT_MATVIEW": "materialized view",
     "OBJECT_TYPE": "type",
     "OBJECT_DOMAIN": "type",

@@ -13,6 +13,7 @@ with_queries    WITH
 from_clause     FROM
 clauses         GROUP BY, DISTINCT, ORDER BY, LIMIT
 set_operations  VALUES, UNION, INTERSECT, EXCEPT
+naming          what names in FROM stand for, in a statement and in a view
 extent          limits of what one statement may name
 grouping        what a grouped query may name
 keys            of values that the engine compares in part

@@ -13,14 +13,22 @@ from expressions.aggregates import refuse_aggregates
 from expressions.analysis import Analyzer
 from expressions.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import DATATYPE_MISMATCH, SYNTAX_ERROR, UNDEFINED_COLUMN, SqlError, unsupported
+from expressions.errors import (
+    DATATYPE_MISMATCH,
+    NOT_IN_PREREQUISITE_STATE,
+    SYNTAX_ERROR,
+    UNDEFINED_COLUMN,
+    SqlError,
+    unsupported,
+)
 from expressions.rows import parsed
 from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, UNKNOWN, Type
 from expressions.typed import Call, Expr, Fragment, Literal, walk
 from nodes.sql.column_names import implied_name, star_of
-from nodes.sql.from_clause import Star, Stars
+from nodes.sql.from_clause import SCHEMAS, Star, Stars, table_of
 from nodes.sql.identity import refuse_assigned
+from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Returning
 from nodes.sql.query import Target, refuse_wide
 from nodes.sql.selects import Selects
@@ -36,12 +44,24 @@ class Assignments:
     catalog: Mapping[str, Descriptor]
     parameters: Parameters
     style: TimeStyle = PLAIN
+    views: Mapping[str, ViewInUse] = field(default_factory=lambda: NO_VIEWS)
     analyzer: Analyzer = field(init=False)
     selects: Selects = field(init=False)
 
     def __post_init__(self) -> None:
         self.analyzer = Analyzer(self.catalog, self.parameters, style=self.style)
-        self.selects = Selects(self.analyzer)
+        self.selects = Selects(self.analyzer, views=self.views)
+
+    def is_view(self, relation: Node) -> bool:
+        return relation.relname in self.views and relation.schemaname in SCHEMAS
+
+    def written(self, relation: Node, words: str) -> Descriptor:
+        """The table that a statement writes. Raises 55000 for a view."""
+        if self.is_view(relation):
+            message = f'cannot {words} view "{relation.relname}"'
+            hint = "write to the tables that it reads"
+            raise SqlError(NOT_IN_PREREQUISITE_STATE, message, detail="Views are read only here.", hint=hint)
+        return table_of(self.catalog, relation)
 
     def _target(self, node: Node, descriptor: Descriptor) -> tuple[Scan, Scope]:
         """The table that is written, as a statement finds its rows and calls its columns."""

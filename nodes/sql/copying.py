@@ -18,6 +18,7 @@ from expressions.errors import (
     INVALID_COLUMN_REFERENCE,
     SYNTAX_ERROR,
     UNDEFINED_COLUMN,
+    WRONG_OBJECT_TYPE,
     SqlError,
     unsupported,
 )
@@ -28,6 +29,7 @@ from nodes.copy.incoming import CopyIn
 from nodes.copy.options import ALL_COLUMNS, Options, options_of
 from nodes.copy.outgoing import CopyOut
 from nodes.sql.from_clause import table_of
+from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.planner import Planner, make_plan
 from nodes.sql.plans import InsertPlan, Plan, SelectPlan
 from nodes.sql.row_rules import rules_of
@@ -48,7 +50,10 @@ class CopyPlanner(Planner):
         return self.copy_from(node) if kind == FROM else self.copy_to(node)
 
     def copy_from(self, node: Node) -> InsertPlan:
-        descriptor = table_of(self.analyzer, node.relation)
+        if self.is_view(node.relation):
+            hint = "copy into the tables that it reads"
+            raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy to view "{node.relation.relname}"', hint=hint)
+        descriptor = table_of(self.catalog, node.relation)
         options = options_of(node.options, is_from=True)
         columns = self._copied(descriptor, node.attlist)
         scan, scope = self._target(node, descriptor)
@@ -104,8 +109,11 @@ class CopyPlanner(Planner):
         """COPY t TO: a query of all its rows, or of some columns of them."""
         select = pb.SelectStmt(op=pb.SETOP_NONE, limit_option=pb.LIMIT_OPTION_DEFAULT)
         select.from_clause.add().range_var.CopyFrom(node.relation)
+        if self.is_view(node.relation):
+            hint = "Try the COPY (SELECT ...) TO variant."
+            raise SqlError(WRONG_OBJECT_TYPE, f'cannot copy from view "{node.relation.relname}"', hint=hint)
         is_catalog = not self._is_table(node.relation)
-        descriptor = None if is_catalog else table_of(self.analyzer, node.relation)
+        descriptor = None if is_catalog else table_of(self.catalog, node.relation)
         options = options_of(node.options, is_from=False)
         columns = () if descriptor is None else self._copied(descriptor, node.attlist)
         for name in [c.name for c in columns] or [item.string.sval for item in node.attlist]:
@@ -157,7 +165,11 @@ def refuse_files(node: Node) -> None:
 
 
 def make_copy_plan(
-    statement: Statement, catalog: Mapping[str, Descriptor], parameters: Parameters, style: TimeStyle = PLAIN
+    statement: Statement,
+    catalog: Mapping[str, Descriptor],
+    parameters: Parameters,
+    style: TimeStyle = PLAIN,
+    views: Mapping[str, ViewInUse] = NO_VIEWS,
 ) -> Plan:
     """The plan of a COPY for these versions."""
-    return make_plan(statement, catalog, parameters, style, CopyPlanner)
+    return make_plan(statement, catalog, parameters, style, CopyPlanner, views)

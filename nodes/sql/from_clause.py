@@ -1,7 +1,7 @@
 """FROM: tables, subqueries, functions and joins, each a relation of the scope under a name of ours."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,10 +19,11 @@ from expressions.errors import (
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import INT4, INT8, INTEGERS, OID, UNKNOWN
 from expressions.tree import function_name
-from expressions.typed import Call, ColumnRef, Expr, Literal, joined, walk
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, joined, walk
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
 from nodes.sql.extent import JOINED_MAX, Extent
+from nodes.sql.naming import Naming, ViewInUse
 from nodes.sql.predicates import conjuncts, refuses_nulls
 from nodes.sql.query import Output, Parts, Query
 
@@ -44,6 +45,11 @@ class Queries(Protocol):
 
     @property
     def extent(self) -> Extent: ...
+
+    @property
+    def naming(self) -> Naming: ...
+
+    def view(self, view: ViewInUse) -> Query: ...
 
     def find_cte(self, name: str) -> tuple[str, Sequence[Output]] | None: ...
 
@@ -96,13 +102,23 @@ class FromClause:
             derived = self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
             scope.relations[-1].system["tableoid"] = Literal(relations.OIDS.get(known, 0), OID)
             return derived
-        descriptor = table_of(self.analyzer, node)
+        naming = self.selects.naming
+        view = naming.views.get(node.relname) if node.schemaname in SCHEMAS and not node.catalogname else None
+        if view is not None:
+            naming.read[node.relname] = view
+            query = self.selects.view(view)
+            outputs = renamed(query.outputs, renames, alias, node.location)
+            derived = self._derived(scope, alias, outputs, ("(", *query.parts, ")"), node.location)
+            scope.relations[-1].view_of = seen_through(query, scope.relations[-1])
+            return derived
+        descriptor = table_of(naming.tables, node)
         if renames:
             raise unsupported("new names for a table's columns", node.location)
         self.selects.extent.relation(len(descriptor.public_columns), node.location)
         scan = Scan(len(self.analyzer.scans), descriptor)
         self.analyzer.scans.append(scan)
-        relation = Relation(scan.number, alias, scan=scan)
+        naming.scans.append((node.relname, scan))
+        relation = Relation(scan.number, alias, scan=scan, named=naming.columns_of(node.relname))
         return (scan.sql,), self._add(scope, relation, node.location)
 
     def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
@@ -249,7 +265,7 @@ def by_name(stars: Stars) -> dict[str, Stars]:
     return found
 
 
-def table_of(analyzer: Analyzer, node: Node) -> Descriptor:
+def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
     """The table a statement names, if it may be used."""
     name = node.relname
     if node.schemaname in CATALOGS or (not node.schemaname and name in NOT_HERE):
@@ -257,7 +273,7 @@ def table_of(analyzer: Analyzer, node: Node) -> Descriptor:
         raise unsupported(f"reading {node.schemaname or 'pg_catalog'}.{name}", node.location, hint=hint)
     if node.schemaname not in SCHEMAS or node.catalogname:
         raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)
-    descriptor = analyzer.catalog.get(name)
+    descriptor = tables.get(name)
     if descriptor is None:
         raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)
     try:
@@ -273,10 +289,32 @@ def note_conditions(condition: Expr, scope: Scope) -> None:
     for conjunct in conjuncts(condition):
         numbers = {e.relation for e in walk(conjunct) if isinstance(e, ColumnRef)}
         for relation in scope.relations:
-            if relation.scan is None or numbers != {relation.scan.number}:
+            if numbers != {relation.number} or (relation.is_nullable and not refuses_nulls(conjunct)):
                 continue
-            if not relation.is_nullable or refuses_nulls(conjunct):
+            if relation.scan is not None:
                 relation.scan.conditions.append(conjunct)
+            elif relation.view_of is not None:
+                scan, columns = relation.view_of
+                below = of_columns(conjunct, columns)
+                scan.conditions += [] if below is None else [below]
+
+
+def seen_through(query: Query, relation: Relation) -> tuple[Scan, Mapping[str, ColumnRef]] | None:
+    """The table of a view that selects from one alone, and those of its columns that are columns of that table."""
+    if query.simple is None:
+        return None
+    columns = {f"s{relation.number}.o{i}": e for i, e in enumerate(query.simple.targets) if isinstance(e, ColumnRef)}
+    return query.simple.scan, columns
+
+
+def of_columns(expr: Expr, columns: Mapping[str, ColumnRef]) -> Expr | None:
+    """The expression over other columns; None when one of its own is none of these, or it is more than a call."""
+    if isinstance(expr, ColumnRef):
+        return columns.get(expr.sql)
+    if not isinstance(expr, Call):
+        return None if isinstance(expr, Fragment) else expr
+    args = [of_columns(arg, columns) for arg in expr.args]
+    return None if None in args else replace(expr, args=tuple(arg for arg in args if arg is not None))
 
 
 def renamed(outputs: Sequence[Output], names: Sequence[str], alias: str, offset: int) -> tuple[Output, ...]:

@@ -12,7 +12,6 @@ from expressions.scopes import Relation, Scope
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Parameter, walk
 from nodes.sql.assignments import Assignments
-from nodes.sql.from_clause import table_of
 from nodes.sql.identity import overridden
 from nodes.sql.implication import is_implied
 from nodes.sql.plans import Conflict, InsertPlan, SelectPlan, Sources
@@ -35,7 +34,7 @@ class Inserts(Assignments):
             return self._insert(node, before)
 
     def _insert(self, node: Node, before: Parts) -> InsertPlan:
-        descriptor = table_of(self.analyzer, node.relation)
+        descriptor = self.written(node.relation, "insert into")
         columns = self._insert_columns(node, descriptor)
         rows: list[tuple[Expr | None, ...]] = []
         source, given = None, node.select_stmt.select_stmt

@@ -13,10 +13,11 @@ from postgast import pg_query_pb2 as pb
 from catalog.descriptor import Descriptor
 from expressions.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import unsupported
+from expressions.errors import WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN
 from nodes.sql.from_clause import table_of
 from nodes.sql.inserts import Inserts
+from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Plan, SelectPlan, TruncatePlan
 from nodes.sql.statements import Statement
 from nodes.sql.updates import Updates
@@ -59,7 +60,10 @@ class Planner(Inserts, Updates):
     def truncate(self, node: Node) -> TruncatePlan:
         if pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE":
             raise unsupported("TRUNCATE .. CASCADE", hint="name the tables that refer to these, too")
-        return TruncatePlan(tuple(table_of(self.analyzer, item.range_var) for item in node.relations))
+        for item in node.relations:
+            if self.is_view(item.range_var):
+                raise SqlError(WRONG_OBJECT_TYPE, f'"{item.range_var.relname}" is not a table', item.range_var.location)
+        return TruncatePlan(tuple(table_of(self.catalog, item.range_var) for item in node.relations))
 
 
 def make_plan(
@@ -68,15 +72,19 @@ def make_plan(
     parameters: Parameters,
     style: TimeStyle = PLAIN,
     planner: type[Planner] = Planner,
+    views: Mapping[str, ViewInUse] = NO_VIEWS,
 ) -> Plan:
     """The statement's plan for these versions; kept with the statement. `parameters` get their types."""
-    key = (tuple([(d.table_id, d.version) for d in catalog.values()]), tuple([t.name for t in parameters.types]), style)
+    versions = tuple([(d.table_id, d.version) for d in catalog.values()])
+    key: tuple[Any, ...] = (versions, tuple([t.name for t in parameters.types]), style)
+    if views:
+        key = (*key, tuple([view.key for view in views.values()]))
     known = statement.plans.get(key)
     if known is not None and len(known[1]) <= parameters.count_max:
         plan, types = known
         parameters.types[:] = types
         return plan  # type: ignore[no-any-return]
-    plan = planner(catalog, parameters, style).plan(statement.kind, statement.node)
+    plan = planner(catalog, parameters, style, views).plan(statement.kind, statement.node)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]
     parameters.types[:] = settled
     statement.remember(key, (plan, settled))

@@ -6,15 +6,15 @@ names that differ only in case stay two. What a table's scan needs to read (its 
 conditions that bound it) is gathered on the way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from expressions.analysis import Analyzer
 from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.scopes import Scope
-from expressions.sqltypes import SHOWN, TEXT, Type
+from expressions.sqltypes import NUMBERED, SHOWN, TEXT, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.clauses import Clauses, Places, ordered_by
 from nodes.sql.column_names import implied_name, star_of
@@ -22,8 +22,10 @@ from nodes.sql.extent import Extent
 from nodes.sql.from_clause import FromClause, Star, note_conditions
 from nodes.sql.grouping import check_groups
 from nodes.sql.keys import grouped, sorted_by
+from nodes.sql.naming import NO_VIEWS, Naming, ViewInUse, naming_of
 from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target, refuse_wide
 from nodes.sql.set_operations import SetOperations
+from nodes.sql.statements import parse
 from nodes.sql.with_queries import WithQueries
 
 Node = Any
@@ -35,6 +37,8 @@ class Selects:
 
     analyzer: Analyzer
     extent: Extent = field(default_factory=Extent)
+    views: Mapping[str, ViewInUse] = field(default_factory=lambda: NO_VIEWS)
+    naming: Naming = field(init=False)
     named: WithQueries = field(init=False)
     clauses: Clauses = field(init=False)
     _serial: int = 0
@@ -42,6 +46,7 @@ class Selects:
     def __post_init__(self) -> None:
         self.named, self.clauses = WithQueries(self), Clauses(self.analyzer)
         self.analyzer.subquery = self._subquery
+        self.naming = Naming(self.analyzer.catalog, self.views)
 
     # -- whole queries ------------------------------------------------------------------------------------------
 
@@ -79,6 +84,8 @@ class Selects:
 
     def shown(self, query: Query) -> Query:
         """The query as its client gets it: oids with names are shown by these."""
+        if any(o.type is NUMBERED for o in query.outputs):
+            raise unsupported("a whole row as a value", hint="name its fields, as in (keys).x")
         if not any(o.type in SHOWN for o in query.outputs):
             return query
         name = f"s{self.number()}"
@@ -93,6 +100,23 @@ class Selects:
             columns.append((ref, f" AS o{place}"))
             outputs.append(output)
         return Query(("SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name}"), tuple(outputs))
+
+    def view(self, view: ViewInUse) -> Query:
+        """The query of a view, with the names that it was made with; its columns are the view's."""
+        [statement] = parse(view.definition.query)
+        naming, named, windows = self.naming, self.named, self.analyzer.windows
+        self.naming, self.named, self.analyzer.windows = naming_of(view), WithQueries(self), {}
+        try:
+            query = self.query(statement.node)
+        except SqlError as error:
+            error.offset = -1  # its place is one of another text
+            error.where = f'view "{view.definition.name}"'
+            raise
+        finally:
+            self.naming, self.named, self.analyzer.windows = naming, named, windows
+        named_outputs = zip(query.outputs, view.outputs(), strict=True)
+        outputs = tuple(replace(output, name=name, origin=origin) for output, (name, origin) in named_outputs)
+        return Query(query.parts, outputs, query.simple)
 
     def number(self) -> int:
         """One that no other relation of the statement has."""

@@ -153,6 +153,7 @@ TAGS = {
     "CreateTableAsStmt": "CREATE TABLE AS",
     "SelectStmt": "SELECT INTO",
     "IndexStmt": "CREATE INDEX",
+    "ViewStmt": "CREATE VIEW",
     "AlterOwnerStmt": "ALTER",
 }
 
@@ -166,7 +167,7 @@ def tag_of(statement: Statement) -> str:
         return f"ALTER {_object(node.objtype)}"
     if kind == "RenameStmt":
         renamed = _object(node.rename_type).replace("TABCONSTRAINT", "TABLE")
-        return f"ALTER {renamed if renamed in ('TABLE', 'INDEX') else _object(node.relation_type)}"
+        return f"ALTER {renamed if renamed in ('TABLE', 'INDEX', 'VIEW') else _object(node.relation_type)}"
     return TAGS.get(kind, str(kind).removesuffix("Stmt").upper())
 
 

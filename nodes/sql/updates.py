@@ -14,7 +14,7 @@ from expressions.errors import DUPLICATE_ALIAS, SqlError
 from expressions.scopes import Relation, Scan, Scope, reference
 from expressions.typed import ColumnRef, Expr, has_query_text, joined, replaced
 from nodes.sql.assignments import Assignments
-from nodes.sql.from_clause import FromClause, Stars, note_conditions, table_of
+from nodes.sql.from_clause import FromClause, Stars, note_conditions
 from nodes.sql.plans import DeletePlan, Join, Returning, UpdatePlan
 from nodes.sql.predicates import conjuncts
 from nodes.sql.query import Output, Parts
@@ -30,7 +30,7 @@ class Updates(Assignments):
 
     def update(self, node: Node) -> UpdatePlan:
         with self.selects.queries_before(node) as before:
-            descriptor = table_of(self.analyzer, node.relation)
+            descriptor = self.written(node.relation, "update")
             scan, scope = self._target(node, descriptor)
             others, stars = self._others(node.from_clause, scope)
             assignments = self._assignments(node.target_list, descriptor, scope)
@@ -42,7 +42,7 @@ class Updates(Assignments):
 
     def delete(self, node: Node) -> DeletePlan:
         with self.selects.queries_before(node) as before:
-            descriptor = table_of(self.analyzer, node.relation)
+            descriptor = self.written(node.relation, "delete from")
             scan, scope = self._target(node, descriptor)
             others, stars = self._others(node.using_clause, scope)
             where = self._where(node, scope, scan, is_joined=bool(before or others))

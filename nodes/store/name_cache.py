@@ -14,12 +14,18 @@ from typing import Any, NamedTuple
 from psycopg import pq
 
 from catalog.descriptor import Descriptor, from_json
+from catalog.view_definition import ViewDefinition, view_from_json
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
 from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4, int8
 
 log = logging.getLogger(__name__)
 
-FIND = "SELECT id FROM catalog_table WHERE name = %b AND state <> 'dropped'"
+FIND = """
+SELECT id, false FROM catalog_table WHERE name = %b AND state <> 'dropped'
+UNION ALL SELECT id, true FROM catalog_view WHERE name = %b
+"""
+"""The table of a name, or the view: never both."""
+VIEWS = "SELECT id, name, revision, body FROM catalog_view ORDER BY name"
 TABLES_MAX = 5000
 """Tables that a node lists: it refuses to show some of them as all."""
 TABLES_AT_ONCE = 100
@@ -56,16 +62,28 @@ class Directory:
 
     pool: StorePool
     _ids: dict[str, int] = field(default_factory=dict)
+    _views: set[str] = field(default_factory=set)
     _newest: dict[int, Descriptor] = field(default_factory=dict)
     _numbers: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def known(self, name: str) -> int | None:
         return self._ids.get(name)
 
+    def may_be_view(self, name: str) -> bool:
+        """True if a view bore the name when it was looked up last."""
+        return name in self._views
+
+    async def views(self) -> tuple[ViewDefinition, ...]:
+        """All views, as the catalog has them now, by name."""
+        rows = await self.rows(VIEWS)
+        return tuple(view_from_json(row["id"], row["name"], row["revision"], row["body"]) for row in rows)
+
     async def find(self, name: str) -> int | None:
         """The id of the table that bears this name now."""
-        result = await self.ask(Command(FIND, (name.encode(),)))
-        if not result.ntuples:
+        result = await self.ask(Command(FIND, (name.encode(), name.encode())))
+        is_view = bool(result.ntuples) and result.get_value(0, 1) == b"\x01"
+        (self._views.add if is_view else self._views.discard)(name)
+        if is_view or not result.ntuples:
             self._ids.pop(name, None)
             return None
         found = int.from_bytes(result.get_value(0, 0) or b"")

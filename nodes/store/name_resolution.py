@@ -8,16 +8,47 @@ whose version bears it, and a transaction keeps the name that its version had:
     neither bears it          ->  42P01, and which version was called so
 
 A transaction that uses a version under another name never gives it up for the new one (T1).
+
+A view is data: its definition is read in the transaction's own snapshot, and refers to tables and columns by id. The
+version in use of each table has to have them: an old lease may be older than the view, and gives way to the freshest.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
+from catalog.elements import State
+from catalog.view_definition import TableUse, ViewDefinition, view_from_json
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from leases.rules import NotLeasable
 from nodes.context import Environment
-from nodes.store.transaction import Transaction
+from nodes.sql.naming import ViewInUse
+from nodes.sql.statements import Statement
+from nodes.store.pipeline import Command, int4
+from nodes.store.transaction import Retry, Transaction
+
+VIEW = "SELECT jsonb_build_object('id', id, 'name', name, 'revision', revision, 'body', body)::text FROM catalog_view"
+VIEW_NAMED, VIEW_NUMBERED = f"{VIEW} WHERE name = %b", f"{VIEW} WHERE id = %b"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRelations:
+    """The relations of a statement by name: versions of tables, and views. Names that none bears are left out."""
+
+    tables: dict[str, Descriptor]
+    views: dict[str, ViewInUse]
+
+    def text_with(self, statement: Statement) -> str:
+        """All that has to be analysed."""
+        return statement.text + "".join(view.text for view in self.views.values())
+
+    def descriptors(self) -> dict[int, Descriptor]:
+        """The versions in use by the ids of their tables, those that views read among them."""
+        found = {descriptor.table_id: descriptor for descriptor in self.tables.values()}
+        for view in self.views.values():
+            found |= view.descriptors()
+        return found
 
 
 @dataclass(eq=False)
@@ -26,19 +57,77 @@ class Names:
 
     env: Environment
 
-    async def versions(
+    async def relations(
         self, transaction: Transaction, names: Iterable[str], own: Mapping[str, Descriptor], *, fresh: bool = False
-    ) -> dict[str, Descriptor]:
-        """The versions that the transaction uses of these tables; a name that none bears is left out.
+    ) -> NamedRelations:
+        """The relations that the transaction uses under these names.
 
         `own` are the tables that the transaction itself has made, `fresh` asks for the newest versions there are.
         """
-        found: dict[str, Descriptor] = {}
+        tables: dict[str, Descriptor] = {}
+        views: dict[str, ViewInUse] = {}
         for name in sorted(names):
+            view = None if name in own else await self._view(transaction, name)
+            if view is not None:
+                views[name] = await self._in_use(transaction, view, fresh=fresh)
+                continue
             descriptor = own.get(name) or await self._version(transaction, name, fresh=fresh)
             if descriptor is not None:
-                found[name] = descriptor
-        return found
+                tables[name] = descriptor
+            elif self.env.directory.may_be_view(name) and (view := await self._view(transaction, name)) is not None:
+                views[name] = await self._in_use(transaction, view, fresh=fresh)
+        return NamedRelations(tables, views)
+
+    async def versions(
+        self, transaction: Transaction, names: Iterable[str], *, fresh: bool = False
+    ) -> dict[str, Descriptor]:
+        """The versions that the transaction uses of these tables; a name that none bears is left out."""
+        found = {name: await self._version(transaction, name, fresh=fresh) for name in sorted(names)}
+        return {name: descriptor for name, descriptor in found.items() if descriptor is not None}
+
+    async def _view(self, transaction: Transaction, name: str) -> ViewDefinition | None:
+        """The view of that name in the transaction's snapshot; nobody is asked about a name that none seems to bear."""
+        known = next((view for view in transaction.views.values() if view.name == name), None)
+        if known is not None or not self.env.directory.may_be_view(name):
+            return known
+        return await self._read_view(transaction, Command(VIEW_NAMED, (name.encode(),)))
+
+    async def _read_view(self, transaction: Transaction, command: Command) -> ViewDefinition | None:
+        result = (await transaction.run([command]))[0]
+        if not result.ntuples:
+            return None
+        body = json.loads(result.get_value(0, 0) or b"")
+        view = view_from_json(body["id"], body["name"], body["revision"], body["body"])
+        transaction.views[view.view_id] = view
+        return view
+
+    async def _in_use(self, transaction: Transaction, view: ViewDefinition, *, fresh: bool) -> ViewInUse:
+        """The view with the versions that the transaction uses of what it reads: those have every column of it."""
+        views = {}
+        for name, view_id in view.views:
+            nested = transaction.views.get(view_id)
+            nested = nested or await self._read_view(transaction, Command(VIEW_NUMBERED, (int4(view_id),)))
+            assert nested is not None, f"view {view.name} reads view {view_id}, which is there as long as it reads it"
+            views[name] = await self._in_use(transaction, nested, fresh=fresh)
+        tables = {use.name: await self._read_by(view, use, transaction, fresh=fresh) for use in view.tables}
+        return ViewInUse(view, tables, views)
+
+    async def _read_by(
+        self, view: ViewDefinition, use: TableUse, transaction: Transaction, *, fresh: bool
+    ) -> Descriptor:
+        """The version in use of a table that a view reads. Raises `Retry` for one older than the view."""
+        try:
+            pin = transaction.pins.get(use.table_id) or await self.env.pin(transaction, use.table_id, fresh=fresh)
+        except NotLeasable as refusal:
+            raise Retry(f'view "{view.name}" and the schema do not agree: {refusal}', stale=True) from refusal
+        descriptor = pin.descriptor
+        assert isinstance(descriptor, Descriptor)
+        public = {column.id for column in descriptor.public_columns}
+        if descriptor.state is State.PUBLIC and public.issuperset(use.columns.values()):
+            return descriptor
+        missing = ", ".join(name for name, column_id in use.columns.items() if column_id not in public)
+        message = f'{descriptor} does not fit view "{view.name}", which reads {missing or "the table"}'
+        raise Retry(message, stale=True, pin=pin)
 
     async def _version(self, transaction: Transaction, name: str, *, fresh: bool) -> Descriptor | None:
         directory = self.env.directory

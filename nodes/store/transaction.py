@@ -21,6 +21,7 @@ from psycopg import pq
 
 from catalog import clock
 from catalog.descriptor import Descriptor
+from catalog.view_definition import ViewDefinition
 from expressions.errors import (
     CONNECTION_FAILURE,
     DEADLOCK,
@@ -152,6 +153,8 @@ class Transaction:
     pins: dict[int, PinLike] = field(default_factory=dict)
     own: Mapping[int, Descriptor] = field(default_factory=dict)
     """The tables that it has made itself, which it uses without a lease (T9)."""
+    views: dict[int, ViewDefinition] = field(default_factory=dict)
+    """The views that it has read, by id, as they are in its snapshot."""
     connection: StoreConnection | None = None
     sends: dict[int, Hashes] = field(default_factory=dict)
     """The hashes of a table that are compared; by default both."""

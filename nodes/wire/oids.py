@@ -6,6 +6,8 @@ table 2 what follows. In it, of pg_class and of pg_constraint apart: the table, 
 constraints), as many CHECKs and foreign keys, 4,095 columns. An id names one thing in its relation: a sequence and a
 default of the same column share one.
 
+Views have ranges of their own, counted from the other end.
+
 The ranges begin anew after 524,286 tables, and so do those of parts; two objects that exist at the same time and would
 share an oid are refused by name where rows are made (`nodes.catalog_views.rows`).
 """
@@ -24,6 +26,11 @@ def table_oid(table_id: int) -> int:
 def index_oid(table_id: int, index_id: int) -> int:
     """The oid of an index of a table; the primary key's is that of index 0."""
     return table_oid(table_id) + 1 + index_id % HALF
+
+
+def view_number(view_id: int) -> int:
+    """The number whose range of oids a view has, as a table has that of its id: counted from the other end."""
+    return -view_id
 
 
 def column_oid(table_id: int, column_id: int) -> int:

@@ -69,7 +69,7 @@ def test_ctrl_c_during_submission_still_prints_the_number(monkeypatch: pytest.Mo
 
     async def given_up() -> None:
         (statement,) = parse("CREATE INDEX i ON t (v)")
-        submitting = asyncio.create_task(ddl.SchemaStatements(client, "me", block).change(statement))  # type: ignore
+        submitting = asyncio.create_task(ddl.SchemaStatements(client, "me", block, None).change(statement))  # type: ignore
         await asyncio.sleep(0.05)
         submitting.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -1,0 +1,75 @@
+"""A view: a stored query, and the tables and columns that it reads, by their ids.
+
+    tables   as the query calls them: the id of each, and of the columns that the query uses
+    views    those that the query reads, by their ids
+
+So the query stays right when a table or a column gets another name, and sees no column that came later. Which views
+there are is data: a transaction reads it in its own snapshot, where versions of tables have leases
+(docs/reference/views.md).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from catalog.elements import ColumnId, TableId
+
+
+@dataclass(frozen=True, slots=True)
+class ViewColumn:
+    """A column of a view, its type by PostgreSQL's oid and modifier."""
+
+    name: str
+    type_oid: int
+    modifier: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """A table by the name that a view's query gives it, and the columns that the query uses, by theirs, in order."""
+
+    name: str
+    table_id: TableId
+    columns: Mapping[str, ColumnId]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewDefinition:
+    """One view. `revision` grows when it is replaced."""
+
+    view_id: int
+    name: str
+    revision: int
+    query: str
+    columns: tuple[ViewColumn, ...]
+    tables: tuple[TableUse, ...] = ()
+    views: tuple[tuple[str, int], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """All but what the row has beside it: id, name and revision."""
+        return {
+            "query": self.query,
+            "columns": [[column.name, column.type_oid, column.modifier] for column in self.columns],
+            "tables": [[use.name, use.table_id, [*use.columns.items()]] for use in self.tables],
+            "views": [list(view) for view in self.views],
+        }
+
+
+def view_from_json(view_id: int, name: str, revision: int, body: Mapping[str, Any]) -> ViewDefinition:
+    return ViewDefinition(
+        view_id,
+        name,
+        revision,
+        body["query"],
+        tuple(ViewColumn(*column) for column in body["columns"]),
+        tuple(TableUse(of, table_id, dict(columns)) for of, table_id, columns in body["tables"]),
+        tuple((of, other) for of, other in body["views"]),
+    )
+
+
+def readers_of(view_ids: Iterable[int], views: Iterable[ViewDefinition]) -> Iterator[ViewDefinition]:
+    """The views that read one of these, or read one that does; each once."""
+    known, left = set(view_ids), list(views)
+    while found := [view for view in left if view.view_id not in known and known & {other for _, other in view.views}]:
+        known |= {view.view_id for view in found}
+        yield from found

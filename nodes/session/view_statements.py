@@ -1,0 +1,205 @@
+"""CREATE, DROP and ALTER VIEW: a view is analysed here, and stored while no schema change is being submitted.
+
+No version is published and nobody is waited for: whoever begins a transaction later sees the view. In an explicit
+transaction it is as with other schema changes: what stands before it is committed first, or it is refused.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import postgast
+from postgast import pg_query_pb2 as pb
+
+from catalog.view_definition import ViewDefinition
+from expressions.building import Parameters
+from expressions.errors import (
+    FEATURE_NOT_SUPPORTED,
+    OBJECT_IN_USE,
+    PROGRAM_LIMIT,
+    READ_ONLY_TRANSACTION,
+    UNDEFINED_SCHEMA,
+    SqlError,
+    unsupported,
+)
+from nodes.clients.protocols import Client
+from nodes.execution.fairness import in_thread_if_large
+from nodes.session.block import Block
+from nodes.session.database_thread import in_database_thread
+from nodes.session.tries import tried
+from nodes.settings.variables import AUTOCOMMIT
+from nodes.sql.from_clause import SCHEMAS
+from nodes.sql.naming import definition_of
+from nodes.sql.planner import Planner
+from nodes.sql.statements import Statement, ddl_error, parse, tables_in, tag_of
+from nodes.store.checked import checked
+from nodes.store.transaction import Transaction
+from nodes.wire.results import Result
+
+if TYPE_CHECKING:
+    from nodes.session.planned import PlannedStatements
+
+Node = Any
+T = TypeVar("T")
+QUERY_BYTES_MAX = 64 * 1024
+
+
+def is_about_view(statement: Statement) -> bool:
+    """True for a statement about views."""
+    node, kind = statement.node, statement.node.DESCRIPTOR.name
+    if kind == "DropStmt":
+        return bool(node.remove_type == pb.OBJECT_VIEW)
+    if kind == "RenameStmt":
+        return bool(node.rename_type == pb.OBJECT_VIEW)
+    return bool(kind == "ViewStmt")
+
+
+class ViewStatements:
+    """The statements about views of one session."""
+
+    def __init__(self, client: Client, user: str, block: Block, planned: "PlannedStatements") -> None:
+        self.client, self.user, self.block, self.planned = client, user, block, planned
+
+    async def change(self, statement: Statement) -> Result:
+        kind = statement.node.DESCRIPTOR.name
+        if self.block.is_explicit:
+            await self._commit_so_far(tag_of(statement))
+        elif self.block.transaction is not None:
+            if self.block.transaction.has_written:
+                message = f"{tag_of(statement)} must wait for this session's own transaction: send it by itself"
+                raise SqlError(OBJECT_IN_USE, message)
+            await self.block.end_implicit()
+        if kind == "ViewStmt":
+            await self._create(statement)
+        elif kind == "DropStmt":
+            await self._drop(statement)
+        else:
+            await self._rename(statement)
+        if self.block.is_explicit:
+            self.block.current()
+        return Result(tag_of(statement))
+
+    async def _commit_so_far(self, tag: str) -> None:
+        """Raises 0A000 unless what stands before the statement may be committed first."""
+        block = self.block
+        if block.variables.is_read_only:
+            raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
+        message = f"{tag} inside a transaction is not supported"
+        if not block.variables.commits_before_ddl:
+            hint = f"run it by itself, or SET {AUTOCOMMIT} = on, which commits what stands before it"
+            raise SqlError(FEATURE_NOT_SUPPORTED, message, hint=hint)
+        if block.current().savepoints:
+            hint = "release the savepoint first: what stands before the statement has to be committed"
+            raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", hint=hint)
+        await self.client.statements.read_portals()
+        await block.commit_so_far()
+        self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
+
+    # -- CREATE VIEW --------------------------------------------------------------------------------------------
+
+    async def _create(self, statement: Statement) -> None:
+        from changes.stored_views import create
+
+        node = statement.node
+        _refuse_clauses(node)
+        definition = await self._defined(statement)
+        await self._stored(statement, partial(create, definition, replaces=node.replace, who=self.user))
+
+    async def _defined(self, statement: Statement) -> ViewDefinition:
+        """The view as the newest versions of its tables have it."""
+        node = statement.node
+        select = node.query.select_stmt
+        query = Statement("select", select, statement.text, statement.start, frozenset(tables_in(select)))
+        private = {table.name for table in self.block.new_tables.temporary.among(self.block.new_tables.tables)}
+        if private & query.tables:
+            name = min(private & query.tables)
+            raise unsupported("a view of a temporary table", hint=f"{name} is this session's own")
+        text = _text_of(select)
+        names = [item.string.sval for item in node.aliases]
+
+        async def once(transaction: Transaction, fresh: bool) -> ViewDefinition:
+            async with checked(transaction):
+                named = await self.planned.named(transaction, query, fresh=fresh)
+                planner = Planner(named.tables, Parameters(count_max=0), self.planned.variables.style, named.views)
+
+                def made() -> ViewDefinition:
+                    plan = planner.select(select)
+                    return definition_of(node.view.relname, names, text, plan.outputs, planner.selects.naming)
+
+                try:
+                    return await in_thread_if_large(named.text_with(query), made)
+                except SqlError as error:
+                    raise await self.planned.names.explained(error, named.tables) from None
+
+        return await tried(self.block.env, self.block, once, is_read_only=True)
+
+    # -- DROP VIEW, ALTER VIEW ----------------------------------------------------------------------------------
+
+    async def _drop(self, statement: Statement) -> None:
+        from changes.stored_views import drop
+
+        node = statement.node
+        names = list(dict.fromkeys(_name_of(item.list.items) for item in node.objects))
+        cascades = pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE"
+        work = partial(drop, names, forgiving=node.missing_ok, cascades=cascades, who=self.user)
+        for notice in await self._stored(statement, work):
+            self.client.notice(notice)
+
+    async def _rename(self, statement: Statement) -> None:
+        from changes.stored_views import rename
+
+        node = statement.node
+        _check_schema(node.relation.schemaname)
+        work = partial(rename, node.relation.relname, node.newname, forgiving=node.missing_ok, who=self.user)
+        notice = await self._stored(statement, work)
+        if notice is not None:
+            self.client.notice(notice)
+
+    async def _stored(self, statement: Statement, work: Callable[[], T]) -> T:
+        from changes.ddl.errors import DdlError
+
+        try:
+            return await in_database_thread(work)
+        except DdlError as error:
+            raise ddl_error(error, statement) from None
+
+
+def _refuse_clauses(node: Node) -> None:
+    """Refuses what a view has not here."""
+    clauses = {
+        "a TEMPORARY view": node.view.relpersistence == "t",
+        "an UNLOGGED view": node.view.relpersistence == "u",
+        "a view WITH options": bool(len(node.options)),
+        "WITH CHECK OPTION": pb.ViewCheckOption.Name(node.with_check_option)
+        not in ("VIEW_CHECK_OPTION_UNDEFINED", "NO_CHECK_OPTION"),
+    }
+    for clause, is_there in clauses.items():
+        if is_there:
+            raise unsupported(clause, node.view.location)
+    _check_schema(node.view.schemaname)
+    if len(node.view.relname.encode()) > 63:
+        raise SqlError(PROGRAM_LIMIT, "the name is too long: at most 63 bytes", node.view.location)
+
+
+def _check_schema(schema: str) -> None:
+    if schema not in SCHEMAS:
+        raise SqlError(
+            UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', hint="All views are in the schema public."
+        )
+
+
+def _name_of(items: Any) -> str:
+    *schema, name = [item.string.sval for item in items]
+    _check_schema(".".join(schema))
+    return str(name)
+
+
+def _text_of(select: Node) -> str:
+    """The query as a text, which means the same. Raises 54000 when it is too long."""
+    tree = postgast.parse("SELECT 1")
+    tree.stmts[0].stmt.select_stmt.CopyFrom(select)
+    text = str(postgast.deparse(tree))
+    if len(text.encode()) > QUERY_BYTES_MAX:
+        raise SqlError(PROGRAM_LIMIT, f"the query of a view has at most {QUERY_BYTES_MAX} bytes")
+    parse(text)
+    return text

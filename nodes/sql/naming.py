@@ -1,0 +1,104 @@
+"""Relations that names in FROM stand for: in a statement, and in the query of a view that it reads.
+
+    SELECT name FROM paid              paid is a view, with the name `name`
+    SELECT title AS name FROM orders   orders is the table with the id that the view keeps, whatever it is called now,
+                                       and title the column with its id: other columns are not seen
+
+So a view says the same after a rename, and after a column was added.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId
+from catalog.view_definition import TableUse, ViewColumn, ViewDefinition
+from expressions.errors import DUPLICATE_COLUMN, SYNTAX_ERROR, SqlError
+from expressions.scopes import Scan
+from nodes.sql.query import Output
+from nodes.wire.oids import view_number
+
+NO_VIEWS: "Mapping[str, ViewInUse]" = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ViewInUse:
+    """A view, with the versions in use of the tables that it reads, by the names that its query gives them."""
+
+    definition: ViewDefinition
+    tables: Mapping[str, Descriptor] = field(default_factory=dict)
+    views: "Mapping[str, ViewInUse]" = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Its part in the key of a plan: the view, and the versions that it was made for."""
+        versions = tuple((table.table_id, table.version) for table in self.tables.values())
+        nested = tuple(view.key for view in self.views.values())
+        return self.definition.view_id, self.definition.revision, versions, nested
+
+    @property
+    def text(self) -> str:
+        """All that has to be analysed for it."""
+        return self.definition.query + "".join(view.text for view in self.views.values())
+
+    def descriptors(self) -> dict[int, Descriptor]:
+        """The tables that it reads, itself or through other views, by id."""
+        found: dict[int, Descriptor] = {table.table_id: table for table in self.tables.values()}
+        for view in self.views.values():
+            found |= view.descriptors()
+        return found
+
+    def outputs(self) -> tuple[tuple[str, tuple[int, int]], ...]:
+        """Names of its columns, and of which column of the view a client is told that each is."""
+        number = view_number(self.definition.view_id)
+        return tuple((column.name, (number, place)) for place, column in enumerate(self.definition.columns, start=1))
+
+
+@dataclass(eq=False)
+class Naming:
+    """The relations that names stand for, and what was used of them."""
+
+    tables: Mapping[str, Descriptor]
+    views: Mapping[str, ViewInUse] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, ColumnId]] | None = None
+    """The columns of each table, by the names that a view's query gives them; None: as the tables call them."""
+    scans: list[tuple[str, Scan]] = field(default_factory=list)
+    read: dict[str, ViewInUse] = field(default_factory=dict)
+
+    def columns_of(self, name: str) -> Mapping[str, ColumnId] | None:
+        return None if self.columns is None else self.columns[name]
+
+
+def naming_of(view: ViewInUse) -> Naming:
+    """The names in a view's query."""
+    return Naming(view.tables, view.views, {use.name: use.columns for use in view.definition.tables})
+
+
+def definition_of(
+    name: str, names: list[str], query: str, outputs: tuple[Output, ...], naming: Naming
+) -> ViewDefinition:
+    """The view that CREATE VIEW asks for; its id is given when it is stored. Raises `SqlError`."""
+    if len(names) > len(outputs):
+        raise SqlError(SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns")
+    called = [*names, *(output.name for output in outputs[len(names) :])]
+    twice = next((one for place, one in enumerate(called) if one in called[:place]), None)
+    if twice is not None:
+        raise SqlError(DUPLICATE_COLUMN, f'column "{twice}" specified more than once')
+    used: dict[str, set[ColumnId]] = {}
+    for of, scan in naming.scans:
+        used.setdefault(of, set()).update(scan.used)
+    tables = {of: scan.descriptor for of, scan in naming.scans}
+    return ViewDefinition(
+        0,
+        name,
+        0,
+        query,
+        tuple(ViewColumn(one, o.type.oid, o.modifier) for one, o in zip(called, outputs, strict=True)),
+        tuple(
+            TableUse(of, table.table_id, {c.name: c.id for c in table.public_columns if c.id in used[of]})
+            for of, table in tables.items()
+        ),
+        tuple((of, view.definition.view_id) for of, view in naming.read.items()),
+    )

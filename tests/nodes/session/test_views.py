@@ -1,0 +1,305 @@
+"""Views: stored queries, read in a transaction's own snapshot under the versions of their tables (docs: views)."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.nodes.conftest import Cluster
+from tests.nodes.ddl import tag, told
+
+Connection = psycopg.Connection[Any]
+
+
+@pytest.fixture
+def orders(cluster: Cluster) -> str:
+    """A table of three orders, one of them unpaid."""
+    table = cluster.table("id int primary key, customer text, cents int, paid boolean")
+    with cluster.connect() as connection:
+        connection.execute(
+            f"INSERT INTO {table} VALUES (1, 'ann', 500, true), (2, 'bob', 70, false), (3, 'ann', 30, true)"
+        )
+    return table
+
+
+@pytest.fixture
+def paid(n1: Connection, orders: str) -> str:
+    """A view of those that are paid."""
+    view = f"paid_{orders}"
+    n1.execute(f"CREATE VIEW {view} AS SELECT id, customer AS who, cents / 100.0 AS euros FROM {orders} WHERE paid")
+    return view
+
+
+@pytest.fixture(autouse=True)
+def no_views_stay(n1: Connection) -> Iterator[None]:
+    yield
+    n1.execute("ROLLBACK")
+    for (view,) in rows(n1, "SELECT viewname FROM pg_views WHERE schemaname = 'public'"):
+        n1.execute(f"DROP VIEW IF EXISTS {view} CASCADE")
+
+
+def rows(connection: Connection, sql: str) -> list[tuple[Any, ...]]:
+    return connection.execute(sql).fetchall()
+
+
+def refused(connection: Connection, sql: str) -> tuple[str, str]:
+    with pytest.raises(psycopg.Error) as caught:
+        connection.execute(sql)
+    return caught.value.sqlstate or "", caught.value.diag.message_primary or ""
+
+
+@contextmanager
+def beside(cluster: Cluster, sql: str) -> Iterator[None]:
+    """Run a statement on n1 while something else is done; it has ended when that has, and well."""
+    failures: list[psycopg.Error] = []
+
+    def run() -> None:
+        with cluster.connect("n1") as connection:
+            try:
+                connection.execute(sql)
+            except psycopg.Error as error:
+                failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(60)
+    assert not thread.is_alive()
+    assert failures == []
+
+
+def test_a_view_is_read_wherever_a_table_is(n1: Connection, n2: Connection, orders: str, paid: str) -> None:
+    assert rows(n2, f"SELECT who, sum(euros)::text FROM {paid} GROUP BY who") == [("ann", "5.30000000000000000000")]
+    assert rows(n2, f"SELECT id, who FROM public.{paid} ORDER BY id") == [(1, "ann"), (3, "ann")]
+    joined = f"SELECT v.id, o.cents FROM {paid} AS v JOIN {orders} AS o USING (id) WHERE v.euros > 1"
+    assert rows(n2, joined) == [(1, 500)]
+    assert rows(n2, f"SELECT count(*) FROM {orders} WHERE id IN (SELECT id FROM {paid})") == [(2,)]
+    assert rows(n2, f"WITH w AS (SELECT * FROM {paid}) SELECT max(id) FROM w") == [(3,)]
+    assert rows(n2, f"SELECT x, y FROM {paid} AS v (x, y) ORDER BY x LIMIT 1") == [(1, "ann")]
+    assert n2.execute(f"SELECT id FROM {paid} WHERE id = %s", [3]).fetchall() == [(3,)]
+    with n2.cursor().copy(f"COPY (SELECT id FROM {paid} ORDER BY 1) TO STDOUT") as copy:
+        assert b"".join(copy) == b"1\n3\n"
+
+
+def test_views_read_views_and_fill_tables(n1: Connection, orders: str, paid: str) -> None:
+    n1.execute(f"CREATE VIEW of_{paid} (name, n) AS SELECT who, count(*) FROM {paid} GROUP BY who")
+    assert rows(n1, f"SELECT * FROM of_{paid}") == [("ann", 2)]
+    assert tag(n1, f"CREATE TABLE copy_{paid} AS SELECT * FROM of_{paid}") == "SELECT 1"
+    assert tag(n1, f"UPDATE {orders} SET cents = 0 WHERE id IN (SELECT id FROM {paid})") == "UPDATE 2"
+    state, message = refused(n1, f"DROP VIEW {paid}")
+    assert (state, message) == (
+        "2BP01",
+        f"cannot drop view {paid} because other objects depend on it: view of_{paid} depends on view {paid}",
+    )
+    assert told(n1, f"DROP VIEW {paid} CASCADE") == [("NOTICE", "00000", f"drop cascades to view of_{paid}")]
+    assert refused(n1, f"SELECT * FROM of_{paid}")[0] == "42P01"
+
+
+def test_a_view_sees_what_its_statement_sees(n1: Connection, orders: str, paid: str) -> None:
+    with n1.transaction():
+        n1.execute(f"INSERT INTO {orders} VALUES (4, 'cid', 100, true)")
+        assert rows(n1, f"SELECT who FROM {paid} WHERE id = 4") == [("cid",)]
+        plan = "\n".join(line for (line,) in rows(n1, f"EXPLAIN SELECT who FROM {paid}"))
+        assert f"Seq Scan on {orders}@" in plan
+
+
+def test_a_view_is_read_only(n1: Connection, orders: str, paid: str) -> None:
+    assert refused(n1, f"INSERT INTO {paid} VALUES (1)") == ("55000", f'cannot insert into view "{paid}"')
+    assert refused(n1, f"UPDATE {paid} SET who = 'x'") == ("55000", f'cannot update view "{paid}"')
+    assert refused(n1, f"DELETE FROM {paid}") == ("55000", f'cannot delete from view "{paid}"')
+    assert refused(n1, f"TRUNCATE {paid}") == ("42809", f'"{paid}" is not a table')
+    assert refused(n1, f"COPY {paid} TO STDOUT") == ("42809", f'cannot copy from view "{paid}"')
+    assert refused(n1, f"COPY {paid} FROM STDIN") == ("42809", f'cannot copy to view "{paid}"')
+    assert refused(n1, f"DROP TABLE {paid}") == ("42809", f'"{paid}" is not a table')
+    assert refused(n1, f"DROP VIEW {orders}") == ("42809", f'"{orders}" is not a view')
+    assert refused(n1, f"ALTER TABLE {paid} ADD COLUMN x int")[0] == "42809"
+    assert refused(n1, f"CREATE INDEX ON {paid} (id)")[0] == "42809"
+
+
+def test_names_are_one_for_tables_and_views(n1: Connection, orders: str, paid: str) -> None:
+    exists = ("42P07", f'relation "{paid}" already exists')
+    assert refused(n1, f"CREATE VIEW {paid} AS SELECT 1 AS x") == exists
+    assert refused(n1, f"CREATE TABLE {paid} (id int primary key)") == exists
+    assert refused(n1, f"CREATE INDEX {paid} ON {orders} (cents)") == exists
+    assert refused(n1, f"CREATE VIEW {orders} AS SELECT 1 AS x")[0] == "42P07"
+    assert refused(n1, f"CREATE OR REPLACE VIEW {orders} AS SELECT 1 AS x") == ("42809", f'"{orders}" is not a view')
+    assert refused(n1, f"ALTER TABLE {orders} RENAME TO {paid}") == exists
+    with n1.transaction(force_rollback=True):
+        assert refused(n1, f"CREATE TABLE {paid} (id int)") == exists
+    assert refused(n1, "DROP VIEW nowhere") == ("42P01", 'view "nowhere" does not exist')
+    assert told(n1, "DROP VIEW IF EXISTS nowhere") == [("NOTICE", "00000", 'view "nowhere" does not exist, skipping')]
+    assert tag(n1, f"ALTER VIEW {paid} RENAME TO now_{paid}") == "ALTER VIEW"
+    assert rows(n1, f"SELECT count(*) FROM now_{paid}") == [(2,)]
+    assert refused(n1, f"SELECT * FROM {paid}")[0] == "42P01"
+    assert tag(n1, f"DROP VIEW now_{paid}") == "DROP VIEW"
+
+
+@pytest.mark.parametrize(("sql", "state"), [
+    ("CREATE VIEW {v} AS SELECT nothing FROM {t}", "42703"),
+    ("CREATE VIEW {v} AS SELECT 1 AS x, 2 AS x", "42701"),
+    ("CREATE VIEW {v} (a, b) AS SELECT 1", "42601"),
+    ("CREATE VIEW {v} AS SELECT * FROM nowhere", "42P01"),
+    ("CREATE VIEW {v} AS SELECT $1::int AS x", "42P02"),
+    ("CREATE TEMP VIEW {v} AS SELECT 1 AS x", "0A000"),
+    ("CREATE VIEW {v} WITH (security_barrier) AS SELECT 1 AS x", "0A000"),
+    ("CREATE VIEW {v} AS SELECT * FROM {t} WITH CHECK OPTION", "0A000"),
+    ("CREATE VIEW nowhere.{v} AS SELECT 1 AS x", "3F000"),
+    ("CREATE MATERIALIZED VIEW {v} AS SELECT 1 AS x", "0A000"),
+    ("BEGIN; CREATE VIEW {v} AS SELECT 1 AS x", "0A000"),
+])  # fmt: skip
+def test_what_cannot_be_a_view_is_refused(n1: Connection, orders: str, sql: str, state: str) -> None:
+    assert refused(n1, sql.format(v="never", t=orders))[0] == state
+    n1.execute("ROLLBACK")
+    assert refused(n1, "SELECT * FROM never")[0] == "42P01"
+
+
+def test_in_a_block_what_stands_before_is_committed_first(n1: Connection, orders: str) -> None:
+    n1.execute("SET schemalab.autocommit_before_ddl = on")
+    with n1.transaction():
+        n1.execute(f"CREATE TABLE new_{orders} (id int primary key)")
+        n1.execute(f"INSERT INTO new_{orders} VALUES (7)")
+        n1.execute(f"CREATE VIEW v_{orders} AS SELECT id FROM new_{orders}")
+        assert rows(n1, f"SELECT * FROM v_{orders}") == [(7,)]
+    n1.execute(f"DROP VIEW v_{orders}")
+
+
+def test_replacing_keeps_the_columns_and_prepared_statements_see_it(
+    n1: Connection, n2: Connection, orders: str, paid: str
+) -> None:
+    ask = f"SELECT count(*) FROM {paid}"
+    assert [n2.execute(ask, prepare=True).fetchone() for _ in range(3)] == [(2,)] * 3
+    n1.execute(
+        f"CREATE OR REPLACE VIEW {paid} AS SELECT id, customer AS who, cents / 100.0 AS euros, paid FROM {orders}"
+    )
+    assert n2.execute(ask, prepare=True).fetchone() == (3,)
+    wrong = f"CREATE OR REPLACE VIEW {paid} AS SELECT"
+    assert refused(n1, f"{wrong} id, customer AS who FROM {orders}") == ("42P16", "cannot drop columns from view")
+    renamed = refused(n1, f"{wrong} id, customer AS x, cents / 100.0 AS euros, paid FROM {orders}")
+    assert renamed == ("42P16", 'cannot change name of view column "who" to "x"')
+    retyped = refused(n1, f"{wrong} id, 1 AS who, cents / 100.0 AS euros, paid FROM {orders}")
+    assert retyped == ("42P16", 'cannot change data type of view column "who"')
+    itself = refused(n1, f"{wrong} id, who, euros, paid FROM {paid}")
+    assert itself == ("42P17", f'infinite recursion detected in rules for relation "{paid}"')
+
+
+def test_what_a_view_reads_stays(worker: None, n1: Connection, orders: str, paid: str) -> None:
+    depends = f"view {paid} depends on column cents of table {orders}"
+    dropped = refused(n1, f"ALTER TABLE {orders} DROP COLUMN cents")
+    assert dropped == (
+        "2BP01",
+        f"cannot drop column cents of table {orders} because other objects depend on it: {depends}",
+    )
+    retyped = refused(n1, f"ALTER TABLE {orders} ALTER cents TYPE bigint")
+    assert retyped == ("0A000", "cannot alter type of a column used by a view or rule")
+    assert refused(n1, f"DROP TABLE {orders}")[0] == "2BP01"
+    n1.execute(f"CREATE VIEW other_{paid} AS SELECT count(*) AS n FROM {orders}")
+    assert told(n1, f"DROP TABLE {orders} CASCADE")[:2] == [
+        ("NOTICE", "00000", f"drop cascades to view other_{paid}"),
+        ("NOTICE", "00000", f"drop cascades to view {paid}"),
+    ]
+    assert refused(n1, f"SELECT * FROM {paid}")[0] == "42P01"
+
+
+def test_a_view_stays_right_when_names_change(worker: None, n1: Connection, n2: Connection, orders: str) -> None:
+    n1.execute(f"CREATE VIEW all_{orders} AS SELECT * FROM {orders} WHERE {orders}.customer = 'ann'")
+    before = rows(n2, f"SELECT * FROM all_{orders} ORDER BY id")
+    n1.execute(f"ALTER TABLE {orders} RENAME COLUMN customer TO buyer")
+    n1.execute(f"ALTER TABLE {orders} RENAME TO new_{orders}")
+    n1.execute(f"ALTER TABLE new_{orders} ADD COLUMN customer int DEFAULT 5")
+    for node in (n1, n2):
+        found = node.execute(f"SELECT * FROM all_{orders} ORDER BY id")
+        assert [column.name for column in found.description or ()] == ["id", "customer", "cents", "paid"]
+        assert found.fetchall() == before
+    [(shown,)] = rows(n1, f"SELECT pg_get_viewdef('all_{orders}'::regclass)")
+    assert f"FROM new_{orders} {orders}(id, customer, cents, paid, customer) WHERE" in shown
+    assert refused(n1, f"ALTER TABLE new_{orders} DROP COLUMN buyer")[0] == "2BP01"
+    n1.execute(f"DROP VIEW all_{orders}")
+    n1.execute(f"ALTER TABLE new_{orders} DROP COLUMN buyer")
+
+
+# --- views and versions
+
+
+def test_a_transaction_keeps_the_view_that_its_snapshot_has(
+    cluster: Cluster, worker: None, n1: Connection, n2: Connection, orders: str, paid: str
+) -> None:
+    """The column that the old view reads stays as long as a transaction that began under it uses the table."""
+    with n2.transaction():
+        before = rows(n2, f"SELECT * FROM {paid} ORDER BY id")
+        n1.execute(f"DROP VIEW {paid}")
+        n1.execute(f"CREATE VIEW {paid} AS SELECT id FROM {orders}")
+        dropping = threading.Thread(target=lambda: n1.execute(f"ALTER TABLE {orders} DROP COLUMN cents"))
+        dropping.start()
+        for _ in range(3):
+            assert rows(n2, f"SELECT * FROM {paid} ORDER BY id") == before
+    dropping.join(60)
+    assert not dropping.is_alive()
+    assert rows(n2, f"SELECT * FROM {paid} ORDER BY id") == [(1,), (2,), (3,)]
+
+
+def test_a_view_and_a_version_that_contradict_each_other_are_never_used_together(
+    cluster: Cluster, worker: None, n1: Connection, n2: Connection, orders: str, paid: str
+) -> None:
+    """An old snapshot has the old view, the table is leased first when the column is gone: 40001, no wrong rows."""
+    other = cluster.table("id int primary key")
+    n2.execute(f"SELECT * FROM {paid}")
+    n2.execute("BEGIN")
+    n2.execute(f"SELECT * FROM {other}")
+    n1.execute(f"DROP VIEW {paid}")
+    n1.execute(f"CREATE VIEW {paid} AS SELECT id FROM {orders}")
+    n1.execute(f"ALTER TABLE {orders} DROP COLUMN cents")
+    assert refused(n2, f"SELECT * FROM {paid}")[0] == "40001"
+    n2.execute("ROLLBACK")
+    assert rows(n2, f"SELECT * FROM {paid} ORDER BY id") == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize(("alteration", "column"), [("DROP COLUMN cents", "cents"), ("ADD COLUMN note text", "note")])
+def test_no_view_begins_to_read_what_an_open_change_moves(
+    cluster: Cluster, worker: None, n1: Connection, n2: Connection, orders: str, alteration: str, column: str
+) -> None:
+    """Also not a column that is public already: until its change has ended it may be taken back."""
+    create = f"CREATE VIEW v_{orders} AS SELECT {column} FROM {orders}"
+    n2.execute("BEGIN")
+    n2.execute(f"SELECT count(*) FROM {orders}")
+    with beside(cluster, f"ALTER TABLE {orders} {alteration}"):
+        deadline = time.monotonic() + 20
+        while not cluster.read("SELECT 1 FROM changes_change WHERE table_name = %s", [orders]):
+            assert time.monotonic() < deadline, "the change is not submitted"
+        assert refused(n1, create)[0] in ("55006", "42703")
+        n1.execute(f"CREATE VIEW ids_{orders} AS SELECT id FROM {orders}")
+        n2.execute("ROLLBACK")
+    assert rows(n1, f"SELECT count(*) FROM ids_{orders}") == [(3,)]
+    assert column == "note" or refused(n1, create)[0] == "42703"
+    assert column == "cents" or tag(n1, create) == "CREATE VIEW"
+
+
+# --- the catalog
+
+
+def test_the_catalog_has_views(n1: Connection, orders: str, paid: str, program: Any) -> None:
+    kinds = rows(n1, f"SELECT relkind, relhasrules FROM pg_class WHERE relname = '{paid}'")
+    assert kinds == [("v", True)]
+    [(owner, definition)] = rows(n1, f"SELECT viewowner, definition FROM pg_views WHERE viewname = '{paid}'")
+    assert owner == "schemalab"
+    assert definition.replace("\n", " ").split() == (
+        f"SELECT id, customer AS who, cents / 100.0 AS euros FROM {orders} WHERE paid;".split()
+    )
+    standard = "SELECT table_type, is_insertable_into FROM information_schema.tables WHERE table_name = %s"
+    assert n1.execute(standard, [paid]).fetchall() == [("VIEW", "NO")]
+    columns = "SELECT column_name, data_type, is_updatable FROM information_schema.columns WHERE table_name = %s"
+    assert n1.execute(columns + " ORDER BY ordinal_position", [paid]).fetchall() == [
+        ("id", "integer", "NO"), ("who", "text", "NO"), ("euros", "numeric", "NO")
+    ]  # fmt: skip
+    used = "SELECT column_name FROM information_schema.view_column_usage WHERE view_name = %s ORDER BY 1"
+    assert n1.execute(used, [paid]).fetchall() == [("cents",), ("customer",), ("id",), ("paid",)]
+    shown = program("psql", "-X", "-A", "-c", f"\\dv {paid}", "-c", f"\\d {paid}", "-c", f"\\d+ {paid}", "schemalab")
+    assert f"public|{paid}|view|schemalab" in shown.stdout
+    assert "who|text|||" in shown.stdout
+    assert "View definition:" in shown.stdout
+    assert shown.stderr == ""
