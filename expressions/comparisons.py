@@ -13,7 +13,7 @@ from expressions.arrays import OfChar, tested, verdict_of
 from expressions.building import Builder, by_the_equals_of_each
 from expressions.errors import SqlError, unsupported
 from expressions.scopes import Scope
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, TEXT, TEXTUAL, UNKNOWN, key_text
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, key_text
 from expressions.tree import is_row, location_of, operator_name, refuse_long_list, type_of_name
 from expressions.typed import Call, ColumnRef, Context, Expr, Literal, lazy_call, render
 
@@ -121,7 +121,7 @@ class Comparisons(Builder, ABC):
     def _array_verdict(self, name: str, left: Expr, array: Expr, word: str, offset: int) -> Expr:
         """`left operator ANY (array)`, whatever the array is: a parameter, a column of pg_catalog, a subquery's."""
         if array.type is UNKNOWN:
-            of = TEXT if left.type in TEXTUAL else self.known(left).type
+            of = TEXT if left.type in (*TEXTUAL, CHAR, NAME) else self.known(left).type
             if of not in ARRAY_OF:
                 raise unsupported(f"{word} over an array of {of}", offset)
             array = self.coerce(array, ARRAY_OF[of])

@@ -49,4 +49,6 @@ class SessionValues:
                 return of_session.cursor_rows(statements.cursors.values())
             case of_session.PREPARED:
                 return of_session.prepared_rows(statements.prepared.items())
+            case of_session.SETTINGS:
+                return of_session.setting_rows(self._variables.rows())
         return None

@@ -17,7 +17,7 @@ from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import ACTIVE_TRANSACTION, INVALID_NAME, PROGRAM_LIMIT, SqlError
 from nodes.settings import kinds
 from nodes.settings.checks import CHECKS
-from nodes.settings.known import KNOWN, unrecognized
+from nodes.settings.known import KNOWN, Setting, unrecognized
 
 REPORTED = (
     "server_version", "server_encoding", "client_encoding", "application_name", "default_transaction_read_only",
@@ -159,6 +159,11 @@ class Variables:
         for name in sorted([*names, *self._custom.values()], key=str.lower):
             setting = KNOWN.get(name.lower())
             yield name, self.get(name), "" if setting is None else setting.description
+
+    def rows(self) -> Iterator[tuple[str, str, str, Setting | None]]:
+        """Name, value, description and what is known of each setting: a number in the setting's own unit."""
+        for name, _, description in self.all():
+            yield name, self._value(name), description, KNOWN.get(name.lower())
 
     def reported(self) -> dict[str, str]:
         return {name: self.get(name) for name in REPORTED}

@@ -33,7 +33,7 @@ Star = tuple[str, Expr | None, Relation | None]
 Stars = list[Star]
 SCHEMAS = ("public", "")
 CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
-NOT_HERE = frozenset({"pg_settings", "pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "pg_cursors"})
+NOT_HERE = frozenset({"pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "pg_cursors"})
 """Relations of pg_catalog that a node has not, also when they are named without their schema."""
 
 
@@ -269,7 +269,7 @@ def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
     """The table a statement names, if it may be used."""
     name = node.relname
     if node.schemaname in CATALOGS or (not node.schemaname and name in NOT_HERE):
-        hint = "SHOW ALL lists settings" if name == "pg_settings" else "SHOW TABLES lists the tables of a node"
+        hint = "SHOW TABLES lists the tables of a node"
         raise unsupported(f"reading {node.schemaname or 'pg_catalog'}.{name}", node.location, hint=hint)
     if node.schemaname not in SCHEMAS or node.catalogname:
         raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)

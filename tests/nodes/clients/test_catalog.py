@@ -223,7 +223,7 @@ def test_a_table_is_found_by_the_oid_of_its_results(cluster: Cluster, n1: "psyco
 
 @pytest.mark.parametrize(("sql", "sqlstate"), [
     ("SELECT * FROM pg_catalog.pg_locks", "0A000"), ("SELECT nothing FROM pg_class", "42703"),
-    ("DELETE FROM pg_class", "42P01"), ("SELECT 'a'::regclass", "42P01"), ("SELECT * FROM pg_settings", "0A000"),
+    ("DELETE FROM pg_class", "42P01"), ("SELECT 'a'::regclass", "42P01"), ("SELECT * FROM pg_locks", "0A000"),
     ("SELECT * FROM objects", "42P01"), ("SELECT 'nosuch'::regtype", "42704"), ("SELECT '{a'::text[]", "22P02"),
     ("SELECT '{{a}}'::text[]", "0A000"), ("SELECT ARRAY[1, 'x']", "22P02"),
 ])  # fmt: skip
@@ -231,6 +231,27 @@ def test_what_is_not_there_is_refused(n1: "psycopg.Connection[Any]", sql: str, s
     with pytest.raises(psycopg.Error) as caught:
         n1.execute(sql)
     assert caught.value.sqlstate == sqlstate
+
+
+def test_settings_are_rows_too(n1: "psycopg.Connection[Any]") -> None:
+    asked = "SELECT setting, unit, context, vartype FROM pg_catalog.pg_settings WHERE name = %s"
+    assert n1.execute(asked, ["max_index_keys"]).fetchall() == [("32", None, "internal", "integer")]
+    n1.execute("SET statement_timeout = '7s'")
+    n1.execute("SET my.user_id = 'ann'")
+    assert n1.execute(asked, ["statement_timeout"]).fetchall() == [("7000", "ms", "user", "integer")]
+    assert n1.execute(asked, ["my.user_id"]).fetchall() == [("ann", None, "user", "string")]
+    levels = "SELECT enumvals FROM pg_settings WHERE name = 'backslash_quote'"
+    assert n1.execute(levels).fetchall() == [(["safe_encoding", "on", "off"],)]
+
+
+def test_a_list_of_kinds_is_looked_through(n1: "psycopg.Connection[Any]") -> None:
+    """As pgcli's completer asks: an array of texts for a column of PostgreSQL's one-byte type."""
+    asked = "SELECT DISTINCT relkind FROM pg_class WHERE relkind = ANY(%s) AND relname = ANY(%s)"
+    assert n1.execute(asked, [["r", "p"], ["pg_class"]]).fetchall() == []
+    with n1.transaction(force_rollback=True):
+        n1.execute("CREATE TABLE looked_for (id int primary key)")
+        assert n1.execute(asked, [["r", "p"], ["looked_for"]]).fetchall() == [("r",)]
+        assert n1.execute(asked, [["v"], ["looked_for"]]).fetchall() == []
 
 
 def test_a_transaction_sees_the_tables_that_it_has_made(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
