@@ -10,6 +10,7 @@ copy/          formats of COPY
 execution/     a plan, executed
 trace/         what was done for a statement, for a client that asked
 catalog_views/ the catalog, as clients read it
+notifications/ LISTEN and NOTIFY
 foreign_keys/  what a statement asks of other tables
 store/         transactions at PostgreSQL
 client/        the Python client of those operations, installable by itself

@@ -16,6 +16,7 @@ from nodes.beside import run_beside
 from nodes.execution.held_rows import NodeRows
 from nodes.execution.pages import Table
 from nodes.metrics import Meter
+from nodes.notifications.hub import Hub
 from nodes.router.router import Router
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
@@ -48,6 +49,8 @@ class Environment:
     pool: StorePool
     directory: Directory
     keeper: LeaseKeeper
+    hub: Hub = field(default_factory=lambda: Hub("", ""))
+    """Its sessions that listen."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)
@@ -172,6 +175,7 @@ class Environment:
         for task in list(self._beside):
             task.cancel()
         self.router.close()
+        await self.hub.close()
         await self.pool.close()
         await self.directory.pool.close()
         if self._engine is not None:

@@ -32,6 +32,7 @@ from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
 from nodes.context import Environment
 from nodes.ending import CLIENTS_S, CLOSE_S, KEEPER_S, LEASES_S, NEW_TABLES_S, UNDO_S, in_time
+from nodes.notifications.hub import Hub
 from nodes.people.admission import Admission
 from nodes.people.directory import People
 from nodes.people.rights import Person
@@ -261,4 +262,5 @@ def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> En
         StorePool(settings.dsn, name, options),
         Directory(StorePool(settings.dsn, name, control, CONTROL_SESSIONS)),
         keeper,
+        Hub(settings.dsn, name),
     )

@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 
 SQL_BYTES_MAX = 2**20
 STARTUP_S_MAX = 10.0
+LATER_S = 0.1
 PREPARED_MAX = 1000
 GOODBYE = "terminating connection due to administrator command"
 IDLE_IN_TRANSACTION = "25P03"
@@ -63,6 +64,7 @@ class Client:
     _skip_to_sync: bool = False
     is_executing: bool = False
     _is_waiting: bool = False
+    _later: asyncio.TimerHandle | None = None
     interrupt: errors.SqlError | None = None
     _goodbye: errors.FatalError | None = None
 
@@ -145,6 +147,30 @@ class Client:
         self.channel.send(messages.notice_response(text, severity=severity, sqlstate=sqlstate, detail=detail))
         self.channel.write()
 
+    def deliver(self) -> None:
+        """Send the notifications that have come, if it is the client's turn and no transaction is open.
+
+        What it does not take waits, and is tried again.
+        """
+        if self._is_waiting and self._send_notifications():
+            self.channel.write()
+        if self.channel.is_full and self._later is None:
+            self._later = asyncio.get_running_loop().call_later(LATER_S, self._deliver_later)
+
+    def _deliver_later(self) -> None:
+        self._later = None
+        if not self.channel.is_lost:
+            self.deliver()
+
+    def _send_notifications(self) -> bool:
+        """Send what has come, as far as the channel takes it; whether there was anything."""
+        assert self.session is not None
+        has_sent = False
+        while not self.channel.is_full and (found := self.session.next_notification()) is not None:
+            self.channel.send(messages.notification(*found))
+            has_sent = True
+        return has_sent
+
     def copy_data(self) -> CopyData:
         """The data that the client sends when its statement asks for it."""
         return CopyData(self.channel, self.clients_turn)
@@ -219,6 +245,8 @@ class Client:
     async def ready(self) -> None:
         assert self.session is not None
         self._report()
+        while self._send_notifications() and self.channel.is_full:
+            await self.flush()
         self.channel.send(messages.ready(self.session.status()))
         await self.flush()
 

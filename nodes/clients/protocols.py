@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
-from expressions.errors import SqlError
+from expressions.errors import FatalError, SqlError
 from nodes.clients.cursors import Cursor
 from nodes.clients.portals import Kept, Prepared
 from nodes.execution.held_rows import HeldRows
@@ -57,6 +57,10 @@ class Client(Protocol):
 
     def copy_data(self) -> CopyData: ...
 
+    def deliver(self) -> None: ...
+
+    def end_now(self, why: FatalError) -> None: ...
+
 
 class Session(Protocol):
     """The executor of a client's statements (`nodes.session.session`)."""
@@ -103,6 +107,8 @@ class Session(Protocol):
     def statement_s_max(self, statement: object | None) -> float | None: ...
 
     def idle_s_max(self) -> float | None: ...
+
+    def next_notification(self) -> tuple[int, str, str] | None: ...
 
     async def close(self) -> None: ...
 

@@ -15,6 +15,7 @@ view_statements  CREATE, DROP and ALTER VIEW
 tables_of_queries  CREATE TABLE AS, SELECT INTO
 new_tables       created inside a transaction, and changed there (T9)
 temporary_tables  of a session, as its transactions leave them
+calls            LISTEN, NOTIFY, functions that stand alone
 numbers          setval
 without_effect   accepted, and nothing changes: COMMENT, OWNER TO
 explain          how a statement would reach its rows

@@ -23,6 +23,7 @@ from expressions.errors import (
 )
 from nodes.clients.protocols import Client
 from nodes.context import Environment
+from nodes.notifications.listening import Listening
 from nodes.session.new_tables import NewTables
 from nodes.settings.variables import READ_ONLY, Variables
 from nodes.store.transaction import Owner, Retry, Transaction
@@ -38,6 +39,7 @@ class Block:
     new_tables: NewTables
     variables: Variables
     owner: Owner
+    listening: Listening
     transaction: Transaction | None = None
     is_explicit: bool = False
     is_failed: bool = False
@@ -157,6 +159,7 @@ class Block:
             if not transaction.is_over:
                 await transaction.rollback()
             self.client.statements.end_cursors(committed=transaction.has_committed)
+            self.listening.end(committed=transaction.has_committed)
             await self.new_tables.after_transaction(committed=committed and transaction.has_committed)
 
     async def savepoint(self, word: str, name: str) -> str:
@@ -176,6 +179,7 @@ class Block:
             await self.new_tables.return_to(number, self.transaction)
             self.variables.return_to(number)
             self.client.statements.close_portals(since=number)
+            self.listening.return_to(number)
             self.is_failed = False
             return "ROLLBACK"
         if word == "SAVEPOINT":
@@ -221,6 +225,7 @@ class Block:
         transaction, self.transaction = self.transaction, None
         if transaction is not None:
             self.client.statements.end_cursors(committed=False)
+            self.listening.end(committed=False)
             await transaction.rollback()
         await self.new_tables.after_transaction(committed=False)
 

@@ -16,9 +16,11 @@ from nodes.context import Environment
 from nodes.crud.calls import declared
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import KeptByConnection
+from nodes.notifications.listening import Listening
 from nodes.people.rights import Person
 from nodes.session import tracing
 from nodes.session.block import Block
+from nodes.session.calls import SessionCalls
 from nodes.session.cursors import Cursors
 from nodes.session.ddl import SchemaStatements
 from nodes.session.explain import Explained
@@ -71,7 +73,8 @@ class Session:
     def __post_init__(self) -> None:
         new_tables = NewTables(self.env, self.user)
         self.kept = KeptByConnection(self.env.rows)
-        self.block = Block(self.env, self.client, new_tables, self.variables, self)
+        self.listening = Listening(self.kept)
+        self.block = Block(self.env, self.client, new_tables, self.variables, self, self.listening)
         self.variables.has_asked = lambda: self.block.has_asked
         known = SessionValues(self.variables, self.user, self.client)
         self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
@@ -80,6 +83,7 @@ class Session:
         self.schema = SchemaStatements(self.client, self.user, self.block, views)
         self.tables_of_queries = TablesOfQueries(self.planned, self.schema, self.block)
         self.named = NamedStatements(self.env, self.client, self.variables, known, self.block)
+        self.calls = SessionCalls(self.env, self.client, self.variables, known, self.block, self.listening)
         self.cursors = Cursors(self.client, self.block, self.planned)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)
 
@@ -216,6 +220,15 @@ class Session:
                 return await self.planned.explain(await self._explained(asked.statement))
             case "prepare":
                 return await self._prepare_named(asked.statement, prepared.sql)
+            case "listen":
+                return await self.calls.listen(asked.statement.node.conditionname, alone=alone)
+            case "unlisten":
+                return self.calls.unlisten(asked.statement.node.conditionname, alone=alone)
+            case "notify":
+                await self.calls.notify(asked.statement.node.conditionname, asked.statement.node.payload, alone=alone)
+                return Result("NOTIFY")
+            case "call":
+                return await self.calls.run(asked, alone=alone)
             case "cursor":
                 return await self.cursors.declare(asked, prepared, alone=alone)
             case "fetch":
@@ -232,6 +245,8 @@ class Session:
             return await self.planned.fields(statement, parameters)
         if statement.kind == "crud":
             return self.requests.fields(statement, parameters)
+        if statement.kind == "call":
+            return self.calls.fields(statement, parameters)
         if statement.kind == "setval":
             return SETVAL_FIELDS
         if statement.kind in FOLLOWING:
@@ -282,7 +297,18 @@ class Session:
         self.env.meter.totals.refuse(error.sqlstate)
         await self.block.fail(error)
 
+    def next_notification(self) -> tuple[int, str, str] | None:
+        """Take one for the client, outside of any transaction: from whom, on which channel, and its payload."""
+        if self.status() != b"I" or self.has_implicit_block():
+            return None
+        found = self.listening.next()
+        if found is None:
+            return None
+        return found.sender.seen_from(self.env.node, self.env.incarnation), found.channel, found.payload
+
     async def close(self) -> None:
+        self.env.hub.leave(self.listening)
+        self.listening.close()
         await self.block.close()
 
     def statement_s_max(self, statement: object | None) -> float | None:

@@ -18,6 +18,7 @@ from expressions.errors import (
 )
 from expressions.sqltypes import TEXT
 from nodes.clients.protocols import Client
+from nodes.notifications.listening import ALL as EVERY_CHANNEL
 from nodes.session.block import Block
 from nodes.session.without_effect import undefined
 from nodes.settings.variables import READ_ONLY, READ_ONLY_AT_FIRST, Variables
@@ -58,8 +59,6 @@ class Utility:
                 if statement.node.deferred:
                     self.client.notice("no constraint is deferred: each statement is judged when it ends")
                 return Result("SET CONSTRAINTS")
-            case "unlisten":
-                return Result("UNLISTEN")
             case "vacuum":
                 return await self._vacuum(statement.node)
         raise unsupported(statement.kind.upper())
@@ -189,6 +188,8 @@ class Utility:
         self.variables.reset_all()
         self.client.statements.prepared.clear()
         self.client.statements.cursors.clear()
+        self.block.listening.ask(EVERY_CHANNEL, listens=False, savepoint=0)
+        self.block.listening.end(committed=True)
         return Result("DISCARD ALL")
 
     def _deallocate(self, node: Node) -> Result:

@@ -23,6 +23,7 @@ predicates    what conditions say of single columns
 implication   does a query lie within a partial index?
 row_rules     NOT NULL and CHECK
 tables_of_queries  CREATE TABLE AS, SELECT INTO
+session_calls functions that stand alone
 identity      numbers that a statement gives identity columns
 show_tables   SHOW TABLES
 """

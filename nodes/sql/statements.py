@@ -17,6 +17,7 @@ from expressions import grammar
 from expressions.errors import SYNTAX_ERROR, SqlError
 from nodes.catalog_views.relations import RELATIONS
 from nodes.crud.calls import call_text, is_call
+from nodes.sql.session_calls import is_session_call
 
 Node = Any
 CACHED_CHARS_MAX = 8192
@@ -90,6 +91,8 @@ def _of_node(stmt: Node, text: str, start: int) -> Statement:
         return Statement("crud", call_text(node), text, start)
     if name == "select_stmt" and first_query(node).HasField("into_clause"):
         return Statement("ddl", node, text, start)
+    if name == "select_stmt" and is_session_call(node):
+        return Statement("call", node, text, start)
     if name == "select_stmt" and _is_setval(node):
         return Statement("setval", node, text, start)
     if name == "copy_stmt":

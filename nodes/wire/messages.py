@@ -230,6 +230,10 @@ def negotiate_version(minor: int, unknown_options: Sequence[str]) -> bytes:
     return message(b"v", struct.pack("!ii", (PROTOCOL_3 << 16) | minor, len(unknown_options)) + options)
 
 
+def notification(pid: int, channel: str, payload: str) -> bytes:
+    return message(b"A", _INT.pack(pid) + cstring(channel) + cstring(payload))
+
+
 def ready(status: bytes) -> bytes:
     return b"Z\x00\x00\x00\x05" + status
 

@@ -44,6 +44,8 @@ class Idle:
     def formats_of(self, _statement: object) -> tuple[int, ...]:
         return ()
 
+    def next_notification(self) -> None: ...
+
     async def parse(self, _sql: str) -> list[str]:
         return ["SET"] * COUNT
 

@@ -1,0 +1,126 @@
+"""LISTEN, NOTIFY and the functions that stand alone (`nodes.sql.session_calls`), in one session."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from expressions.building import Parameters
+from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
+from expressions.sqltypes import Type, parameter_type
+from expressions.typed import Context, Expr
+from nodes.clients.protocols import Client
+from nodes.context import Environment
+from nodes.notifications.listening import ALL, Listening
+from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
+from nodes.session.arguments import analysed, planner_of, texts_of
+from nodes.session.block import Block
+from nodes.session.planned import Asked
+from nodes.session.tries import tried
+from nodes.session.values import SessionValues
+from nodes.settings.variables import Variables
+from nodes.sql.planner import Planner
+from nodes.sql.session_calls import CHANNELS, FUNCTIONS, NOTIFY, field_of, lone_call, name_of
+from nodes.sql.statements import Statement
+from nodes.store.pipeline import Command
+from nodes.store.transaction import Retry, Transaction
+from nodes.wire.messages import Field
+from nodes.wire.parameters import values_of
+from nodes.wire.results import Result
+
+Node = Any
+SEND = "SELECT pg_notify(%b, %b), pg_current_xact_id()"
+"""The transaction has an id then, by which it can be asked what became of it (T7)."""
+
+
+@dataclass(eq=False)
+class SessionCalls:
+    """LISTEN, NOTIFY and calls of one session."""
+
+    env: Environment
+    client: Client
+    variables: Variables
+    known: SessionValues
+    block: Block
+    listening: Listening
+
+    # -- LISTEN and NOTIFY --------------------------------------------------------------------------------------
+
+    async def listen(self, channel: str, *, alone: bool) -> Result:
+        await self.env.hub.join(self.listening, self.client.deliver, self.client.end_now)
+        self._ask(channel, listens=True, alone=alone)
+        return Result("LISTEN")
+
+    def unlisten(self, channel: str, *, alone: bool) -> Result:
+        self._ask(channel or ALL, listens=False, alone=alone)
+        return Result("UNLISTEN")
+
+    def _ask(self, channel: str, *, listens: bool, alone: bool) -> None:
+        if not alone:
+            self.block.current()
+        self.listening.ask(channel, listens=listens, savepoint=self.block.savepoints_set)
+        if not self.block.is_open:
+            self.listening.end(committed=True)
+
+    async def notify(self, channel: str, payload: str, *, alone: bool) -> None:
+        """Have the transaction send it when it commits; the store folds what it says twice."""
+        check(channel, payload)
+        sender = Sender(self.env.node, self.env.incarnation, self.client.pid)
+        texts = pieces_of(Notification(sender, channel, payload))
+        commands = [Command(SEND, (STORE_CHANNEL.encode(), text.encode()), is_text=True) for text in texts]
+        if alone and not self.block.is_open:
+
+            async def once(transaction: Transaction, _: bool) -> None:
+                await transaction.run(commands, commit=True)
+
+            await tried(self.env, self.block, once)
+            return
+        transaction = self.block.current()
+        try:
+            await transaction.run(commands)
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+        transaction.note_written()
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...]:
+        """The column of a call; the types of its parameters are noted."""
+        self._arguments(statement, parameters, Context(style=self.variables.style))
+        return (field_of(statement.node),)
+
+    async def run(self, asked: Asked, *, alone: bool) -> Result:
+        statement = asked.statement
+        now, style = self.block.now, self.variables.style
+        values = values_of(asked.oids, asked.values, asked.formats, style, now)
+        context = Context(values, now, self.known, style, asked.result_formats)
+        types = [parameter_type(oid, number) for number, oid in enumerate(asked.oids, start=1)]
+        exprs = self._arguments(statement, Parameters(types, count_max=len(values)), context)
+        texts = [None if text is None else text.decode() for text in await texts_of(self.env, exprs, context)]
+        name = name_of(lone_call(statement.node))
+        shown = (field_of(statement.node),)
+        if name == NOTIFY:
+            await self.notify(texts[0] or "", texts[1] or "", alone=alone)
+            return Result("SELECT", shown, [(b"",)])
+        assert name == CHANNELS
+        return Result("SELECT", shown, [(channel.encode(),) for channel in self.listening.channels])
+
+    def _arguments(self, statement: Statement, parameters: Parameters, context: Context) -> list[Expr]:
+        call = lone_call(statement.node)
+        name, planner = name_of(call), planner_of(parameters, context)
+        exprs = [analysed(planner, node, f"a call of {name}") for node in call.args]
+        for types in FUNCTIONS[name].takes:
+            if len(types) == len(exprs):
+                return _coerced(planner, name, exprs, types)
+        raise _unknown(name, exprs)
+
+
+def _coerced(planner: Planner, name: str, exprs: Sequence[Expr], types: Sequence[Type]) -> list[Expr]:
+    try:
+        return [planner.analyzer.coerce(expr, of) for expr, of in zip(exprs, types, strict=True)]
+    except SqlError as error:
+        raise _unknown(name, exprs) if error.sqlstate == DATATYPE_MISMATCH else error from None
+
+
+def _unknown(name: str, exprs: Sequence[Expr]) -> SqlError:
+    given = ", ".join(str(expr.type) for expr in exprs)
+    return SqlError(UNDEFINED_FUNCTION, f"function {name}({given}) does not exist")
