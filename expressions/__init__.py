@@ -13,6 +13,7 @@ functions   every function, operator and cast there is
 arithmetic  what they compute, of numerics in
 numerics      numbers of any number of digits
 powers        their roots, logarithms and powers
+deviations    their stddev and variance
 patterns    LIKE, in linear time
 texts       functions of text
 arrays      arrays as values

@@ -5,15 +5,20 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from expressions import functions
-from expressions.errors import GROUPING_ERROR, WINDOWING_ERROR, SqlError, unsupported
+from expressions.deviations import DEVIATIONS
+from expressions.errors import GROUPING_ERROR, TOO_MANY_ARGUMENTS, WINDOWING_ERROR, SqlError, unsupported
 from expressions.functions import Overload
 from expressions.limits import guarded, guarded_elements
 from expressions.scopes import Scope
-from expressions.sqltypes import FLOAT4, FLOAT8, INT8, KEYED, NUMERIC, Type
+from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, KEYED, NUMERIC, Type
 from expressions.typed import Call, Expr, Fragment, joined, sort_key
 
 Node = Any
 Parts = list[str | Expr]
+GROUPING = "CAST(GROUPING("
+"""The beginning of a call of GROUPING."""
+GROUPING_MAX = 31
+WHOLE_TO_NUMERIC = functions.CAST_TEMPLATES[INT8, NUMERIC]
 
 
 class Analysis(Protocol):
@@ -84,7 +89,7 @@ class Aggregates:
         """Arguments by which the engine finds the same values: it would take 1.0 and 1.00 for two."""
         if name == "count":
             return [sort_key(arg) for arg in args]
-        if name in ("sum", "avg"):
+        if name in ("sum", "avg", *DEVIATIONS):
             return list(args)  # they are found where they are added up
         raise unsupported(f"{name}(DISTINCT) of {args[0].type}", offset, hint="cast to text, or trim_scale first")
 
@@ -105,6 +110,8 @@ class Aggregates:
     ) -> Fragment:
         if of is NUMERIC and name in ("sum", "avg"):
             return Fragment(_exact(name, list(parts)), of, is_aggregate=is_aggregate, offset=offset)
+        if of is NUMERIC and name in DEVIATIONS:
+            return Fragment(_exact_deviation(name, list(parts)), of, is_aggregate=is_aggregate, offset=offset)
         needs_cast = (name == "sum" and of in (INT8, FLOAT4)) or (name == "ntile")
         whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
         if name == "array_agg":
@@ -185,6 +192,30 @@ def _exact(name: str, parts: list[str | Expr]) -> tuple[str | Expr, ...]:
         return (f"numeric_shifted_{name}(", *total, ", count(", arg, *end, ")")
     word = f"numeric_{name}_of{'_distinct' if is_distinct else ''}(list("
     return (word, arg, *end, ")")
+
+
+def _exact_deviation(name: str, parts: list[str | Expr]) -> tuple[str | Expr, ...]:
+    """The stddev or variance of integers, by sums of the engine's, or of numerics, which it hands on."""
+    is_distinct = parts[2] == "DISTINCT "
+    arg, end = parts[3 if is_distinct else 2], parts[4 if is_distinct else 3 :]
+    assert not isinstance(arg, str), parts
+    if arg.type is NUMERIC or is_distinct:
+        if " OVER (" in end:
+            what = "DISTINCT" if is_distinct else "of numerics"
+            raise unsupported(f"{name} {what} over a window", arg.offset, hint="cast to double precision")
+        number = arg if arg.type is NUMERIC else Call("cast", WHOLE_TO_NUMERIC, (arg,), NUMERIC)
+        return (f"numeric_{name}_of{'_distinct' if is_distinct else ''}(list(", number, *end, ")")
+    square = Call("square", "(CAST({0} AS HUGEINT) * CAST({0} AS HUGEINT))", (arg,), INT8)
+    sums: Parts = ["CAST(sum(", square, *end, " AS VARCHAR), CAST(sum(", arg, *end, " AS VARCHAR)"]
+    return (f"numeric_{name}(", *sums, ", count(", arg, *end, ")")
+
+
+def grouping(args: Sequence[Expr], offset: int) -> Fragment:
+    """GROUPING(..): a bit for each expression that the row's grouping set does not have."""
+    if len(args) > GROUPING_MAX:
+        raise SqlError(TOO_MANY_ARGUMENTS, "GROUPING must have fewer than 32 arguments", offset)
+    keys = joined((sort_key(arg),) for arg in args)
+    return Fragment((GROUPING, *keys, ") AS INTEGER)"), INT4, is_aggregate=True, offset=offset)
 
 
 def direction_of(sort: Node) -> str:

@@ -12,7 +12,7 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from expressions import arithmetic, functions
-from expressions.aggregates import Aggregates, refuse_aggregates
+from expressions.aggregates import Aggregates, grouping, refuse_aggregates
 from expressions.building import Parameters
 from expressions.comparisons import Comparisons
 from expressions.composed import formatted, json_object
@@ -24,6 +24,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
+from expressions.object_names import OBJECTS
 from expressions.scopes import Scan, Scope
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -34,6 +35,7 @@ from expressions.sqltypes import (
     NO_MODIFIER,
     NUMBERED,
     NUMERIC,
+    REGTYPE,
     TEXT,
     TEXTUAL,
     TIMESTAMP,
@@ -90,6 +92,7 @@ class Analyzer(Comparisons):
     style: TimeStyle = PLAIN
     relations: set[str] = field(default_factory=set)
     """Those of pg_catalog that the statement reads."""
+    where_true: dict[Expr, Expr] = field(default_factory=dict)
     _depth: int = 0
 
     def note_relations(self, names: frozenset[str]) -> None:
@@ -119,7 +122,12 @@ class Analyzer(Comparisons):
         """A boolean expression that contains no aggregate."""
         expr = self.boolean(self.expr(node, scope), clause)
         refuse_aggregates(expr, clause)
-        return expr
+        return self._where_true(expr) if self.where_true else expr
+
+    def _where_true(self, expr: Expr) -> Expr:
+        if isinstance(expr, Call) and expr.name == "AND":
+            return replace(expr, args=tuple(self._where_true(arg) for arg in expr.args))
+        return self.where_true.get(expr, expr)
 
     # -- leaves -------------------------------------------------------------------------------------------------
 
@@ -193,8 +201,10 @@ class Analyzer(Comparisons):
 
     def _null_test(self, node: Node, scope: Scope) -> Expr:
         word, compute = ("NULL", arithmetic.is_null) if node.nulltesttype == 1 else ("NOT NULL", arithmetic.is_not_null)
-        args = (self.known(self.expr(node.arg, scope)),)
-        return lazy_call(f"IS {word}", f"({{0}} IS {word})", args, BOOL, compute, node.location)
+        items = node.arg.row_expr.args if is_row(node.arg) else (node.arg,)
+        values = [self.known(self.expr(item, scope)) for item in items]
+        tests = [lazy_call(f"IS {word}", f"({{0}} IS {word})", (v,), BOOL, compute, node.location) for v in values]
+        return tests[0] if len(tests) == 1 else self.all_of(tests, node.location)
 
     def _boolean_test(self, node: Node, scope: Scope) -> Expr:
         name = pb.BoolTestType.Name(node.booltesttype)
@@ -301,6 +311,9 @@ class Analyzer(Comparisons):
         typed, of = self.common([*values, default], "CASE")
         return self.case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
 
+    def _grouping_func(self, node: Node, scope: Scope) -> Expr:
+        return grouping([self.known(self.expr(arg, scope)) for arg in node.args], node.location)
+
     def _func_call(self, node: Node, scope: Scope) -> Expr:
         name = function_name(node)
         if node.func_variadic:
@@ -325,6 +338,8 @@ class Analyzer(Comparisons):
             return Literal(False, BOOL, node.location)
         if name in ("concat", "concat_ws", "quote_literal", "quote_nullable"):
             args = [self.output_text(a) for a in args]
+        if name == "pg_typeof" and len(args) == 1:
+            return self._type_of(args[0], node.location)
         if name == "format" and args:
             return formatted(self, args, node.location)
         if name == "json_build_object":
@@ -332,10 +347,19 @@ class Analyzer(Comparisons):
         if name in functions.SETS:
             rows = self.set_of(name, args, node.location)
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
+        if name == "octet_length" and args:
+            args[0] = self.padded(args[0])
         call = self.function(name, functions.FUNCTIONS.get(name, ()), args, node.location)
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call
+
+    def _type_of(self, arg: Expr, offset: int) -> Expr:
+        """pg_typeof: known beforehand, but an aggregate in it still makes its query one of groups."""
+        self.note_relations(frozenset({OBJECTS}))
+        shown = Literal(None, TEXT) if arg.type is UNKNOWN else arg
+        template = f"CASE WHEN {{0}} IS NULL THEN {arg.type.oid} ELSE {arg.type.oid} END"
+        return Call("pg_typeof", template, (shown,), REGTYPE, offset=offset)
 
     def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
         """A function that gives rows, as the engine's list of them. Its type is that of a row."""
@@ -346,10 +370,17 @@ class Analyzer(Comparisons):
     def _current_of_expr(self, node: Node, scope: Scope) -> Expr:
         raise unsupported("WHERE CURRENT OF", hint="name the row by its primary key")
 
+    def rows_of(self, node: Node, scope: Scope) -> "tuple[tuple[str | Expr, ...], list[Type]]":
+        assert self.subquery is not None
+        return self.subquery(node, scope)
+
     def _sub_link(self, node: Node, scope: Scope) -> Expr:
         kind = pb.SubLinkType.Name(node.sub_link_type).removesuffix("_SUBLINK")
-        assert self.subquery is not None
-        parts, types = self.subquery(node.subselect.select_stmt, scope)
+        if kind == "ANY" and is_row(node.testexpr):
+            if len(node.oper_name) and operator_name(node.oper_name) != "=":
+                raise unsupported("a row with ANY", node.location, hint="(a, b) IN (SELECT ..) works")
+            return self.row_in_query(node, scope)
+        parts, types = self.rows_of(node.subselect.select_stmt, scope)
         if kind == "EXISTS":
             return Fragment(("EXISTS (", *parts, ")"), BOOL, is_query=True, offset=node.location)
         if kind not in ("EXPR", "ANY", "ALL", "ARRAY"):

@@ -43,11 +43,13 @@ from expressions.typed import (
     evaluate,
     is_constant,
     lazy_call,
+    modifier_of,
     parse_value,
 )
 
 PARAMETERS_MAX = 65535
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
+_PATTERNS = frozenset({"~~", "!~~", "~~*", "!~~*", "~", "!~", "~*", "!~*"})
 
 
 @dataclass(eq=False)
@@ -193,6 +195,8 @@ class Builder:
 
     def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr:
         name = "<>" if name == "!=" else name
+        if name in _PATTERNS:
+            args = [self.padded(args[0]), *args[1:]]
         if name == "||":
             args = self._concatenated(args)
         if name in _COMPARISONS and {arg.type for arg in args} == {BPCHAR, VARCHAR}:
@@ -210,6 +214,14 @@ class Builder:
                 hint="no operator of that name takes these types: a cast may help",
             )
         return self._call(name, *fitting[0], args, offset)
+
+    def padded(self, expr: Expr) -> Expr:
+        """A char(n) with its blanks, as patterns and octet_length see it; one of no known length as it is kept."""
+        length = modifier_of(expr) - HEAD
+        if expr.type is not BPCHAR or length <= 0:
+            return expr
+        template = f"rpad({{0}}, {length}, ' ')"
+        return Call(f"char({length})", template, (expr,), TEXT, lambda text: text.ljust(length), offset=expr.offset)
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
         """text || anything is text."""

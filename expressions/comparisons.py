@@ -5,6 +5,7 @@ as there; a list and an array are one call all the same where all their elements
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from expressions import arithmetic, functions
@@ -13,38 +14,80 @@ from expressions.arrays import OfChar, tested, verdict_of
 from expressions.building import Builder, by_the_equals_of_each
 from expressions.errors import SqlError, unsupported
 from expressions.scopes import Scope
-from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, key_text
-from expressions.tree import is_row, location_of, operator_name, refuse_long_list, type_of_name
-from expressions.typed import Call, ColumnRef, Context, Expr, Literal, lazy_call, render
+from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type, key_text
+from expressions.tree import is_query, is_row, location_of, operator_name, refuse_long_list, type_of_name
+from expressions.typed import Call, ColumnRef, Context, Expr, Fragment, Literal, lazy_call, render
 
 Node = Any
+Parts = tuple["str | Expr", ...]
 
 
 class Comparisons(Builder, ABC):
     """The analysis of these comparisons; that of their operands is the subclass's."""
 
+    where_true: dict[Expr, Expr]
+    """Shorter tests that are true where others are: for conditions, to which NULL is as false."""
+
     @abstractmethod
     def expr(self, node: Node, scope: Scope) -> Expr:
         """The typed expression of a parse node."""
 
+    @abstractmethod
+    def rows_of(self, node: Node, scope: Scope) -> tuple[Parts, list[Type]]:
+        """A subquery that an expression asks: its text for the engine, and the types of its columns."""
+
     def _row_comparison(self, node: Node, name: str, scope: Scope) -> Expr:
+        if is_query(node.rexpr):
+            return self._row_beside_query(node, name, scope)
         left, right = (self._row(side, scope) for side in (node.lexpr, node.rexpr))
+        return self._compared(name, left, right, node.location)
+
+    def _compared(self, name: str, left: Sequence[Expr], right: Sequence[Expr], offset: int) -> Expr:
+        """A comparison of rows, value by value."""
         if len(left) != len(right):
-            raise SqlError("42601", "unequal number of entries in row expressions", node.location)
+            raise SqlError("42601", "unequal number of entries in row expressions", offset)
         if name not in arithmetic.COMPARISONS:
-            raise unsupported(f"operator {name} of rows", node.location)
+            raise unsupported(f"operator {name} of rows", offset)
         pairs = list(zip(left, right, strict=True))
-        equal = [self.operator("=", pair, node.location) for pair in pairs]
+        equal = [self.operator("=", pair, offset) for pair in pairs]
         if name == "=":
-            return self.all_of(equal, node.location)
+            return self.all_of(equal, offset)
         if name == "<>":
-            return self.negated(self.all_of(equal, node.location), node.location)
+            return self.negated(self.all_of(equal, offset), offset)
         # The first pair that is not equal decides, also when that is not known: flat, however many there are.
         decided = [
-            (self.not_true(same, node.location), self.operator(name[0], pair, node.location))
+            (self.not_true(same, offset), self.operator(name[0], pair, offset))
             for pair, same in zip(pairs[:-1], equal[:-1], strict=True)
         ]
-        return self.case(decided, self.operator(name, pairs[-1], node.location), BOOL, node.location)
+        return self.case(decided, self.operator(name, pairs[-1], offset), BOOL, offset)
+
+    def _row_beside_query(self, node: Node, name: str, scope: Scope) -> Expr:
+        """(a, b) = (SELECT ..): of one row, or of none, and then nothing is known."""
+        link = node.rexpr.sub_link
+        left = self._row(node.lexpr, scope)
+        parts, given = self._asked(left, link, scope, node.location)
+        test = self._compared(name, left, given, node.location)
+        return Fragment(("(SELECT ", test, " FROM (", *parts, ") AS given)"), BOOL, is_query=True, offset=node.location)
+
+    def row_in_query(self, link: Node, scope: Scope) -> Expr:
+        """(a, b) IN (SELECT ..): not known when a row might be the same, were its NULLs known."""
+        left = self._row(link.testexpr, scope)
+        parts, given = self._asked(left, link, scope, link.location)
+        equal = self._compared("=", left, given, link.location)
+        source: Parts = ("EXISTS (SELECT 1 FROM (", *parts, ") AS given WHERE ")
+        surely: Parts = (*source, equal, ")")
+        perhaps: Parts = (*source, "(", equal, ") IS NULL)")
+        known = ("CASE WHEN ", *surely, " THEN true WHEN ", *perhaps, " THEN NULL ELSE false END")
+        found = Fragment(known, BOOL, is_query=True, offset=link.location)
+        self.where_true[found] = Fragment(surely, BOOL, is_query=True, offset=link.location)
+        return found
+
+    def _asked(self, left: Sequence[Expr], link: Node, scope: Scope, offset: int) -> tuple[Parts, list[Expr]]:
+        parts, types = self.rows_of(link.subselect.select_stmt, scope)
+        if len(types) != len(left):
+            how = "few" if len(types) < len(left) else "many"
+            raise SqlError("42601", f"subquery has too {how} columns", offset)
+        return parts, [ColumnRef(f"given.o{place}", of, "") for place, of in enumerate(types)]
 
     def _row(self, node: Node, scope: Scope) -> list[Expr]:
         if not is_row(node):
@@ -52,11 +95,19 @@ class Comparisons(Builder, ABC):
         return [self.expr(arg, scope) for arg in node.row_expr.args]
 
     def _x_distinct(self, node: Node, scope: Scope) -> Expr:
-        test = self.operator("=", [self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], node.location)
+        if not (is_row(node.lexpr) and is_row(node.rexpr)):
+            return self._differ([self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)], node.location)
+        left, right = (self._row(side, scope) for side in (node.lexpr, node.rexpr))
+        if len(left) != len(right):
+            raise SqlError("42601", "unequal number of entries in row expressions", node.location)
+        return self.any_of([self._differ(pair, node.location) for pair in zip(left, right, strict=True)], node.location)
+
+    def _differ(self, args: Sequence[Expr], offset: int) -> Expr:
+        test = self.operator("=", args, offset)
         assert isinstance(test, Call)
         left, right = (key_text(arg.type, f"{{{place}}}") for place, arg in enumerate(test.args))
         template = f"({left} IS DISTINCT FROM {right})"
-        return lazy_call("DISTINCT", template, test.args, BOOL, arithmetic.distinct, node.location)
+        return lazy_call("DISTINCT", template, test.args, BOOL, arithmetic.distinct, offset)
 
     def _x_not_distinct(self, node: Node, scope: Scope) -> Expr:
         return self.negated(self._x_distinct(node, scope), node.location)
@@ -86,8 +137,7 @@ class Comparisons(Builder, ABC):
         return self.negated(found, node.location) if negated else found
 
     def _row_equality(self, left: Node, right: Node, scope: Scope, offset: int) -> Expr:
-        pairs = list(zip(self._row(left, scope), self._row(right, scope), strict=True))
-        return self.all_of([self.operator("=", pair, offset) for pair in pairs], offset)
+        return self._compared("=", self._row(left, scope), self._row(right, scope), offset)
 
     def _x_op_any(self, node: Node, scope: Scope) -> Expr:
         return self._array_test(node, scope, "ANY")
@@ -158,6 +208,11 @@ class Comparisons(Builder, ABC):
         return None
 
     def _x_between(self, node: Node, scope: Scope) -> Expr:
+        if is_row(node.lexpr):
+            first, last = (self._row(item, scope) for item in node.rexpr.list.items)
+            row = self._row(node.lexpr, scope)
+            tests = [self._compared(">=", row, first, node.location), self._compared("<=", row, last, node.location)]
+            return self.all_of(tests, node.location)
         value = self.expr(node.lexpr, scope)
         low, high = (self.expr(item, scope) for item in node.rexpr.list.items)
         above = self.operator(">=", (value, low), node.location)

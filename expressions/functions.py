@@ -12,6 +12,7 @@ from functools import cache
 
 from expressions import arithmetic, arrays, numerics, object_names, powers, texts
 from expressions.arithmetic import Compute
+from expressions.deviations import DEVIATIONS
 from expressions.limits import grown, guarded
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -288,12 +289,20 @@ def _numerics() -> Iterator[tuple[str, Overload]]:
     yield "@", Overload((NUMERIC,), NUMERIC, "numeric_absolute({0})", numerics.absolute)
 
 
+_POWERLESS = (
+    "WHEN s.a = 0 AND s.b < 0 THEN CAST(error('SQLSTATE 2201F zero raised to a negative power is undefined')"
+    " AS DOUBLE) "
+    "WHEN s.a < 0 AND NOT isnan(s.b) AND floor(s.b) <> s.b THEN CAST(error('SQLSTATE 2201F a negative number raised to"
+    " a non-integer power yields a complex result') AS DOUBLE) "
+)
+
+
 def _finite(operation: str) -> str:
     """Doubles overflow with an error, not into infinity. (The lambda names each operand once.)"""
     inner = operation.replace("{0}", "s.a").replace("{1}", "s.b")
     overflow = "CAST(error('SQLSTATE 22003 value out of range: overflow') AS DOUBLE)"
     by_zero = "WHEN s.b = 0 AND NOT isnan(s.a) THEN CAST(error('SQLSTATE 22012 division by zero') AS DOUBLE) "
-    zero = by_zero if "/" in operation else ""
+    zero = by_zero if "/" in operation else _POWERLESS if operation.startswith("pow(") else ""
     check = f"CASE {zero}WHEN isinf({inner}) AND NOT (isinf(s.a) OR isinf(s.b)) THEN {overflow} ELSE {inner} END"
     return f"list_transform([{{{{'a': {{0}}, 'b': {{1}}}}}}], lambda s: {check})[1]"
 
@@ -550,8 +559,10 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
     for of in FLOATS:
         yield agg("sum", (of,), of, "sum")
         yield agg("avg", (of,), FLOAT8, "avg")
-    for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"):
+    for name in DEVIATIONS:
         yield agg(name, (FLOAT8,), FLOAT8, name)
+        for of in (*INTEGERS, NUMERIC):
+            yield agg(name, (of,), NUMERIC, name)
     for name in ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2"):
         yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
     yield agg("bool_and", (BOOL,), BOOL, "bool_and")

@@ -36,7 +36,7 @@ def _scale_for(weight: int, *scales: int) -> int:
     return min(max(SIGNIFICANT_DIGITS - weight, *scales, 0), DISPLAY_SCALE_MAX)
 
 
-def _exact(scale: int, weight: float = 0) -> Context:
+def exact(scale: int, weight: float = 0) -> Context:
     """Enough digits that one rounding more does not matter."""
     context = CONTEXT.copy()
     context.prec = int(max(scale + abs(weight), 0)) + 60
@@ -55,7 +55,7 @@ def square_root(a: Decimal) -> Decimal:
     weight = word(a)[0]
     first = weight * DIGITS_OF_WORD // 2 + 1 if weight >= 0 else 1 - (1 - weight * DIGITS_OF_WORD) // 2
     scale = _scale_for(first, scale_of(a))
-    return numerics.with_scale(_exact(scale, a.adjusted()).sqrt(a), scale)
+    return numerics.with_scale(exact(scale, a.adjusted()).sqrt(a), scale)
 
 
 def _weight_of_logarithm(a: Decimal) -> int:
@@ -86,7 +86,7 @@ def natural_logarithm(a: Decimal) -> Decimal:
         return a
     _slow(a)
     scale = _scale_for(_weight_of_logarithm(a), scale_of(a))
-    return numerics.with_scale(_exact(scale, 10).ln(a), scale)
+    return numerics.with_scale(exact(scale, 10).ln(a), scale)
 
 
 @checked
@@ -104,7 +104,7 @@ def logarithm(base: Decimal, a: Decimal) -> Decimal:
     if base == 1:
         raise SqlError(DIVISION_BY_ZERO, "division by zero")
     scale = _scale_for(_weight_of_logarithm(a) - _weight_of_logarithm(base), scale_of(base), scale_of(a))
-    context = _exact(scale, 40)
+    context = exact(scale, 40)
     return numerics.with_scale(context.divide(context.ln(a), context.ln(base)), scale)
 
 
@@ -125,7 +125,7 @@ def exponential(a: Decimal) -> Decimal:
     scale = _scale_for(int(weight), scale_of(a))
     if weight < -DISPLAY_SCALE_MAX - 1:
         return numerics.with_scale(ZERO, scale)
-    return numerics.with_scale(_exact(scale, weight).exp(a), scale)
+    return numerics.with_scale(exact(scale, weight).exp(a), scale)
 
 
 def _refuse_power(weight: float) -> None:
@@ -181,7 +181,7 @@ def _whole_power(base: Decimal, exponent: Decimal) -> Decimal:
     scale = _scale_for(int(weight), scale_of(base), scale_of(exponent))
     if not base:
         return numerics.with_scale(ZERO if times else Decimal(1), scale)
-    return numerics.with_scale(_exact(scale, weight).power(base, times), scale)
+    return numerics.with_scale(exact(scale, weight).power(base, times), scale)
 
 
 def _real_power(base: Decimal, exponent: Decimal) -> Decimal:
@@ -195,6 +195,6 @@ def _real_power(base: Decimal, exponent: Decimal) -> Decimal:
         return numerics.with_scale(ZERO, DISPLAY_SCALE_MAX)
     _refuse_power(weight)
     scale = _scale_for(int(weight), scale_of(base), scale_of(exponent))
-    context = _exact(scale, weight)
+    context = exact(scale, weight)
     product = context.multiply(context.ln(size), exponent)
     return numerics.with_scale(CONTEXT.multiply(context.exp(product), Decimal(sign_of_result)), scale)

@@ -10,6 +10,7 @@ can be computed here (`is_simple`), so no other engine ever has a say.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -33,7 +34,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scan, Scope, reference
-from expressions.sqltypes import OF_SQL_TYPE, Type
+from expressions.sqltypes import NO_MODIFIER, OF_SQL_TYPE, Type
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_simple, walk
 
 Node = Any
@@ -121,7 +122,8 @@ def columns_of(text: str) -> frozenset[ColumnId]:
 def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Expr:
     """The typed form of a kept expression; with `scan` its columns are those of that use of the table in a query."""
     if scan is not None:
-        columns = {c: reference(scan, descriptor.column(c)) for c in columns_of(text)}
+        shown = {c: reference(scan, descriptor.column(c)) for c in columns_of(text)}
+        columns = {c: replace(ref, modifier=NO_MODIFIER) for c, ref in shown.items()}  # no rule depends on a length
         return _typed(parsed(text), _Ids(columns), "expression")
     known = descriptor.fact(_expressions)
     if text not in known:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+
 from catalog.numerics import modifier_named
 from catalog.types import LENGTH_MAX
 from expressions import arithmetic
@@ -84,6 +86,11 @@ def location_of(node: Node, kind: str | None) -> int:
 
 def is_row(node: Node) -> bool:
     return bool(node.WhichOneof("node") == "row_expr")
+
+
+def is_query(node: Node) -> bool:
+    """True for a subquery that stands for a value."""
+    return bool(node.WhichOneof("node") == "sub_link" and node.sub_link.sub_link_type == pb.EXPR_SUBLINK)
 
 
 def refuse_long_list(length: int, offset: int) -> None:

@@ -6,6 +6,7 @@ comes back as the engine's error, with the SQLSTATE in it.
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -13,6 +14,7 @@ import duckdb
 from catalog import numerics as values
 from catalog.types import SqlType
 from expressions import arithmetic, numerics, powers
+from expressions.deviations import DEVIATIONS, deviation, deviation_of
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC
 
@@ -104,6 +106,16 @@ def _over_list(
     return computed
 
 
+def _deviation(name: str) -> Callable[[str, str, int], bytes | None]:
+    """Of integers, whose sums the engine has worked out."""
+
+    def computed(squares: str, total: str, count: int) -> bytes | None:
+        result = deviation(name, count, Decimal(total), Decimal(squares))
+        return None if result is None else values.packed(result)
+
+    return computed
+
+
 def _average(total: str, count: int) -> bytes:
     return values.packed(numerics.divide(Decimal(total), Decimal(count)))
 
@@ -134,7 +146,7 @@ def _units(count: int, scale: int) -> bytes:
 
 
 GIVES_NULL = frozenset({"scale", "least_scale", "greatest", "least", "sum_of", "avg_of", "sum_of_distinct",
-    "avg_of_distinct"})  # fmt: skip
+    "avg_of_distinct", *(f"{name}{form}" for name in DEVIATIONS for form in ("", "_of", "_of_distinct"))})  # fmt: skip
 """Functions that may give NULL for what is none."""
 _ONE, _TWO = (NUMBER,), (NUMBER, NUMBER)
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
@@ -176,6 +188,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
     "avg_of": (_over_list(numerics.average_of), (NUMBERS,), NUMBER),
     "sum_of_distinct": (_over_list(numerics.sum_of, is_distinct=True), (NUMBERS,), NUMBER),
     "avg_of_distinct": (_over_list(numerics.average_of, is_distinct=True), (NUMBERS,), NUMBER),
+    **{name: (_deviation(name), ("VARCHAR", "VARCHAR", "BIGINT"), NUMBER) for name in DEVIATIONS},
+    **{
+        f"{name}_of{'_distinct' if only_once else ''}": (
+            _over_list(partial(deviation_of, name), is_distinct=only_once), (NUMBERS,), NUMBER
+        )
+        for name in DEVIATIONS
+        for only_once in (False, True)
+    },
     "average": (_average, ("VARCHAR", "BIGINT"), NUMBER),
     "shifted": (_shifted, _ONE, "HUGEINT"),
     "shifted_sum": (_shifted_sum, ("VARCHAR", "BIGINT", "BIGINT"), NUMBER),

@@ -15,7 +15,8 @@ clauses         GROUP BY, DISTINCT, ORDER BY, LIMIT
 set_operations  VALUES, UNION, INTERSECT, EXCEPT
 naming          what names in FROM stand for, in a statement and in a view
 extent          limits of what one statement may name
-grouping        what a grouped query may name
+grouping        columns that a grouped query may name
+grouping_sets   GROUPING SETS, ROLLUP, CUBE
 keys            of values that the engine compares in part
 column_names    names of result columns
 access_paths  which keys a scan must read

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+
 from expressions.aggregates import direction_of, refuse_aggregates
 from expressions.analysis import Analyzer
-from expressions.errors import INVALID_COLUMN_REFERENCE, SqlError, unsupported
+from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.scopes import Scope
 from expressions.sqltypes import INT8, INTEGERS, KEYED, UNKNOWN
+from expressions.tree import location_of
 from expressions.typed import Expr, Literal, joined, sort_key
+from nodes.sql.grouping_sets import Groups, groups_of
 from nodes.sql.keys import distinct_on
 from nodes.sql.query import Parts, Target, refuse_wide
 
@@ -23,20 +27,19 @@ class Clauses:
 
     analyzer: Analyzer
 
-    def groups(self, node: Node, scope: Scope, places: "Places") -> list[Expr] | None:
+    def groups(self, node: Node, scope: Scope, places: "Places") -> Groups | None:
         if not len(node.group_clause):
             return None
         refuse_wide(len(node.group_clause))
-        if node.group_distinct:
-            raise unsupported("GROUP BY DISTINCT")
-        groups = []
-        for item in node.group_clause:
-            if item.WhichOneof("node") == "grouping_set":
-                raise unsupported("GROUPING SETS, CUBE and ROLLUP", item.grouping_set.location)
+
+        def expr(item: Node) -> Expr:
             key = self._reference(item, scope, places, "GROUP BY", prefer_input=True)
-            expr = places.targets[key - 1].expr if isinstance(key, int) else key
-            refuse_aggregates(expr, "GROUP BY")
-            groups.append(expr)
+            found = places.shown(key)
+            refuse_aggregates(found, "GROUP BY")
+            return found
+
+        groups = groups_of(node.group_clause, expr, is_distinct=node.group_distinct)
+        refuse_wide(len(groups.exprs))
         return groups
 
     def _reference(self, item: Node, scope: Scope, places: "Places", clause: str, *, prefer_input: bool) -> Expr | int:
@@ -67,7 +70,7 @@ class Clauses:
             order.append((key, direction_of(item.sort_by)))
         return order
 
-    def distinct(self, node: Node, scope: Scope, places: "Places") -> Parts:
+    def distinct(self, node: Node, scope: Scope, places: "Places", order: Sequence[tuple[Expr | int, str]]) -> Parts:
         if not len(node.distinct_clause):
             return ()
         named = [item for item in node.distinct_clause if item.WhichOneof("node")]
@@ -77,19 +80,31 @@ class Clauses:
             return distinct_on([target.expr for target in places.targets])
         refuse_wide(len(named))
         keys = [self._reference(item, scope, places, "DISTINCT ON", prefer_input=False) for item in named]
-        named_exprs = (places.targets[key - 1].expr if isinstance(key, int) else key for key in keys)
+        named_exprs = [places.shown(key) for key in keys]
+        places_of = [location_of(item, str(item.WhichOneof("node"))) for item in named]
+        self._refuse_other_order(named_exprs, [places.shown(key) for key, _ in order], places_of)
         return ("DISTINCT ON (", *joined((sort_key(expr),) for expr in named_exprs), ") ")
 
-    def limits(self, node: Node, scope: Scope) -> Parts:
-        parts: list[str | Expr] = []
+    def _refuse_other_order(self, keys: Sequence[Expr], order: Sequence[Expr], offsets: Sequence[int]) -> None:
+        """Refuses ORDER BY that does not begin with what DISTINCT ON names: it would not say which row is first."""
+        first = list(dict.fromkeys(order))[: len(set(keys))]
+        beyond = next((offset for key, offset in zip(keys, offsets, strict=True) if key not in first), None)
+        if beyond is not None and any(key not in keys for key in first):
+            message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
+            raise SqlError(INVALID_COLUMN_REFERENCE, message, beyond)
+
+    def limit(self, node: Node) -> "Limit":
+        """LIMIT, OFFSET and FETCH FIRST."""
+        count = offset = None
+        has_ties = bool(node.HasField("limit_count") and node.limit_option == pb.LIMIT_OPTION_WITH_TIES)
+        if has_ties and not len(node.sort_clause):
+            raise SqlError(SYNTAX_ERROR, "WITH TIES cannot be specified without ORDER BY clause")
         if node.HasField("limit_count"):
-            if node.limit_option == 3:
-                raise unsupported("FETCH .. WITH TIES")
-            if not (node.limit_count.WhichOneof("node") == "a_const" and node.limit_count.a_const.isnull):
-                parts += [" LIMIT ", self._count(node.limit_count, "LIMIT")]
+            is_all = node.limit_count.WhichOneof("node") == "a_const" and node.limit_count.a_const.isnull
+            count = None if is_all else self._count(node.limit_count, "LIMIT")
         if node.HasField("limit_offset"):
-            parts += [" OFFSET ", self._count(node.limit_offset, "OFFSET")]
-        return tuple(parts)
+            offset = self._count(node.limit_offset, "OFFSET")
+        return Limit(count, offset, has_ties=has_ties and count is not None)
 
     def _count(self, node: Node, clause: str) -> Expr:
         expr = self.analyzer.expr(node, Scope())
@@ -99,6 +114,35 @@ class Clauses:
         if isinstance(count, Literal) and isinstance(count.value, int) and count.value < 0:
             raise SqlError("2201W" if clause == "LIMIT" else "2201X", f"{clause} must not be negative", expr.offset)
         return count
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Numbers of rows that are left out, and that then come; with ties also those equal to the last one."""
+
+    count: Expr | None
+    offset: Expr | None
+    has_ties: bool = False
+
+    @property
+    def parts(self) -> Parts:
+        count: Parts = () if self.count is None else (" LIMIT ", self.count)
+        return count if self.offset is None else (*count, " OFFSET ", self.offset)
+
+    def with_ties(self, select: Parts, columns: int) -> Parts:
+        """The rows of a query that shows their `positions`, too."""
+        assert self.count is not None
+        before: Parts = ("0",) if self.offset is None else ("coalesce(", self.offset, ", 0)")
+        shown = ", ".join(f"t.o{place}" for place in range(columns)) or "t.nothing"
+        some: Parts = (self.count, " > 0 AND t.ties - ", self.count, " <= ", *before)
+        wanted: Parts = ("t.place > ", *before, " AND (", self.count, " IS NULL OR (", *some, "))")
+        return (f"SELECT {shown} FROM (", *select, ") AS t WHERE ", *wanted, " ORDER BY t.place")
+
+
+def positions(order: Iterable[tuple[Expr, str]]) -> Parts:
+    """The place of a row in its order, and that of the first one that equals it."""
+    window: Parts = (" OVER (", *ordered_by(order), ") AS ")
+    return ("row_number()", *window, "place, rank()", *window, "ties")
 
 
 def ordered_by(order: Iterable[tuple[Expr | int, str]]) -> Parts:
@@ -112,6 +156,10 @@ class Places:
     """Where the targets of a query stand, from 1: all of a name, the first of an expression. Worked out when asked."""
 
     targets: Sequence[Target]
+
+    def shown(self, key: Expr | int) -> Expr:
+        """The expression of a target by its place, or one that is no target."""
+        return self.targets[key - 1].expr if isinstance(key, int) else key
 
     @cached_property
     def by_name(self) -> dict[str, list[int]]:

@@ -48,6 +48,8 @@ def named(node: Node) -> tuple[str, int]:
     if kind == "case_expr":
         inner = named(node.case_expr.defresult) if node.case_expr.HasField("defresult") else NO_NAME
         return inner if inner[1] > 1 else ("case", 1)
+    if kind == "grouping_func":
+        return "grouping", 2
     if kind == "a_array_expr":
         return "array", 2
     if kind == "a_indirection":
@@ -63,6 +65,8 @@ def _named_subquery(link: Node) -> tuple[str, int]:
         return "exists", 2
     if kind == "ARRAY_SUBLINK":
         return "array", 2
+    if kind == "EXPR_SUBLINK" and len(link.subselect.select_stmt.values_lists):
+        return "column1", 2
     targets = link.subselect.select_stmt.target_list
     if kind != "EXPR_SUBLINK" or not len(targets):
         return NO_NAME

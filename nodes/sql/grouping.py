@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 
-from expressions.aggregates import aggregates_in
+from expressions.aggregates import GROUPING, aggregates_in
 from expressions.errors import GROUPING_ERROR, SqlError
 from expressions.scopes import Scan, Scope
-from expressions.typed import Call, ColumnRef, Expr, Fragment
+from expressions.typed import Call, ColumnRef, Expr, Fragment, sort_key, walk
+from nodes.sql.grouping_sets import Groups
 from nodes.sql.query import Target
 
 
 def check_groups(
     scope: Scope,
     targets: Sequence[Target],
-    groups: list[Expr] | None,
+    groups: Groups | None,
     having: Expr | None,
     order: Sequence[tuple[Expr | int, str]],
 ) -> None:
@@ -22,9 +23,12 @@ def check_groups(
     if groups is None and having is None and not any(True for e in exprs for _ in aggregates_in(e)):
         return
     mine = {r.scan.number if r.scan else r.number for r in scope.relations}
-    grouped = frozenset(groups or ())
-    added = dict.fromkeys(groups or ())
-    determined = {r.scan.number for r in scope.relations if r.scan and is_determined(r.scan, grouped)}
+    grouped = frozenset(groups.exprs if groups else ())
+    common = frozenset(groups.common if groups else ())
+    added: dict[Expr, None] = {}
+    determined = {r.scan.number for r in scope.relations if r.scan and is_determined(r.scan, common)}
+    for expr in exprs:
+        refuse_others(expr, grouped)
     for expr in exprs:
         for loose in ungrouped(expr, grouped, mine):
             if loose.relation not in determined:
@@ -33,7 +37,19 @@ def check_groups(
                 raise SqlError(GROUPING_ERROR, f'column "{name}" {how}', loose.offset)
             added[loose] = None
     if groups is not None:
-        groups[:] = added
+        for column in added:
+            groups.add(column)
+
+
+def refuse_others(expr: Expr, grouped: frozenset[Expr]) -> None:
+    """Refuses GROUPING(..) of anything that is not grouped by."""
+    keys = {sort_key(group) for group in grouped}
+    for part in walk(expr):
+        args = part.parts if isinstance(part, Fragment) and part.parts[0] == GROUPING else ()
+        if not all(isinstance(arg, str) or arg in keys for arg in args):
+            message = "arguments to GROUPING must be grouping expressions of the associated query level"
+            places = (e.offset for arg in args if not isinstance(arg, str) and arg not in keys for e in walk(arg))
+            raise SqlError(GROUPING_ERROR, message, max(places))
 
 
 def is_determined(scan: Scan, grouped: frozenset[Expr]) -> bool:

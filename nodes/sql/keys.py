@@ -3,6 +3,7 @@
     ORDER BY price          ORDER BY the key of price
     GROUP BY price          GROUP BY the key of price; a target shows a price of the group
     SELECT DISTINCT price   DISTINCT ON the key of price
+    INTERSECT, EXCEPT       rows of the left side whose keys the right side has, or has not
 
 PostgreSQL shows the first of the values that are equal, and so does the engine.
 """
@@ -13,21 +14,27 @@ from dataclasses import replace
 from expressions.errors import unsupported
 from expressions.sqltypes import KEYED, key_text
 from expressions.typed import Call, Expr, Fragment, joined, sort_key, walk
+from nodes.sql.grouping_sets import Groups
 from nodes.sql.query import Output, Parts, Target
 
 Order = Sequence[tuple[Expr | int, str]]
 
 
-def grouped(groups: Sequence[Expr] | None, exprs: Sequence[Expr]) -> tuple[list[Expr] | None, list[Expr]]:
-    """The keys of GROUP BY, and the expressions over groups with one value of each group in the place of all."""
-    shown = {group: _one_of(group) for group in groups or () if group.type in KEYED}
-    if not shown:
-        return None if groups is None else list(groups), list(exprs)
-    return [sort_key(group) for group in groups or ()], [_over_groups(expr, shown) for expr in exprs]
+def grouped(groups: Groups | None, exprs: Sequence[Expr]) -> tuple[Parts, list[Expr]]:
+    """GROUP BY with its keys, and the expressions over groups with one value of each group in the place of all."""
+    if groups is None:
+        return (), list(exprs)
+    clause = (" GROUP BY ", *groups.parts([sort_key(group) for group in groups.exprs]))
+    shown = {group: _one_of(group, groups) for group in groups.exprs if group.type in KEYED}
+    return clause, [_over_groups(expr, shown) for expr in exprs] if shown else list(exprs)
 
 
-def _one_of(group: Expr) -> Expr:
-    return Fragment(("any_value(", group, ")"), group.type, is_aggregate=True, offset=group.offset)
+def _one_of(group: Expr, groups: Groups) -> Expr:
+    """A value of the group; none in the sets that do not have it."""
+    value: Parts = ("any_value(", group, ")")
+    if groups.sets is not None:
+        value = ("CASE WHEN GROUPING(", sort_key(group), ") = 0 THEN ", *value, " END")
+    return Fragment(value, group.type, is_aggregate=True, offset=group.offset)
 
 
 def _over_groups(expr: Expr, shown: Mapping[Expr, Expr]) -> Expr:
@@ -60,11 +67,21 @@ def distinct_on(exprs: Sequence[Expr]) -> Parts:
     return ("DISTINCT ON (", *joined((sort_key(expr),) for expr in exprs), ") ")
 
 
-def without_equals(parts: Parts, outputs: Sequence[Output], name: str, word: str, *, is_all: bool) -> Parts:
-    """A set operation that leaves no two equal rows: of UNION ALL they are left out here."""
-    if is_all or not any(output.type in KEYED for output in outputs):
-        return parts
-    if word != "UNION":
-        raise unsupported(f"{word} of numerics", hint="cast them to text, or use EXISTS")
-    keys = ", ".join(key_text(output.type, f"{name}.o{i}") for i, output in enumerate(outputs))
-    return (f"SELECT DISTINCT ON ({keys}) * FROM (", *parts, f") AS {name}")
+def by_keys(word: str, sides: Sequence[Parts], outputs: Sequence[Output], name: str, *, is_all: bool) -> Parts:
+    """UNION, INTERSECT or EXCEPT of rows that are the same when their keys are; the first ones are shown."""
+    left, right = sides
+    keys = [key_text(output.type, f"{name}.o{i}") for i, output in enumerate(outputs)]
+    if word == "UNION":
+        both: Parts = (*left, " UNION ALL ", *right)
+        return both if is_all else (f"SELECT DISTINCT ON ({', '.join(keys)}) * FROM (", *both, f") AS {name}")
+    others = [key_text(output.type, f"{name}b.o{i}") for i, output in enumerate(outputs)]
+    tests = [f"{a} IS NOT DISTINCT FROM {b}" for a, b in zip(keys, others, strict=True)]
+    copy, other = (f"row_number() OVER (PARTITION BY {', '.join(each)}) AS copy" for each in (keys, others))
+    tests += [f"{name}.copy = {name}b.copy"] if is_all else []
+    shown = ", ".join(f"{name}.o{i}" for i in range(len(outputs)))
+    numbered: Parts = (f"(SELECT *, {copy} FROM (", *left, f") AS {name}) AS {name}")
+    found: Parts = (f"(SELECT *, {other} FROM (", *right, f") AS {name}b) AS {name}b")
+    exists = "EXISTS" if word == "INTERSECT" else "NOT EXISTS"
+    once = "" if is_all else f"{name}.copy = 1 AND "
+    matching: Parts = (f"{exists} (SELECT 1 FROM ", *found, f" WHERE {' AND '.join(tests)})")
+    return (f"SELECT {shown} FROM ", *numbered, f" WHERE {once}", *matching)

@@ -16,11 +16,12 @@ from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsuppor
 from expressions.scopes import Scope
 from expressions.sqltypes import NUMBERED, SHOWN, TEXT, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
-from nodes.sql.clauses import Clauses, Places, ordered_by
+from nodes.sql.clauses import Clauses, Limit, Places, ordered_by, positions
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.extent import Extent
 from nodes.sql.from_clause import FromClause, Star, note_conditions
 from nodes.sql.grouping import check_groups
+from nodes.sql.grouping_sets import Groups
 from nodes.sql.keys import grouped, sorted_by
 from nodes.sql.naming import NO_VIEWS, Naming, ViewInUse, naming_of
 from nodes.sql.query import Output, Parts, Query, SimpleSelect, Target, refuse_wide
@@ -140,12 +141,14 @@ class Selects:
         if node.HasField("having_clause"):
             having = self.analyzer.boolean(self.analyzer.expr(node.having_clause, scope), "HAVING")
         order = self.clauses.order(node, scope, places)
-        distinct = self.clauses.distinct(node, scope, places)
+        distinct = self.clauses.distinct(node, scope, places, order)
         check_groups(scope, targets, groups, having, order)
         self.analyzer.windows = windows
-        tail = self.clauses.limits(node, scope)
+        limit = self.clauses.limit(node)
+        if limit.has_ties and distinct:
+            raise unsupported("DISTINCT with FETCH .. WITH TIES", hint="select the distinct rows in a subquery")
         outputs = tuple(t.output for t in targets)
-        parts = self._assemble(distinct, targets, from_parts, where, groups, having, order, tail)
+        parts = self._assemble(distinct, targets, from_parts, where, groups, having, order, limit)
         simple = None if loose else self._simple(node, scope, targets, where)
         return Query(parts, outputs, simple, tuple(t.expr for t in targets))
 
@@ -155,25 +158,29 @@ class Selects:
         targets: Sequence[Target],
         from_parts: Sequence["str | Expr"],
         where: Expr | None,
-        groups: Sequence[Expr] | None,
+        groups: Groups | None,
         having: Expr | None,
         order: Sequence[tuple[Expr | int, str]],
-        tail: Parts,
+        limit: Limit,
     ) -> Parts:
         sorting = sorted_by(order, targets)
         keys = [key for key, _ in sorting if not isinstance(key, int)]
         over = [*(target.expr for target in targets), *([] if having is None else [having]), *keys]
-        groups, over = grouped(groups, over)
+        group_by, over = grouped(groups, over)
         having = None if having is None else over[len(targets)]
         rest = iter(over[len(over) - len(keys) :])
         sorting = [(key if isinstance(key, int) else next(rest), direction) for key, direction in sorting]
         shown = joined((expr, f" AS o{number}") for number, expr in enumerate(over[: len(targets)]))
+        if limit.has_ties:
+            ranked = [(over[key - 1] if isinstance(key, int) else key, direction) for key, direction in sorting]
+            shown = [*(shown or ["NULL::INTEGER AS nothing"]), ", ", *positions(ranked)]
         parts = ["SELECT ", *distinct, *(shown or ["NULL::INTEGER AS nothing"])]
         parts += [" FROM ", *from_parts] if from_parts else []
         parts += [" WHERE ", where] if where is not None else []
-        parts += [" GROUP BY ", *joined((group,) for group in groups)] if groups else []
-        parts += [" HAVING ", having] if having is not None else []
-        return (*parts, *ordered_by(sorting), *tail)
+        parts += [*group_by, *([" HAVING ", having] if having is not None else [])]
+        if limit.has_ties:
+            return limit.with_ties(tuple(parts), len(targets))
+        return (*parts, *ordered_by(sorting), *limit.parts)
 
     def _simple(self, node: Node, scope: Scope, targets: Sequence[Target], where: Expr | None) -> SimpleSelect | None:
         """The query without the engine, when it is a plain selection from one table."""

@@ -10,8 +10,8 @@ from expressions.errors import SYNTAX_ERROR, SqlError
 from expressions.scopes import Relation, Scope
 from expressions.sqltypes import KEYED, NO_MODIFIER, Type
 from expressions.typed import ColumnRef, joined
-from nodes.sql.clauses import Clauses, Places, ordered_by
-from nodes.sql.keys import sorted_by, without_equals
+from nodes.sql.clauses import Clauses, Places, ordered_by, positions
+from nodes.sql.keys import by_keys, sorted_by
 from nodes.sql.query import Output, Parts, Query, Target, refuse_wide
 
 Node = Any
@@ -68,16 +68,15 @@ class SetOperations:
         ]
         left, right = (side.settled(types, self.selects.analyzer.coerce) for side in (left, right))
         all_word = " ALL" if node.all else ""
-        parts = (*self._as_types(left, types), f" {word}{all_word} ", *self._as_types(right, types))
+        sides = [self._as_types(side, types) for side in (left, right)]
+        parts = (*sides[0], f" {word}{all_word} ", *sides[1])
         outputs = tuple(
             Output(a.name, of, modifier=a.modifier if a.modifier == b.modifier else NO_MODIFIER)
             for a, b, of in zip(left.outputs, right.outputs, types, strict=True)
         )
-        whole = without_equals(
-            (*self._as_types(left, types), " UNION ALL ", *self._as_types(right, types)) if word == "UNION" else parts,
-            outputs, f"s{self.selects.number()}", word, is_all=node.all,
-        )  # fmt: skip
-        return self._ordered(node, Query(whole if any(of in KEYED for of in types) else parts, outputs))
+        if any(of in KEYED for of in types):
+            parts = by_keys(word, sides, outputs, f"s{self.selects.number()}", is_all=node.all)
+        return self._ordered(node, Query(parts, outputs))
 
     def _as_types(self, query: Query, types: Sequence[Type]) -> Parts:
         name = f"s{self.selects.number()}"
@@ -93,15 +92,20 @@ class SetOperations:
 
     def _ordered(self, node: Node, query: Query) -> Query:
         """ORDER BY and LIMIT of VALUES or of a set operation: by output columns only."""
-        tail = self.selects.clauses.limits(node, Scope())
-        if not len(node.sort_clause) and not tail:
+        limit = self.selects.clauses.limit(node)
+        if not len(node.sort_clause) and not limit.parts:
             return query
         name = f"s{self.selects.number()}"
         columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
         scope = Scope(None, [Relation(self.selects.number(), name, dict(columns))])
         targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
-        order = ordered_by(sorted_by(self.selects.clauses.order(node, scope, Places(targets)), targets))
-        return Query(("SELECT * FROM (", *query.parts, f") AS {name}", *order, *tail), query.outputs)
+        order = sorted_by(self.selects.clauses.order(node, scope, Places(targets)), targets)
+        source: Parts = (" FROM (", *query.parts, f") AS {name}")
+        if limit.has_ties:
+            keys = [(targets[key - 1].expr if isinstance(key, int) else key, direction) for key, direction in order]
+            ranked = limit.with_ties(("SELECT *, ", *positions(keys), *source), len(targets))
+            return Query(ranked, query.outputs)
+        return Query(("SELECT *", *source, *ordered_by(order), *limit.parts), query.outputs)
 
 
 def _target_place(select: Node, number: int) -> int:

@@ -33,6 +33,7 @@ BESIDE = "SELECT 1 FROM generate_series(1, 2) g" + "".join(f", LATERAL (SELECT g
     pytest.param("VALUES (" + "1, " * COLUMNS_MAX + "1)", "54011", id="values"),
     pytest.param(WIDE + "SELECT 1 FROM w ORDER BY " + "c1, " * COLUMNS_MAX + "c1", "54011", id="keys of an order"),
     pytest.param(WIDE + "SELECT 1 FROM w GROUP BY " + "c1, " * COLUMNS_MAX + "c1", "54011", id="keys of groups"),
+    pytest.param(WIDE + "SELECT 1 FROM w GROUP BY CUBE (" + listed("c{}", 9) + ")", "54001", id="grouping sets"),
     pytest.param(WIDE + "SELECT 1 FROM " + listed("w w{}", 100), "54011", id="columns of tables"),
     pytest.param("SELECT 1 FROM " + listed("generate_series(1, 2) g{}", 65), "54000", id="tables"),
     pytest.param("SELECT 1 FROM " + listed(f"({JOINED}) s{{}}", 7), "54000", id="tables of subqueries"),

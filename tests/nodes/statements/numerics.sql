@@ -63,3 +63,18 @@ SELECT s FROM sizes ORDER BY s NULLS FIRST, id DESC;
 SELECT avg(id), avg(id::bigint), sum(id), sum(id::bigint), avg(id::smallint), avg(id) FILTER (WHERE id > 2), avg(DISTINCT id / 2) FROM sizes;
 SELECT id, sum(id::bigint) OVER (ORDER BY id), avg(id) OVER (ORDER BY id) FROM sizes ORDER BY id;
 SELECT sum(9223372036854775807) FROM sizes;
+-- deviations, exact
+SELECT stddev(id), stddev_pop(id), stddev_samp(big), variance(age), var_pop(age), var_samp(id), pg_typeof(stddev(id)) FROM people WHERE big < 100 OR big IS NULL;
+SELECT stddev(v), variance(v), stddev_pop(v), var_pop(v) FROM (VALUES (1.10), (2.205), (3), (NULL), (1e10)) t(v);
+SELECT stddev(v), variance(v), stddev_pop(v), var_pop(v) FROM (VALUES (1.5)) t(v);
+SELECT stddev(v), var_pop(v) FROM (VALUES (NULL::int)) t(v);
+SELECT stddev(v), var_pop(v) FROM (VALUES (2), (2), (2)) t(v);
+SELECT variance(v) FROM (VALUES ('NaN'::numeric), (2)) t(v);
+SELECT variance(DISTINCT v), stddev(DISTINCT n) FROM (VALUES (1.0, 1), (1.00, 1), (2, -1), (3.5, 3)) t(v, n);
+SELECT stddev(n) FILTER (WHERE n > 1), stddev(n::smallint), stddev(n::float8) FROM generate_series(1, 10) n;
+SELECT n, variance(n) OVER (ORDER BY n), stddev_pop(n) OVER (ORDER BY n ROWS 2 PRECEDING) FROM generate_series(1, 6) n ORDER BY n;
+SELECT (-8.0) ^ (1 / 3.0);
+SELECT (-8)::float8 ^ 0.5::float8;
+SELECT power((-8)::float8, 0.5::float8);
+SELECT 0::float8 ^ (-1)::float8;
+SELECT 0.0 ^ -1;
