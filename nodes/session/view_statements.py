@@ -29,7 +29,7 @@ from nodes.session.database_thread import in_database_thread
 from nodes.session.tries import tried
 from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.from_clause import SCHEMAS
-from nodes.sql.naming import definition_of
+from nodes.sql.naming import DEPTH_MAX, definition_of, too_deep
 from nodes.sql.planner import Planner
 from nodes.sql.statements import Statement, ddl_error, parse, tables_in, tag_of
 from nodes.store.checked import checked
@@ -120,6 +120,8 @@ class ViewStatements:
         async def once(transaction: Transaction, fresh: bool) -> ViewDefinition:
             async with checked(transaction):
                 named = await self.planned.named(transaction, query, fresh=fresh)
+                if any(view.depth >= DEPTH_MAX for view in named.views.values()):
+                    raise too_deep(node.view.relname)
                 planner = Planner(named.tables, Parameters(count_max=0), self.planned.variables.style, named.views)
 
                 def made() -> ViewDefinition:

@@ -9,21 +9,24 @@ So a view says the same after a rename, and after a column was added.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition
-from expressions.errors import DUPLICATE_COLUMN, SYNTAX_ERROR, SqlError
+from expressions.errors import DUPLICATE_COLUMN, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
 from expressions.scopes import Scan
 from nodes.sql.query import Output
 from nodes.wire.oids import view_number
 
+DEPTH_MAX = 32
+"""Views that read each other, one below the other."""
 NO_VIEWS: "Mapping[str, ViewInUse]" = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class ViewInUse:
     """A view, with the versions in use of the tables that it reads, by the names that its query gives them."""
 
@@ -31,24 +34,33 @@ class ViewInUse:
     tables: Mapping[str, Descriptor] = field(default_factory=dict)
     views: "Mapping[str, ViewInUse]" = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def reached(self) -> "dict[int, ViewInUse]":
+        """The view and those that it reads, itself or through others, by id: each once, in however many ways."""
+        found = {self.definition.view_id: self}
+        for view in self.views.values():
+            found |= view.reached
+        return found
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of views that stand one below the other, with this one."""
+        return 1 + max((view.depth for view in self.views.values()), default=0)
+
+    @cached_property
     def key(self) -> tuple[Any, ...]:
-        """Its part in the key of a plan: the view, and the versions that it was made for."""
-        versions = tuple((table.table_id, table.version) for table in self.tables.values())
-        nested = tuple(view.key for view in self.views.values())
-        return self.definition.view_id, self.definition.revision, versions, nested
+        """Its part in the key of a plan: the views, and the versions that it was made for."""
+        views = tuple((view_id, view.definition.revision) for view_id, view in self.reached.items())
+        return views, tuple((table.table_id, table.version) for table in self.descriptors().values())
 
     @property
     def text(self) -> str:
         """All that has to be analysed for it."""
-        return self.definition.query + "".join(view.text for view in self.views.values())
+        return "".join(view.definition.query for view in self.reached.values())
 
     def descriptors(self) -> dict[int, Descriptor]:
         """The tables that it reads, itself or through other views, by id."""
-        found: dict[int, Descriptor] = {table.table_id: table for table in self.tables.values()}
-        for view in self.views.values():
-            found |= view.descriptors()
-        return found
+        return {table.table_id: table for view in self.reached.values() for table in view.tables.values()}
 
     def outputs(self) -> tuple[tuple[str, tuple[int, int]], ...]:
         """Names of its columns, and of which column of the view a client is told that each is."""
@@ -69,6 +81,10 @@ class Naming:
 
     def columns_of(self, name: str) -> Mapping[str, ColumnId] | None:
         return None if self.columns is None else self.columns[name]
+
+
+def too_deep(name: str) -> SqlError:
+    return SqlError(STATEMENT_TOO_COMPLEX, f'view "{name}" reads views that are nested deeper than {DEPTH_MAX}')
 
 
 def naming_of(view: ViewInUse) -> Naming:

@@ -23,7 +23,7 @@ from catalog.view_definition import TableUse, ViewDefinition, view_from_json
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from leases.rules import NotLeasable
 from nodes.context import Environment
-from nodes.sql.naming import ViewInUse
+from nodes.sql.naming import DEPTH_MAX, ViewInUse, too_deep
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command, int4
 from nodes.store.transaction import Retry, Transaction
@@ -66,16 +66,17 @@ class Names:
         """
         tables: dict[str, Descriptor] = {}
         views: dict[str, ViewInUse] = {}
+        reached: dict[int, ViewInUse] = {}
         for name in sorted(names):
             view = None if name in own else await self._view(transaction, name)
             if view is not None:
-                views[name] = await self._in_use(transaction, view, fresh=fresh)
+                views[name] = await self._in_use(transaction, view, reached, fresh=fresh)
                 continue
             descriptor = own.get(name) or await self._version(transaction, name, fresh=fresh)
             if descriptor is not None:
                 tables[name] = descriptor
             elif self.env.directory.may_be_view(name) and (view := await self._view(transaction, name)) is not None:
-                views[name] = await self._in_use(transaction, view, fresh=fresh)
+                views[name] = await self._in_use(transaction, view, reached, fresh=fresh)
         return NamedRelations(tables, views)
 
     async def versions(
@@ -101,16 +102,33 @@ class Names:
         transaction.views[view.view_id] = view
         return view
 
-    async def _in_use(self, transaction: Transaction, view: ViewDefinition, *, fresh: bool) -> ViewInUse:
-        """The view with the versions that the transaction uses of what it reads: those have every column of it."""
+    async def _in_use(
+        self,
+        transaction: Transaction,
+        view: ViewDefinition,
+        reached: dict[int, ViewInUse],
+        *,
+        fresh: bool,
+        depth: int = 1,
+    ) -> ViewInUse:
+        """The view with the versions that the transaction uses of what it reads: those have every column of it.
+
+        `reached` are the views that the statement reads in another way, too. Raises 54001 for too many of them one
+        below the other.
+        """
+        if depth > DEPTH_MAX:
+            raise too_deep(view.name)
+        if view.view_id in reached:
+            return reached[view.view_id]
         views = {}
         for name, view_id in view.views:
             nested = transaction.views.get(view_id)
             nested = nested or await self._read_view(transaction, Command(VIEW_NUMBERED, (int4(view_id),)))
             assert nested is not None, f"view {view.name} reads view {view_id}, which is there as long as it reads it"
-            views[name] = await self._in_use(transaction, nested, fresh=fresh)
+            views[name] = await self._in_use(transaction, nested, reached, fresh=fresh, depth=depth + 1)
         tables = {use.name: await self._read_by(view, use, transaction, fresh=fresh) for use in view.tables}
-        return ViewInUse(view, tables, views)
+        reached[view.view_id] = ViewInUse(view, tables, views)
+        return reached[view.view_id]
 
     async def _read_by(
         self, view: ViewDefinition, use: TableUse, transaction: Transaction, *, fresh: bool

@@ -10,6 +10,7 @@ left alone, so loading twice does nothing; `reset` drops the tables first.
 import time
 import zipfile
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -23,10 +24,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from catalog.models import Table
-from catalog.selectors import table_named
+from catalog.selectors import stored_views, table_named
 from catalog.text.numbers import counted
 from changes import notices
 from changes import services as changes
+from changes import stored_views as views
 from changes.driver.listener import Listener
 from changes.models import Change, Status
 from spark_tasks.jobs.loads import LOADS, start_anew
@@ -94,6 +96,15 @@ TABLES = (
 )  # fmt: skip
 
 
+def drop_views_of(tables: Sequence[str]) -> list[str]:
+    """Drop the views that read one of these tables, and those that read such a view; the names of the first."""
+    ids = {table.id for name in tables if (table := table_named(name)) is not None}
+    reading = [view.name for view in stored_views() if any(use.table_id in ids for use in view.tables)]
+    if reading:
+        views.drop(reading, forgiving=True, cascades=True, who=WHO)
+    return reading
+
+
 class Command(BaseCommand):
     help = "Load the demo's tables, or drop and load them anew. Needs the running cluster's workers."
 
@@ -102,6 +113,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, action: str, **options: Any) -> None:
         if action == "reset":
+            for view in drop_views_of([table.name for table in TABLES]):
+                self.stdout.write(f"view {view} was dropped: it read a table of the demo")
             for table in reversed(TABLES):
                 if table_named(table.name) is not None:
                     self._change(f"DROP TABLE {table.name}")

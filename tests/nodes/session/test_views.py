@@ -101,6 +101,21 @@ def test_views_read_views_and_fill_tables(n1: Connection, orders: str, paid: str
     assert refused(n1, f"SELECT * FROM of_{paid}")[0] == "42P01"
 
 
+def test_views_of_views_have_limits(n1: Connection) -> None:
+    """One below the other, and in how many ways one leads to another: each way is a subquery of its own."""
+    n1.execute("CREATE VIEW deep1 AS SELECT 1 AS x")
+    for number in range(2, 33):
+        below = f"deep{number - 1}"
+        n1.execute(f"CREATE VIEW deep{number} AS SELECT x FROM {below} WHERE x IN (SELECT min(x) FROM deep1)")
+    assert refused(n1, "CREATE VIEW deep33 AS SELECT * FROM deep32")[0] == "54001"
+    n1.execute("CREATE VIEW wide1 AS SELECT 1 AS x")
+    for number in range(2, 9):
+        n1.execute(f"CREATE VIEW wide{number} AS SELECT a.x FROM wide{number - 1} a, wide{number - 1} b")
+    assert rows(n1, "SELECT x FROM wide5") == [(1,)]
+    assert refused(n1, "CREATE VIEW wide10 AS SELECT a.x FROM wide8 a, wide8 b")[0] == "54000"
+    assert n1.execute("DROP VIEW deep1, wide1 CASCADE").statusmessage == "DROP VIEW"
+
+
 def test_a_view_sees_what_its_statement_sees(n1: Connection, orders: str, paid: str) -> None:
     with n1.transaction():
         n1.execute(f"INSERT INTO {orders} VALUES (4, 'cid', 100, true)")
