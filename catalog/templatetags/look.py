@@ -12,6 +12,7 @@ from typing import Any
 
 from django import template
 from django.conf import settings
+from django.template.defaultfilters import capfirst
 from django.templatetags.static import static
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
@@ -218,6 +219,12 @@ def arrows(text: str) -> str:
     """A phrase of the core in the reader's language; where a state becomes another, with an arrow that no line ends at:
     the terminal's is `->`."""
     return STEP.sub("\\1\u00a0\u2192\u00a0", phrase(text))
+
+
+@register.filter
+def begins(text: str) -> str:
+    """The text with a capital letter, but not in Chinese: there only a name can be changed by it."""
+    return text if (get_language() or "").startswith("zh") else capfirst(text)
 
 
 @register.filter

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 Translate = Callable[[str], str]
 
-STATES = "absent|delete-only|write-only|public"
+STATES = "absent|delete-only|write-only|reorganising|public"
 NAMES = {
     "before": STATES,
     "after": STATES,
@@ -33,6 +33,7 @@ PHRASES = (
     "absent",
     "delete-only",
     "write-only",
+    "reorganising",
     "public",
     # elements by their kinds
     "table",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
+from django.utils import translation
 
 from changes.pages.failure import ROWS_SHOWN, failure
 from tests.changes.tables import people, planned
@@ -122,6 +123,9 @@ def test_a_count_that_is_a_lower_bound_says_so() -> None:
     shown = failure(planned("CREATE UNIQUE INDEX i ON people (town)", people()), some, FAILED)
     assert shown is not None
     assert "At least 5,000 rows of" in render_to_string("parts/failure_cause.html", {"c": shown["causes"][0]})
+    with translation.override("zh-hans"):
+        chinese = render_to_string("parts/failure_cause.html", {"c": shown["causes"][0]})
+    assert chinese.startswith("people "), "a name that begins a sentence stays as it is"
 
 
 def test_the_rows_are_a_table_of_keys_and_values() -> None:
