@@ -8,6 +8,7 @@ states       the rule table: what a statement does to an element's pairs in each
 types        the SQL types of columns
 floats       texts of numbers with a floating point
 numerics     numbers of any number of digits: texts, and bytes that sort
+documents    json and jsonb: checked, in one form, compared
 hashing      how a router and a storage see that they mean different schemas
 story        what happened, as events people can read
 database     the address of the database, for sessions that are not Django's

@@ -5,7 +5,7 @@ the store (`storage.encoding`). This file owns the first two, so that a node, a 
 load and a test read and print a value the same way.
 
     boolean bool · smallint, integer, bigint int · real, double float · numeric Decimal · text, varchar str
-    char str without trailing blanks · uuid UUID
+    char str without trailing blanks · uuid UUID · json str · jsonb Jsonb, in its one form
     date date · timestamp naive datetime · timestamptz datetime in UTC
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 
-from catalog import floats, numerics
+from catalog import documents, floats, numerics
 
 Value = bool | int | float | Decimal | str | dt.date | dt.datetime | uuid.UUID
 
@@ -40,6 +40,8 @@ class SqlType(Enum):
     TIMESTAMP = "timestamp"
     TIMESTAMPTZ = "timestamptz"
     UUID = "uuid"
+    JSON = "json"
+    JSONB = "jsonb"
 
     @property
     def oid(self) -> int:
@@ -67,12 +69,19 @@ _WIRE = {
     SqlType.TIMESTAMP: (1114, 8),
     SqlType.TIMESTAMPTZ: (1184, 8),
     SqlType.UUID: (2950, 16),
+    SqlType.JSON: (114, -1),
+    SqlType.JSONB: (3802, -1),
 }
 
 INT_LIMITS = {SqlType.SMALLINT: 2**15, SqlType.INTEGER: 2**31, SqlType.BIGINT: 2**63}
 WHOLE = frozenset(INT_LIMITS)
 FLOATING = frozenset({SqlType.REAL, SqlType.DOUBLE})
 TEXTS = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR})
+DOCUMENTS = frozenset({SqlType.JSON, SqlType.JSONB})
+WRITTEN = TEXTS | DOCUMENTS
+"""The types whose values are texts here, and stored as such."""
+UNSORTED = DOCUMENTS
+"""The types of which there is no key: no index can have them."""
 LENGTHS = {SqlType.VARCHAR: "character varying", SqlType.CHAR: "character"}
 """The types that may have a length, and their long names."""
 LENGTH_MAX = 10_485_760
@@ -82,6 +91,7 @@ class BadValue(ValueError):
     """A text that is no value of its type. `sqlstate` is PostgreSQL's code for it."""
 
     sqlstate = "22000"
+    detail: str | None = None
 
 
 class InvalidText(BadValue):
@@ -110,6 +120,14 @@ class TooLong(BadValue):
 
 class TooManyDigits(BadValue):
     sqlstate = "54000"
+
+
+class BadDocument(BadValue):
+    """A text that is no json, or that a node takes no json of."""
+
+    def __init__(self, error: documents.NotADocument) -> None:
+        super().__init__(str(error))
+        self.sqlstate, self.detail = error.sqlstate, error.detail or None
 
 
 class FieldOverflow(NumberOutOfRange):
@@ -208,6 +226,25 @@ def _parse_string(_: SqlType, text: str) -> str:
 
 def _parse_char(sql_type: SqlType, text: str) -> str:
     return _parse_string(sql_type, text).rstrip(" ")
+
+
+def _parse_json(_: SqlType, text: str) -> str:
+    try:
+        documents.check(text)
+    except documents.NotADocument as error:
+        raise BadDocument(error) from None
+    return text
+
+
+def _parse_jsonb(_: SqlType, text: str) -> documents.Jsonb:
+    try:
+        return documents.canonical(text)
+    except documents.NotADocument as error:
+        raise BadDocument(error) from None
+    except numerics.Overflow:
+        raise NumberOutOfRange("value overflows numeric format") from None
+    except numerics.TooManyDigits as error:
+        raise TooManyDigits(str(error)) from None
 
 
 def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value | None:
@@ -349,4 +386,6 @@ _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
     SqlType.TIMESTAMP: _parse_timestamp,
     SqlType.TIMESTAMPTZ: _parse_timestamptz,
     SqlType.UUID: _parse_uuid,
+    SqlType.JSON: _parse_json,
+    SqlType.JSONB: _parse_jsonb,
 }

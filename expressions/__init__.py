@@ -4,7 +4,7 @@ grammar     PostgreSQL's parser, with limits
 analysis    from its parse tree to typed expressions, with
 building      casts, operators and connectives
 comparisons   of rows, lists, ranges and arrays' elements
-composed      format and json_build_object
+composed      format
 aggregates    aggregates and window functions
 tree          what parse nodes say by themselves
 scopes        what a name means
@@ -22,6 +22,7 @@ array_constants  constant arrays for the query engine
 system_values  oids and other values that only the catalog has
 object_names  names of catalog objects, and functions that describe them
 sqltypes    PostgreSQL's types, as far as a node has them
+documents/  json and jsonb
 dates/      dates and times as PostgreSQL reads and writes them
 rows        predicates and derived columns over stored rows
 limits      how long a value may be

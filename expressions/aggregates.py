@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from expressions import functions
 from expressions.deviations import DEVIATIONS
+from expressions.documents import building as documents
 from expressions.errors import GROUPING_ERROR, TOO_MANY_ARGUMENTS, WINDOWING_ERROR, SqlError, unsupported
 from expressions.functions import Overload
 from expressions.limits import guarded, guarded_elements
@@ -34,6 +35,12 @@ class Analysis(Protocol):
     def known(self, expr: Expr) -> Expr: ...
 
     def coerce(self, expr: Expr, target: Type) -> Expr: ...
+
+    def cast(self, expr: Expr, target: Type, offset: int) -> Expr: ...
+
+    def output_text(self, arg: Expr) -> Expr: ...
+
+    def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr: ...
 
     def chosen(
         self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int
@@ -67,6 +74,8 @@ class Aggregates:
             if name != "count":
                 raise SqlError("42809", f"{name}(*) must have arguments", node.location)
             return ["count(*)"], INT8
+        if name in documents.AGGREGATES:
+            return self._document(name, args, node, scope)
         table = functions.WINDOW_ONLY if name in functions.WINDOW_ONLY else functions.AGGREGATES
         if (
             name in ("count", "min", "max", "first_value", "last_value", "nth_value", "lag", "lead", "array_agg")
@@ -84,6 +93,14 @@ class Aggregates:
         if len(node.agg_order):
             inner += [" ORDER BY ", *self.sort(node.agg_order, scope)]
         return [engine, "(", *inner, ")"], overload.result
+
+    def _document(self, name: str, args: list[Expr], node: Node, scope: Scope) -> tuple[Parts, Type]:
+        """The parts that the engine strings together: a document of each row."""
+        if node.agg_distinct:
+            raise unsupported(f"{name}(DISTINCT)", node.location, hint="use DISTINCT in a subquery")
+        parts = documents.aggregated(name, self.analysis, args, node.location)
+        order: Parts = [" ORDER BY ", *self.sort(node.agg_order, scope)] if len(node.agg_order) else []
+        return ["string_agg(", *parts, ", ', '", *order, ")"], documents.AGGREGATES[name]
 
     def _distinct(self, name: str, args: Sequence[Expr], offset: int) -> list[Expr]:
         """Arguments by which the engine finds the same values: it would take 1.0 and 1.00 for two."""
@@ -114,7 +131,9 @@ class Aggregates:
             return Fragment(_exact_deviation(name, list(parts)), of, is_aggregate=is_aggregate, offset=offset)
         needs_cast = (name == "sum" and of in (INT8, FLOAT4)) or (name == "ntile")
         whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
-        if name == "array_agg":
+        if name in documents.AGGREGATES:
+            whole = documents.finished(name, parts)
+        elif name == "array_agg":
             whole = ("list_transform([", *whole, f"], lambda x: {guarded_elements('x', of.duck)})[1]")
         elif name == "string_agg":
             whole = ("list_transform([", *whole, f"], lambda x: {guarded('strlen(x)', 'x')})[1]")

@@ -15,8 +15,9 @@ from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, grouping, refuse_aggregates
 from expressions.building import Parameters
 from expressions.comparisons import Comparisons
-from expressions.composed import formatted, json_object
+from expressions.composed import formatted
 from expressions.dates.zones import PLAIN, TimeStyle
+from expressions.documents import building as documents
 from expressions.errors import (
     STATEMENT_TOO_COMPLEX,
     TOO_MANY_ARGUMENTS,
@@ -30,7 +31,9 @@ from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
     DATE,
+    DOCUMENTS,
     INT4,
+    JSONB,
     KEYED,
     NO_MODIFIER,
     NUMBERED,
@@ -271,6 +274,9 @@ class Analyzer(Comparisons):
                 field_ = item.string.sval
                 expr = Call("field", f"struct_extract({{0}}, '{field_}')", (expr,), INT4, offset=expr.offset)
                 continue
+            if expr.type is JSONB and item.WhichOneof("node") == "a_indices" and not item.a_indices.is_slice:
+                expr = self.operator("->", (expr, self.expr(item.a_indices.uidx, scope)), expr.offset)
+                continue
             if item.WhichOneof("node") != "a_indices" or item.a_indices.is_slice or expr.type.element is None:
                 raise unsupported("a slice of an array, or a field of a value", expr.offset)
             number = self.coerce(self.expr(item.a_indices.uidx, scope), INT4)
@@ -293,6 +299,8 @@ class Analyzer(Comparisons):
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
+        if of in DOCUMENTS:
+            raise unsupported(f"{word.upper()} of {of}", node.location)
         template = f"{of.name}_{word}([{{all}}])" if of in KEYED else f"{word}({{all}})"
         return lazy_call(word, template, args, of, arithmetic.extreme(pick), node.location)
 
@@ -320,6 +328,7 @@ class Analyzer(Comparisons):
             raise unsupported("VARIADIC", node.location)
         if (
             name in functions.AGGREGATES
+            or name in documents.AGGREGATES
             or name in functions.WINDOW_ONLY
             or name in ("percentile_cont", "percentile_disc", "mode")
         ):
@@ -342,8 +351,9 @@ class Analyzer(Comparisons):
             return self._type_of(args[0], node.location)
         if name == "format" and args:
             return formatted(self, args, node.location)
-        if name == "json_build_object":
-            return json_object(self, args, node.location)
+        if name in documents.BUILT:
+            build, of = documents.BUILT[name]
+            return build(self, args, of, node.location)
         if name in functions.SETS:
             rows = self.set_of(name, args, node.location)
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)

@@ -296,7 +296,7 @@ def text_to(of: SqlType) -> Compute:
         try:
             return parse_text(of, text)
         except BadValue as bad:
-            raise SqlError(bad.sqlstate, str(bad)) from None
+            raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
 
     return parsed
 
@@ -311,7 +311,7 @@ def cut_to(length: int, of: SqlType, *, is_explicit: bool) -> Compute:
         try:
             kept = text[:length] if is_explicit else fitted(of, length, text)
         except BadValue as bad:
-            raise SqlError(bad.sqlstate, str(bad)) from None
+            raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
         return kept.rstrip(" ") if of is SqlType.CHAR and isinstance(kept, str) else kept
 
     return cut
@@ -414,7 +414,7 @@ def zoned_cast(source: Type, target: Type, zone: Zone) -> Compute:
         try:
             local = read_iso(SqlType.TIMESTAMPTZ, text)
         except BadValue as bad:
-            raise SqlError(bad.sqlstate, str(bad)) from None
+            raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
         return in_range(lambda: to_utc(local, zone) if local.tzinfo is None else local.astimezone(dt.UTC))
 
     casts: dict[tuple[Type, Type], Compute] = {

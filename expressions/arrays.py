@@ -17,6 +17,7 @@ from expressions.sqltypes import (
     BOOL,
     INT2VECTOR,
     INT4,
+    JSON,
     NUMBERED,
     REGCLASS,
     TEXT,
@@ -114,16 +115,21 @@ def refuse_many_tests(items: Sequence[Any]) -> None:
         raise SqlError(PROGRAM_LIMIT, message, hint="join unnest(..) of the array")
 
 
+COMPARED = tuple(of for of in ARRAYS if of.element is not JSON)
+"""Arrays of what can be compared."""
+
 # -- operators and functions ------------------------------------------------------------------------------------
 
 
 def operators() -> Iterator[Line]:
-    for of in ARRAYS:
+    for of in COMPARED:
         for name in ("=", "<>", "<", "<=", ">", ">="):
             yield name, (of, of), BOOL, _compared(of, f"({{0}} {name} {{1}})")
     for of, element in ((array, of) for of, array in ARRAY_OF.items()):
         for args, template in _joins(of, element):
             yield "||", args, of, template
+        if of not in COMPARED:
+            continue
         holds = "(list_has_all({0}, {1}) AND len({1}) = list_count({1}))"  # a NULL is in no array
         yield "@>", (of, of), BOOL, _compared(of, holds)
         yield "<@", (of, of), BOOL, _compared(of, holds.format("{1}", "{0}"))
@@ -154,13 +160,14 @@ def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
             filled = f"list_transform({texts}, lambda t: coalesce(t, s.n))"
             yield "array_to_string", (of, TEXT, TEXT), TEXT, _joined_text(filled, "'l': {0}, 'd': {1}, 'n': {2}")
         if of not in VECTORS:
-            keys, key = keys_text(element, "{0}"), key_text(element, "{1}")
-            place = f"CAST(nullif(list_position({keys}, {key}), 0) AS INTEGER)"
-            yield "array_position", (of, element), INT4, place
             for name, (args, template) in zip(
                 ("array_cat", "array_append", "array_prepend"), _joins(of, element), strict=True
             ):
                 yield name, args, of, template
+        if of not in VECTORS and of in COMPARED:
+            keys, key = keys_text(element, "{0}"), key_text(element, "{1}")
+            place = f"CAST(nullif(list_position({keys}, {key}), 0) AS INTEGER)"
+            yield "array_position", (of, element), INT4, place
             other = key_text(element, "({1})")
             kept = f"list_filter({{0}}, lambda e: {key_text(element, '(e)')} IS DISTINCT FROM {other})"
             yield "array_remove", (of, element), of, kept

@@ -22,6 +22,7 @@ from expressions.sqltypes import (
     FLOATS,
     HEAD,
     INTEGERS,
+    JSONB,
     NAME,
     NAMED,
     NUMERIC,
@@ -225,6 +226,8 @@ class Builder:
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
         """text || anything is text."""
+        if any(a.type is JSONB for a in args) and not any(a.type in TEXTUAL for a in args):
+            return list(args)
         if any(a.type in (*TEXTUAL, UNKNOWN, NAME, CHAR) for a in args) and not any(a.type.element for a in args):
             return [self.cast(a, TEXT, a.offset) for a in args]
         return list(args)

@@ -13,6 +13,7 @@ from functools import cache
 from expressions import arithmetic, arrays, numerics, object_names, powers, texts
 from expressions.arithmetic import Compute
 from expressions.deviations import DEVIATIONS
+from expressions.documents import functions as documents
 from expressions.limits import grown, guarded
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -20,6 +21,7 @@ from expressions.sqltypes import (
     BPCHAR,
     CHAR,
     DATE,
+    DOCUMENTS,
     FLOAT4,
     FLOAT8,
     FLOATS,
@@ -29,6 +31,8 @@ from expressions.sqltypes import (
     INT8,
     INTEGERS,
     INTERVAL,
+    JSON,
+    JSONB,
     NAME,
     NAMED,
     NUMERIC,
@@ -93,7 +97,7 @@ IMPLICIT = frozenset(
 ASSIGNMENT = IMPLICIT | {
     (TEXT, VARCHAR), (TEXT, BPCHAR), (VARCHAR, BPCHAR),
     (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
-    (TIMESTAMPTZ, TIMESTAMP),
+    (TIMESTAMPTZ, TIMESTAMP), (JSON, JSONB), (JSONB, JSON),
 } | {(of, whole) for of in (NUMERIC, *FLOATS) for whole in INTEGERS} | {(of, NUMERIC) for of in FLOATS}  # fmt: skip
 
 _DOUBLE_TEXT = (
@@ -177,6 +181,7 @@ CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
     (FLOAT4, NUMERIC): "numeric_of_real(CAST({0} AS DOUBLE))",
     (NUMERIC, TEXT): _NUMERIC_TEXT,
     (TEXT, NUMERIC): "numeric_of_text({0})",
+    **{(of, to): template for of, to, template, _ in documents.casts()},
     (TEXT, INTERVAL): "CAST({0} AS INTERVAL)",
     (INTERVAL, TEXT): "CAST({0} AS VARCHAR)",
 }
@@ -185,6 +190,11 @@ _PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, T
 CAST_TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN if pair not in CAST_TEMPLATES}
 
 
+CAST_TEMPLATES |= {
+    (JSONB, of): CAST_TEMPLATES[NUMERIC, of].replace("{0}", CAST_TEMPLATES[JSONB, NUMERIC].replace("numeric", of.name))
+    for of in documents.NUMBERS
+    if of is not NUMERIC
+}
 WIDENED = (*INTEGERS, *FLOATS)
 SIGN = OID_COUNT // 2
 _WRONG_OID = "CAST(error('SQLSTATE 22003 OID out of range') AS BIGINT)"
@@ -229,9 +239,15 @@ EXACT = frozenset((a, b) for a in WIDENED for b in WIDENED if (a, b) in IMPLICIT
 """Casts of numbers that arrays of them have in Python, too."""
 
 
+_DOCUMENT_CASTS = {(of, to): compute for of, to, _, compute in documents.casts()}
+_DOCUMENT_CASTS |= documents.number_casts()
+
+
 @cache
 def cast_compute(source: Type, target: Type) -> Compute | None:
     """The Python twin of a cast."""
+    if (source, target) in _DOCUMENT_CASTS:
+        return _DOCUMENT_CASTS[source, target]
     if source is TEXT and target.sql_type is not None:
         return arithmetic.text_to(target.sql_type)
     if target is TEXT and source.sql_type is not None:
@@ -331,7 +347,7 @@ def _comparisons() -> Iterator[tuple[str, Overload]]:
     for mixed in ((FLOAT4, FLOAT8), (FLOAT8, FLOAT4)):
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload(mixed, BOOL, f"({{0}} {name} {{1}})", compute)
-    for of in (one for one in (*STORED, INTERVAL) if one is not VARCHAR):
+    for of in (one for one in (*STORED, INTERVAL) if one not in (VARCHAR, JSON)):
         for name, compute in arithmetic.COMPARISONS.items():
             template = f"({key_text(of, '{0}')} {name} {key_text(of, '{1}')})"
             yield name, Overload((of, of), BOOL, template, None if of is INTERVAL else compute)
@@ -378,12 +394,18 @@ def _table(*groups: Iterator[tuple[str, Overload]]) -> dict[str, tuple[Overload,
     return table
 
 
+def _documents(lines: Iterator[documents.Line], *, of_rows: bool = False) -> Iterator[tuple[str, Overload]]:
+    for line in lines:
+        yield line.name, Overload(line.args, line.result, line.template, None if of_rows else line.computed)
+
+
 def _arrays(lines: Iterator[arrays.Line]) -> Iterator[tuple[str, Overload]]:
     for name, args, result, template in lines:
         yield name, Overload(args, result, template)
 
 
-OPERATORS = _table(_arithmetic(), _comparisons(), _dates(), _texts(), _arrays(arrays.operators()))
+OPERATORS = _table(_arithmetic(), _comparisons(), _dates(), _texts(), _arrays(arrays.operators()),
+    _documents(documents.operators()))  # fmt: skip
 
 
 def _scalar() -> Iterator[tuple[str, Overload]]:
@@ -497,6 +519,7 @@ def _is_valid() -> str:
     """True when a text is a value of the type that another text names, for the engine."""
     cases = {of: f"regexp_full_match({{0}}, '{pattern}') AND TRY_CAST(trim({{0}}) AS {of.duck}) IS NOT NULL"
              for of, (pattern, _) in _TEXTS_OF.items()}  # fmt: skip
+    cases |= {of: f"{documents.WORD}is_{of}({{0}})" for of in DOCUMENTS}
     cases |= {NUMERIC: "numeric_is_valid({0})", BOOL: f"{_IS_TRUE} OR {_IS_FALSE}", **dict.fromkeys(TEXTUAL, "true")}
     words = {of: ", ".join(f"'{word}'" for word, named in sorted(TYPE_WORDS.items()) if named is of) for of in cases}
     whens = " ".join(f"WHEN lower({{1}}) IN ({words[of]}) THEN {case}" for of, case in cases.items())
@@ -550,7 +573,7 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
 
     for of in (*STORED, INTERVAL):
         yield agg("count", (of,), INT8, "count")
-        if of not in (BOOL, UUID, VARCHAR):
+        if of not in (BOOL, UUID, VARCHAR, *DOCUMENTS):
             yield agg("min", (of,), of, "min")
             yield agg("max", (of,), of, "max")
     for of in (*INTEGERS, NUMERIC):
@@ -617,9 +640,10 @@ FUNCTIONS = _table(
     _times(),
     _settings(),
     _catalog(),
+    _documents(documents.functions()),
     _arrays(arrays.functions({FLOAT4: _REAL_TEXT, FLOAT8: _DOUBLE_TEXT, NUMERIC: _NUMERIC_TEXT})),
 )
-SETS = _table(_arrays(arrays.sets()))
+SETS = _table(_arrays(arrays.sets()), _documents(documents.sets(), of_rows=True))
 """Functions that give rows, each as a list of them."""
 AGGREGATES = _table(_aggregates(), _array_aggregates())
 WINDOW_ONLY = _table(_windows())

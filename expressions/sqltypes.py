@@ -1,7 +1,7 @@
 """The types of expressions: those that a column may have, and those that only expressions have.
 
 `unknown` is a quoted literal or a parameter before its context gives it a type, `interval` is what
-dates are moved by, an array is a list of values of one of them, `json` is what json_build_object makes. The
+dates are moved by, an array is a list of values of one of them. The
 names of catalog objects (regclass and the like) are their oids, shown as names.
 
 The query engine has no numeric of PostgreSQL's kind: there it is bytes (`catalog.numerics.packed`), of which all but
@@ -11,7 +11,7 @@ the first ones sort (`KEYED`).
 from dataclasses import dataclass, field
 
 from catalog.types import SqlType
-from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_OBJECT, SqlError
+from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_FUNCTION, UNDEFINED_OBJECT, SqlError
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,36 @@ UUID = _of(SqlType.UUID, "UUID", "U")
 INTERVAL = Type("interval", 1186, 16, "INTERVAL", "T", is_preferred=True)
 UNKNOWN = Type("unknown", 705, -2, "VARCHAR", "X")
 
-JSON = Type("json", 114, -1, "VARCHAR", "U")
+JSON = _of(SqlType.JSON, "VARCHAR", "U")
+JSONB = _of(SqlType.JSONB, "VARCHAR", "U")
 
-STORED = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TEXT, VARCHAR, BPCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, UUID)
+STORED = (
+    BOOL,
+    INT2,
+    INT4,
+    INT8,
+    FLOAT4,
+    FLOAT8,
+    NUMERIC,
+    TEXT,
+    VARCHAR,
+    BPCHAR,
+    DATE,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    JSON,
+    JSONB,
+)
 OF_SQL_TYPE = {t.sql_type: t for t in STORED}
 INTEGERS = (INT2, INT4, INT8)
 FLOATS = (FLOAT4, FLOAT8)
 TEXTUAL = (TEXT, VARCHAR, BPCHAR)
 OF_A_LENGTH = (VARCHAR, BPCHAR, NUMERIC)
 """Types that may have a length, or a precision and a scale."""
-KEYED = {NUMERIC: 3}
-"""Types whose values the query engine compares without their first bytes: from which byte on."""
+DOCUMENTS = (JSON, JSONB)
+KEYED = {NUMERIC: "(@)[3:]", JSONB: "document_key(@)", JSON: ""}
+"""Types whose values the query engine compares by something else: what that is of a value @. A json has no order."""
 KEY = Type("key", 0, -1, "BLOB", "X")
 """What such values are compared by."""
 NO_MODIFIER, HEAD = -1, 4
@@ -81,6 +100,7 @@ SYSTEM = {OID: INT8, NAME: TEXT, CHAR: TEXT}
 _ARRAY_OIDS = {
     BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, NUMERIC: 1231, TEXT: 1009,
     DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185, UUID: 2951, OID: 1028, NAME: 1003,
+    JSON: 199, JSONB: 3807,
 }  # fmt: skip
 ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
 INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
@@ -106,7 +126,8 @@ _NAMES = {
     "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "numeric": NUMERIC,
     "text": TEXT,
     "varchar": VARCHAR, "bpchar": BPCHAR, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
+    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "json": JSON, "jsonb": JSONB,
+    "interval": INTERVAL, "oid": OID, "char": CHAR,
     "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
     "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
@@ -116,7 +137,7 @@ TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*STORED, INTERVA
 }
 
 _REFUSED = {
-    "json": "json: use text", "jsonb": "jsonb: use text", "bytea": "bytea",
+    "bytea": "bytea",
     "time": "time", "timetz": "time with time zone", "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
 }  # fmt: skip
 _ELEMENTS = {"varchar": TEXT, "bpchar": TEXT}
@@ -133,8 +154,10 @@ PARAMETER_OIDS = {t.oid: t for t in STORED} | {
 
 
 def key_text(of: Type, text: str) -> str:
-    """The SQL that the engine compares a value by, of SQL `text`: all of it, or what follows the first bytes."""
-    return f"({text})[{KEYED[of]}:]" if of in KEYED else text
+    """The SQL that the engine compares a value by, of SQL `text`. Raises 42883 for what is not compared."""
+    if of is JSON:
+        raise SqlError(UNDEFINED_FUNCTION, "could not identify an equality operator for type json", hint="use jsonb")
+    return KEYED[of].replace("@", text) if of in KEYED else text
 
 
 def keys_text(of: Type, text: str) -> str:

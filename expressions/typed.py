@@ -23,7 +23,7 @@ from expressions.array_literals import vector_words, words_of
 from expressions.arrays import CONTAINED, refuse_many_tests
 from expressions.dates.reading import read
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
+from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError
 from expressions.object_names import oid_of
 from expressions.sqltypes import (
     BPCHAR,
@@ -33,6 +33,7 @@ from expressions.sqltypes import (
     INT2VECTOR,
     INTEGERS,
     INTERVAL,
+    JSON,
     KEY,
     KEYED,
     NAME,
@@ -146,6 +147,10 @@ def sort_key(expr: "Expr") -> "Expr":
     """The expression by which the engine sorts and groups values, where that is not the whole of them."""
     if expr.type not in KEYED:
         return expr
+    if expr.type is JSON:
+        message = "could not identify an ordering operator for type json"
+        begin = min((part.offset for part in walk(expr) if part.offset >= 0), default=-1)
+        raise SqlError(UNDEFINED_FUNCTION, message, begin, hint="use jsonb, or cast it to text")
     return Call("key", key_text(expr.type, "{0}"), (expr,), KEY)
 
 
@@ -453,7 +458,7 @@ def parse_value(
             return _read_date(of, text, style, now)
         return parse_text(of.sql_type, text)
     except BadValue as bad:
-        raise SqlError(bad.sqlstate, str(bad), offset) from None
+        raise SqlError(bad.sqlstate, str(bad), offset, detail=bad.detail) from None
 
 
 OID_DIGITS = 10

@@ -10,6 +10,7 @@
     date        01 · 4 bytes             days since 1970-01-01
     timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
     uuid        01 · 16 bytes
+    json, jsonb 01 · UTF-8 · 00          values of columns only: these bytes do not sort
 
 Every encoding ends by itself, so a key is encodings one after the other. Column values
 in pairs use the same bytes: an index key is made of them, nothing is decoded. A column
@@ -27,7 +28,8 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from catalog import numerics
-from catalog.types import TEXTS, SqlType, Value
+from catalog.documents import Jsonb
+from catalog.types import WRITTEN, SqlType, Value
 
 NULL = b"\x02"
 LIVE = b"\x01"
@@ -251,6 +253,8 @@ _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.TIMESTAMP: _encode_timestamp,
     SqlType.TIMESTAMPTZ: _encode_timestamptz,
     SqlType.UUID: _encode_uuid,
+    SqlType.JSON: _encode_text,
+    SqlType.JSONB: _encode_text,
 }
 
 _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
@@ -261,10 +265,11 @@ _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.REAL: _decode_real,
     SqlType.DOUBLE: _decode_double,
     SqlType.NUMERIC: numerics.of_key,
-    **dict.fromkeys(TEXTS, lambda payload: payload[:-1].decode()),
+    **dict.fromkeys(WRITTEN, lambda payload: payload[:-1].decode()),
     SqlType.DATE: lambda payload: EPOCH_DAY + dt.timedelta(days=_signed_32(payload)),
     SqlType.TIMESTAMP: lambda payload: EPOCH + dt.timedelta(microseconds=_signed_64(payload)),
     SqlType.TIMESTAMPTZ: lambda payload: EPOCH_UTC + dt.timedelta(microseconds=_signed_64(payload)),
     SqlType.UUID: lambda payload: uuid.UUID(bytes=payload),
+    SqlType.JSONB: lambda payload: Jsonb(payload[:-1].decode()),
 }
 _WHOLE_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {SqlType.NUMERIC: numerics.unpacked}

@@ -63,6 +63,8 @@ TYPES = {
     "timestamp": SqlType.TIMESTAMP,
     "timestamptz": SqlType.TIMESTAMPTZ,
     "uuid": SqlType.UUID,
+    "json": SqlType.JSON,
+    "jsonb": SqlType.JSONB,
 }
 
 SERIALS = {
@@ -78,8 +80,6 @@ INSTEAD = {
     "char": "text",
     "name": "text",
     "citext": "text",
-    "json": "text",
-    "jsonb": "text",
     "xml": "text",
     "bytea": "text, with the bytes in hex or base64",
     "inet": "text",

@@ -3,6 +3,7 @@
     smallint <-> integer, bigint, text       date      <-> timestamp, text
     integer  <-> smallint, bigint, text      timestamp <-> timestamptz, date, text
     bigint   <-> smallint, integer, text     boolean, uuid <-> text
+    json     <-> jsonb, text                 jsonb     <-> json, text
     real     <-> double precision, text      double precision <-> real, text
     numeric  <-> smallint, integer, bigint, real, double precision, text
 
@@ -46,6 +47,9 @@ _BOTH_WAYS = (
     (SqlType.DATE, SqlType.TIMESTAMP),
     *((of, SqlType.NUMERIC) for of in (*INT_LIMITS, SqlType.REAL, SqlType.DOUBLE, SqlType.NUMERIC)),
     (SqlType.NUMERIC, SqlType.TEXT),
+    (SqlType.JSON, SqlType.TEXT),
+    (SqlType.JSONB, SqlType.TEXT),
+    (SqlType.JSON, SqlType.JSONB),
 )
 _AS_TEXT = {(of, text) for of, to in _BOTH_WAYS if to is SqlType.TEXT for text in TEXTS}
 _PAIRS = {*_BOTH_WAYS, *_AS_TEXT, *product(TEXTS, TEXTS)}

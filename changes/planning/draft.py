@@ -24,7 +24,7 @@ from catalog.elements import (
     Placement,
     State,
 )
-from catalog.types import SqlType
+from catalog.types import UNSORTED, SqlType
 from changes.ddl.actions import UNNAMED, IndexPart, Name, NewCheck, Position, Sql
 from changes.ddl.errors import (
     DUPLICATE_OBJECT,
@@ -33,6 +33,7 @@ from changes.ddl.errors import (
     UNDEFINED_COLUMN,
     UNDEFINED_OBJECT,
     DdlError,
+    unsupported,
 )
 from changes.ddl.placing import placed
 from changes.ddl.resolve import cut
@@ -95,7 +96,10 @@ class Sketch:
         self, name: Name, parts: Iterable[IndexPart], *, unique: bool, where: Sql | None = None, primary: bool = False
     ) -> tuple[Element, Index]:
         number = self.planned.next_index_id
-        columns = tuple(IndexColumn(self.readable(part.column, "index"), part.descending) for part in parts)
+        listed = tuple(parts)
+        columns = tuple(IndexColumn(self.readable(part.column, "index"), part.descending) for part in listed)
+        for part, column in zip(listed, columns, strict=True):
+            refuse_unsorted(self.planned.column(column.column), part.column.position)
         kept = None if where is None else self.expression(where, SqlType.BOOLEAN, "index predicate", name.position)
         index = Index(number, name.text, columns, unique, kept, state=State.DELETE_ONLY, primary=primary)
         self.planned = replace(self.planned, next_index_id=IndexId(number + 1))
@@ -263,6 +267,16 @@ def _one_after_the_other(edits: Iterable[Edit]) -> Edit:
 
 
 # --- names and states
+
+
+def refuse_unsorted(column: Column, position: Position) -> None:
+    """A key or an index is made of values whose bytes sort."""
+    if column.type is SqlType.JSON:
+        message = 'data type json has no default operator class for access method "btree"'
+        raise DdlError(UNDEFINED_OBJECT, message, position=position)
+    if column.type in UNSORTED:
+        hint = "Keep what is looked for in a column of its own."
+        raise unsupported(f"an index over {column.name}, a {column.type_name},", position=position, hint=hint)
 
 
 def placement_name(table: Descriptor, placement: Placement) -> str:

@@ -53,7 +53,7 @@ from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.alter_table import altered
 from changes.planning.comments import set_comment
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
-from changes.planning.draft import Sketch, check_public, public_index
+from changes.planning.draft import Sketch, check_public, public_index, refuse_unsorted
 from changes.planning.renames import rename_column, rename_constraint, rename_index, rename_table
 from changes.planning.sharding import check_key, check_types
 from changes.planning.stages import Draft, compose
@@ -172,6 +172,9 @@ def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
     ids = {column.name.text: ColumnId(number) for number, column in enumerate(named, 1)}
     key = tuple(_column_id(ids, name) for name in action.primary_key or (ROW_ID,))
     columns = tuple(_new_column(column, ids[column.name.text], key) for column in named)
+    for column, new in zip(columns, named, strict=True):
+        if column.id in key:
+            refuse_unsorted(column, new.name.position)
     sharding_key: tuple[ColumnId, ...] = ()
     storages = 0 if action.storages is None else action.storages.value
     if action.sharding_key:

@@ -31,6 +31,8 @@ SAMPLES: Mapping[SqlType, tuple[str, ...]] = {
     SqlType.TIMESTAMP: ("2026-03-01 09:00:00", "2026-04-01 09:00:00", "1970-01-01 00:00:00"),
     SqlType.TIMESTAMPTZ: ("2026-03-01 09:00:00+00", "2026-04-01 09:00:00+00", "1970-01-01 00:00:00+00"),
     SqlType.UUID: ("00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"),
+    SqlType.JSON: ("{}", "[1]", "true"),
+    SqlType.JSONB: ("{}", "[1]", "true"),
 }
 LITERAL = re.compile(r"'((?:[^']|'')*)'|(?<![\w\"#])(\d+(?:\.\d+)?)")
 LITERAL_CHARACTERS_MAX, CANDIDATES_MAX, ROWS_TRIED_MAX = 40, 12, 100

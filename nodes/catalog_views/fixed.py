@@ -9,6 +9,7 @@ from expressions.sqltypes import (
     BPCHAR,
     CHAR,
     DATE,
+    DOCUMENTS,
     FLOAT4,
     FLOAT8,
     INT2,
@@ -16,6 +17,7 @@ from expressions.sqltypes import (
     INT4,
     INT8,
     INTERVAL,
+    JSONB,
     NAME,
     NUMERIC,
     OID,
@@ -53,7 +55,8 @@ BY_VALUE = frozenset({1, 2, 4, 8})
 ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
 TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 1042: "bpchar", 1043: "varchar",
     700: "float4", 701: "float8", 1700: "numeric", 1082: "date", 1114: "timestamp",
-    1184: "timestamptz", 1186: "interval", 2950: "uuid", 26: "oid", 19: "name", 18: "char"}  # fmt: skip
+    1184: "timestamptz", 1186: "interval", 2950: "uuid", 114: "json", 3802: "jsonb",
+    26: "oid", 19: "name", 18: "char"}  # fmt: skip
 """As pg_type has them; `format_type` gives the names of SQL."""
 _INPUT_OUTPUT = (("input", "in"), ("output", "out"), ("receive", "recv"), ("send", "send"))
 FUNCTIONS = {
@@ -76,11 +79,13 @@ FUNCTIONS = {
     "namesend": 2423, "oidin": 1798, "oidout": 1799, "oidrecv": 2418, "oidsend": 2419,
     "int2vectorin": 40, "int2vectorout": 41, "int2vectorrecv": 2410, "int2vectorsend": 2411,
     "oidvectorin": 54, "oidvectorout": 55, "oidvectorrecv": 2420, "oidvectorsend": 2421,
+    "json_in": 321, "json_out": 322, "json_recv": 323, "json_send": 324,
+    "jsonb_in": 3806, "jsonb_out": 3804, "jsonb_recv": 3805, "jsonb_send": 3803, "jsonb_subscript_handler": 6098,
     "raw_array_subscript_handler": 6180, "intervaltypmodin": 2903, "intervaltypmodout": 2904,
 }  # fmt: skip
 """Oids of the functions that types and access methods name; there is no pg_proc to look them up in."""
 _BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date": "date_", "interval": "interval_",
-    "uuid": "uuid_", "numeric": "numeric_"}  # fmt: skip
+    "uuid": "uuid_", "numeric": "numeric_", "json": "json_", "jsonb": "jsonb_"}  # fmt: skip
 """Beginnings of the names of functions that read and write a type, where they are not the type's name."""
 OPERATOR_CLASSES = {
     BOOL: ("bool_ops", 10003, 424), DATE: ("date_ops", 3122, 434), FLOAT4: ("float4_ops", 10012, 1970),
@@ -126,7 +131,8 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
             **{f"typ{word}": FUNCTIONS[f"{begins}{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
             "typalign": "d" if of is INTERVAL else ALIGNMENTS.get(of.typlen, "c"),
             **({"typelem": CHAR.oid, "typsubscript": FUNCTIONS["raw_array_subscript_handler"]} if of is NAME else {}),
-            "typstorage": "x" if of in TEXTUAL else "m" if of is NUMERIC else "p",
+            **({"typsubscript": FUNCTIONS["jsonb_subscript_handler"]} if of is JSONB else {}),
+            "typstorage": "x" if of in (*TEXTUAL, *DOCUMENTS) else "m" if of is NUMERIC else "p",
         }  # fmt: skip
         if array is not None:
             yield {

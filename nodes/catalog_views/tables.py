@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
-from catalog.types import INT_LIMITS, TEXTS, SqlType
+from catalog.types import INT_LIMITS, TEXTS, WRITTEN, SqlType
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXTUAL
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import ALIGNMENTS, BY_VALUE, OPERATOR_CLASSES
@@ -73,7 +73,7 @@ def _kind(column: Column) -> Row:
         "atttypmod": NO_MODIFIER if column.length is None else column.length + HEAD,
         "attbyval": typlen in BY_VALUE,
         "attalign": ALIGNMENTS.get(typlen, "c"), "attcompression": "", "attgenerated": "",
-        "attstorage": "x" if is_text else "m" if column.type is SqlType.NUMERIC else "p",
+        "attstorage": "x" if column.type in WRITTEN else "m" if column.type is SqlType.NUMERIC else "p",
         "attislocal": True, "attcollation": DEFAULT_COLLATION if is_text else 0,
         "attstattarget": None,
     }  # fmt: skip

@@ -1,7 +1,7 @@
 """Values of JSON as values of columns, and what a request means by a row, a key, an update or a condition.
 
 A value becomes the text that PostgreSQL would read for the column, as `json_populate_record` does: 7, "7" and 7.5 are
-all read by the column's own type. Lists and objects are values of no column.
+all read by the column's own type. A list or an object becomes its own text, which a column of json or jsonb reads.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.descriptor import Descriptor
+from catalog.documents import with_numbers
 from catalog.elements import Column
 from expressions.errors import PROGRAM_LIMIT
 from nodes.crud.calls import Number
@@ -49,7 +50,9 @@ def text_of(value: Any, what: str) -> str | None:
             return value.text
         case str() | int():
             return str(value)
-    raise bad_row(f"{what}: a list or an object is the value of no column")
+        case list() | dict():
+            return with_numbers(value, lambda number: number.text)
+    raise bad_row(f"{what}: {type(value).__name__} is the value of no column")
 
 
 def flat_row(descriptor: Descriptor, row: Any, *, is_object: bool) -> dict[str, str | None]:

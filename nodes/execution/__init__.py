@@ -20,6 +20,7 @@ row_codec       rows between bytes and values
 expressions     computed here, or by
 duckdb_engine   the query engine, with:
 numeric_functions  its numerics
+document_functions  its json and jsonb
 held_rows       how many bytes a statement, a connection and a node may hold
 fairness        long work beside the event loop's duties
 """

@@ -41,7 +41,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from nodes.execution.numeric_functions import FUNCTION_WORD, register
+from nodes.execution import document_functions, numeric_functions
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -187,16 +187,20 @@ class Engine:
             raise translated(error) from error
 
     def _open(self, connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
-        if FUNCTION_WORD in sql:
+        if any(one.FUNCTION_WORD in sql for one in (numeric_functions, document_functions)):
             self._make_functions()
         return _open(connection, sql, tables, zone)
 
     def _make_functions(self) -> None:
-        """Make the functions of numeric, once they are needed: the engine loads numpy for them, 30 MB and a while."""
+        """Make the functions of numeric and of documents, once they are needed.
+
+        The engine loads numpy for them, 30 MB and a while.
+        """
         with self._functions_lock:
             if self._functions is None:
                 connection = self._database.cursor()
-                register(connection)
+                numeric_functions.register(connection)
+                document_functions.register(connection)
                 self._functions = connection
 
     def close(self) -> None:

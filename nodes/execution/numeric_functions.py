@@ -31,18 +31,18 @@ def register(database: "duckdb.DuckDBPyConnection") -> None:
     for name, (compute, arguments, result) in FUNCTIONS.items():
         nulls = "special" if name in GIVES_NULL else "default"
         database.create_function(
-            f"{FUNCTION_WORD}{name}", _refusing(compute, len(arguments)), [*arguments], result, null_handling=nulls
+            f"{FUNCTION_WORD}{name}", refusing(compute, len(arguments)), [*arguments], result, null_handling=nulls
         )
 
 
-def _refusing(compute: Callable[..., Any], count: int) -> Callable[..., Any]:
+def refusing(compute: Callable[..., Any], count: int, *, takes_null: bool = False) -> Callable[..., Any]:
     """The function, with a refusal that is found again in the engine's own message.
 
     The engine counts the names of its arguments.
     """
 
     def called(*args: Any) -> Any:
-        if None in args:
+        if not takes_null and None in args:
             return None
         try:
             return compute(*args)
@@ -50,7 +50,12 @@ def _refusing(compute: Callable[..., Any], count: int) -> Callable[..., Any]:
             detail = "" if error.detail is None else f" DETAIL {error.detail}"
             raise ValueError(f"SQLSTATE {error.sqlstate} {error.message}{detail}") from None
 
-    return (lambda a: called(a), lambda a, b: called(a, b), lambda a, b, c: called(a, b, c))[count - 1]
+    return (
+        lambda a: called(a),
+        lambda a, b: called(a, b),
+        lambda a, b, c: called(a, b, c),
+        lambda a, b, c, d: called(a, b, c, d),
+    )[count - 1]
 
 
 def _of_numbers(compute: Callable[..., Decimal]) -> Callable[..., bytes]:

@@ -173,7 +173,8 @@ class FromClause:
         each = [[arg] for arg in given] if several else [given]
         lists = [self.analyzer.set_of(name, args, calls[0].location) for args in each]
         alias = node.alias.aliasname if node.HasField("alias") else name
-        outputs = [Output(name if several else alias, rows.type) for rows in lists]
+        named = "value" if "_array_elements" in name else alias  # PostgreSQL's name of what they give
+        outputs = [Output(name if several else named, rows.type) for rows in lists]
         columns: list[Parts] = [("unnest(", rows, f") AS o{place}") for place, rows in enumerate(lists)]
         if node.ordinality:
             longest = ("greatest(", *joined(("len(", rows, ")") for rows in lists), ")")

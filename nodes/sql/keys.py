@@ -70,10 +70,12 @@ def distinct_on(exprs: Sequence[Expr]) -> Parts:
 def by_keys(word: str, sides: Sequence[Parts], outputs: Sequence[Output], name: str, *, is_all: bool) -> Parts:
     """UNION, INTERSECT or EXCEPT of rows that are the same when their keys are; the first ones are shown."""
     left, right = sides
+    both: Parts = (*left, " UNION ALL ", *right)
+    if word == "UNION" and is_all:
+        return both
     keys = [key_text(output.type, f"{name}.o{i}") for i, output in enumerate(outputs)]
     if word == "UNION":
-        both: Parts = (*left, " UNION ALL ", *right)
-        return both if is_all else (f"SELECT DISTINCT ON ({', '.join(keys)}) * FROM (", *both, f") AS {name}")
+        return (f"SELECT DISTINCT ON ({', '.join(keys)}) * FROM (", *both, f") AS {name}")
     others = [key_text(output.type, f"{name}b.o{i}") for i, output in enumerate(outputs)]
     tests = [f"{a} IS NOT DISTINCT FROM {b}" for a, b in zip(keys, others, strict=True)]
     copy, other = (f"row_number() OVER (PARTITION BY {', '.join(each)}) AS copy" for each in (keys, others))

@@ -19,6 +19,7 @@ from expressions.sqltypes import (
     BPCHAR,
     CHAR,
     DATE,
+    DOCUMENTS,
     FLOAT4,
     FLOAT8,
     HEAD,
@@ -27,6 +28,7 @@ from expressions.sqltypes import (
     INT8,
     INTERVAL,
     JSON,
+    JSONB,
     NAME,
     NUMERIC,
     OID,
@@ -45,6 +47,8 @@ from nodes.wire.numerics import numeric_bytes
 from nodes.wire.oids import table_oid
 
 TEXT_FORMAT, BINARY_FORMAT = 0, 1
+JSONB_VERSION = b"\x01"
+"""The first byte of a jsonb in binary."""
 Writer = Callable[[Any], bytes | None]
 EPOCH_DAY = dt.date(2000, 1, 1).toordinal()
 EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
@@ -100,7 +104,7 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
         UUID: lambda value: str(value).encode(),
         INTERVAL: lambda value: interval_text(value.months, value.days, value.nanoseconds // 1000).encode(),
-        JSON: str.encode,
+        **dict.fromkeys(DOCUMENTS, str.encode),
         OID: whole,
         NAME: str.encode,
         CHAR: lambda value: char_of(byte_of(value)).encode(),
@@ -125,6 +129,7 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     UUID: lambda value: bytes(value.bytes),
     INTERVAL: lambda value: _interval(value.nanoseconds // 1000, value.days, value.months),
     JSON: str.encode,
+    JSONB: lambda value: JSONB_VERSION + value.encode(),
     OID: struct.Struct("!I").pack,
     NAME: str.encode,
     CHAR: lambda value: bytes((byte_of(value),)),

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from catalog.types import BadValue
+from catalog.types import BadValue, SqlType, parse_text
 from expressions import sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -70,10 +70,10 @@ def values_of(
 
 
 def array_bytes(oids: Sequence[int], values: Sequence[bytes | None]) -> int:
-    """The bytes of all arrays among these values: taking arrays apart is what may take long."""
-    if ELEMENT_OIDS.keys().isdisjoint(oids):
+    """The bytes of all arrays and documents among these values: taking them apart is what may take long."""
+    if SLOWLY_READ.isdisjoint(oids):
         return 0
-    return sum(len(value) for oid, value in zip(oids, values, strict=True) if value is not None and oid in ELEMENT_OIDS)
+    return sum(len(value) for oid, value in zip(oids, values, strict=True) if value is not None and oid in SLOWLY_READ)
 
 
 def _packed(layout: str) -> Callable[[bytes], int]:
@@ -102,6 +102,18 @@ def _interval(data: bytes) -> str:
     return f"{months} months {days} days {micros} microseconds"
 
 
+def _json(data: bytes) -> PyValue:
+    return parse_text(SqlType.JSON, decode_text(data))
+
+
+def _jsonb(data: bytes) -> PyValue:
+    """A byte of version, which is 1, then its text."""
+    if data[:1] != b"\x01":
+        version = data[0] if data else 0
+        raise SqlError(INVALID_BINARY, f"unsupported jsonb version number {version}")
+    return parse_text(SqlType.JSONB, decode_text(data[1:]))
+
+
 def _char(data: bytes) -> str:
     (byte,) = data
     return char_of(byte)
@@ -123,6 +135,8 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
     sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
     sqltypes.INTERVAL.oid: _interval,
+    sqltypes.JSON.oid: _json,
+    sqltypes.JSONB.oid: _jsonb,
     CHAR: _char,
     BPCHAR: lambda data: decode_text(data).rstrip(" "),
 } | dict.fromkeys((sqltypes.TEXT.oid, VARCHAR, NAME, sqltypes.UNKNOWN.oid, 0), decode_text)
@@ -132,6 +146,9 @@ ELEMENT_OIDS = {of.oid: element.oid for element, of in sqltypes.ARRAY_OF.items()
     1005: sqltypes.INT2.oid, 1021: sqltypes.FLOAT4.oid, 1015: VARCHAR, 1014: BPCHAR, 1002: CHAR,
 }  # fmt: skip
 """The type of an array's elements, by that of the array."""
+
+
+SLOWLY_READ = frozenset({*ELEMENT_OIDS, sqltypes.JSON.oid, sqltypes.JSONB.oid})
 
 
 def _array_of(element: int) -> Callable[[bytes], Any]:
@@ -185,7 +202,7 @@ def _from_binary(oid: int, data: bytes, number: int) -> PyValue:
     try:
         return read(data)
     except BadValue as bad:
-        raise SqlError(bad.sqlstate, str(bad)) from None
+        raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
     except OverflowError:
         raise SqlError(DATETIME_OUT_OF_RANGE, f"{of} out of range in bind parameter {number}") from None
     except (struct.error, KeyError, ValueError):

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Kind, State
 from catalog.states import Write, rule
-from catalog.types import TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
+from catalog.types import DOCUMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW, PACKED, column_of
@@ -109,7 +109,7 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
     if column.type in TEXTS:
         return _fitted(column, _without_nul(column, given.cast(pa.string()), first), first)
-    if given.type == ARROW[column.type] and column.type not in PACKED:
+    if given.type == ARROW[column.type] and column.type not in PACKED and column.type not in DOCUMENTS:
         return given
     if column.type in FAST and _is_number_or_text(given.type):
         try:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.types import TEXTS, WHOLE, SqlType, to_text
+from catalog.types import WHOLE, WRITTEN, SqlType, to_text
 from storage.arrow.encoding import END, encode, join, listed
 from storage.buckets import CRC_TABLE, CUSTOM, PACKED, bucket_of
 
@@ -19,7 +19,7 @@ _PLANES = tuple(bytes(entry >> 8 * place & 0xFF for entry in CRC_TABLE) for plac
 """The CRC table cut into its four bytes, lowest first: tables for `bytes.translate`."""
 
 
-TEXT_BY_CAST = WHOLE | TEXTS
+TEXT_BY_CAST = WHOLE | WRITTEN
 _NOTHING = pa.scalar(b"", pa.binary())
 _SIGN_64 = -(1 << 63)
 

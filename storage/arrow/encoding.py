@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog import numerics
-from catalog.types import FLOATING, TEXTS, SqlType
+from catalog.documents import Jsonb
+from catalog.types import FLOATING, WRITTEN, SqlType
 from storage import encoding
 from storage.encoding import INVERSE, LEFT_OUT, LIVE, NULL, PAYLOAD_BYTES, WHOLE_VALUE
 
@@ -30,17 +31,18 @@ ARROW: dict[SqlType, pa.DataType] = {
     SqlType.REAL: pa.float32(),
     SqlType.DOUBLE: pa.float64(),
     SqlType.NUMERIC: pa.binary(),
-    **dict.fromkeys(TEXTS, pa.string()),
+    **dict.fromkeys(WRITTEN, pa.string()),
     SqlType.DATE: pa.date32(),
     SqlType.TIMESTAMP: pa.timestamp("us"),
     SqlType.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
     SqlType.UUID: pa.uuid(),
 }
 """The Arrow type of each column type. A numeric is its packed form (`catalog.numerics`): Arrow's own is too short."""
-PACKED: dict[SqlType, tuple[Callable[[Any], bytes], Callable[[bytes], Any]]] = {
+PACKED: dict[SqlType, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     SqlType.NUMERIC: (numerics.packed, numerics.unpacked),
+    SqlType.JSONB: (str, Jsonb),
 }
-"""Types that Arrow has as bytes: how a value becomes them, and what value they are."""
+"""Types that Arrow has in another form: how a value becomes that, and what value it is."""
 
 END = 1 << 30
 """A slice to the end: longer than any value."""
@@ -92,7 +94,7 @@ def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> 
     if sql_type in LEFT_OUT:
         encoded = key_of(sql_type, encode_value(sql_type, column))
         return inverted(encoded) if descending else encoded
-    if sql_type in TEXTS:
+    if sql_type in WRITTEN:
         column = pc.utf8_rtrim(column, " ") if sql_type is SqlType.CHAR else column
         encoded = join(LIVE, column.cast(pa.binary()), b"\x00")
     else:
@@ -195,7 +197,7 @@ def cut(types: Iterable[SqlType], joined: pa.Array) -> list[pa.Array]:
             halves = [(data[:size], data[size:]) for data, size in zip(whole, sizes, strict=True)]
             pieces.append(pa.array([first for first, _ in halves], pa.binary()))
             rest = pa.array([last for _, last in halves], pa.binary())
-        elif sql_type in TEXTS:
+        elif sql_type in WRITTEN:
             halves = pc.split_pattern(rest, b"\x00", max_splits=1)
             pieces.append(join(pc.list_element(halves, 0), b"\x00"))
             rest = pc.list_element(halves, 1)
@@ -236,7 +238,7 @@ def _ordered_bits(column: pa.Array, size: int) -> pa.Array:
 def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
     if sql_type in LEFT_OUT:
         return pc.binary_slice(encoded, 1, END)
-    if sql_type in TEXTS:
+    if sql_type in WRITTEN:
         return pc.binary_slice(encoded, 1, -1).cast(pa.string())
     size, count = PAYLOAD_BYTES[sql_type], len(encoded)
     data, _ = _bytes_of(pc.binary_slice(encoded, 1, END))

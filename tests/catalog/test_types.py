@@ -1,6 +1,7 @@
 """Values as text: what is read, what is refused, and PostgreSQL's way of printing."""
 
 import datetime as dt
+import json
 import uuid
 from decimal import Decimal
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from catalog.documents import canonical
 from catalog.numerics import plain
 from catalog.types import BadValue, SqlType, parse_text, to_text
 
@@ -94,6 +96,8 @@ VALUES = {
     SqlType.TIMESTAMP: st.datetimes(),
     SqlType.TIMESTAMPTZ: st.datetimes(timezones=st.just(dt.UTC)),
     SqlType.UUID: st.builds(lambda number: uuid.UUID(int=number), st.integers(0, 2**128 - 1)),
+    SqlType.JSON: st.sampled_from(["{}", ' {"a":  1} ', "[1, 2.50]", '"é"', "null"]),
+    SqlType.JSONB: st.lists(st.integers() | st.none()).map(lambda items: canonical(json.dumps(items))),
 }
 
 

@@ -9,27 +9,28 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.types.json import Json, Jsonb
 
 from nodes.wire.oids import table_oid
 from tests.nodes.conftest import Cluster
 
 COLUMNS = (
     "id int primary key, n bigint, f float8, s text, b boolean, d date, ts timestamp, tz timestamptz, u uuid,"
-    " m smallint, r real, v varchar(30), c char(6), p numeric(12,3), q numeric"
+    " m smallint, r real, v varchar(30), c char(6), p numeric(12,3), q numeric, j json, o jsonb"
 )
 NAMES = [column.split()[0] for column in COLUMNS.split(", ")]
 ROWS = 40
 FIRST, LAST = (dt.datetime.fromisoformat(text) for text in ("0001-01-01", "9999-12-31 23:59:59.999999"))
 EDGES: list[tuple[Any, ...]] = [
     (-(2**31), -(2**63), 5e-324, "", False, dt.date.min, FIRST, dt.datetime(2, 1, 1, tzinfo=dt.UTC), UUID(int=0),
-     -(2**15), 1e-45, "", "", Decimal("-999999999.999"), Decimal("-Infinity")),
+     -(2**15), 1e-45, "", "", Decimal("-999999999.999"), Decimal("-Infinity"), Json([]), Jsonb("")),
     (2**31 - 1, 2**63 - 1, float("nan"), "ä€😀", True, dt.date.max, LAST,
      dt.datetime(9998, 12, 31, tzinfo=dt.UTC), UUID(int=2**128 - 1), 2**15 - 1, float("nan"), "ä€😀", "ä€😀",
-     Decimal("999999999.999"), Decimal("Infinity")),
+     Decimal("999999999.999"), Decimal("Infinity"), Json({"b": 1, "a": [None]}), Jsonb({"b": 1, "a": [None]})),
     (0, 0, float("inf"), "'\"\\\n", True, dt.date(2000, 1, 1), dt.datetime.fromisoformat("2000-01-01"),
      dt.datetime(1999, 12, 31, 23, 59, 59, 999_999, dt.UTC), UUID(int=1), 0, float("-inf"), "a ", "b  ",
-     Decimal("NaN"), Decimal("NaN")),
-    (1, *[None] * 14),
+     Decimal("NaN"), Decimal("NaN"), Json(None), Jsonb(None)),
+    (1, *[None] * 16),
 ]  # fmt: skip
 
 
@@ -59,7 +60,8 @@ def drawn() -> list[tuple[Any, ...]]:
         (number, chance.randrange(-(2**63), 2**63), double(), "x" * chance.randrange(9), chance.random() < 0.5,
          moment().date(), moment(), moment().replace(tzinfo=dt.UTC), UUID(bytes=chance.randbytes(16)),
          chance.randrange(-(2**15), 2**15), real(), " x" * other.randrange(9), "y" * other.randrange(7),
-         Decimal(other.randrange(-(10**11), 10**11)).scaleb(-3), numeric())
+         Decimal(other.randrange(-(10**11), 10**11)).scaleb(-3), numeric(),
+         Json({"é" * other.randrange(3): other.random()}), Jsonb([{"zz": number, "a": "ä\n"}, other.random()]))
         for number in range(10, 10 + ROWS)
     ]  # fmt: skip
     return [*EDGES, *rows]
@@ -96,6 +98,9 @@ QUERIES = {
     "numerics": "SELECT p + q AS a, p * 1.50 AS b, p - 1 AS c, -q AS d, round(q, 2) AS e, p::text AS f, q::float8 AS g,"
     " n::numeric AS h, sum(p) OVER () AS i, max(q) OVER () AS j, p = q AS k, p::numeric(14,4) AS l, p::numeric AS o"
     " FROM {t} WHERE p < 1e8 AND q > -1e30 AND q < 1e30 ORDER BY q, id",
+    "documents": "SELECT j -> 0 AS a, o ->> 0 AS b, o -> 0 -> 'a' AS c, o || '[1]' AS d, to_jsonb(p) AS e,"
+    " j::jsonb AS f, o::json AS g, jsonb_build_object('n', id, 't', s) AS h, ARRAY[o, '1'] AS i, ARRAY[j] AS k"
+    " FROM {t} ORDER BY id",
     "by a key": "SELECT * FROM {t} WHERE id IN (-2147483648, 2147483647, 0, 1, 12, 13)",
     "computed": "SELECT id + 1 AS a, n IS NULL AS b, tz::timestamp AS c, tz::date AS d, ts::timestamptz AS e,"
     " d::timestamptz AS f, tz::text AS g, date_trunc('day', tz) AS h, extract(hour FROM tz)::int AS i FROM {t}"

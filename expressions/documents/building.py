@@ -1,0 +1,227 @@
+"""Documents made of other values: to_json, json_build_object, json_agg and the like, and the same of jsonb.
+
+A value of any type becomes a document first. A json has PostgreSQL's own blanks; a jsonb is what that is read as.
+
+    json_build_object('a', 1, 'b', 2)    {"a" : 1, "b" : 2}
+    json_build_array(1, 2), json_agg     [1, 2]
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from catalog.documents import canonical
+from catalog.types import to_text
+from expressions.errors import NULL_NOT_ALLOWED, SqlError, unsupported
+from expressions.limits import guarded, refuse_length
+from expressions.sqltypes import (
+    ARRAY_OF,
+    BOOL,
+    CHAR,
+    DATE,
+    DOCUMENTS,
+    FLOATS,
+    INTEGERS,
+    JSON,
+    JSONB,
+    NAME,
+    NUMERIC,
+    OID,
+    TEXT,
+    TEXTUAL,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    Type,
+)
+from expressions.typed import Call, Expr, PyValue, lazy_call
+
+NULL = "null"
+Parts = list[str | Expr]
+
+
+class Casts(Protocol):
+    """The maker of casts (`expressions.building`)."""
+
+    def known(self, expr: Expr) -> Expr: ...
+
+    def cast(self, expr: Expr, target: Type, offset: int) -> Expr: ...
+
+    def output_text(self, arg: Expr) -> Expr: ...
+
+    def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr: ...
+
+
+# -- a value as a document
+
+
+def quoted(text: str) -> str:
+    """A text as a string of a document."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _number(of: Type) -> Callable[[Any], str]:
+    sql_type = of.sql_type
+    assert sql_type is not None
+
+    def written(value: Any) -> str:
+        text = to_text(sql_type, value)
+        return f'"{text}"' if "N" in text or "I" in text else text
+
+    return written
+
+
+def _moment(value: Any) -> str:
+    return quoted(value.isoformat() if not value.microsecond else value.isoformat().rstrip("0"))
+
+
+_WRITERS: dict[Type, Callable[[Any], str]] = {
+    BOOL: lambda value: "true" if value else "false",
+    **dict.fromkeys((*INTEGERS, OID), str),
+    **{of: _number(of) for of in (NUMERIC, *FLOATS)},
+    **dict.fromkeys((*TEXTUAL, NAME, CHAR), quoted),
+    DATE: lambda value: quoted(value.isoformat()),
+    TIMESTAMP: _moment,
+    UUID: lambda value: quoted(str(value)),
+    **dict.fromkeys(DOCUMENTS, str),
+}
+
+
+def _array(of: Type) -> Callable[[Sequence[Any]], str]:
+    write = _WRITERS[of]
+    return lambda items: f"[{','.join(NULL if item is None else write(item) for item in items)}]"
+
+
+WRITERS = _WRITERS | {ARRAY_OF[of]: _array(of) for of in _WRITERS if of in ARRAY_OF}
+"""How values of a type become documents."""
+_OF_MOMENT = "document_quoted(regexp_replace(replace(CAST({0} AS VARCHAR), ' ', 'T'), '([+-]\\d\\d)$', '\\1:00'))"
+
+
+def document_of(casts: Casts, given: Expr) -> Expr:
+    """A value as a json; NULL stays NULL."""
+    arg = casts.known(given)
+    of = arg.type
+    if of in DOCUMENTS:
+        return casts.cast(arg, JSON, arg.offset)
+    if of is TIMESTAMPTZ:  # in the zone of the session, which the engine knows
+        return Call("to_json", _OF_MOMENT, (arg,), JSON, offset=arg.offset)
+    if of not in WRITERS:
+        raise unsupported(f"{of} within a json", arg.offset, hint="cast it to text")
+    return Call("to_json", f"document_of_{of.oid}({{0}})", (arg,), JSON, WRITERS[of], offset=arg.offset)
+
+
+def _as(of: Type, whole: Expr, offset: int) -> Expr:
+    """The text that was made, as a json or a jsonb."""
+    if of is JSON:
+        return whole
+    return Call("jsonb", "document_jsonb({0})", (whole,), JSONB, canonical, offset=offset)
+
+
+# -- several of them
+
+
+def name_of(text: str | None) -> str:
+    """The name of a member. Raises 22004 when there is none."""
+    if text is None:
+        raise SqlError(NULL_NOT_ALLOWED, "null value not allowed for object key")
+    return quoted(text)
+
+
+def _name(casts: Casts, given: Expr) -> Expr:
+    text = casts.output_text(casts.known(given))
+
+    def named(_: Any, value: Callable[[], Any]) -> PyValue:
+        return name_of(value())
+
+    return lazy_call("name", "document_name({0})", (text,), JSON, named, given.offset)
+
+
+def _composed(first: str, betweens: Sequence[str], last: str) -> Callable[..., PyValue]:
+    def compose(_: Any, *thunks: Callable[[], Any]) -> str:
+        parts = [first]
+        for thunk, between in zip(thunks, betweens, strict=True):
+            value = thunk()
+            parts += [between, NULL if value is None else value]
+        whole = "".join([*parts, last])
+        refuse_length(len(whole))
+        return whole
+
+    return compose
+
+
+def _put_together(signs: str, betweens: Sequence[str], args: Sequence[Expr], offset: int) -> Expr:
+    """Documents with what stands before each, between two brackets."""
+    pieces = (f"'{between}', coalesce({{{n}}}, 'null')" for n, between in enumerate(betweens))
+    first, last = (f"'{sign}'".replace("{", "{{").replace("}", "}}") for sign in signs)
+    inner = f"concat({', '.join([first, *pieces, last])})"
+    template = f"list_transform([{inner}], lambda x: {guarded('strlen(x)', 'x')})[1]"
+    compute = _composed(signs[0], betweens, signs[1])
+    return lazy_call(f"build {signs}", template, args, JSON, compute, offset)
+
+
+def built_object(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
+    """json_build_object, jsonb_build_object."""
+    if len(args) % 2:
+        message = "argument list must have even number of elements"
+        raise SqlError("22023", message, offset, hint=f"{of}_build_object takes keys and values in turn")
+    documents = [_name(casts, arg) if not n % 2 else document_of(casts, arg) for n, arg in enumerate(args)]
+    betweens = ["" if n == 0 else " : " if n % 2 else ", " for n in range(len(args))]
+    return _as(of, _put_together("{}", betweens, documents, offset), offset)
+
+
+def built_array(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
+    """json_build_array, jsonb_build_array."""
+    documents = [document_of(casts, arg) for arg in args]
+    betweens = ["" if n == 0 else ", " for n in range(len(args))]
+    return _as(of, _put_together("[]", betweens, documents, offset), offset)
+
+
+def converted(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
+    """to_json, to_jsonb."""
+    if len(args) != 1:
+        raise SqlError("42883", f"to_{of} takes one value", offset)
+    return _as(of, document_of(casts, args[0]), offset)
+
+
+def extracted(casts: Casts, args: Sequence[Expr], of: Type, offset: int, *, as_text: bool = False) -> Expr:
+    """json_extract_path and its kin: the other arguments are the path."""
+    document, *steps = args
+    path = Call("array", "[{all}]", tuple(casts.cast(step, TEXT, offset) for step in steps), ARRAY_OF[TEXT])
+    return casts.operator("#>>" if as_text else "#>", (casts.cast(document, of, offset), path), offset)
+
+
+def extracted_text(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
+    return extracted(casts, args, of, offset, as_text=True)
+
+
+Build = Callable[[Casts, Sequence[Expr], Type, int], Expr]
+BUILT: dict[str, tuple[Build, Type]] = {
+    f"{beginning}{of}{end}": (build, of)
+    for of in DOCUMENTS
+    for beginning, end, build in (
+        ("to_", "", converted), ("", "_build_object", built_object), ("", "_build_array", built_array),
+        ("", "_extract_path", extracted), ("", "_extract_path_text", extracted_text),
+    )
+}  # fmt: skip
+"""Functions that take values of any types."""
+
+AGGREGATES = {f"{of}{end}": of for of in DOCUMENTS for end in ("_agg", "_object_agg")}
+"""Those that take them of all rows."""
+
+
+def aggregated(name: str, casts: Casts, args: Sequence[Expr], offset: int) -> Parts:
+    """The parts that the engine strings together: the document of each row, with its name."""
+    if len(args) != (2 if name.endswith("_object_agg") else 1):
+        raise SqlError("42883", f"function {name} takes other arguments", offset)
+    value: Parts = ["coalesce(", document_of(casts, args[-1]), ", 'null')"]
+    if len(args) == 1:
+        return value
+    return [_name(casts, args[0]), " || ' : ' || ", *value]
+
+
+def finished(name: str, parts: Sequence[str | Expr]) -> tuple[str | Expr, ...]:
+    """The document of all rows."""
+    first, last = ("{ ", " }") if name.endswith("_object_agg") else ("[", "]")
+    guard = guarded("strlen(x)", "x")
+    whole = (f"list_transform(['{first}' || ", *parts, f" || '{last}'], lambda x: {guard})[1]")
+    return ("document_jsonb(", *whole, ")") if AGGREGATES[name] is JSONB else whole
