@@ -101,3 +101,10 @@ def _spark_mistakes() -> Iterator[CheckMessage]:
             hint="Spark's workers must run on this machine, or set DATABASE_URL to a server that all of them reach.",
             id="schemalab.W002",
         )
+    if is_remote and not settings.SPARK_SECRET:
+        yield checks.Warning(
+            f"SPARK_MASTER={settings.SPARK_MASTER} without SPARK_SECRET: whoever reaches the master may run programs on"
+            " its workers, and passwords of the database go over the network as they are",
+            hint="Set spark.authenticate and its secret for the master and the workers, and SPARK_SECRET here.",
+            id="schemalab.W005",
+        )

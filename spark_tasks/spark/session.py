@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from spark_tasks.runs.ranges import KeyRange, shares_of
+from spark_tasks.spark import cluster
 from spark_tasks.spark.java import find_java_home
 from spark_tasks.spark.priority import lowered
 
@@ -57,19 +58,25 @@ def spark() -> "SparkSession":
 
 def _start() -> "SparkSession":
     os.environ["JAVA_HOME"] = str(find_java_home())
-    root = str(Path(__file__).resolve().parents[2])
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    root = Path(__file__).resolve().parents[2]
+    scratch = Path(settings.HOME) / "spark"
+    scratch.mkdir(parents=True, exist_ok=True)
+    on_cluster = cluster.is_cluster(settings.SPARK_MASTER)
+    if on_cluster:
+        os.environ["PYSPARK_SUBMIT_ARGS"] = cluster.submit_arguments(scratch, settings.SPARK_SECRET)
+    else:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
-    scratch = Path(settings.HOME) / "spark"
-    scratch.mkdir(parents=True, exist_ok=True)
     builder = SparkSession.builder.master(settings.SPARK_MASTER).appName("schemalab")
     for name, value in _configuration(scratch).items():
         builder = builder.config(name, value)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    if on_cluster:
+        session.sparkContext.addPyFile(str(cluster.code_archive(root, scratch)))
     log.info("spark session started on %s", settings.SPARK_MASTER)
     return session
 
@@ -80,9 +87,7 @@ def _configuration(scratch: Path) -> dict[str, str]:
         "spark.scheduler.mode": "FAIR",
         "spark.driver.memory": "600m",
         "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Djava.io.tmpdir={scratch}",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        **_authentication(),
+        **_place(),
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
@@ -95,9 +100,17 @@ def _configuration(scratch: Path) -> dict[str, str]:
     }
 
 
-def _authentication() -> dict[str, str]:
-    """Nobody else on this machine may give the session work; a cluster's own secret is for its owner to set there."""
-    return {"spark.authenticate": "true"} if settings.SPARK_MASTER.startswith("local") else {}
+def _place() -> dict[str, str]:
+    """Where it listens, and for whom: nobody else on this machine may give it work, and nobody without the secret."""
+    if not cluster.is_cluster(settings.SPARK_MASTER):
+        here = cluster.LOCAL_ADDRESS
+        return {"spark.driver.host": here, "spark.driver.bindAddress": here, "spark.authenticate": "true"}
+    return cluster.configuration(
+        address=cluster.own_address(settings.SPARK_MASTER),
+        python=settings.SPARK_PYTHON or sys.executable,
+        executor_mb=settings.SPARK_EXECUTOR_MB,
+        secret=settings.SPARK_SECRET,
+    )
 
 
 def _is_alive(session: "SparkSession | None") -> bool:
@@ -152,8 +165,8 @@ def stop() -> None:
 
 def warm_up() -> None:
     """Start the session and one Python worker, so that the first change need not wait for them."""
-    session = spark()
-    session.sparkContext.parallelize(range(2), 2).mapPartitions(_nothing).collect()
+    session, parts = spark(), parallelism()
+    session.sparkContext.parallelize(range(parts), parts).mapPartitions(_nothing).collect()
 
 
 def _nothing(numbers: Iterable[int]) -> Iterator[int]:

@@ -42,10 +42,16 @@ def test_the_settings_of_these_tests_are_in_order() -> None:
             id="a master is one of two kinds",
         ),
         pytest.param(
-            {"SPARK_MASTER": "spark://far:7077"},
+            {"SPARK_MASTER": "spark://far:7077", "SPARK_SECRET": "s"},
             "schemalab.W002",
             "the embedded database listens on a unix socket only",
             id="remote workers cannot reach the embedded database",
+        ),
+        pytest.param(
+            {"SPARK_MASTER": "spark://far:7077", "IS_DATABASE_EMBEDDED": False},
+            "schemalab.W005",
+            "SPARK_MASTER=spark://far:7077 without SPARK_SECRET",
+            id="a cluster that asks for no secret",
         ),
     ],
 )

@@ -1,0 +1,82 @@
+"""A session on a standalone cluster of Spark: what its executors need of this machine, and of each other.
+
+    code       a zip of the packages that tasks import, sent to each executor when it begins
+    packages   a Python on each machine that has what requirements.txt names: SPARK_PYTHON
+    secret     SPARK_SECRET, the same as the master's and the workers'; connections are encrypted under it
+    database   tasks connect to it by themselves, at the address of DATABASE_URL
+    files      a load reads its file at the same path on each machine
+
+Executors call this machine back, so the session listens where the master's machine reaches it. The secret goes by a
+file that nobody else may read: what is given to a JVM as an argument can be seen by everybody on the machine.
+"""
+
+import os
+import shlex
+import socket
+import zipfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+CODE = ("catalog", "expressions", "leases", "spark_tasks", "storage")
+"""The packages that tasks import from, and with them whatever is in those."""
+LOCAL_ADDRESS = "127.0.0.1"
+ANY_PORT = 9
+"""No packet is sent to it."""
+
+
+def is_cluster(master: str) -> bool:
+    return master.startswith("spark://")
+
+
+def address_of_master(master: str) -> str:
+    """The host of the first of its masters: spark://HOST:PORT,HOST:PORT."""
+    return urlsplit(master.split(",")[0]).hostname or LOCAL_ADDRESS
+
+
+def own_address(master: str) -> str:
+    """The address of this machine on the way to the master. Raises `OSError` when there is none."""
+    family, kind, _, _, peer = socket.getaddrinfo(address_of_master(master), ANY_PORT, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind) as way:
+        way.connect(peer)
+        return str(way.getsockname()[0])
+
+
+def configuration(*, address: str, python: str, executor_mb: int, secret: str) -> dict[str, str]:
+    """The session's settings on a cluster, the secret itself apart."""
+    return {
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": address,
+        "spark.pyspark.python": python,
+        "spark.executor.memory": f"{executor_mb}m",
+        "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
+        "spark.authenticate": "true" if secret else "false",
+        "spark.network.crypto.enabled": "true" if secret else "false",
+    }
+
+
+def submit_arguments(scratch: Path, secret: str) -> str:
+    """The arguments of spark-submit by which a session learns the secret: the path of a file of ours alone."""
+    if not secret:
+        return "pyspark-shell"
+    kept = scratch / "cluster.conf"
+    kept.unlink(missing_ok=True)
+    with os.fdopen(os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(f"spark.authenticate.secret={escaped(secret)}\n")
+    return f"--load-spark-defaults --properties-file {shlex.quote(str(kept))} pyspark-shell"
+
+
+def escaped(value: str) -> str:
+    """A value as a file of Java's properties has it."""
+    return "".join(c if c.isalnum() and c.isascii() else f"\\u{ord(c):04x}" for c in value)
+
+
+def code_archive(root: Path, scratch: Path) -> Path:
+    """The packages that tasks import, as one file that executors can be sent."""
+    archive = scratch / "schemalab.zip"
+    unfinished = archive.with_suffix(".new")
+    with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for package in CODE:
+            for path in sorted((root / package).rglob("*.py")):
+                zipped.write(path, path.relative_to(root))
+    unfinished.replace(archive)
+    return archive
