@@ -9,7 +9,7 @@ STAMP := .venv/.requirements-installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check prove bench clients screenshots soak clean
+.PHONY: help setup run test check prove bench bench-peers clients screenshots soak clean
 
 help:
 	@echo "make setup   .venv with everything in it (instant when nothing changed)"
@@ -18,6 +18,7 @@ help:
 	@echo "make check   lint, formatting, types, import rules, Django checks, missing migrations"
 	@echo "make prove   explore every built-in model again and compare with docs/reference/safe-sequences.md"
 	@echo "make bench   benchmarks into docs/benchmarks.md"
+	@echo "make bench-peers  tools that people use, beside ours, into docs/benchmarks-peers.md (ROWS=1000000)"
 	@echo "make clients  real clients against a node, into docs/reference/clients.md"
 	@echo "make screenshots  the pictures of docs/images, from the cluster that make run has started"
 	@echo "make soak    slow tests, then a storm of kills over a cluster, judged (MINUTES=10 SEED=..)"
@@ -56,6 +57,9 @@ prove: setup
 bench: setup
 	@$(BIN)/python -m bench
 
+bench-peers: setup
+	@$(BIN)/python -m bench.peers $(if $(ROWS),--rows $(ROWS))
+
 clients: setup
 	@$(BIN)/python -m clients
 
@@ -68,5 +72,5 @@ soak: setup
 
 clean:
 	@test ! -x $(BIN)/python || $(BIN)/python -m schemalab.embedded.remove
-	@rm -rf .venv .clients .schemalab .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	@rm -rf .venv .clients .peers .schemalab .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,6 +4,8 @@ proofs      the proof of a plan
 steps       the steps of a change alone
 watchers    from a commit to two hundred browsers
 end_to_end  an index as its submitter feels it
+peers/      tools that people use, beside ours: `make bench-peers`
+scale/      cost against size
 fill        fills beside writers, and alone
 jobs        loads, the other data jobs, and scans: rows per second
 kinds       changes of every kind

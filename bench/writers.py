@@ -3,7 +3,7 @@
 import multiprocessing
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,15 +101,20 @@ def client(address: str, number: int, seconds: float, rows: int, start: Any, res
 
 def write_paced(address: str, table: str, rows: int, per_s: float, stop: Any) -> Seen:
     """Update rows so many times in a second until told to stop; who is late does not catch up at once."""
-    chance, statements, began = random.Random(5), [], time.monotonic()
     with psycopg.connect(address, autocommit=True) as connection:
-        due = time.monotonic()
-        while not stop.is_set():
-            at, since = time.time(), time.perf_counter()
-            again = update(connection, chance.randrange(rows), f"name {chance.randrange(10**6)}", table)
-            statements.append(Statement(at, time.perf_counter() - since, again))
-            due = max(due + 1 / per_s, time.monotonic() - LATE_S_MAX)
-            time.sleep(max(0.0, due - time.monotonic()))
+        return paced(lambda row, name: update(connection, row, name, table), rows, per_s, stop)
+
+
+def paced(update_row: Callable[[int, str], int], rows: int, per_s: float, stop: Any) -> Seen:
+    """The same with any client: `update_row` takes a row and its new name, and returns the tries beyond the first."""
+    chance, statements, began = random.Random(5), [], time.monotonic()
+    due = began
+    while not stop.is_set():
+        at, since = time.time(), time.perf_counter()
+        again = update_row(chance.randrange(rows), f"name {chance.randrange(10**6)}")
+        statements.append(Statement(at, time.perf_counter() - since, again))
+        due = max(due + 1 / per_s, time.monotonic() - LATE_S_MAX)
+        time.sleep(max(0.0, due - time.monotonic()))
     return Seen(statements, time.monotonic() - began)
 
 
