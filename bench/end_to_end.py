@@ -179,10 +179,10 @@ def run(cluster: RunningCluster, statement: str) -> Seen:
 
 def processor_s(cluster: RunningCluster) -> float:
     """Seconds of processors that all processes of the cluster have used, those that ended among them."""
-    return sum(sum(times[:4]) for times in map(_times, _processes(cluster)))
+    return sum(sum(times[:4]) for times in map(_times, processes_of(cluster)))
 
 
-def _processes(cluster: RunningCluster) -> Iterator[psutil.Process]:
+def processes_of(cluster: RunningCluster) -> Iterator[psutil.Process]:
     """Those under `up`, and the server of the database, which outlives it."""
     home = str(cluster.locations.home)
     top = psutil.Process(cluster.up.pid)

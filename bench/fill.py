@@ -28,7 +28,7 @@ WRITERS = 4
 WRITE_S = 60.0
 WRITER_ROUNDS = 3
 FILL_S_MAX = 300.0
-WARM_S_MAX = 120.0
+WARM_S_MAX = 600.0
 
 
 def measure(cluster: RunningCluster) -> list[Figure]:
