@@ -90,4 +90,4 @@ def client_folder() -> Path:
 def version(*command: str) -> str:
     """The words of a program about its own version."""
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
-    return (done.stdout.strip().splitlines() or ["unknown"])[0]
+    return " ".join((done.stdout.strip().splitlines() or ["unknown"])[0].split())

@@ -8,7 +8,7 @@ from bench.scale.model import COSTS, Model
 from bench.scale.points import Point
 
 WIDTH, HEIGHT = 960, 300
-LEFT, TOP, BOTTOM, GAP = 56, 44, 40, 70
+LEFT, RIGHT, TOP, BOTTOM, GAP = 56, 24, 44, 40, 70
 PANELS = (
     ("seconds", ("submit to public", "processors")),
     ("memory, MB", ("memory of Spark", "memory of all processes")),
@@ -27,7 +27,7 @@ text.c0, text.c1 { stroke: none } path.c1 { stroke-dasharray: 6 4 }
 
 def plot(points: Sequence[Point], models: dict[str, Model]) -> str:
     """The picture as SVG; a table beside it says the same."""
-    width = (WIDTH - LEFT - GAP * (len(PANELS) - 1) - 10) / len(PANELS)
+    width = (WIDTH - LEFT - GAP * (len(PANELS) - 1) - RIGHT) / len(PANELS)
     parts = [
         panel(points, models, title, names, left=LEFT + number * (width + GAP), width=width)
         for number, (title, names) in enumerate(PANELS)
