@@ -10,6 +10,7 @@ tree          what parse nodes say by themselves
 scopes        what a name means
 typed       expressions as values: evaluated here, or rendered for the query engine
 functions   every function, operator and cast there is
+session_functions  those that act beyond a query
 arithmetic  what they compute, of numerics in
 numerics      numbers of any number of digits
 powers        their roots, logarithms and powers

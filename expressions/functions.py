@@ -618,7 +618,6 @@ def _settings() -> Iterator[tuple[str, Overload]]:
     yield "current_setting", Overload((TEXT,), TEXT, "", arithmetic.current_setting, strict=False)
     yield "current_setting", Overload((TEXT, BOOL), TEXT, "", arithmetic.current_setting, strict=False)
     yield "set_config", Overload((TEXT, TEXT, BOOL), TEXT, "", arithmetic.set_config, strict=False)
-    yield "pg_advisory_unlock_all", Overload((), TEXT, "''", lambda: "")
 
 
 def _array_aggregates() -> Iterator[tuple[str, Overload]]:

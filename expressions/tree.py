@@ -9,6 +9,7 @@ from catalog.numerics import modifier_named
 from catalog.types import LENGTH_MAX
 from expressions import arithmetic
 from expressions.errors import PROGRAM_LIMIT, SqlError, unsupported
+from expressions.session_functions import FUNCTIONS as STANDING_ALONE
 from expressions.sqltypes import INT4, INT8, NUMERIC, Type, array_type_named, type_named
 from expressions.typed import Literal, parse_value
 
@@ -48,6 +49,9 @@ def function_name(node: Node) -> str:
         raise unsupported(f"{CRUD}.{parts[-1]} within a query", node.location, hint)
     if len(parts) > 1 and parts[0] not in ("pg_catalog", "public") and parts != _OF_THE_STANDARD:
         raise SqlError("3F000", f'schema "{parts[0]}" does not exist', node.location)
+    if parts[-1] in STANDING_ALONE:
+        hint = f"SELECT {parts[-1]}(..) stands alone"
+        raise unsupported(f"{parts[-1]} within a query", node.location, hint)
     return str(parts[-1])
 
 

@@ -51,6 +51,8 @@ class Environment:
     keeper: LeaseKeeper
     hub: Hub = field(default_factory=lambda: Hub("", ""))
     """Its sessions that listen."""
+    lock_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
+    """Sessions at the store for advisory locks."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)
@@ -176,6 +178,7 @@ class Environment:
             task.cancel()
         self.router.close()
         await self.hub.close()
+        await self.lock_pool.close()
         await self.pool.close()
         await self.directory.pool.close()
         if self._engine is not None:

@@ -46,6 +46,10 @@ from storage.postgres import session_options
 log = logging.getLogger(__name__)
 
 CONTROL_SESSIONS = 2
+LOCK_SESSIONS = 20
+"""Sessions at the store that hold, or wait for, advisory locks."""
+LOCK_OPTIONS = "-c default_transaction_isolation=read\\ committed -c client_connection_check_interval=1s"
+"""What waits for a lock sees that its node is gone."""
 BACKLOG = 200
 KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 """Seconds of silence before the first probe, and between probes; their number."""
@@ -263,4 +267,5 @@ def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> En
         Directory(StorePool(settings.dsn, name, control, CONTROL_SESSIONS)),
         keeper,
         Hub(settings.dsn, name),
+        StorePool(settings.dsn, name, LOCK_OPTIONS, LOCK_SESSIONS),
     )

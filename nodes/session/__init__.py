@@ -16,6 +16,7 @@ tables_of_queries  CREATE TABLE AS, SELECT INTO
 new_tables       created inside a transaction, and changed there (T9)
 temporary_tables  of a session, as its transactions leave them
 calls            LISTEN, NOTIFY, functions that stand alone
+advisory_locks   held at the store
 numbers          setval
 without_effect   accepted, and nothing changes: COMMENT, OWNER TO
 explain          how a statement would reach its rows

@@ -24,6 +24,7 @@ from expressions.errors import (
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import Listening
+from nodes.session.advisory_locks import AdvisoryLocks
 from nodes.session.new_tables import NewTables
 from nodes.settings.variables import READ_ONLY, Variables
 from nodes.store.transaction import Owner, Retry, Transaction
@@ -40,6 +41,7 @@ class Block:
     variables: Variables
     owner: Owner
     listening: Listening
+    locks: AdvisoryLocks
     transaction: Transaction | None = None
     is_explicit: bool = False
     is_failed: bool = False
@@ -161,6 +163,7 @@ class Block:
             self.client.statements.end_cursors(committed=transaction.has_committed)
             self.listening.end(committed=transaction.has_committed)
             await self.new_tables.after_transaction(committed=committed and transaction.has_committed)
+            await self.locks.end_transaction()
 
     async def savepoint(self, word: str, name: str) -> str:
         """SAVEPOINT, RELEASE or ROLLBACK TO; the tag."""
@@ -180,6 +183,7 @@ class Block:
             self.variables.return_to(number)
             self.client.statements.close_portals(since=number)
             self.listening.return_to(number)
+            await self.locks.end_transaction(since=number)
             self.is_failed = False
             return "ROLLBACK"
         if word == "SAVEPOINT":
@@ -228,6 +232,7 @@ class Block:
             self.listening.end(committed=False)
             await transaction.rollback()
         await self.new_tables.after_transaction(committed=False)
+        await self.locks.end_transaction()
 
     async def close(self) -> None:
         await self._end_streams()

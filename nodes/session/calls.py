@@ -1,4 +1,4 @@
-"""LISTEN, NOTIFY and the functions that stand alone (`nodes.sql.session_calls`), in one session."""
+"""LISTEN, NOTIFY, and the functions that stand alone (`nodes.sql.session_calls`), in one session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,14 @@ from typing import Any
 
 from expressions.building import Parameters
 from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
+from expressions.session_functions import CHANNELS, FUNCTIONS, NOTIFY, UNLOCK_ALL, UNLOCKS
 from expressions.sqltypes import Type, parameter_type
 from expressions.typed import Context, Expr
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import ALL, Listening
 from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
+from nodes.session.advisory_locks import WAIT_AFTER_WRITING_MS, AdvisoryLocks, Lock, key_of
 from nodes.session.arguments import analysed, planner_of, texts_of
 from nodes.session.block import Block
 from nodes.session.planned import Asked
@@ -19,7 +21,7 @@ from nodes.session.tries import tried
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.planner import Planner
-from nodes.sql.session_calls import CHANNELS, FUNCTIONS, NOTIFY, field_of, lone_call, name_of
+from nodes.sql.session_calls import field_of, lone_call, name_of
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command
 from nodes.store.transaction import Retry, Transaction
@@ -42,6 +44,7 @@ class SessionCalls:
     known: SessionValues
     block: Block
     listening: Listening
+    locks: AdvisoryLocks
 
     # -- LISTEN and NOTIFY --------------------------------------------------------------------------------------
 
@@ -101,17 +104,49 @@ class SessionCalls:
         if name == NOTIFY:
             await self.notify(texts[0] or "", texts[1] or "", alone=alone)
             return Result("SELECT", shown, [(b"",)])
-        assert name == CHANNELS
-        return Result("SELECT", shown, [(channel.encode(),) for channel in self.listening.channels])
+        if name == CHANNELS:
+            return Result("SELECT", shown, [(channel.encode(),) for channel in self.listening.channels])
+        if name == UNLOCK_ALL:
+            await self.locks.give_all()
+            return Result("SELECT", shown, [(b"",)])
+        if None in texts:
+            return Result("SELECT", shown, [(None,)])
+        key = key_of([int(text) for text in texts if text is not None])
+        if name in UNLOCKS:
+            given = await self.locks.give(Lock(key, name.endswith("shared")))
+            return Result("SELECT", shown, [(_boolean(given, asked.result_formats),)])
+        taken = await self._lock(name, key, alone=alone)
+        is_void = FUNCTIONS[name].gives is None
+        return Result("SELECT", shown, [(b"" if is_void else _boolean(taken, asked.result_formats),)])
+
+    async def _lock(self, name: str, key: int, *, alone: bool) -> bool:
+        """Take an advisory lock; one of a transaction by itself is given back at once."""
+        lock, is_of_transaction = Lock(key, name.endswith("shared")), "_xact_" in name
+        transaction = self.block.current() if is_of_transaction and not alone else self.block.transaction
+        wait_ms = self.variables.lock_ms
+        if transaction is not None and transaction.has_written:
+            wait_ms = min(wait_ms or WAIT_AFTER_WRITING_MS, WAIT_AFTER_WRITING_MS)
+        savepoint = self.block.savepoints_set if is_of_transaction else None
+        taken = await self.locks.take(lock, tries="_try_" in name, savepoint=savepoint, wait_ms=wait_ms)
+        if is_of_transaction and not self.block.is_open:
+            await self.locks.end_transaction()
+        return taken
 
     def _arguments(self, statement: Statement, parameters: Parameters, context: Context) -> list[Expr]:
         call = lone_call(statement.node)
+        assert call is not None
         name, planner = name_of(call), planner_of(parameters, context)
         exprs = [analysed(planner, node, f"a call of {name}") for node in call.args]
         for types in FUNCTIONS[name].takes:
             if len(types) == len(exprs):
                 return _coerced(planner, name, exprs, types)
         raise _unknown(name, exprs)
+
+
+def _boolean(value: bool, formats: tuple[int, ...]) -> bytes:
+    if formats:
+        return b"\1" if value else b"\0"
+    return b"t" if value else b"f"
 
 
 def _coerced(planner: Planner, name: str, exprs: Sequence[Expr], types: Sequence[Type]) -> list[Expr]:

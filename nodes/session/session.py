@@ -19,6 +19,7 @@ from nodes.execution.held_rows import KeptByConnection
 from nodes.notifications.listening import Listening
 from nodes.people.rights import Person
 from nodes.session import tracing
+from nodes.session.advisory_locks import AdvisoryLocks
 from nodes.session.block import Block
 from nodes.session.calls import SessionCalls
 from nodes.session.cursors import Cursors
@@ -74,7 +75,8 @@ class Session:
         new_tables = NewTables(self.env, self.user)
         self.kept = KeptByConnection(self.env.rows)
         self.listening = Listening(self.kept)
-        self.block = Block(self.env, self.client, new_tables, self.variables, self, self.listening)
+        self.locks = AdvisoryLocks(self.env.lock_pool, self.client)
+        self.block = Block(self.env, self.client, new_tables, self.variables, self, self.listening, self.locks)
         self.variables.has_asked = lambda: self.block.has_asked
         known = SessionValues(self.variables, self.user, self.client)
         self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
@@ -83,7 +85,7 @@ class Session:
         self.schema = SchemaStatements(self.client, self.user, self.block, views)
         self.tables_of_queries = TablesOfQueries(self.planned, self.schema, self.block)
         self.named = NamedStatements(self.env, self.client, self.variables, known, self.block)
-        self.calls = SessionCalls(self.env, self.client, self.variables, known, self.block, self.listening)
+        self.calls = SessionCalls(self.env, self.client, self.variables, known, self.block, self.listening, self.locks)
         self.cursors = Cursors(self.client, self.block, self.planned)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)
 
@@ -136,6 +138,7 @@ class Session:
         statement = prepared.statement
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
+        self.locks.refuse_lost()
         if statement.kind == "execute":
             return await self._execute_named(statement, alone=alone, result_formats=result_formats)
         if writes(statement):
@@ -310,6 +313,7 @@ class Session:
         self.env.hub.leave(self.listening)
         self.listening.close()
         await self.block.close()
+        await self.locks.close()
 
     def statement_s_max(self, statement: object | None) -> float | None:
         """Seconds that a statement may take."""

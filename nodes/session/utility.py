@@ -188,6 +188,7 @@ class Utility:
         self.variables.reset_all()
         self.client.statements.prepared.clear()
         self.client.statements.cursors.clear()
+        await self.block.locks.give_all()
         self.block.listening.ask(EVERY_CHANNEL, listens=False, savepoint=0)
         self.block.listening.end(committed=True)
         return Result("DISCARD ALL")

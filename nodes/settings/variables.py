@@ -75,6 +75,8 @@ class Variables:
     style: TimeStyle = field(init=False)
     statement_s: float | None = field(init=False)
     idle_in_transaction_s: float | None = field(init=False)
+    lock_ms: int = field(init=False)
+    """How long it may wait for an advisory lock; 0: as long as it takes."""
     is_traced: bool = field(init=False)
     """The client wants to know what is done for its statements (`nodes.trace`)."""
     silenced: tuple[str, ...] = field(init=False)
@@ -297,6 +299,7 @@ class Variables:
     def _derive(self) -> None:
         self.style = time_style(self._value("TimeZone"), self._value("DateStyle").rpartition(" ")[2])
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
+        self.lock_ms = int(self._value("lock_timeout"))
         self.is_traced = self._value(TRACE) == "on"
         least = self._value(LEAST_REPORTED).upper()
         self.silenced = SEVERITIES[: SEVERITIES.index(least)] if least in SEVERITIES else ()

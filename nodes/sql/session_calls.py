@@ -4,38 +4,13 @@ A query may call a function for any number of rows, also for none, and the query
 acts beyond the query is called once, here, by a SELECT of this one call.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-from expressions.sqltypes import BOOL, INT4, INT8, TEXT, Type
+from expressions.session_functions import CHANNELS, FUNCTIONS
 from nodes.wire.messages import Field
 
 Node = Any
 VOID_OID, VOID_LENGTH = 2278, 4
-KEY, TWO_KEYS = (INT8,), (INT4, INT4)
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """The arguments that it takes, one list for each way to call it; its result, None for void."""
-
-    takes: tuple[tuple[Type, ...], ...]
-    gives: Type | None = None
-
-
-LOCKS = {
-    f"pg_{tries}advisory_{xact}lock{shared}": Function((KEY, TWO_KEYS), BOOL if tries else None)
-    for tries in ("", "try_")
-    for xact in ("", "xact_")
-    for shared in ("", "_shared")
-}
-UNLOCKS = {
-    "pg_advisory_unlock": Function((KEY, TWO_KEYS), BOOL),
-    "pg_advisory_unlock_shared": Function((KEY, TWO_KEYS), BOOL),
-    "pg_advisory_unlock_all": Function(((),)),
-}
-NOTIFY, CHANNELS = "pg_notify", "pg_listening_channels"
-FUNCTIONS = {NOTIFY: Function(((TEXT, TEXT),)), CHANNELS: Function(((),), TEXT)} | LOCKS | UNLOCKS
 
 
 def lone_call(select: Node) -> Node | None:

@@ -1,0 +1,154 @@
+"""Advisory locks of one session, held at the store: `pg_advisory_lock(7)`, over all nodes.
+
+A session that locks has a session at the store for its locks alone, so the store decides who waits, sees who waits
+for whom (40P01), and frees what a client, or a node that was killed, has left. Locks of a transaction are locks of that
+session too, given back when the transaction ends or returns to a savepoint.
+
+The product's own advisory locks have two keys each, of which the first may be a table's id. So one key is taken as it
+is, and two are made one by a digest, in the space of one key, which the product never uses.
+"""
+
+import contextlib
+import struct
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import NamedTuple
+
+from expressions.errors import CONNECTION_FAILURE, FatalError, SqlError
+from nodes.clients.protocols import Client
+from nodes.store.pipeline import (
+    CancelledAtCommit,
+    Command,
+    StoreConnection,
+    StoreConnectionLost,
+    StoreError,
+    StorePool,
+    int8,
+)
+
+WAIT_AFTER_WRITING_MS = 10_000
+"""Whoever waits for rows of this transaction is not seen by the store that looks for a deadlock among these locks."""
+
+
+class Lock(NamedTuple):
+    """A lock on a key."""
+
+    key: int
+    is_shared: bool
+
+    @property
+    def mode(self) -> str:
+        return "ShareLock" if self.is_shared else "ExclusiveLock"
+
+    def command(self, verb: str) -> Command:
+        """`verb`: lock, try or unlock."""
+        name = {"lock": "pg_advisory_lock", "try": "pg_try_advisory_lock", "unlock": "pg_advisory_unlock"}[verb]
+        return Command(f"SELECT {name}{'_shared' if self.is_shared else ''}(%b)", (int8(self.key),))
+
+
+def key_of(values: list[int]) -> int:
+    """The key in the store of one key, or of two."""
+    if len(values) == 1:
+        return values[0]
+    (key,) = struct.unpack("!q", blake2b(struct.pack("!ii", *values), digest_size=8).digest())
+    return int(key)
+
+
+@dataclass(eq=False)
+class AdvisoryLocks:
+    """The locks of one session."""
+
+    pool: StorePool
+    client: Client
+    _connection: StoreConnection | None = None
+    _held: dict[Lock, int] = field(default_factory=dict)
+    """How often the session holds each."""
+    _of_transaction: list[tuple[int, Lock]] = field(default_factory=list)
+    """After which savepoint the transaction has taken each."""
+
+    def refuse_lost(self) -> None:
+        """Raises `FatalError` when the locks are gone with their session at the store."""
+        if self._connection is not None and self._connection.is_lost:
+            raise self._lost()
+
+    def _lost(self) -> FatalError:
+        why = "" if self._connection is None else self._connection.last_words
+        return FatalError(CONNECTION_FAILURE, f"terminating connection: its advisory locks are lost, {why}")
+
+    async def take(self, lock: Lock, *, tries: bool, savepoint: int | None, wait_ms: int) -> bool:
+        """Take a lock, for the transaction after this savepoint or else for the session. False if a try found it held.
+
+        Raises 55P03 when it is not free in time; 0 ms is as long as it takes.
+        """
+        self.refuse_lost()
+        if self._connection is None:
+            self._connection = await self.pool.take()
+        limit = Command("SELECT set_config('lock_timeout', %b, false)", (str(wait_ms).encode(),), is_text=True)
+        try:
+            _, result = await self._connection.run([limit, lock.command("try" if tries else "lock")], commit=True)
+        except CancelledAtCommit as cancelled:
+            if cancelled.error is None and (not tries or cancelled.results[1].get_value(0, 0) == b"\1"):
+                await self._unlock(lock)
+            await self._leave_if_free()
+            raise cancelled.cancel from None
+        except StoreConnectionLost as lost:
+            raise self._lost() from lost
+        except StoreError as error:
+            await self._leave_if_free()
+            raise SqlError(error.sqlstate, error.message, detail=error.detail or None) from error
+        if tries and result.get_value(0, 0) != b"\1":
+            await self._leave_if_free()
+            return False
+        if savepoint is None:
+            self._held[lock] = self._held.get(lock, 0) + 1
+        else:
+            self._of_transaction.append((savepoint, lock))
+        return True
+
+    async def give(self, lock: Lock) -> bool:
+        """Give back a lock of the session; False, with a warning, if it has none."""
+        self.refuse_lost()
+        if lock not in self._held:
+            self.client.notice(f"you don't own a lock of type {lock.mode}", "WARNING")
+            return False
+        self._held[lock] -= 1
+        if not self._held[lock]:
+            del self._held[lock]
+        await self._unlock(lock)
+        await self._leave_if_free()
+        return True
+
+    async def give_all(self) -> None:
+        """Give back all locks of the session; those of its transaction stay."""
+        held, self._held = self._held, {}
+        for lock, count in held.items():
+            for _ in range(count):
+                await self._unlock(lock)
+        await self._leave_if_free()
+
+    async def end_transaction(self, *, since: int = 0) -> None:
+        """The transaction is over, or what it did since this savepoint."""
+        if not self._of_transaction:
+            return
+        ended = [lock for savepoint, lock in self._of_transaction if savepoint >= since]
+        self._of_transaction = [taken for taken in self._of_transaction if taken[0] < since]
+        for lock in ended:
+            await self._unlock(lock)
+        await self._leave_if_free()
+
+    async def _unlock(self, lock: Lock) -> None:
+        if self._connection is not None and not self._connection.is_lost:
+            with contextlib.suppress(StoreConnectionLost):  # which the next statement reports
+                await self._connection.run([lock.command("unlock")])
+
+    async def _leave_if_free(self) -> None:
+        if self._connection is not None and not self._held and not self._of_transaction:
+            connection, self._connection = self._connection, None
+            self.pool.put_back(connection)
+
+    async def close(self) -> None:
+        """The session has ended; its locks with it."""
+        self._held, self._of_transaction = {}, []
+        if self._connection is not None:
+            await self._connection.close()
+            await self._leave_if_free()
