@@ -80,3 +80,12 @@ FROM pg_catalog.pg_type JOIN pg_catalog.pg_namespace ON pg_catalog.pg_namespace.
 FROM pg_catalog.pg_constraint 
 WHERE pg_catalog.pg_constraint.contypid != 0 GROUP BY pg_catalog.pg_constraint.contypid) AS domain_constraints ON pg_catalog.pg_type.oid = domain_constraints.contypid 
 WHERE pg_catalog.pg_type.typtype = 'd' AND pg_catalog.pg_type_is_visible(pg_catalog.pg_type.oid) AND pg_catalog.pg_namespace.nspname != 'pg_catalog' ORDER BY pg_catalog.pg_namespace.nspname, pg_catalog.pg_type.typname;
+-- get_view_names
+SELECT pg_catalog.pg_class.relname FROM pg_catalog.pg_class
+JOIN pg_catalog.pg_namespace ON pg_catalog.pg_namespace.oid = pg_catalog.pg_class.relnamespace
+WHERE pg_catalog.pg_class.relkind = ANY (ARRAY['v']) AND pg_catalog.pg_class.relpersistence != 't'
+AND pg_catalog.pg_table_is_visible(pg_catalog.pg_class.oid) AND pg_catalog.pg_namespace.nspname != 'pg_catalog';
+SELECT table_name, is_updatable IS NOT NULL, check_option FROM information_schema.views WHERE table_schema = 'public';
+SELECT table_name, column_name FROM information_schema.view_column_usage WHERE view_name = 'far_trips' ORDER BY 1, 2;
+SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnum, a.attnotnull FROM pg_attribute a
+WHERE a.attrelid = 'far_trips'::regclass AND a.attnum > 0 ORDER BY a.attnum;
