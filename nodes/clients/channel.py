@@ -20,10 +20,13 @@ GOODBYE_S_MAX = 10.0
 """A client that does not take the last that was written to it is disconnected after this."""
 KINDS = frozenset(b"QPBDECHSpXFdcf")
 DATA = ord("d")
+PLAIN_KINDS = KINDS - {DATA}
 DATA_BYTES_MAX = 64 * 1024
 """Of the data for COPY, in one go."""
 
 _INT = struct.Struct("!i")
+_HEAD = struct.Struct("!Bi")
+HEAD_BYTES = _HEAD.size
 
 
 class Channel(asyncio.Protocol):
@@ -109,6 +112,19 @@ class Channel(asyncio.Protocol):
         (code,) = _INT.unpack(await self._take(4))
         return code, bytes(await self._take(length - 8))
 
+    def message_at_hand(self) -> tuple[int, bytes] | None:
+        """The next message, if all of it is there and it is none that `message` treats apart."""
+        received = self._received
+        if len(received) < HEAD_BYTES or self._data_left:
+            return None
+        kind, length = _HEAD.unpack_from(received)
+        end = length + 1
+        if kind not in PLAIN_KINDS or not HEAD_BYTES <= end <= len(received) or length > MESSAGE_BYTES_MAX:
+            return None
+        body = bytes(received[HEAD_BYTES:end])
+        del received[:end]
+        return kind, body
+
     async def message(self) -> tuple[int, bytes]:
         """The kind and body of the next message. Raises `ConnectionResetError` when the client is gone.
 
@@ -146,6 +162,10 @@ class Channel(asyncio.Protocol):
             raise FatalError(PROTOCOL_VIOLATION, f"invalid message length {length}: a message has 4 to {most} bytes")
         return kind, length
 
+    def kind_at_hand(self) -> int | None:
+        """The kind of the next message, which stays unread, if its first byte is there."""
+        return self._received[0] if self._received else None
+
     async def next_kind(self) -> int:
         """The kind of the next message, which stays unread."""
         return (await self._peek(1))[0]
@@ -158,6 +178,11 @@ class Channel(asyncio.Protocol):
     def is_full(self) -> bool:
         """Enough is gathered, or written and not taken, for the client to read before more is made."""
         return self._out_bytes >= WRITE_BEHIND_BYTES or self._writable is not None
+
+    def flush_at_once(self) -> bool:
+        """Write what is gathered; True if the client takes it, so that nobody has to wait."""
+        self.write()
+        return self._writable is None and not self.is_lost
 
     async def flush(self) -> None:
         """Write what is gathered; wait while the client does not take it."""

@@ -186,10 +186,7 @@ class Client:
         assert self.session is not None
         if self._goodbye is not None and self.session.status() == b"I":
             raise self._goodbye
-        self._is_waiting = True
-        with self.clients_turn():
-            kind, body = await self.channel.message()
-        self._is_waiting = False
+        kind, body = self.channel.message_at_hand() or await self._next_message()
         if kind == ord("X"):
             return False
         if kind == ord("S"):
@@ -201,6 +198,14 @@ class Client:
         if self.turns.are_due:
             await self.turns.give()
         return True
+
+    async def _next_message(self) -> tuple[int, bytes]:
+        """The next message, for which the client lets us wait."""
+        self._is_waiting = True
+        with self.clients_turn():
+            message = await self.channel.message()
+        self._is_waiting = False
+        return message
 
     async def _guarded(self, kind: str, body: bytes) -> None:
         """Serve a message so that an error is reported and contained."""
@@ -252,8 +257,9 @@ class Client:
 
     async def flush(self) -> None:
         """Write what is gathered; wait while the client does not take it."""
-        with self.clients_turn():
-            await self.channel.flush()
+        if not self.channel.flush_at_once():
+            with self.clients_turn():
+                await self.channel.flush()
 
     @contextlib.contextmanager
     def clients_turn(self) -> Iterator[None]:

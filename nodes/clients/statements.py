@@ -247,6 +247,9 @@ class Statements:
 
     async def _next_kind(self) -> int:
         """The kind of the next message. A client that sent neither Sync nor Flush cannot be waiting for us."""
+        kind = self.line.channel.kind_at_hand()
+        if kind is not None:
+            return kind
         with self.line.clients_turn():
             return await self.line.channel.next_kind()
 
