@@ -97,11 +97,19 @@ async def finished(work: Coroutine[Any, Any, T]) -> tuple[T, asyncio.CancelledEr
 
 @dataclass(slots=True)
 class _Batch:
-    done: asyncio.Future[list[pq.abc.PGresult]]
+    """The commands on their way; `done` is cancelled with who waits for it, `is_over` says when the store is done."""
+
+    done: asyncio.Future[None]
     prepares: deque[tuple[str, bytes] | None]
     results: list[pq.abc.PGresult] = field(default_factory=list)
     error: StoreError | None = None
     seen: int = 0
+    is_over: bool = False
+
+    def end(self) -> None:
+        self.is_over = True
+        if not self.done.done():
+            self.done.set_result(None)
 
 
 def first_line(error: Exception) -> str:
@@ -204,7 +212,7 @@ class StoreConnection:
         self._batch, self.is_ready = batch, False
         self._push()
         try:
-            await asyncio.shield(batch.done)
+            await batch.done
         except asyncio.CancelledError as cancel:
             await finished(self._stop(batch))
             if commit:
@@ -304,8 +312,7 @@ class StoreConnection:
     def _take(self, batch: _Batch, result: "pq.abc.PGresult") -> None:
         if result.status == pq.ExecStatus.PIPELINE_SYNC:
             self._batch = None
-            if not batch.done.done():
-                batch.done.set_result(batch.results)
+            batch.end()
             return
         failed = result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
         if failed and batch.error is None:
@@ -332,8 +339,7 @@ class StoreConnection:
         if batch is not None:
             state = batch.error.sqlstate if batch.error else CONNECTION_FAILURE
             batch.error = StoreConnectionLost(state, self._last_words, position=batch.seen, results=batch.results)
-            if not batch.done.done():
-                batch.done.set_result(batch.results)
+            batch.end()
 
     def _lost(self) -> StoreConnectionLost:
         return StoreConnectionLost(CONNECTION_FAILURE, self.last_words)
@@ -346,8 +352,9 @@ class StoreConnection:
 
     async def _stop(self, batch: _Batch) -> None:
         """Stop the batch at the store and wait until the session is free again; one that does not answer is closed."""
-        if batch.done.done():
+        if batch.is_over:
             return
+        batch.done = self._loop.create_future()
         try:
             async with asyncio.timeout(STOP_S_MAX):
                 await asyncio.to_thread(self._pgconn.get_cancel().cancel)
