@@ -107,6 +107,19 @@ def _statement(storage: int, table_id: int, ops: list[Op]) -> Statement:
     return Statement(storage, act, SQL[act].format(kv=kv(storage, table_id)), tuple(keys), params)
 
 
+def put_if_there_sql(storage: int, table_id: int) -> str:
+    """Pairs of one row, put if it exists. Parameters: the key of its existence pair, keys, values.
+
+    Its answer is the transaction's id, when something was put, and whether that was so.
+    """
+    there = f"SELECT 1 FROM {kv(storage, table_id)} WHERE key = %b AND value IS NOT NULL"
+    pairs = "SELECT pair.* FROM there, unnest(%b::bytea[], %b::bytea[]) AS pair"
+    put = f"INSERT INTO {kv(storage, table_id)} AS kv (key, value) {pairs} ON CONFLICT (key)"
+    done = f"WITH there AS ({there}), put AS ({put} DO UPDATE SET value = excluded.value RETURNING 1)"
+    counted = "SELECT (SELECT count(*) FROM put) AS pairs"
+    return f"{done} SELECT pg_current_xact_id_if_assigned()::text, pairs > 0 FROM ({counted}) AS d WHERE pairs >= 0"
+
+
 PAGE_PAIRS = 20_000
 """Pairs in a page of a scan: some ten milliseconds of the server's time."""
 

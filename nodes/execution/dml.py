@@ -1,7 +1,7 @@
 """INSERT, UPDATE and DELETE, each from its plan to the store.
 
     INSERT    nodes.execution.inserted_rows     values, numbers, defaults; nodes.execution.upsert for ON CONFLICT
-    UPDATE    nodes.execution.target_rows       which rows, and the values they get
+    UPDATE    nodes.execution.target_rows       which rows, and the values they get; nodes.execution.unread by key alone
     DELETE    nodes.execution.target_rows       which rows; nodes.execution.joined_rows where other tables say so
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
@@ -19,6 +19,7 @@ from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.inserted_rows import new_rows
 from nodes.execution.joined_rows import joined_rows
 from nodes.execution.target_rows import Match, matching
+from nodes.execution.unread import update_unread
 from nodes.execution.upsert import insert_or
 from nodes.execution.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
@@ -48,6 +49,9 @@ async def insert(
 async def update(
     env: Environment, transaction: Transaction, plan: UpdatePlan, context: Context, *, commit: bool
 ) -> Result:
+    unread = await update_unread(env, transaction, plan, context, commit=commit)
+    if unread is not None:
+        return Result(f"UPDATE {unread}", has_written=True)
     exprs = list(plan.assignments.values())
     rows: list[Values] = []
     with HeldRows(env.rows) as held:

@@ -26,7 +26,7 @@ from storage import encoding, pairs
 from storage.browser.lines import READ_BYTES_MAX
 from storage.buckets import storage_of
 from storage.mutations import REMOVALS, Op, in_order
-from storage.statements import KeyTooLong, Statement, get_starts_sql, statements_for
+from storage.statements import KeyTooLong, Statement, get_starts_sql, put_if_there_sql, statements_for
 
 OPS_A_BATCH = 4000
 ONE_BATCH_OPS = 400
@@ -97,6 +97,15 @@ class Writer:
             raise first_refusal(violated)
         if commit:
             await self.transaction.commit()
+
+    async def put_if_there(self, existence: bytes, ops: Iterable[Op], *, commit: bool) -> bool:
+        """Do these puts to one row, in one batch, if the pair that says that it exists is there; whether it was."""
+        self.transaction.note_written()
+        (statement,) = self._statements(ops)
+        sql = put_if_there_sql(statement.storage, self.descriptor.table_id)
+        command = Command(sql, (existence, *map(bytea_array, statement.params)))
+        (result,) = await self.transaction.run([command], commit=commit, returns_xid=True)
+        return result.get_value(0, 1) == b"\x01"
 
     async def violated(self, probes: Sequence[Probe]) -> list[Check]:
         """The checks that are violated now."""

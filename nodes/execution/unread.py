@@ -1,0 +1,98 @@
+"""An UPDATE by key that needs nothing of the row which it changes: it is written without being read first.
+
+    UPDATE t SET score = 7 WHERE id = 1      one round trip: the pair of score is put if row 1 exists
+
+What reads the row is left to `nodes.execution.dml`: other conditions, values made of the row's own, an index or a rule
+over what is assigned, RETURNING. So is every table that is not at rest: while a schema change runs, what an update does
+to which pair is decided with the row in hand. The operations are those of `storage.mutations` all the same.
+"""
+
+from collections.abc import Mapping
+
+from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId, State
+from expressions.errors import SqlError
+from expressions.typed import Context, PyValue, evaluate, is_constant
+from nodes.context import Environment
+from nodes.execution.select import access_of, table_of
+from nodes.execution.write_context import refuse_long
+from nodes.execution.writer import Writer
+from nodes.foreign_keys.enforced import enforced_by
+from nodes.sql.plans import UpdatePlan
+from nodes.sql.predicates import conjuncts
+from nodes.store.transaction import Transaction
+from storage import encoding
+from storage.mutations import Op, update_row
+from storage.pairs import StoredRow, column_key
+from storage.reads import reads
+
+
+async def update_unread(
+    env: Environment, transaction: Transaction, plan: UpdatePlan, context: Context, *, commit: bool
+) -> int | None:
+    """Do the update; the number of its rows, 0 or 1. None, and nothing is done, when the row has to be read."""
+    if transaction.trace is not None or not needs_no_row(plan):
+        return None
+    points = access_of(env, plan.scan, context).points
+    if points is None or len(points) != 1:
+        return None
+    ops = operations(plan, points[0], context, env.buckets)
+    if ops is None:
+        return None
+    writer = Writer(transaction, plan.descriptor, env.storages, env.buckets)
+    there = await writer.put_if_there(column_key(table_of(env, plan.scan).start, points[0]), ops, commit=commit)
+    return int(there)
+
+
+def needs_no_row(plan: UpdatePlan) -> bool:
+    """True if the key and what is assigned say all there is to write."""
+    descriptor = plan.descriptor
+    return (
+        plan.returning is None
+        and plan.join is None
+        and plan.scan.pinned_key is not None
+        and plan.where is not None
+        and len(conjuncts(plan.where)) == len(descriptor.primary_key)
+        and descriptor.fact(is_at_rest)
+        and descriptor.fact(_columns_read).isdisjoint(plan.assignments)
+        and all(map(is_constant, plan.assignments.values()))
+        and not enforced_by(plan)
+    )
+
+
+def operations(plan: UpdatePlan, row_key: bytes, context: Context, buckets: int) -> list[Op] | None:
+    """The puts for the row with this key, if it exists; None when it is not to be written, which may be an error."""
+    descriptor, assigned = plan.descriptor, dict[ColumnId, PyValue]()
+    try:
+        for column_id, expr in plan.assignments.items():
+            assigned[column_id] = evaluate(expr, {}, context)
+        refuse_long(descriptor, assigned)
+    except SqlError:
+        return None  # an error only if there is such a row
+    if any(column.id in assigned and assigned[column.id] is None for column, _ in plan.rules.required):
+        return None
+    return update_row(descriptor, StoredRow(row_key), encoded(descriptor, assigned), row_key, buckets)
+
+
+def encoded(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> dict[ColumnId, bytes]:
+    """Values as pairs hold them."""
+    return {c: encoding.encode_value(descriptor.column(c).type, value) for c, value in values.items()}
+
+
+def is_at_rest(descriptor: Descriptor) -> bool:
+    """True if every element is public, and nothing is filled or derived."""
+    elements = (*descriptor.columns, *descriptor.indexes, *descriptor.constraints, *descriptor.placements)
+    return (
+        descriptor.state is State.PUBLIC
+        and len(descriptor.placements) == 1
+        and descriptor.is_home_in_key
+        and all(element.state is State.PUBLIC for element in elements)
+        and not any(c.filling or c.derived is not None for c in descriptor.columns)
+    )
+
+
+def _columns_read(descriptor: Descriptor) -> frozenset[ColumnId]:
+    """The columns whose values something else of a row depends on: its place, its entries, its rules."""
+    kept = {*descriptor.primary_key, *descriptor.sharding_key}
+    others = (*descriptor.indexes, *(c for c in descriptor.constraints if c.rule != "not null"))
+    return frozenset(kept).union(*map(reads, others))
