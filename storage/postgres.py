@@ -10,6 +10,7 @@ know that no transaction of a version is left takes that lock exclusively (L7, L
 storages. Functions here take any psycopg cursor; builders of SQL serve blocking and asyncio callers alike.
 """
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,7 @@ def session_options(application_name: str, **settings: str) -> dict[str, str]:
 # --- the door
 
 
+@functools.lru_cache
 def enter_sql(storages: int) -> str:
     """`enter` on all storages in one statement; its parameters come from `enter_params`. (T2)"""
     names = "table_id, version, schema_hash, sharding_hash, expires_at"

@@ -9,6 +9,7 @@ Rows are only ever reached by key or key range, so that serializable transaction
 and nothing beside it (T6). Parameters are for psycopg's `%b`: arrays travel in binary.
 """
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -107,6 +108,7 @@ def _statement(storage: int, table_id: int, ops: list[Op]) -> Statement:
     return Statement(storage, act, SQL[act].format(kv=kv(storage, table_id)), tuple(keys), params)
 
 
+@functools.lru_cache(maxsize=1024)
 def put_if_there_sql(storage: int, table_id: int) -> str:
     """Pairs of one row, put if it exists. Parameters: the key of its existence pair, keys, values.
 
@@ -197,6 +199,7 @@ def next_low(last_key: bytes) -> bytes:
     return last_key + b"\x00"
 
 
+@functools.lru_cache(maxsize=1024)
 def get_sql(storage: int, table_id: int) -> str:
     """The live pairs among given keys. Parameter: the keys."""
     return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
@@ -213,6 +216,7 @@ def get_starts_sql(storage: int, table_id: int, most: int) -> str:
     return f"SELECT key, {values} FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[])"
 
 
+@functools.lru_cache(maxsize=1024)
 def bounded_get_sql(storage: int, table_id: int) -> str:
     """Live pairs among given keys, and the length of each value; one longer than the first parameter is left out."""
     live = f"FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"

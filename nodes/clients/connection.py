@@ -276,20 +276,14 @@ class Client:
         finally:
             timer.cancel()
 
-    @contextlib.contextmanager
-    def timed(self, statement: object | None) -> Iterator[None]:
+    def timed(self, statement: object | None) -> "Limit":
         """While inside, the statement runs against its time limit: waiting, working and sending."""
         assert self.session is not None
         limit_s = self.session.statement_s_max(statement)
-        if limit_s is None:
-            yield
-            return
-        why = errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to statement timeout")
-        timer = asyncio.get_running_loop().call_later(limit_s, self.cancel, why)
-        try:
-            yield
-        finally:
-            timer.cancel()
+        return Limit(None if limit_s is None else asyncio.get_running_loop().call_later(limit_s, self._time_out))
+
+    def _time_out(self) -> None:
+        self.cancel(errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to statement timeout"))
 
     def _report(self) -> None:
         """Tell the client the settings that libpq keeps track of, when they are new."""
@@ -305,3 +299,18 @@ class Client:
     def interruptible(self) -> "Interruptible":
         """While inside, a cancel request turns into an error of the statement."""
         return Interruptible(self)
+
+
+class Limit:
+    """A timer that is over with the block it stands around."""
+
+    __slots__ = ("_timer",)
+
+    def __init__(self, timer: asyncio.TimerHandle | None) -> None:
+        self._timer = timer
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()

@@ -103,6 +103,15 @@ class Prepared:
     is_of_sql: bool = False
     """By PREPARE, not by the protocol."""
     made_at: dt.datetime = field(default_factory=clock.now)
+    _description: tuple[tuple[Field, ...] | None, tuple[int, ...], bytes] | None = None
+
+    def description(self, formats: tuple[int, ...] = ()) -> bytes:
+        """The answer to Describe, with these result formats."""
+        known = self._description
+        if known is None or known[0] is not self.fields or known[1] != formats:
+            shown = messages.NO_DATA if self.fields is None else messages.row_description(self.fields, formats)
+            known = self._description = self.fields, formats, shown
+        return known[2]
 
     def bytes_now(self) -> int:
         text = len(self.sql) * (TREE_FACTOR if len(self.sql) <= LONG_CHARS else LONG_TREE_FACTOR)

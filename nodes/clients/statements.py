@@ -238,7 +238,7 @@ class Statements:
 
     def _describe_now(self, prepared: Prepared, formats: tuple[int, ...] = ()) -> None:
         prepared.is_described = True
-        self.line.channel.send(description(prepared.fields, formats))
+        self.line.channel.send(prepared.description(formats))
 
     def _is_described(self, prepared: Prepared) -> bool:
         """True if the client may have read what the statement's result looks like."""
@@ -357,8 +357,3 @@ def _bounded(sql: str) -> str:
             errors.PROGRAM_LIMIT, f"the statement has {len(sql)} characters; the limit is {SQL_BYTES_MAX}"
         )
     return sql
-
-
-def description(fields: Sequence[messages.Field] | None, formats: Sequence[int] = ()) -> bytes:
-    """The answer to Describe."""
-    return messages.NO_DATA if fields is None else messages.row_description(fields, formats)

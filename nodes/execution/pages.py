@@ -33,6 +33,7 @@ from storage.statements import (
 SCANNED_PAIRS = PAGE_PAIRS // 4
 """Pairs of a page that become Python objects."""
 POINTS_AT_ONCE = 1000
+KNOWN_ENDS_MAX = 100
 LONG_SCAN_PAIRS = 3 * PAGE_PAIRS
 """A scan that has read so many pairs of a key range in a storage locks the whole table there from then on (T6)."""
 AHEAD_PAIRS = PAGE_PAIRS
@@ -50,6 +51,7 @@ class Table:
         self.columns = {column.id: column for column in descriptor.columns}
         self._stored = [c.id for c in descriptor.stored_columns if c.state is not State.ABSENT]
         self._is_home_known = descriptor.is_home_in_key
+        self._ends: dict[frozenset[ColumnId], list[bytes]] = {}
 
     def home(self, row_key: bytes) -> Sequence[int]:
         """Where a row lies; everywhere when its key alone does not say."""
@@ -64,6 +66,18 @@ class Table:
             return [EXISTS, *self._stored]
         chosen = set(wanted)
         return [EXISTS, *(c for c in self._stored if c in chosen)]
+
+    def pair_ends(self, wanted: Iterable[ColumnId] | None = None) -> list[bytes]:
+        """The ends of the keys of a row's pairs to read; the same columns are asked for again and again."""
+        if wanted is None:
+            return column_suffixes(self.pair_columns())
+        asked = frozenset(wanted)
+        known = self._ends.get(asked)
+        if known is None:
+            if len(self._ends) >= KNOWN_ENDS_MAX:
+                self._ends.clear()
+            known = self._ends[asked] = column_suffixes(self.pair_columns(asked))
+        return known
 
 
 @dataclass(eq=False)
@@ -130,13 +144,14 @@ def _binary(param: bytes | int | list[bytes]) -> bytes:
 
 def point_commands(table: Table, row_keys: Sequence[bytes], wanted: Iterable[ColumnId] | None = None) -> list[Command]:
     """Commands that read the pairs of rows with these keys. Of many they leave out values that are too long."""
-    columns = table.pair_columns(wanted)
+    ends = table.pair_ends(wanted)
     by_storage: dict[int, list[bytes]] = {}
     for row_key in row_keys:
+        start = table.start + row_key
+        keys = [start + end for end in ends]
         for storage in table.home(row_key):
-            keys = by_storage.setdefault(storage, [])
-            keys += [column_key(table.start, row_key, column) for column in columns]
-    table_id, longest = table.descriptor.table_id, longest_of(len(row_keys) * len(columns))
+            by_storage.setdefault(storage, []).extend(keys)
+    table_id, longest = table.descriptor.table_id, longest_of(len(row_keys) * len(ends))
     homes = sorted(by_storage.items())
     if longest > VALUE_BYTES_MAX:
         return [Command(get_sql(storage, table_id), (bytea_array(keys),)) for storage, keys in homes]

@@ -74,7 +74,8 @@ def _touched(constraints: Sequence[Constraint], assigned: Mapping[ColumnId, obje
 
 async def pin_others(env: Environment, transaction: Transaction, plan: Plan, *, fresh: bool) -> None:
     """Have the transaction use the other tables, too. Raises `Retry` when one of them was dropped."""
-    for table_id in sorted(enforced_by(plan).tables - transaction.own.keys()):
+    foreign_keys = enforced_by(plan)
+    for table_id in sorted(foreign_keys.tables - transaction.own.keys()) if foreign_keys else ():
         try:
             await env.pin(transaction, table_id, fresh=fresh)
         except NotLeasable as refusal:

@@ -36,6 +36,8 @@ READ_COMMITTED = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READS_MAX = 32
 """Pieces of an answer read before others get their turn."""
 BYTEA = 17
+REFUSED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
+SYNC = pq.ExecStatus.PIPELINE_SYNC
 
 _ARRAY_HEAD = struct.Struct("!iiiii")
 _INT4 = struct.Struct("!i")
@@ -310,11 +312,12 @@ class StoreConnection:
             self._lose("the store closed the session")
 
     def _take(self, batch: _Batch, result: "pq.abc.PGresult") -> None:
-        if result.status == pq.ExecStatus.PIPELINE_SYNC:
+        status = result.status
+        if status == SYNC:
             self._batch = None
             batch.end()
             return
-        failed = result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
+        failed = status in REFUSED
         if failed and batch.error is None:
             batch.error = _error_of(result, batch.seen)
             self._last_words = batch.error.message

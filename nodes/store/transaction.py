@@ -10,6 +10,7 @@ commit     once it is sent, neither a cancel nor a lost session decides: the sto
 
 import asyncio
 import datetime as dt
+import functools
 import logging
 import struct
 import time
@@ -194,6 +195,8 @@ class Transaction:
     @property
     def expires_at(self) -> dt.datetime | None:
         """The earliest expiration among all tables pinned (T4)."""
+        if len(self.pins) == 1:
+            return next(iter(self.pins.values())).expires_at_now
         return min((pin.expires_at_now for pin in self.pins.values()), default=None)
 
     async def run(
@@ -230,9 +233,9 @@ class Transaction:
         self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False
     ) -> "list[pq.abc.PGresult]":
         self._refuse_ended()
-        prologue, armed = self._prologue()
+        entering = self._not_entered()
+        prologue, armed = self._prologue(entering)
         batch, pins = [*prologue, *commands], dict(self.pins)
-        entering = [pin for table_id, pin in pins.items() if table_id not in self._entered]
         skipped = len(batch) - len(commands)
         if commit:
             batch += [COMMIT] if self.is_read_only or returns_xid else [XID, COMMIT]
@@ -266,9 +269,12 @@ class Transaction:
         except StoreConnectionLost as lost:
             raise SqlError(CONNECTION_FAILURE, lost.message) from lost
 
-    def _prologue(self) -> tuple[list[Command], dt.datetime | None]:
+    def _not_entered(self) -> list[PinLike]:
+        """The uses of tables that no storage has been asked about yet."""
+        return [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
+
+    def _prologue(self, new: Sequence[PinLike]) -> tuple[list[Command], dt.datetime | None]:
         """`enter` for tables not entered yet; else the deadline, when a renewal has moved it; what is armed then."""
-        new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
         expires_at = self.expires_at
         if new and expires_at is not None:
             return [self._enter(pin, expires_at) for pin in new], expires_at
@@ -293,7 +299,7 @@ class Transaction:
             else:
                 self._finish(committed=True)
             return
-        batch, _ = self._prologue()
+        batch, _ = self._prologue(self._not_entered())
         if self.has_written and self._xid is None:
             self._xid = (await self._send([*batch, XID]))[-1].get_value(0, 0)
             batch = []
@@ -556,11 +562,21 @@ def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int, hashes: 
     descriptor = pin.descriptor
     if isinstance(descriptor, Descriptor):
         storages = descriptor.storage_count(storages)
-    params = (
-        int4(pin.table_id),
-        int4(pin.version),
-        pin.schema_hash.encode() if hashes.schema else None,
-        pin.sharding_hash.encode() if hashes.sharding else None,
-        timestamptz(expires_at),
+    schema_hash = pin.schema_hash if hashes.schema else None
+    return _entry(
+        storages, pin.table_id, pin.version, schema_hash, pin.sharding_hash if hashes.sharding else None, expires_at
     )
-    return Command(enter_sql(storages), params)
+
+
+@functools.lru_cache(maxsize=256)
+def _entry(
+    storages: int,
+    table_id: int,
+    version: int,
+    schema_hash: str | None,
+    sharding_hash: str | None,
+    expires_at: dt.datetime,
+) -> Command:
+    """The same for all transactions between two renewals of a lease."""
+    hashes = (None if text is None else text.encode() for text in (schema_hash, sharding_hash))
+    return Command(enter_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))

@@ -144,9 +144,9 @@ def read_parse(body: bytes) -> Parse:
 
 def read_bind(body: bytes) -> Bind:
     """Read in place: every statement of a prepared kind comes this way."""
-    reader = Reader(body)
-    portal, statement = reader.text(), reader.text()
-    formats, offset = _shorts(body, reader.offset)
+    portal, offset = _name(body, 0)
+    statement, offset = _name(body, offset)
+    formats, offset = _shorts(body, offset)
     try:
         count = _COUNT.unpack_from(body, offset)[0]
         offset += 2
@@ -165,6 +165,14 @@ def read_bind(body: bytes) -> Bind:
     if offset != len(body):
         raise FatalError(PROTOCOL_VIOLATION, "invalid message format")
     return Bind(portal, statement, formats, tuple(values), result_formats)
+
+
+def _name(body: bytes, offset: int) -> tuple[str, int]:
+    """A text that ends with NUL, and where it ends."""
+    end = body.find(b"\x00", offset)
+    if end < 0:
+        raise FatalError(PROTOCOL_VIOLATION, "invalid string in message")
+    return decode_text(body[offset:end]) if end > offset else "", end + 1
 
 
 def _shorts(body: bytes, offset: int) -> tuple[tuple[int, ...], int]:

@@ -6,7 +6,18 @@ from typing import Any
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Index, IndexColumn, IndexId, Placement, State
+from catalog.elements import (
+    Column,
+    ColumnId,
+    Constraint,
+    ConstraintId,
+    Index,
+    IndexColumn,
+    IndexId,
+    Placement,
+    PlacementId,
+    State,
+)
 from catalog.types import SqlType
 from nodes.execution.unread import is_at_rest
 from storage import encoding
@@ -14,7 +25,7 @@ from storage.mutations import update_row
 from storage.pairs import StoredRow, row_key
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
-from tests.storage.test_mutations import AGE, NAME, PLAIN, user
+from tests.storage.test_mutations import AGE, BY_NAME, NAME, PLAIN, user
 
 SCORE = ColumnId(4)
 
@@ -108,17 +119,18 @@ def moving(**changes: Any) -> Descriptor:
 
 HIDDEN = Column(SCORE, "score", SqlType.INTEGER, state=State.WRITE_ONLY, fill_value=encoding.NULL, filling=True)
 CHECK = Constraint(ConstraintId(1), "sane", "check", (AGE,), '"#3" > 0', state=State.WRITE_ONLY)
-SECOND = Placement(id=type(PLAIN.placement.id)(2), state=State.DELETE_ONLY)
+SECOND = Placement(PlacementId(2), state=State.DELETE_ONLY)
+BY_AGE = replace(PLAIN.placement, sharding_key=(AGE,))
 
 
 @pytest.mark.parametrize(
     "descriptor",
     [
         pytest.param(moving(columns=(*PLAIN.columns, HIDDEN)), id="a column"),
-        pytest.param(moving(indexes=(Index(IndexId(1), "i", (IndexColumn(NAME),), state=State.DELETE_ONLY),)), id="index"),
+        pytest.param(moving(indexes=(BY_NAME,)), id="an index"),
         pytest.param(moving(constraints=(CHECK,)), id="a rule"),
         pytest.param(moving(placements=(*PLAIN.placements, SECOND)), id="a placement"),
-        pytest.param(moving(placements=(replace(PLAIN.placement, sharding_key=(AGE,)),)), id="rows that lie by a value"),
+        pytest.param(moving(placements=(BY_AGE,)), id="rows that lie by a value"),
         pytest.param(moving(state=State.DELETE_ONLY), id="the table"),
     ],
 )
