@@ -14,7 +14,7 @@ ones go on: they have read the rest before the first write that is undone.
 
 import datetime as dt
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from sys import getsizeof, maxsize
 from typing import Protocol, TypeVar
@@ -109,8 +109,7 @@ class Prepared:
         """The answer to Describe, with these result formats."""
         known = self._description
         if known is None or known[0] is not self.fields or known[1] != formats:
-            shown = messages.NO_DATA if self.fields is None else messages.row_description(self.fields, formats)
-            known = self._description = self.fields, formats, shown
+            known = self._description = self.fields, formats, description(self.fields, formats)
         return known[2]
 
     def bytes_now(self) -> int:
@@ -123,6 +122,11 @@ class Prepared:
         if self.is_described and fields != self.fields:
             message = "cached plan must not change result type"
             raise SqlError(FEATURE_NOT_SUPPORTED, message, routine="RevalidateCachedQuery")
+
+
+def description(fields: Sequence[Field] | None, formats: Sequence[int] = ()) -> bytes:
+    """The answer to Describe."""
+    return messages.NO_DATA if fields is None else messages.row_description(fields, formats)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.copying import send_copy
 from nodes.clients.cursors import Cursor, Hold
-from nodes.clients.portals import Kept, Portal, Prepared, read_on, send_at_once, send_rows
+from nodes.clients.portals import Kept, Portal, Prepared, description, read_on, send_at_once, send_rows
 from nodes.clients.protocols import Session
 from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import bytes_of

@@ -20,7 +20,7 @@ from nodes.store.transaction import Transaction
 from storage import page_sizes, pairs
 from storage.buckets import storage_of
 from storage.page_sizes import ANY_LENGTH, Lengths, Pages, longest_of, runs
-from storage.pairs import Pair, StoredRow, column_key, row_bucket, rows_of
+from storage.pairs import Pair, StoredRow, row_bucket, rows_of
 from storage.statements import (
     PAGE_PAIRS,
     bounded_get_sql,
