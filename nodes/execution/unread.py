@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, State
 from expressions.errors import SqlError
-from expressions.typed import Context, PyValue, evaluate, is_constant
+from expressions.typed import Call, Context, Expr, PyValue, evaluate, is_constant, walk
 from nodes.context import Environment
 from nodes.execution.select import access_of, table_of
 from nodes.execution.write_context import refuse_long
@@ -55,9 +55,14 @@ def needs_no_row(plan: UpdatePlan) -> bool:
         and len(conjuncts(plan.where)) == len(descriptor.primary_key)
         and descriptor.fact(is_at_rest)
         and descriptor.fact(_columns_read).isdisjoint(plan.assignments)
-        and all(map(is_constant, plan.assignments.values()))
+        and all(is_constant(expr) and not _sets(expr) for expr in plan.assignments.values())
         and not enforced_by(plan)
     )
+
+
+def _sets(expr: Expr) -> bool:
+    """True if the expression changes a setting, which it may do only for a row that exists."""
+    return any(isinstance(part, Call) and part.name == "set_config" for part in walk(expr))
 
 
 def operations(plan: UpdatePlan, row_key: bytes, context: Context, buckets: int) -> list[Op] | None:
