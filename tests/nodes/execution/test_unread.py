@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 
 from catalog.descriptor import Descriptor
@@ -56,6 +57,26 @@ def test_a_block_sees_its_own_rows_come_and_go(cluster: Cluster) -> None:
         connection.execute(f"DELETE FROM {table} WHERE id = 2")
         assert connection.execute(f"UPDATE {table} SET a = 21 WHERE id = 2").rowcount == 0
         assert connection.execute(f"SELECT id, a FROM {table}").fetchall() == [(1, 11)]
+    assert cluster.violations(table) == []
+
+
+def test_a_row_without_a_pair_of_the_column_is_not_updated_and_deleted_at_once(cluster: Cluster) -> None:
+    """Neither writes what the other does: only what both have read tells them apart (C1)."""
+    table = cluster.table("id int primary key, a int")
+    with cluster.connect() as one, cluster.connect("n2") as other:
+        one.execute(f"INSERT INTO {table} VALUES (1, 10)")
+        now = cluster.descriptor(table)
+        late = Column(now.next_column_id, "late", SqlType.INTEGER)
+        cluster.publish(replace(now.next_version(), columns=(*now.columns, late), next_column_id=ColumnId(late.id + 1)))
+        one.execute("BEGIN")
+        other.execute("BEGIN")
+        assert one.execute(f"UPDATE {table} SET late = 5 WHERE id = 1").rowcount == 1
+        assert other.execute(f"DELETE FROM {table} WHERE id = 1").rowcount == 1
+        other.execute("COMMIT")
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            one.execute("COMMIT")
+        one.execute("ROLLBACK")
+        assert one.execute(f"UPDATE {table} SET late = 5 WHERE id = 1").rowcount == 0
     assert cluster.violations(table) == []
 
 
