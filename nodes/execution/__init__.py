@@ -7,6 +7,7 @@ inserted_rows     the rows of an INSERT, complete
 target_rows       the rows that an UPDATE or DELETE is about
 joined_rows       those of UPDATE .. FROM and DELETE .. USING
 upsert            ON CONFLICT
+unread            an UPDATE by key that needs nothing of its row
 copy_from         COPY FROM STDIN
 write_context     one statement's table, transaction, and pairs
 writer            its operations, sent to the store
