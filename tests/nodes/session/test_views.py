@@ -116,6 +116,18 @@ def test_views_of_views_have_limits(n1: Connection) -> None:
     assert n1.execute("DROP VIEW deep1, wide1 CASCADE").statusmessage == "DROP VIEW"
 
 
+def test_statements_that_write_and_cursors_read_views(n1: Connection, orders: str, paid: str) -> None:
+    n1.execute(f"PREPARE counted AS SELECT count(*) FROM {paid} WHERE euros > $1")
+    assert rows(n1, "EXECUTE counted (1)") == [(1,)]
+    with n1.transaction():
+        n1.execute(f"DECLARE c CURSOR FOR SELECT id FROM {paid} ORDER BY id")
+        assert rows(n1, "FETCH ALL FROM c") == [(1,), (3,)]
+    assert tag(n1, f"UPDATE {orders} AS o SET cents = o.cents + 1 FROM {paid} AS v WHERE o.id = v.id") == "UPDATE 2"
+    ones = f"WITH w AS (SELECT id FROM {paid} WHERE id = 1) DELETE FROM {orders} AS o USING w WHERE o.id = w.id"
+    assert tag(n1, ones) == "DELETE 1"
+    assert rows(n1, "EXECUTE counted (0)") == [(1,)]
+
+
 def test_a_view_sees_what_its_statement_sees(n1: Connection, orders: str, paid: str) -> None:
     with n1.transaction():
         n1.execute(f"INSERT INTO {orders} VALUES (4, 'cid', 100, true)")
