@@ -20,8 +20,14 @@ from urllib.parse import urlsplit
 CODE = ("catalog", "expressions", "leases", "spark_tasks", "storage")
 """The packages that tasks import from, and with them whatever is in those."""
 LOCAL_ADDRESS = "127.0.0.1"
+PORT = 7077
+CONNECT_S_MAX = 5.0
 ANY_PORT = 9
 """No packet is sent to it."""
+
+
+class NoMaster(Exception):
+    """No master of the cluster takes a session."""
 
 
 def is_cluster(master: str) -> bool:
@@ -31,6 +37,25 @@ def is_cluster(master: str) -> bool:
 def address_of_master(master: str) -> str:
     """The host of the first of its masters: spark://HOST:PORT,HOST:PORT."""
     return urlsplit(master.split(",")[0]).hostname or LOCAL_ADDRESS
+
+
+def require_master(master: str) -> None:
+    """Require that one of the masters is there: Spark would try for a minute, and not say why. Raises `NoMaster`."""
+    refusals = []
+    for place in master.removeprefix("spark://").split(","):
+        try:
+            where = urlsplit(f"spark://{place}")
+            with socket.create_connection((where.hostname or LOCAL_ADDRESS, where.port or PORT), CONNECT_S_MAX):
+                return
+        except (OSError, ValueError) as error:
+            refusals.append(f"{place}: {getattr(error, 'strerror', None) or error}")
+    raise NoMaster(f"SPARK_MASTER={master} cannot be reached ({'; '.join(refusals)})")
+
+
+def refused(master: str) -> NoMaster:
+    """The error of a session that a master which is there did not take."""
+    ask = "is SPARK_SECRET its secret, and its version of Spark ours? Its log has more"
+    return NoMaster(f"SPARK_MASTER={master} took no session: {ask}")
 
 
 def own_address(master: str) -> str:

@@ -63,17 +63,24 @@ def _start() -> "SparkSession":
     scratch.mkdir(parents=True, exist_ok=True)
     on_cluster = cluster.is_cluster(settings.SPARK_MASTER)
     if on_cluster:
+        cluster.require_master(settings.SPARK_MASTER)
         os.environ["PYSPARK_SUBMIT_ARGS"] = cluster.submit_arguments(scratch, settings.SPARK_SECRET)
     else:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from py4j.protocol import Py4JError
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(settings.SPARK_MASTER).appName("schemalab")
     for name, value in _configuration(scratch).items():
         builder = builder.config(name, value)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    session = builder.getOrCreate()
+    try:
+        session = builder.getOrCreate()
+    except Py4JError as error:
+        if on_cluster:
+            raise cluster.refused(settings.SPARK_MASTER) from error
+        raise
     session.sparkContext.setLogLevel("ERROR")
     if on_cluster:
         session.sparkContext.addPyFile(str(cluster.code_archive(root, scratch)))

@@ -69,6 +69,19 @@ def test_executors_call_back_where_this_machine_reaches_the_master() -> None:
         assert listening.getsockname()[0] == "127.0.0.1"
 
 
+def test_a_master_that_is_not_there_is_named_at_once(settings: Settings) -> None:
+    """Spark itself tries for a minute, and then says that a constructor failed."""
+    settings.SPARK_MASTER = "spark://127.0.0.1:1,127.0.0.1:not-a-port"
+    words = r"SPARK_MASTER=.* cannot be reached \(127.0.0.1:1: Connection refused; 127.0.0.1:not-a-port: .*\)"
+    with pytest.raises(cluster.NoMaster, match=words):
+        session._start()
+
+
+def test_one_master_of_two_is_enough() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        cluster.require_master(f"spark://127.0.0.1:1,127.0.0.1:{listening.getsockname()[1]}")
+
+
 TASKS = (
     "spark_tasks.reorganise.backfill",
     "spark_tasks.reorganise.delete",
