@@ -4,12 +4,14 @@ grammar     PostgreSQL's parser, with limits
 analysis    from its parse tree to typed expressions, with
 building      casts, operators and connectives
 comparisons   of rows, lists, ranges and arrays' elements
-composed      format
+composed      format, to_char and pg_typeof
+date_formats  patterns of to_char
 aggregates    aggregates and window functions
 tree          what parse nodes say by themselves
 scopes        what a name means
 typed       expressions as values: evaluated here, or rendered for the query engine
-functions   every function, operator and cast there is
+functions   every function, operator and cast there is, with
+more_functions  those that are one line of the engine's language
 session_functions  those that act beyond a query
 arithmetic  what they compute, of numerics in
 numerics      numbers of any number of digits

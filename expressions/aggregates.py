@@ -16,6 +16,9 @@ from expressions.typed import Call, Expr, Fragment, joined, sort_key
 
 Node = Any
 Parts = list[str | Expr]
+OF_ANY_TYPE = frozenset({
+    "count", "min", "max", "any_value", "first_value", "last_value", "nth_value", "lag", "lead", "array_agg",
+})  # fmt: skip
 GROUPING = "CAST(GROUPING("
 """The beginning of a call of GROUPING."""
 GROUPING_MAX = 31
@@ -78,7 +81,19 @@ class Aggregates:
             return self._document(name, args, node, scope)
         table = functions.WINDOW_ONLY if name in functions.WINDOW_ONLY else functions.AGGREGATES
         if (
-            name in ("count", "min", "max", "first_value", "last_value", "nth_value", "lag", "lead", "array_agg")
+            name
+            in (
+                "count",
+                "min",
+                "max",
+                "any_value",
+                "first_value",
+                "last_value",
+                "nth_value",
+                "lag",
+                "lead",
+                "array_agg",
+            )
             and args
         ):
             args = [self.analysis.known(args[0]), *args[1:]]
@@ -92,6 +107,8 @@ class Aggregates:
         inner: Parts = [*(["DISTINCT "] if node.agg_distinct else []), *joined((arg,) for arg in coerced)]
         if len(node.agg_order):
             inner += [" ORDER BY ", *self.sort(node.agg_order, scope)]
+        elif node.agg_distinct and name in ("string_agg", "array_agg"):
+            inner += [" ORDER BY ", coerced[0], " ASC NULLS LAST"]  # PostgreSQL finds what is distinct by sorting
         return [engine, "(", *inner, ")"], overload.result
 
     def _document(self, name: str, args: list[Expr], node: Node, scope: Scope) -> tuple[Parts, Type]:

@@ -15,7 +15,7 @@ from expressions import arithmetic, functions
 from expressions.aggregates import Aggregates, grouping, refuse_aggregates
 from expressions.building import Parameters
 from expressions.comparisons import Comparisons
-from expressions.composed import formatted
+from expressions.composed import formatted, shown_date, type_of
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.documents import building as documents
 from expressions.errors import (
@@ -25,7 +25,6 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.object_names import OBJECTS
 from expressions.scopes import Scan, Scope
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -38,7 +37,6 @@ from expressions.sqltypes import (
     NO_MODIFIER,
     NUMBERED,
     NUMERIC,
-    REGTYPE,
     TEXT,
     TEXTUAL,
     TIMESTAMP,
@@ -348,7 +346,9 @@ class Analyzer(Comparisons):
         if name in ("concat", "concat_ws", "quote_literal", "quote_nullable"):
             args = [self.output_text(a) for a in args]
         if name == "pg_typeof" and len(args) == 1:
-            return self._type_of(args[0], node.location)
+            return type_of(self, args[0], node.location)
+        if name == "to_char" and len(args) == 2 and args[0].type in (DATE, TIMESTAMP, TIMESTAMPTZ):
+            return shown_date(self, args[0], args[1], node.location)
         if name == "format" and args:
             return formatted(self, args, node.location)
         if name in documents.BUILT:
@@ -363,13 +363,6 @@ class Analyzer(Comparisons):
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call
-
-    def _type_of(self, arg: Expr, offset: int) -> Expr:
-        """pg_typeof: known beforehand, but an aggregate in it still makes its query one of groups."""
-        self.note_relations(frozenset({OBJECTS}))
-        shown = Literal(None, TEXT) if arg.type is UNKNOWN else arg
-        template = f"CASE WHEN {{0}} IS NULL THEN {arg.type.oid} ELSE {arg.type.oid} END"
-        return Call("pg_typeof", template, (shown,), REGTYPE, offset=offset)
 
     def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
         """A function that gives rows, as the engine's list of them. Its type is that of a row."""

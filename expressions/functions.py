@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from expressions import arithmetic, arrays, numerics, object_names, powers, texts
+from expressions import arithmetic, arrays, more_functions, numerics, object_names, powers, texts
 from expressions.arithmetic import Compute
 from expressions.deviations import DEVIATIONS
 from expressions.documents import functions as documents
@@ -291,6 +291,7 @@ def _arithmetic() -> Iterator[tuple[str, Overload]]:
         yield "+", Overload((of,), of, "{0}", lambda a: a)
         yield "@", Overload((of,), of, "abs({0})", abs)
     yield "|/", Overload((FLOAT8,), FLOAT8, _defined("sqrt", "sqrt"))
+    yield "||/", Overload((FLOAT8,), FLOAT8, "cbrt({0})")
 
 
 def _numerics() -> Iterator[tuple[str, Overload]]:
@@ -588,6 +589,10 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
             yield agg(name, (of,), NUMERIC, name)
     for name in ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2"):
         yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
+    for name in ("regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy"):
+        yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
+    for of in (*STORED, INTERVAL):
+        yield agg("any_value", (of,), of, "any_value")
     yield agg("bool_and", (BOOL,), BOOL, "bool_and")
     yield agg("every", (BOOL,), BOOL, "bool_and")
     yield agg("bool_or", (BOOL,), BOOL, "bool_or")
@@ -640,9 +645,10 @@ FUNCTIONS = _table(
     _settings(),
     _catalog(),
     _documents(documents.functions()),
+    _arrays(more_functions.functions()),
     _arrays(arrays.functions({FLOAT4: _REAL_TEXT, FLOAT8: _DOUBLE_TEXT, NUMERIC: _NUMERIC_TEXT})),
 )
-SETS = _table(_arrays(arrays.sets()), _documents(documents.sets(), of_rows=True))
+SETS = _table(_arrays(arrays.sets()), _arrays(more_functions.sets()), _documents(documents.sets(), of_rows=True))
 """Functions that give rows, each as a list of them."""
 AGGREGATES = _table(_aggregates(), _array_aggregates())
 WINDOW_ONLY = _table(_windows())

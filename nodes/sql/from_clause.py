@@ -17,7 +17,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.scopes import Relation, Scan, Scope
-from expressions.sqltypes import INT4, INT8, INTEGERS, OID, UNKNOWN
+from expressions.sqltypes import DATE, INT4, INT8, INTEGERS, INTERVAL, OID, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.tree import function_name
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, joined, walk
 from leases.rules import NotLeasable, check_leasable
@@ -32,6 +32,10 @@ Star = tuple[str, Expr | None, Relation | None]
 """One column that * stands for: its name, and its expression or the relation that has it."""
 Stars = list[Star]
 SCHEMAS = ("public", "")
+STEP = (
+    "CASE WHEN {0} = INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22023 step size cannot equal zero') AS INTERVAL)"
+    " ELSE {0} END"
+)
 CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
 NOT_HERE = frozenset({"pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "pg_cursors"})
 """Relations of pg_catalog that a node has not, also when they are named without their schema."""
@@ -186,14 +190,28 @@ class FromClause:
 
     def _series(self, node: Node, call: Node, scope: Scope) -> tuple[Parts, Stars]:
         args = [self.analyzer.expr(arg, scope) for arg in call.args]
+        if len(args) == 3 and args[0].type in (DATE, TIMESTAMP, TIMESTAMPTZ):
+            return self._times(node, call, args, scope)
         if len(args) not in (2, 3) or any(a.type not in (*INTEGERS, UNKNOWN) for a in args):
-            raise unsupported("generate_series over anything but integers", call.location)
+            raise unsupported("generate_series over anything but integers and timestamps", call.location)
         of = INT8 if any(a.type is INT8 for a in args) else INT4
         whole = joined((self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8),) for arg in args)
         parts = (f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series(", *whole, ") AS t(g))")
         alias = node.alias.aliasname if node.HasField("alias") else "generate_series"
         column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
         return self._derived(scope, alias, (Output(column, of),), parts, call.location)
+
+    def _times(self, node: Node, call: Node, args: Sequence[Expr], scope: Scope) -> tuple[Parts, Stars]:
+        """generate_series over timestamps, each the one before and a step."""
+        of = TIMESTAMP if args[0].type is args[1].type is TIMESTAMP else TIMESTAMPTZ
+        if args[0].type is TIMESTAMP and args[1].type is UNKNOWN:
+            of = TIMESTAMP
+        start, stop = (self.analyzer.coerce(arg, of) for arg in args[:2])
+        step = Call("step", STEP, (self.analyzer.coerce(args[2], INTERVAL),), INTERVAL)
+        source: Parts = ("(SELECT g AS o0 FROM generate_series(", start, ", ", stop, ", ", step, ") AS t(g))")
+        alias = node.alias.aliasname if node.HasField("alias") else "generate_series"
+        column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
+        return self._derived(scope, alias, (Output(column, of),), source, call.location)
 
     def _from_join(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
         left_count = len(scope.relations)
