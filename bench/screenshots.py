@@ -204,7 +204,7 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
     story.run("ROLLBACK")
     story.run(f"BEGIN; SELECT * FROM {TABLE} WHERE id = 1;")
     story.go(f"/changes/new/?statement={quote(STATEMENT)}")
-    page.wait_for_selector("#plan .timeline")
+    page.wait_for_selector("#plan [data-proof=proved]")
     camera.both_themes(page, "plan")
     story.submit(STATEMENT)
     change = page.url
