@@ -608,7 +608,7 @@ def _windows() -> Iterator[tuple[str, Overload]]:
         yield name, Overload((), INT8, name, aggregate=True)
     for name in ("percent_rank", "cume_dist"):
         yield name, Overload((), FLOAT8, name, aggregate=True)
-    yield "ntile", Overload((INT4,), INT4, "ntile:INTEGER", aggregate=True)
+    yield "ntile", Overload((INT4,), INT4, "ntile", aggregate=True)
     for of in STORED:
         for name in ("first_value", "last_value"):
             yield name, Overload((of,), of, name, aggregate=True)
