@@ -56,8 +56,19 @@ TEXTS = (19, 25, 1042, 1043)
 ARRAYS = [oid for oid, of in PARAMETER_OIDS.items() if of.element is not None]
 
 
+DOCUMENTS = {114: b'{"b": 1, "a":2}', 3802: b'\x01{"b": 1, "a":2}'}
+
+
+@pytest.mark.parametrize(("oid", "data"), DOCUMENTS.items())
+def test_a_document_is_read_behind_its_version(oid: int, data: bytes) -> None:
+    assert one(oid, data) == ('{"a": 2, "b": 1}' if oid == 3802 else '{"b": 1, "a":2}')
+    for bad in (b"", data[:-1], data + b"}"):
+        assert refusal(oid, bad) == ("22P03" if oid == 3802 and not bad else "22P02")
+    assert refusal(3802, b"\x02{}") == "22P03"
+
+
 def test_every_type_has_a_binary_form() -> None:
-    assert {*LENGTHS, *TEXTS, *ARRAYS} == PARAMETER_OIDS.keys()
+    assert {*LENGTHS, *TEXTS, *DOCUMENTS, *ARRAYS} == PARAMETER_OIDS.keys()
 
 
 @pytest.mark.parametrize("oid", ARRAYS)
