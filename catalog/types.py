@@ -6,6 +6,8 @@ load and a test read and print a value the same way.
 
     boolean bool · smallint, integer, bigint int · real, double float · numeric Decimal · text, varchar str
     char str without trailing blanks · uuid UUID · json str · jsonb Jsonb, in its one form
+    char str without trailing blanks · uuid UUID · bytea bytes
+    time timedelta since midnight · interval Interval
     date date · timestamp naive datetime · timestamptz datetime in UTC
 """
 
@@ -16,9 +18,13 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 
-from catalog import documents, floats, numerics
+from catalog import bytea, documents, floats, numerics, times
+from catalog.interval_texts import FieldOverflow as IntervalOverflow
+from catalog.interval_texts import NoInterval, read_interval
+from catalog.intervals import Interval, OutOfRange
+from catalog.intervals import text_of as interval_text
 
-Value = bool | int | float | Decimal | str | dt.date | dt.datetime | uuid.UUID
+Value = bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
 
 
 class SqlType(Enum):
@@ -42,6 +48,9 @@ class SqlType(Enum):
     UUID = "uuid"
     JSON = "json"
     JSONB = "jsonb"
+    BYTEA = "bytea"
+    TIME = "time"
+    INTERVAL = "interval"
 
     @property
     def oid(self) -> int:
@@ -71,6 +80,9 @@ _WIRE = {
     SqlType.UUID: (2950, 16),
     SqlType.JSON: (114, -1),
     SqlType.JSONB: (3802, -1),
+    SqlType.BYTEA: (17, -1),
+    SqlType.TIME: (1083, 8),
+    SqlType.INTERVAL: (1186, 16),
 }
 
 INT_LIMITS = {SqlType.SMALLINT: 2**15, SqlType.INTEGER: 2**31, SqlType.BIGINT: 2**63}
@@ -98,6 +110,10 @@ class InvalidText(BadValue):
     sqlstate = "22P02"
 
 
+class InvalidHex(BadValue):
+    sqlstate = "22023"
+
+
 class InvalidDatetime(BadValue):
     sqlstate = "22007"
 
@@ -108,6 +124,10 @@ class NumberOutOfRange(BadValue):
 
 class DatetimeOutOfRange(BadValue):
     sqlstate = "22008"
+
+
+class IntervalOutOfRange(BadValue):
+    sqlstate = "22015"
 
 
 class BadCharacter(BadValue):
@@ -155,6 +175,12 @@ def to_text(sql_type: SqlType, value: Value) -> str:
         return value.isoformat()
     if isinstance(value, Decimal):
         return numerics.text_of(value)
+    if isinstance(value, bytes):
+        return bytea.hex_text(value)
+    if isinstance(value, dt.timedelta):
+        return times.text_of(value)
+    if isinstance(value, Interval):
+        return interval_text(value)
     return str(value)
 
 
@@ -364,6 +390,36 @@ def _parse_uuid(sql_type: SqlType, text: str) -> uuid.UUID:
         raise _invalid(sql_type, text) from None
 
 
+def _parse_bytea(sql_type: SqlType, text: str) -> bytes:
+    try:
+        return bytea.read(_parse_string(sql_type, text))
+    except bytea.NoHex as error:
+        raise InvalidHex(str(error)) from None
+    except bytea.NoEscape:
+        raise InvalidText(f"invalid input syntax for type {sql_type.value}") from None
+
+
+def _parse_time(sql_type: SqlType, text: str) -> dt.timedelta:
+    value = times.read(text)
+    if value is not None:
+        return value
+    if times.has_form(text):
+        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"')
+    raise InvalidDatetime(f'invalid input syntax for type {sql_type.value}: "{text}" (use HH:MM:SS)')
+
+
+def parse_interval(text: str, last: str = "second") -> Interval:
+    """The interval that a text means; `last` is the unit of a last number that has none."""
+    try:
+        return read_interval(text, last)
+    except NoInterval:
+        raise InvalidDatetime(f'invalid input syntax for type interval: "{text}"') from None
+    except IntervalOverflow:
+        raise IntervalOutOfRange(f'interval field value out of range: "{text}"') from None
+    except OutOfRange as error:
+        raise DatetimeOutOfRange(str(error)) from None
+
+
 def _datetime_text(value: dt.datetime) -> str:
     text = value.replace(tzinfo=None, microsecond=0).isoformat(sep=" ")
     if value.microsecond:
@@ -388,4 +444,7 @@ _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
     SqlType.UUID: _parse_uuid,
     SqlType.JSON: _parse_json,
     SqlType.JSONB: _parse_jsonb,
+    SqlType.BYTEA: _parse_bytea,
+    SqlType.TIME: _parse_time,
+    SqlType.INTERVAL: lambda _, text: parse_interval(text),
 }

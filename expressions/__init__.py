@@ -19,6 +19,8 @@ powers        their roots, logarithms and powers
 deviations    their stddev and variance
 patterns    LIKE, in linear time
 texts       functions of text
+bytestrings functions of bytea
+own         functions that the query engine calls here
 arrays      arrays as values
 array_literals  arrays as texts
 array_constants  constant arrays for the query engine

@@ -9,9 +9,10 @@ from expressions.deviations import DEVIATIONS
 from expressions.documents import building as documents
 from expressions.errors import GROUPING_ERROR, TOO_MANY_ARGUMENTS, WINDOWING_ERROR, SqlError, unsupported
 from expressions.functions import Overload
+from expressions.intervals import engine_interval
 from expressions.limits import guarded, guarded_elements
 from expressions.scopes import Scope
-from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, KEYED, NUMERIC, Type
+from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEYED, NUMERIC, Type
 from expressions.typed import Call, Expr, Fragment, joined, sort_key
 
 Node = Any
@@ -142,12 +143,18 @@ class Aggregates:
     def _finished(
         self, name: str, parts: Sequence[str | Expr], of: Type, offset: int, *, is_aggregate: bool
     ) -> Fragment:
+        whole: tuple[str | Expr, ...]
+        if of is INTERVAL and name in ("sum", "avg"):
+            if parts[2] == "DISTINCT ":
+                raise unsupported(f"{name}(DISTINCT) of intervals", offset)
+            whole = (f"own_interval_{name}_of(list", *parts[1:], ")")
+            return Fragment(whole, of, is_aggregate=is_aggregate, offset=offset)
         if of is NUMERIC and name in ("sum", "avg"):
             return Fragment(_exact(name, list(parts)), of, is_aggregate=is_aggregate, offset=offset)
         if of is NUMERIC and name in DEVIATIONS:
             return Fragment(_exact_deviation(name, list(parts)), of, is_aggregate=is_aggregate, offset=offset)
         needs_cast = (name == "sum" and of in (INT8, FLOAT4)) or (name == "ntile")
-        whole: tuple[str | Expr, ...] = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
+        whole = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
         if name in documents.AGGREGATES:
             whole = documents.finished(name, parts)
         elif name == "array_agg":
@@ -196,6 +203,8 @@ class Aggregates:
         if bits & current:
             return ["CURRENT ROW"]
         offset = self.analysis.known(self.analysis.expr(getattr(over, offset_field), scope))
+        if offset.type is INTERVAL:
+            offset = Call("engine interval", engine_interval("{0}"), (offset,), INTERVAL)
         return [offset, " PRECEDING" if bits & before else " FOLLOWING"]
 
     def sort(self, clause: Iterable[Node], scope: Scope) -> Parts:

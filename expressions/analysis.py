@@ -21,6 +21,7 @@ from expressions.documents import building as documents
 from expressions.errors import (
     STATEMENT_TOO_COMPLEX,
     TOO_MANY_ARGUMENTS,
+    UNDEFINED_FUNCTION,
     UNDEFINED_PARAMETER,
     SqlError,
     unsupported,
@@ -32,6 +33,7 @@ from expressions.sqltypes import (
     DATE,
     DOCUMENTS,
     INT4,
+    INTERVAL,
     JSONB,
     KEYED,
     NO_MODIFIER,
@@ -39,6 +41,7 @@ from expressions.sqltypes import (
     NUMERIC,
     TEXT,
     TEXTUAL,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
@@ -47,6 +50,8 @@ from expressions.sqltypes import (
 )
 from expressions.tree import (
     function_name,
+    interval_literal,
+    interval_unit_of_name,
     is_row,
     length_of_name,
     location_of,
@@ -164,6 +169,8 @@ class Analyzer(Comparisons):
         now = lazy_call("now", "", (), TIMESTAMPTZ, arithmetic.now, node.location)
         if name == "current_date":
             return self.cast(now, DATE, node.location)
+        if name == "localtime":
+            return self.cast(now, TIME, node.location)
         if name == "localtimestamp":
             return self.cast(now, TIMESTAMP, node.location)
         if name == "current_timestamp":
@@ -238,10 +245,24 @@ class Analyzer(Comparisons):
             return self._array(node.arg.a_array_expr, scope, type_of_name(node.type_name))
         arg = self.expr(node.arg, scope)
         place = node.location if node.location >= 0 else arg.offset
+        unit = interval_unit_of_name(node.type_name)
+        if unit is not None:
+            return self._interval(arg, unit, place)
         cast = self.cast(arg, type_of_name(node.type_name), place)
         if cast is arg and cast.type is NUMERIC and modifier_of(cast) != NO_MODIFIER:
             cast = Call("cast", "{0}", (arg,), NUMERIC, lambda value: value, offset=place)  # its scale is its own
         return self.of_length(cast, length_of_name(node.type_name), is_explicit=True, offset=place)
+
+    def _interval(self, arg: Expr, unit: str, offset: int) -> Expr:
+        """`interval '5' day` and the like: the unit of a number without one, and the least that is kept."""
+        if arg.type is UNKNOWN and isinstance(arg, Literal) and isinstance(arg.value, str):
+            arg = Literal(interval_literal(arg.value, unit, arg.offset), INTERVAL, arg.offset)
+        value = self.cast(arg, INTERVAL, offset)
+        return (
+            value
+            if unit == "second"
+            else self.function("date_trunc", functions.FUNCTIONS["date_trunc"], (Literal(unit, TEXT), value), offset)
+        )
 
     def _a_array_expr(self, node: Node, scope: Scope) -> Expr:
         refuse_long_list(len(node.elements), node.location)
@@ -299,7 +320,7 @@ class Analyzer(Comparisons):
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
         if of in DOCUMENTS:
             raise unsupported(f"{word.upper()} of {of}", node.location)
-        template = f"{of.name}_{word}([{{all}}])" if of in KEYED else f"{word}({{all}})"
+        template = f"own_{of.name}_{word}([{{all}}])" if of in KEYED else f"{word}({{all}})"
         return lazy_call(word, template, args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:
@@ -336,6 +357,8 @@ class Analyzer(Comparisons):
         if len(node.args) > ARGUMENTS_MAX:
             message = f"cannot pass more than {ARGUMENTS_MAX} arguments to a function"
             raise SqlError(TOO_MANY_ARGUMENTS, message, node.location)
+        if name == "make_interval" and any(arg.WhichOneof("node") == "named_arg_expr" for arg in node.args):
+            return self._make_interval(node, scope)
         args = [self.expr(arg, scope) for arg in node.args]
         if name in SESSION_VALUES and not args:
             return session_value(SESSION_VALUES[name], node.location)
@@ -363,6 +386,20 @@ class Analyzer(Comparisons):
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call
+
+    def _make_interval(self, node: Node, scope: Scope) -> Expr:
+        """make_interval(days => 10): what is not named is nothing."""
+        fields = ("years", "months", "weeks", "days", "hours", "mins", "secs")
+        given: dict[str, Expr] = {}
+        for place, arg in enumerate(node.args):
+            is_named = arg.WhichOneof("node") == "named_arg_expr"
+            field = arg.named_arg_expr.name if is_named else fields[min(place, len(fields) - 1)]
+            if field in given or field not in fields:
+                message = f"function make_interval({field} => ..) does not exist"
+                raise SqlError(UNDEFINED_FUNCTION, message, node.location)
+            given[field] = self.expr(arg.named_arg_expr.arg if is_named else arg, scope)
+        args = [given.get(field, Literal(0, INT4)) for field in fields]
+        return self.function("make_interval", functions.FUNCTIONS["make_interval"], args, node.location)
 
     def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
         """A function that gives rows, as the engine's list of them. Its type is that of a row."""

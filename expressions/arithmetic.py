@@ -38,6 +38,7 @@ from expressions.sqltypes import (
     INTEGERS,
     NUMERIC,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     TYPE_WORDS,
@@ -366,6 +367,11 @@ def midnight(value: dt.date) -> dt.datetime:
     return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a timestamp without a zone
 
 
+def time_of(value: dt.datetime) -> dt.timedelta:
+    """The time of day."""
+    return dt.timedelta(hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond)
+
+
 CASTS: dict[tuple[Type, Type], Compute] = {
     **{(a, b): whole(b, lambda v: v) for a in INTEGERS for b in INTEGERS if a is not b},
     **{(whole_type, FLOAT8): float for whole_type in INTEGERS},
@@ -387,6 +393,8 @@ CASTS: dict[tuple[Type, Type], Compute] = {
     (TIMESTAMPTZ, TIMESTAMP): lambda v: v.replace(tzinfo=None),
     (TIMESTAMP, DATE): lambda v: v.date(),
     (TIMESTAMPTZ, DATE): lambda v: v.date(),
+    (TIMESTAMP, TIME): time_of,
+    (TIMESTAMPTZ, TIME): time_of,
     (TEXT, TEXT): lambda v: v,
     (BPCHAR, VARCHAR): lambda v: v,
     (VARCHAR, BPCHAR): lambda v: v.rstrip(" "),
@@ -394,7 +402,7 @@ CASTS: dict[tuple[Type, Type], Compute] = {
 
 ZONED = frozenset(
     {(DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ), (TIMESTAMPTZ, TIMESTAMP), (TIMESTAMPTZ, DATE), (TEXT, TIMESTAMPTZ),
-     (TIMESTAMPTZ, TEXT)}
+     (TIMESTAMPTZ, TEXT), (TIMESTAMPTZ, TIME)}
 )  # fmt: skip
 """Casts that depend on the time zone."""
 
@@ -422,6 +430,7 @@ def zoned_cast(source: Type, target: Type, zone: Zone) -> Compute:
         (TIMESTAMP, TIMESTAMPTZ): lambda v: in_range(lambda: to_utc(v, zone)),
         (TIMESTAMPTZ, TIMESTAMP): lambda v: in_range(lambda: to_local(v, zone)),
         (TIMESTAMPTZ, DATE): lambda v: in_range(lambda: to_local(v, zone).date()),
+        (TIMESTAMPTZ, TIME): lambda v: in_range(lambda: time_of(to_local(v, zone))),
         (TEXT, TIMESTAMPTZ): from_text,
         (TIMESTAMPTZ, TEXT): lambda v: moment_text(v, zone),
     }

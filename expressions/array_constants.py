@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from catalog.numerics import packed
+from catalog.packed import PACKED, pack
 from catalog.types import to_text
 from expressions.sqltypes import Type
 
@@ -21,8 +21,9 @@ def engine_array(items: Sequence[Any], of: Type) -> str:
     if element.duck == "VARCHAR":
         return _texts(items)
     if element.duck == "BLOB":
-        written = ",".join("" if item is None else packed(item).hex() for item in items)
-        return f"list_transform(string_split('{written}', ','), lambda e: unhex(nullif(e, '')))"
+        assert element.sql_type is not None
+        written = ",".join("-" if item is None else pack(element.sql_type, item).hex() for item in items)
+        return f"list_transform(string_split('{written}', ','), lambda e: unhex(nullif(e, '-')))"
     words = ("NULL" if item is None else _plain(item, element) for item in items)
     return f"CAST('[{', '.join(words)}]' AS {of.duck})"
 
@@ -50,4 +51,4 @@ def _plain(value: Any, of: Type) -> str:
     if isinstance(value, bool | int | float):
         return repr(value)
     assert of.sql_type is not None
-    return to_text(of.sql_type, value)
+    return str(pack(of.sql_type, value)) if of.sql_type in PACKED else to_text(of.sql_type, value)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from expressions import arithmetic, functions
+from expressions import arithmetic, bytestrings, functions
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
@@ -17,6 +17,7 @@ from expressions.object_names import OBJECTS
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
+    BYTEA,
     CHAR,
     FLOAT4,
     FLOATS,
@@ -127,6 +128,8 @@ class Builder:
         if not self.style.is_utc and (expr.type, target) in arithmetic.ZONED:  # another name: it is another cast
             name = f"cast in {self.style.zone.name}"
             compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
+        if self.style.shows_escapes and (expr.type, target) == (BYTEA, TEXT):
+            name, compute, template = "cast to escapes", bytestrings.ESCAPED.compute, bytestrings.ESCAPED.template
         call = Call(name, template, (expr,), target, compute, offset=offset)
         if isinstance(expr, Literal) and compute is not None:
             return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)
@@ -225,8 +228,9 @@ class Builder:
         return Call(f"char({length})", template, (expr,), TEXT, lambda text: text.ljust(length), offset=expr.offset)
 
     def _concatenated(self, args: Sequence[Expr]) -> list[Expr]:
-        """text || anything is text."""
-        if any(a.type is JSONB for a in args) and not any(a.type in TEXTUAL for a in args):
+        """text || anything is text; a quoted literal beside bytes is bytes."""
+        types = {a.type for a in args}
+        if types == {BYTEA, UNKNOWN} or (JSONB in types and types.isdisjoint(TEXTUAL)):
             return list(args)
         if any(a.type in (*TEXTUAL, UNKNOWN, NAME, CHAR) for a in args) and not any(a.type.element for a in args):
             return [self.cast(a, TEXT, a.offset) for a in args]

@@ -6,19 +6,32 @@ without the engine, the Python twin. How an overload is chosen is PostgreSQL's r
 exact types first, then implicit casts, then what an unknown literal is likely to be.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from expressions import arithmetic, arrays, more_functions, numerics, object_names, powers, texts
+from expressions import (
+    arithmetic,
+    arrays,
+    bytestrings,
+    clock_times,
+    intervals,
+    more_functions,
+    numerics,
+    object_names,
+    powers,
+    texts,
+)
 from expressions.arithmetic import Compute
 from expressions.deviations import DEVIATIONS
 from expressions.documents import functions as documents
 from expressions.limits import grown, guarded
+from expressions.own import TEXTS, Own
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
     BPCHAR,
+    BYTEA,
     CHAR,
     DATE,
     DOCUMENTS,
@@ -41,6 +54,7 @@ from expressions.sqltypes import (
     SYSTEM,
     TEXT,
     TEXTUAL,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     TYPE_WORDS,
@@ -83,7 +97,7 @@ IMPLICIT = frozenset(
     {(INT2, INT4), (INT2, INT8), (INT4, INT8), (FLOAT4, FLOAT8)}
     | {(whole, of) for whole in INTEGERS for of in (NUMERIC, *FLOATS)}
     | {(NUMERIC, of) for of in FLOATS}
-    | {(DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ)}
+    | {(DATE, TIMESTAMP), (DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ), (TIME, INTERVAL)}
     | {(of, INT8) for of in NAMED}
     | {(INT8, of) for of in NAMED}
     | {(whole, of) for whole in (INT2, INT4) for of in NAMED}
@@ -97,7 +111,7 @@ IMPLICIT = frozenset(
 ASSIGNMENT = IMPLICIT | {
     (TEXT, VARCHAR), (TEXT, BPCHAR), (VARCHAR, BPCHAR),
     (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
-    (TIMESTAMPTZ, TIMESTAMP), (JSON, JSONB), (JSONB, JSON),
+    (TIMESTAMPTZ, TIMESTAMP), (TIMESTAMP, TIME), (TIMESTAMPTZ, TIME), (INTERVAL, TIME), (JSON, JSONB), (JSONB, JSON),
 } | {(of, whole) for of in (NUMERIC, *FLOATS) for whole in INTEGERS} | {(of, NUMERIC) for of in FLOATS}  # fmt: skip
 
 _DOUBLE_TEXT = (
@@ -182,8 +196,14 @@ CAST_TEMPLATES: dict[tuple[Type, Type], str] = {
     (NUMERIC, TEXT): _NUMERIC_TEXT,
     (TEXT, NUMERIC): "numeric_of_text({0})",
     **{(of, to): template for of, to, template, _ in documents.casts()},
-    (TEXT, INTERVAL): "CAST({0} AS INTERVAL)",
-    (INTERVAL, TEXT): "CAST({0} AS VARCHAR)",
+    **{(TEXT, of): own.template for of, (own, _, _) in TEXTS.items()},
+    **{(of, TEXT): own.template for of, (_, own, _) in TEXTS.items()},
+    (BYTEA, TEXT): "('\\x' || lower(hex({0})))",
+    (TIMESTAMP, TIME): "(epoch_us({0}) - epoch_us(date_trunc('day', {0})))",
+    (TIMESTAMPTZ, TIME): (
+        "(epoch_us(CAST({0} AS TIMESTAMP)) - epoch_us(CAST(date_trunc('day', CAST({0} AS TIMESTAMP)) AS TIMESTAMP)))"
+    ),
+    **{(own.args[0], own.result): own.template for own in (*clock_times.CASTS, *bytestrings.CASTS)},
 }
 
 _PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, TEXT) for t in STORED if t not in FLOATS}
@@ -241,6 +261,7 @@ EXACT = frozenset((a, b) for a in WIDENED for b in WIDENED if (a, b) in IMPLICIT
 
 _DOCUMENT_CASTS = {(of, to): compute for of, to, _, compute in documents.casts()}
 _DOCUMENT_CASTS |= documents.number_casts()
+OWN_CASTS = {(own.args[0], own.result): own.compute for own in (*clock_times.CASTS, *bytestrings.CASTS)}
 
 
 @cache
@@ -255,7 +276,7 @@ def cast_compute(source: Type, target: Type) -> Compute | None:
     if source.element is not None and target.element is not None and (source.element, target.element) in EXACT:
         cast = arithmetic.CASTS[source.element, target.element]
         return lambda items: tuple(None if item is None else cast(item) for item in items)
-    return arithmetic.CASTS.get((source, target))
+    return arithmetic.CASTS.get((source, target)) or OWN_CASTS.get((source, target))
 
 
 _MODULO = "({0} % CASE WHEN {1} = -1 THEN 1 ELSE {1} END)"
@@ -348,10 +369,9 @@ def _comparisons() -> Iterator[tuple[str, Overload]]:
     for mixed in ((FLOAT4, FLOAT8), (FLOAT8, FLOAT4)):
         for name, compute in arithmetic.COMPARISONS.items():
             yield name, Overload(mixed, BOOL, f"({{0}} {name} {{1}})", compute)
-    for of in (one for one in (*STORED, INTERVAL) if one not in (VARCHAR, JSON)):
+    for of in (one for one in STORED if one not in (VARCHAR, JSON)):
         for name, compute in arithmetic.COMPARISONS.items():
-            template = f"({key_text(of, '{0}')} {name} {key_text(of, '{1}')})"
-            yield name, Overload((of, of), BOOL, template, None if of is INTERVAL else compute)
+            yield name, Overload((of, of), BOOL, f"({key_text(of, '{0}')} {name} {key_text(of, '{1}')})", compute)
 
 
 def _dates() -> Iterator[tuple[str, Overload]]:
@@ -359,18 +379,35 @@ def _dates() -> Iterator[tuple[str, Overload]]:
     yield "+", Overload((INT4, DATE), DATE, "({1} + {0})")
     yield "-", Overload((DATE, INT4), DATE, "({0} - {1})")
     yield "-", Overload((DATE, DATE), INT4, "CAST({0} - {1} AS INTEGER)", lambda a, b: (a - b).days)
-    yield "+", Overload((DATE, INTERVAL), TIMESTAMP, "(CAST({0} AS TIMESTAMP) + {1})")
-    yield "-", Overload((DATE, INTERVAL), TIMESTAMP, "(CAST({0} AS TIMESTAMP) - {1})")
-    for of in (TIMESTAMP, TIMESTAMPTZ):
-        yield "+", Overload((of, INTERVAL), of, "({0} + {1})")
-        yield "+", Overload((INTERVAL, of), of, "({1} + {0})")
-        yield "-", Overload((of, INTERVAL), of, "({0} - {1})")
-        yield "-", Overload((of, of), INTERVAL, "({0} - {1})")
-    yield "+", Overload((INTERVAL, INTERVAL), INTERVAL, "({0} + {1})")
-    yield "-", Overload((INTERVAL, INTERVAL), INTERVAL, "({0} - {1})")
-    yield "-", Overload((INTERVAL,), INTERVAL, "(- {0})")
-    yield "*", Overload((INTERVAL, INT4), INTERVAL, "({0} * {1})")
-    yield "*", Overload((INT4, INTERVAL), INTERVAL, "({1} * {0})")
+    day = "CAST({{{}}} AS TIMESTAMP)"
+    of_day, of_day_back = (_of_day(compute) for compute in (intervals.moved, intervals.moved_back))
+    forth, other, back = (
+        intervals.engine_moved(*operands) for operands in (("{0}", "{1}"), ("{1}", "{0}"), ("{0}", "{1}", "-"))
+    )
+    day_forth, day_other, day_back = (
+        intervals.engine_moved(*operands)
+        for operands in ((day.format(0), "{1}"), (day.format(1), "{0}"), (day.format(0), "{1}", "-"))
+    )
+    yield "+", Overload((DATE, INTERVAL), TIMESTAMP, day_forth, of_day)
+    yield "+", Overload((INTERVAL, DATE), TIMESTAMP, day_other, _swapped(of_day))
+    yield "-", Overload((DATE, INTERVAL), TIMESTAMP, day_back, of_day_back)
+    for of in (TIMESTAMP, TIMESTAMPTZ):  # of which one is moved in the session's zone, by the engine alone
+        moved = intervals.moved if of is TIMESTAMP else None
+        yield "+", Overload((of, INTERVAL), of, forth, moved)
+        yield "+", Overload((INTERVAL, of), of, other, moved and _swapped(moved))
+        yield "-", Overload((of, INTERVAL), of, back, moved and intervals.moved_back)
+        micros = "epoch_us({0}) - epoch_us({1})"
+        yield "-", Overload((of, of), INTERVAL, intervals.of_engine_micros(micros), intervals.between)
+    yield "+", Overload((DATE, TIME), TIMESTAMP, "(CAST({0} AS TIMESTAMP) + to_microseconds({1}))", clock_times.at)
+    yield "+", Overload((TIME, DATE), TIMESTAMP, "(CAST({1} AS TIMESTAMP) + to_microseconds({0}))", clock_times.at_day)
+
+
+def _of_day(compute: Compute) -> Compute:
+    return lambda day, by: compute(arithmetic.midnight(day), by)
+
+
+def _swapped(compute: Compute) -> Compute:
+    return lambda a, b: compute(b, a)
 
 
 def _texts() -> Iterator[tuple[str, Overload]]:
@@ -405,8 +442,16 @@ def _arrays(lines: Iterator[arrays.Line]) -> Iterator[tuple[str, Overload]]:
         yield name, Overload(args, result, template)
 
 
-OPERATORS = _table(_arithmetic(), _comparisons(), _dates(), _texts(), _arrays(arrays.operators()),
-    _documents(documents.operators()))  # fmt: skip
+def _own(table: Iterable[Own]) -> Iterator[tuple[str, Overload]]:
+    for own in table:
+        for name in own.called:
+            yield name, Overload(own.args, own.result, own.template, own.compute)
+
+
+OPERATORS = _table(
+    _arithmetic(), _comparisons(), _dates(), _texts(), _arrays(arrays.operators()), _own(bytestrings.OPERATORS),
+    _own(intervals.OPERATORS), _own(clock_times.OPERATORS), _documents(documents.operators()),
+)  # fmt: skip
 
 
 def _scalar() -> Iterator[tuple[str, Overload]]:
@@ -522,6 +567,7 @@ def _is_valid() -> str:
              for of, (pattern, _) in _TEXTS_OF.items()}  # fmt: skip
     cases |= {of: f"{documents.WORD}is_{of}({{0}})" for of in DOCUMENTS}
     cases |= {NUMERIC: "numeric_is_valid({0})", BOOL: f"{_IS_TRUE} OR {_IS_FALSE}", **dict.fromkeys(TEXTUAL, "true")}
+    cases |= {of: own.template for of, (_, _, own) in TEXTS.items()}
     words = {of: ", ".join(f"'{word}'" for word, named in sorted(TYPE_WORDS.items()) if named is of) for of in cases}
     whens = " ".join(f"WHEN lower({{1}}) IN ({words[of]}) THEN {case}" for of, case in cases.items())
     unknown = "CAST(error('SQLSTATE 42704 type \"' || {1} || '\" does not exist') AS BOOLEAN)"
@@ -572,7 +618,7 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
     def agg(name: str, args: tuple[Type, ...], result: Type, template: str) -> tuple[str, Overload]:
         return name, Overload(args, result, template, aggregate=True)
 
-    for of in (*STORED, INTERVAL):
+    for of in STORED:
         yield agg("count", (of,), INT8, "count")
         if of not in (BOOL, UUID, VARCHAR, *DOCUMENTS):
             yield agg("min", (of,), of, "min")
@@ -580,6 +626,8 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
     for of in (*INTEGERS, NUMERIC):
         yield agg("sum", (of,), INT8 if of in (INT2, INT4) else NUMERIC, "sum")
         yield agg("avg", (of,), NUMERIC, "avg")
+    for name in ("sum", "avg"):
+        yield agg(name, (INTERVAL,), INTERVAL, name)
     for of in FLOATS:
         yield agg("sum", (of,), of, "sum")
         yield agg("avg", (of,), FLOAT8, "avg")
@@ -591,7 +639,7 @@ def _aggregates() -> Iterator[tuple[str, Overload]]:
         yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
     for name in ("regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy"):
         yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
-    for of in (*STORED, INTERVAL):
+    for of in STORED:
         yield agg("any_value", (of,), of, "any_value")
     yield agg("bool_and", (BOOL,), BOOL, "bool_and")
     yield agg("every", (BOOL,), BOOL, "bool_and")
@@ -646,7 +694,10 @@ FUNCTIONS = _table(
     _catalog(),
     _documents(documents.functions()),
     _arrays(more_functions.functions()),
-    _arrays(arrays.functions({FLOAT4: _REAL_TEXT, FLOAT8: _DOUBLE_TEXT, NUMERIC: _NUMERIC_TEXT})),
+    _arrays(arrays.functions({of: CAST_TEMPLATES[of, TEXT] for of in (*FLOATS, NUMERIC, *TEXTS)})),
+    _own(bytestrings.FUNCTIONS),
+    _own(intervals.FUNCTIONS),
+    _own(clock_times.FUNCTIONS),
 )
 SETS = _table(_arrays(arrays.sets()), _arrays(more_functions.sets()), _documents(documents.sets(), of_rows=True))
 """Functions that give rows, each as a list of them."""

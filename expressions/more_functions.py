@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from expressions.arrays import Line
+from expressions.intervals import of_engine_interval, with_engine_interval
 from expressions.limits import guarded
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -35,10 +36,10 @@ _BUCKET = (
     " ELSE CAST(floor(({1} - {0}) / ({1} - {2}) * {3}) AS INTEGER) + 1 END END"
 )
 _BINNED = (
-    "CASE WHEN datepart('month', {0}) <> 0 OR datepart('year', {0}) <> 0 THEN"
+    "CASE WHEN datepart('month', i) <> 0 OR datepart('year', i) <> 0 THEN"
     " CAST(error('SQLSTATE 0A000 timestamps cannot be binned into intervals containing months or years') AS TIMESTAMP)"
-    " WHEN {0} <= INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22008 stride must be greater than zero') AS TIMESTAMP)"
-    " ELSE time_bucket({0}, {1}, {2}) END"
+    " WHEN i <= INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22008 stride must be greater than zero') AS TIMESTAMP)"
+    " ELSE time_bucket(i, {1}, {2}) END"
 )
 
 
@@ -64,8 +65,8 @@ def functions() -> Iterator[Line]:
     for of in (DATE, TIMESTAMP, TIMESTAMPTZ):
         yield "isfinite", (of,), BOOL, "isfinite({0})"
     for of in (TIMESTAMP, TIMESTAMPTZ):
-        yield "age", (of, of), INTERVAL, "age({0}, {1})"
-    yield "date_bin", (INTERVAL, TIMESTAMP, TIMESTAMP), TIMESTAMP, _BINNED
+        yield "age", (of, of), INTERVAL, of_engine_interval("age({0}, {1})")
+    yield "date_bin", (INTERVAL, TIMESTAMP, TIMESTAMP), TIMESTAMP, with_engine_interval("{0}", _BINNED)
     yield "make_timestamp", (INT4, INT4, INT4, INT4, INT4, FLOAT8), TIMESTAMP, "make_timestamp({all})"
 
 

@@ -20,7 +20,6 @@ from expressions.sqltypes import (
     HEAD,
     INT4,
     INT8,
-    INTERVAL,
     NAMED,
     NUMERIC,
     OF_A_LENGTH,
@@ -196,7 +195,6 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         f"WHEN {of.oid} THEN '{of.name}'"
         for of in (
             *(one for one in STORED if one not in OF_A_LENGTH),
-            INTERVAL,
             *SYSTEM,
             *ARRAY_OF.values(),
             *VECTORS,

@@ -1,15 +1,15 @@
 """The types of expressions: those that a column may have, and those that only expressions have.
 
-`unknown` is a quoted literal or a parameter before its context gives it a type, `interval` is what
-dates are moved by, an array is a list of values of one of them. The
-names of catalog objects (regclass and the like) are their oids, shown as names.
+`unknown` is a quoted literal or a parameter before its context gives it a type, an array is a list of values of one
+of them. The names of catalog objects (regclass and the like) are their oids, shown as names.
 
-The query engine has no numeric of PostgreSQL's kind: there it is bytes (`catalog.numerics.packed`), of which all but
-the first ones sort (`KEYED`).
+The query engine has no numeric and no interval of PostgreSQL's kind: there they are bytes (`catalog.packed`), of which
+all but the first ones sort (`KEYED`).
 """
 
 from dataclasses import dataclass, field
 
+from catalog.packed import LEFT_OUT
 from catalog.types import SqlType
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_FUNCTION, UNDEFINED_OBJECT, SqlError
 
@@ -53,30 +53,18 @@ DATE = _of(SqlType.DATE, "DATE", "D")
 TIMESTAMP = _of(SqlType.TIMESTAMP, "TIMESTAMP", "D", name="timestamp without time zone")
 TIMESTAMPTZ = _of(SqlType.TIMESTAMPTZ, "TIMESTAMPTZ", "D", preferred=True, name="timestamp with time zone")
 UUID = _of(SqlType.UUID, "UUID", "U")
-INTERVAL = Type("interval", 1186, 16, "INTERVAL", "T", is_preferred=True)
+BYTEA = _of(SqlType.BYTEA, "BLOB", "U")
+TIME = _of(SqlType.TIME, "BIGINT", "D", name="time without time zone")
+INTERVAL = _of(SqlType.INTERVAL, "BLOB", "T", preferred=True)
 UNKNOWN = Type("unknown", 705, -2, "VARCHAR", "X")
 
 JSON = _of(SqlType.JSON, "VARCHAR", "U")
 JSONB = _of(SqlType.JSONB, "VARCHAR", "U")
 
 STORED = (
-    BOOL,
-    INT2,
-    INT4,
-    INT8,
-    FLOAT4,
-    FLOAT8,
-    NUMERIC,
-    TEXT,
-    VARCHAR,
-    BPCHAR,
-    DATE,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UUID,
-    JSON,
-    JSONB,
-)
+    BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TEXT, VARCHAR, BPCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, UUID,
+    BYTEA, TIME, INTERVAL, JSON, JSONB,
+)  # fmt: skip
 OF_SQL_TYPE = {t.sql_type: t for t in STORED}
 INTEGERS = (INT2, INT4, INT8)
 FLOATS = (FLOAT4, FLOAT8)
@@ -84,7 +72,8 @@ TEXTUAL = (TEXT, VARCHAR, BPCHAR)
 OF_A_LENGTH = (VARCHAR, BPCHAR, NUMERIC)
 """Types that may have a length, or a precision and a scale."""
 DOCUMENTS = (JSON, JSONB)
-KEYED = {NUMERIC: "(@)[3:]", JSONB: "document_key(@)", JSON: ""}
+KEYED = {of: f"(@)[{1 + LEFT_OUT[of.sql_type]}:]" for of in STORED if of.sql_type in LEFT_OUT}
+KEYED |= {JSONB: "document_key(@)", JSON: ""}
 """Types whose values the query engine compares by something else: what that is of a value @. A json has no order."""
 KEY = Type("key", 0, -1, "BLOB", "X")
 """What such values are compared by."""
@@ -101,6 +90,7 @@ _ARRAY_OIDS = {
     BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, NUMERIC: 1231, TEXT: 1009,
     DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185, UUID: 2951, OID: 1028, NAME: 1003,
     JSON: 199, JSONB: 3807,
+    BYTEA: 1001, TIME: 1183, INTERVAL: 1187,
 }  # fmt: skip
 ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
 INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
@@ -126,25 +116,23 @@ _NAMES = {
     "int8": INT8, "bigint": INT8, "float4": FLOAT4, "real": FLOAT4, "float8": FLOAT8, "numeric": NUMERIC,
     "text": TEXT,
     "varchar": VARCHAR, "bpchar": BPCHAR, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
-    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "json": JSON, "jsonb": JSONB,
-    "interval": INTERVAL, "oid": OID, "char": CHAR,
+    "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
+    "bytea": BYTEA, "time": TIME, "json": JSON, "jsonb": JSONB,
     "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
     "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
 
-TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in (*STORED, INTERVAL)} | {
-    of.name: of for of in (*STORED, INTERVAL)
-}
+TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in STORED} | {of.name: of for of in STORED}
 
 _REFUSED = {
-    "bytea": "bytea",
-    "time": "time", "timetz": "time with time zone", "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
+    "timetz": "time with time zone: use time, or timestamptz",
+    "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
 }  # fmt: skip
 _ELEMENTS = {"varchar": TEXT, "bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
 PARAMETER_OIDS = {t.oid: t for t in STORED} | {
-    26: OID, 19: NAME, 18: CHAR, 1186: INTERVAL,
+    26: OID, 19: NAME, 18: CHAR,
     2205: REGCLASS, 2206: REGTYPE,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
     1005: ARRAY_OF[INT4], 1021: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],

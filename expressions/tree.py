@@ -5,8 +5,9 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from catalog.intervals import Interval
 from catalog.numerics import modifier_named
-from catalog.types import LENGTH_MAX
+from catalog.types import LENGTH_MAX, BadValue, parse_interval
 from expressions import arithmetic
 from expressions.errors import PROGRAM_LIMIT, SqlError, unsupported
 from expressions.session_functions import FUNCTIONS as STANDING_ALONE
@@ -82,6 +83,27 @@ def length_of_name(node: Node) -> int | None:
     if length > LENGTH_MAX:
         raise SqlError("22023", f"length for type {shown} cannot exceed {LENGTH_MAX}", node.location)
     return length
+
+
+LAST_UNITS = {1 << 12: "second", 1 << 11: "minute", 1 << 10: "hour", 1 << 3: "day", 1 << 1: "month", 1 << 2: "year"}
+"""By PostgreSQL's bits of the fields of `interval day to minute` and the like, the least unit first."""
+
+
+def interval_unit_of_name(node: Node) -> str | None:
+    """The least unit that such a type keeps; None for another type. Raises 0A000 for a precision of its seconds."""
+    if node.names[-1].string.sval != "interval" or not len(node.typmods) or len(node.array_bounds):
+        return None
+    fields = int(node.typmods[0].a_const.ival.ival)
+    if len(node.typmods) > 1:
+        raise unsupported("a precision of type interval", node.location)
+    return next(unit for bit, unit in LAST_UNITS.items() if fields & bit)
+
+
+def interval_literal(text: str, unit: str, offset: int) -> Interval:
+    try:
+        return parse_interval(text, unit)
+    except BadValue as bad:
+        raise SqlError(bad.sqlstate, str(bad), offset) from None
 
 
 def location_of(node: Node, kind: str | None) -> int:

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
-from catalog import clock
-from catalog.numerics import packed
-from catalog.types import BadValue, parse_text, to_text
+from catalog import clock, times
+from catalog.intervals import Interval
+from catalog.packed import pack
+from catalog.types import BadValue, SqlType, parse_text, to_text
 from expressions.array_constants import engine_array, quoted
 from expressions.array_literals import vector_words, words_of
 from expressions.arrays import CONTAINED, refuse_many_tests
-from expressions.dates.reading import read
+from expressions.dates.reading import read, read_time
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError
 from expressions.object_names import oid_of
@@ -32,16 +33,15 @@ from expressions.sqltypes import (
     FLOATS,
     INT2VECTOR,
     INTEGERS,
-    INTERVAL,
     JSON,
     KEY,
     KEYED,
     NAME,
     NAMED,
     NO_MODIFIER,
-    NUMERIC,
     OID,
     TEXT,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
@@ -53,7 +53,9 @@ from expressions.sqltypes import (
 )
 from expressions.system_values import char_from, oid_from, small_from
 
-PyValue = bool | int | float | Decimal | str | dt.date | dt.datetime | uuid.UUID | None
+PyValue = (
+    bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID | None
+)
 """A value as Python has it. An array is a tuple of them, which no column holds: its type says so, not this one."""
 
 
@@ -260,11 +262,6 @@ def is_simple(expr: Expr) -> bool:
     return not (isinstance(expr, Fragment) or expr.type in NAMED)
 
 
-def is_answered_here(expr: Expr) -> bool:
-    """True if `evaluate` gives what a client can be sent. An interval is a text here: the engine says what it means."""
-    return expr.type is not INTERVAL and is_simple(expr)
-
-
 def modifier_of(expr: Expr) -> int:
     """The modifier of an expression's type: a column's, or what a cast says."""
     return expr.modifier if isinstance(expr, ColumnRef | Call) else NO_MODIFIER
@@ -411,15 +408,17 @@ def render_value(value: PyValue, of: Type) -> str:
         return "true" if value else "false"
     if of in (*INTEGERS, OID):
         is_negative = isinstance(value, int) and value < 0
-        return f"CAST({quoted(str(value))} AS {of.duck})" if is_negative else f"{value}::{of.duck}"
-    if of is NUMERIC:
-        assert isinstance(value, Decimal)
-        return f"unhex('{packed(value).hex()}')"
+        return f"CAST({quoted(str(value))} AS {of.duck})" if is_negative else f"{value!s}::{of.duck}"
+    if of.duck == "BLOB":
+        assert of.sql_type is not None
+        return f"unhex('{pack(of.sql_type, value).hex()}')"
     if of in FLOATS:
         assert isinstance(value, float)
         return f"CAST({quoted(repr(value))} AS {of.duck})"
     if isinstance(value, str):
-        return f"{quoted(value)}::VARCHAR" if of is not INTERVAL else f"CAST({quoted(value)} AS INTERVAL)"
+        return f"{quoted(value)}::VARCHAR"
+    if of is TIME:
+        return f"{pack(SqlType.TIME, value)}::{of.duck}"
     assert of.sql_type is not None
     return f"CAST({quoted(to_text(of.sql_type, value))} AS {of.duck})"
 
@@ -433,7 +432,7 @@ def parse_value(
 
     A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
     """
-    if of in (TEXT, VARCHAR, UNKNOWN, INTERVAL, NAME):
+    if of in (TEXT, VARCHAR, UNKNOWN, NAME):
         return text
     if of is BPCHAR:
         return text.rstrip(" ")
@@ -462,12 +461,15 @@ def parse_value(
 
 
 OID_DIGITS = 10
-DATED = (DATE, TIMESTAMP, TIMESTAMPTZ)
+DATED = (DATE, TIMESTAMP, TIMESTAMPTZ, TIME)
 
 
 def _read_date(of: Type, text: str, style: TimeStyle, now: dt.datetime | None) -> PyValue:
     """Most texts have ISO's form, which is read much faster."""
     assert of.sql_type is not None
+    if of is TIME:
+        found = times.read(text)
+        return read_time(text, style, now) if found is None else found
     if style.is_utc or of is not TIMESTAMPTZ:
         try:
             return parse_text(of.sql_type, text)

@@ -11,14 +11,18 @@
     timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
     uuid        01 · 16 bytes
     json, jsonb 01 · UTF-8 · 00          values of columns only: these bytes do not sort
+    bytea       01 · bytes · 00 01           `catalog.bytea`; a 00 in them is 00 FF
+    time        01 · 8 bytes                 microseconds since midnight
+    interval    01 · 10 bytes                `catalog.intervals`; its span: 1 month and 30 days are one key
 
 Every encoding ends by itself, so a key is encodings one after the other. Column values
 in pairs use the same bytes: an index key is made of them, nothing is decoded. A column
 that sorts backwards has every byte inverted.
 
 What a key leaves out stands in front of it in a column's pair, which then begins with 03: of a numeric two bytes of
-scale. `encode` makes keys, `encode_value` what a pair holds, `key_of` the one of the other; of a primary key, which
-has no pair, the column's type says what was left out, or nothing does (`value_of_key`).
+scale, of an interval its months and days. `encode` makes keys, `encode_value` what a pair holds, `key_of` the one of
+the other; of a primary key, which has no pair, the column's type says what was left out, or nothing does
+(`value_of_key`).
 """
 
 import datetime as dt
@@ -27,8 +31,9 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 
-from catalog import numerics
+from catalog import bytea, intervals, numerics, times
 from catalog.documents import Jsonb
+from catalog.packed import LEFT_OUT, PACKED, pack
 from catalog.types import WRITTEN, SqlType, Value
 
 NULL = b"\x02"
@@ -57,10 +62,16 @@ PAYLOAD_BYTES = {
     SqlType.TIMESTAMP: 8,
     SqlType.TIMESTAMPTZ: 8,
     SqlType.UUID: 16,
+    SqlType.TIME: 8,
 }
-"""Bytes after the marker of each type of fixed length; text ends with 00 instead."""
-LEFT_OUT = {SqlType.NUMERIC: numerics.SCALE_BYTES}
-"""Bytes of what the keys of a type leave out."""
+"""Bytes after the marker of each type of fixed length; text ends with 00 instead, others have `KEY_LENGTHS`."""
+MALFORMED = (numerics.Malformed, bytea.Malformed, times.Malformed, intervals.Malformed)
+KEY_LENGTHS = {
+    SqlType.NUMERIC: numerics.key_length,
+    SqlType.BYTEA: bytea.key_length,
+    SqlType.INTERVAL: intervals.key_length,
+}
+"""Where a key ends, of the types whose keys are neither of one length nor end with 00."""
 
 
 class Undecodable(ValueError):
@@ -77,8 +88,8 @@ def encode_value(sql_type: SqlType, value: Value | None) -> bytes:
     """The bytes of one value in a column's pair: those of a key, with what it leaves out."""
     if sql_type not in LEFT_OUT or value is None:
         return encode(sql_type, value)
-    assert isinstance(value, Decimal), value
-    return WHOLE_VALUE + numerics.packed(value)
+    packed: bytes = pack(sql_type, value)
+    return WHOLE_VALUE + packed
 
 
 def key_of(sql_type: SqlType, data: bytes) -> bytes:
@@ -92,10 +103,12 @@ def value_of_key(sql_type: SqlType, length: int | None, key: bytes) -> bytes:
     """The value that a key's bytes are of, as a pair would hold it; `length` is the column's."""
     if sql_type not in LEFT_OUT or key == NULL:
         return key
-    scale = 0 if length is None else numerics.scale_of_modifier(length)
     try:
+        if sql_type is SqlType.INTERVAL:
+            return WHOLE_VALUE + intervals.packed(intervals.of_key(key[1:]))
+        scale = 0 if length is None else numerics.scale_of_modifier(length)
         return WHOLE_VALUE + numerics.packed_key(key[1:], scale)
-    except numerics.Malformed as error:
+    except MALFORMED as error:
         raise Undecodable(f"the bytes {key.hex()} are no {sql_type.value}: {error}") from error
 
 
@@ -108,7 +121,7 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
     decoders = _WHOLE_DECODERS if piece[:1] == WHOLE_VALUE else _DECODERS
     try:
         return decoders[sql_type](piece[1:]), end
-    except (OverflowError, UnicodeDecodeError, numerics.Malformed) as error:
+    except (OverflowError, UnicodeDecodeError, *MALFORMED) as error:
         raise Undecodable(f"the bytes {data[offset:end].hex()} are no {sql_type.value}: {error}") from error
 
 
@@ -120,11 +133,12 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
         return 1
     if marker != LIVE[0] and not (marker == WHOLE_VALUE[0] and sql_type in LEFT_OUT):
         raise Undecodable(f"no {sql_type.value} starts at byte {offset} of {data.hex()}")
-    if sql_type is SqlType.NUMERIC:
+    key_length = KEY_LENGTHS.get(sql_type)
+    if key_length is not None:
         left_out = LEFT_OUT[sql_type] if marker == WHOLE_VALUE[0] else 0
         try:
-            return 1 + left_out + numerics.key_length(data, offset + 1 + left_out, flip=flip)
-        except numerics.Malformed as error:
+            return 1 + left_out + key_length(data, offset + 1 + left_out, flip=flip)
+        except MALFORMED as error:
             raise Undecodable(f"the {sql_type.value} at byte {offset} of {data.hex()} has no end") from error
     payload = PAYLOAD_BYTES.get(sql_type)
     end = data.find(TEXT_END ^ flip, offset) + 1 if payload is None else offset + 1 + payload
@@ -210,6 +224,21 @@ def _encode_uuid(value: Value) -> bytes:
     return value.bytes
 
 
+def _encode_bytea(value: Value) -> bytes:
+    assert isinstance(value, bytes)
+    return bytea.key_of(value)
+
+
+def _encode_time(value: Value) -> bytes:
+    assert isinstance(value, dt.timedelta)
+    return _encode_bigint(times.micros_of(value))
+
+
+def _encode_interval(value: Value) -> bytes:
+    assert isinstance(value, intervals.Interval)
+    return intervals.key_of(value)
+
+
 def _signed_64(payload: bytes) -> int:
     bits: int = _U64.unpack(payload)[0]
     return bits - SIGN_64
@@ -255,6 +284,9 @@ _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.UUID: _encode_uuid,
     SqlType.JSON: _encode_text,
     SqlType.JSONB: _encode_text,
+    SqlType.BYTEA: _encode_bytea,
+    SqlType.TIME: _encode_time,
+    SqlType.INTERVAL: _encode_interval,
 }
 
 _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
@@ -271,5 +303,8 @@ _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.TIMESTAMPTZ: lambda payload: EPOCH_UTC + dt.timedelta(microseconds=_signed_64(payload)),
     SqlType.UUID: lambda payload: uuid.UUID(bytes=payload),
     SqlType.JSONB: lambda payload: Jsonb(payload[:-1].decode()),
+    SqlType.BYTEA: bytea.of_key,
+    SqlType.TIME: lambda payload: times.of_micros(_signed_64(payload)),
+    SqlType.INTERVAL: intervals.of_key,
 }
-_WHOLE_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {SqlType.NUMERIC: numerics.unpacked}
+_WHOLE_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {of: PACKED[of][1] for of in LEFT_OUT}

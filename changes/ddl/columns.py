@@ -65,6 +65,9 @@ TYPES = {
     "uuid": SqlType.UUID,
     "json": SqlType.JSON,
     "jsonb": SqlType.JSONB,
+    "bytea": SqlType.BYTEA,
+    "time": SqlType.TIME,
+    "interval": SqlType.INTERVAL,
 }
 
 SERIALS = {
@@ -81,15 +84,12 @@ INSTEAD = {
     "name": "text",
     "citext": "text",
     "xml": "text",
-    "bytea": "text, with the bytes in hex or base64",
     "inet": "text",
     "bit": "text",
     "varbit": "text",
     "oid": "bigint",
     "money": "numeric",
-    "time": "text, or timestamp",
-    "timetz": "text, or timestamptz",
-    "interval": "bigint, in seconds",
+    "timetz": "time, or timestamptz",
 }
 
 

@@ -2,7 +2,7 @@
 
     smallint <-> integer, bigint, text       date      <-> timestamp, text
     integer  <-> smallint, bigint, text      timestamp <-> timestamptz, date, text
-    bigint   <-> smallint, integer, text     boolean, uuid <-> text
+    bigint   <-> smallint, integer, text     boolean, uuid, bytea, time, interval <-> text
     json     <-> jsonb, text                 jsonb     <-> json, text
     real     <-> double precision, text      double precision <-> real, text
     numeric  <-> smallint, integer, bigint, real, double precision, text
@@ -43,6 +43,9 @@ _BOTH_WAYS = (
     (SqlType.TIMESTAMP, SqlType.TEXT),
     (SqlType.BOOLEAN, SqlType.TEXT),
     (SqlType.UUID, SqlType.TEXT),
+    (SqlType.BYTEA, SqlType.TEXT),
+    (SqlType.TIME, SqlType.TEXT),
+    (SqlType.INTERVAL, SqlType.TEXT),
     (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
     (SqlType.DATE, SqlType.TIMESTAMP),
     *((of, SqlType.NUMERIC) for of in (*INT_LIMITS, SqlType.REAL, SqlType.DOUBLE, SqlType.NUMERIC)),

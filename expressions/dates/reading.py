@@ -9,9 +9,10 @@ numbers is the month is the session's DateStyle. Years are 1 to 9999, and there 
 
 import datetime as dt
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from catalog.date_fields import fields_of
+from catalog.times import LAST
 from catalog.types import BadValue, DatetimeOutOfRange, InvalidDatetime, SqlType
 from expressions.dates.zones import TimeStyle, UnknownZone, Zone, to_local, to_utc, zone_named
 
@@ -78,6 +79,20 @@ def read(sql_type: SqlType, text: str, style: TimeStyle, now: dt.datetime | None
         raise DatetimeOutOfRange(f'timestamp out of range: "{text}"') from None
 
 
+def read_time(text: str, style: TimeStyle, now: dt.datetime | None) -> dt.timedelta:
+    """The time of day that a text means; a date and a zone beside it are read over. Raises as `read` does."""
+    reader = Reader(SqlType.TIME, text, style, now)
+    try:
+        value = reader.time_of_day()
+    except BadValue:
+        raise
+    except (ValueError, OverflowError):
+        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"') from None
+    if value > LAST:
+        raise DatetimeOutOfRange(f'date/time field value out of range: "{text}"')
+    return value
+
+
 @dataclass(eq=False)
 class Reader:
     """Reads one text."""
@@ -103,48 +118,38 @@ class Reader:
 
     def read(self) -> tuple[dt.datetime, dt.timedelta, Zone | None]:
         """The day, the time of day, and the zone that the text names."""
-        fields = list(self._fields()) if len(self.text) <= CHARS_MAX else []
-        if not fields or len(fields) > 25:
-            raise self._malformed()
-        for kind, value in fields:
-            getattr(self, f"_{kind}")(value)
-        if self.prefix:
-            raise self._malformed()
+        self._take(self._cut())
         if self.whole is not None:
             return self.whole, dt.timedelta(), self.zone
         return self._day(), self._clock(), self.zone
 
-    # -- fields -------------------------------------------------------------------------------------------------
+    def time_of_day(self) -> dt.timedelta:
+        """The time alone: numbers that run together are one, unless a date stands before or behind them."""
+        fields = self._cut()
+        if "date" not in (fields[0][0], fields[-1][0]) or len(fields) == 1:
+            self.found |= DATE_PARTS
+        self._take(fields)
+        if self.whole is not None:
+            return self.whole - self.whole.replace(hour=0, minute=0, second=0, microsecond=0)
+        if TIME not in self.found:
+            raise self._malformed()
+        if self.is_no_time:
+            raise self._out_of_range()
+        return self._clock()
 
-    def _fields(self) -> list[tuple[str, str]]:
-        text, place, fields = self.text.lower(), 0, []
-        while place < len(text):
-            char = text[place]
-            if char.isspace() or char in ",;()":
-                place += 1
-                continue
-            if _digit(char):
-                kind, end = _numeric_field(text, place)
-            elif char == "." and _is_digit(text, place + 1):
-                kind, end = "number", _while(text, place + 1, _digit)
-            elif _letter(char):
-                kind, end = _word_field(text, place)
-            elif char in "+-":
-                start = _while(text, place + 1, str.isspace)
-                if _is_digit(text, start):
-                    end = _while(text, start, lambda c: _digit(c) or c in ":.-")
-                    fields.append(("offset", char + text[start:end]))
-                    place = end
-                    continue
-                end = _while(text, start, _letter)
-                if end == start:
-                    raise self._malformed()
-                kind, place = "word", start
-            else:
-                raise self._malformed()
-            fields.append((kind, text[place:end]))
-            place = end
+    def _cut(self) -> list[tuple[str, str]]:
+        fields = fields_of(self.text.lower(), WORDS) if len(self.text) <= CHARS_MAX else None
+        if not fields or len(fields) > 25:
+            raise self._malformed()
         return fields
+
+    def _take(self, fields: list[tuple[str, str]]) -> None:
+        for kind, value in fields:
+            getattr(self, f"_{kind}")(value)
+        if self.prefix:
+            raise self._malformed()
+
+    # -- fields -------------------------------------------------------------------------------------------------
 
     def _date(self, value: str) -> None:
         """Numbers and a month's name with - / or . between; after a date, a zone's name or a time."""
@@ -390,53 +395,8 @@ class Reader:
 
 
 NAMES = {
+    SqlType.TIME: "time",
     SqlType.DATE: "date",
     SqlType.TIMESTAMP: "timestamp",
     SqlType.TIMESTAMPTZ: "timestamp with time zone",
 }
-
-
-def _digit(char: str) -> bool:
-    return "0" <= char <= "9"
-
-
-def _letter(char: str) -> bool:
-    return "a" <= char <= "z"
-
-
-def _is_digit(text: str, place: int) -> bool:
-    return place < len(text) and _digit(text[place])
-
-
-def _while(text: str, place: int, holds: Callable[[str], bool]) -> int:
-    """The end of the characters from `place` on of which it holds."""
-    while place < len(text) and holds(text[place]):
-        place += 1
-    return place
-
-
-def _numeric_field(text: str, start: int) -> tuple[str, int]:
-    """The kind of a field that begins with a digit, and its end."""
-    end = _while(text, start, _digit)
-    if end < len(text) and text[end] == ":":
-        return "time", _while(text, end, lambda c: _digit(c) or c in ":.")
-    if end < len(text) and text[end] in "-/.":
-        delimiter, end = text[end], end + 1
-        if _is_digit(text, end):
-            end = _while(text, end, _digit)
-            if end < len(text) and text[end] == delimiter:
-                return "date", _while(text, end, lambda c: _digit(c) or c == delimiter)
-            return ("number" if delimiter == "." else "date"), end
-        return "date", _while(text, end, lambda c: _digit(c) or _letter(c) or c == delimiter)
-    return "number", end
-
-
-def _word_field(text: str, start: int) -> tuple[str, int]:
-    """The kind of a field that begins with a letter, and its end: names of zones hold more than letters."""
-    end = _while(text, start, _letter)
-    if end < len(text):
-        char = text[end]
-        goes_on = char in "-/." or ((char == "+" or _is_digit(text, end)) and text[start:end] not in WORDS)
-        if goes_on:
-            return "date", _while(text, end, lambda c: _digit(c) or _letter(c) or c in "+-/._:")
-    return "word", end

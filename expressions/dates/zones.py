@@ -1,7 +1,8 @@
 """Time zones: the names that PostgreSQL takes, what a local time means in one, and how a moment is written there.
 
-A `TimeStyle` is all of a session's settings that say what a text of a date means: the zone, and which of two numbers is
-the month. It goes by identity: equal settings give the same object, so a plan can be kept for it.
+A `TimeStyle` is all of a session's settings that say what a text of a value means: the zone, which of two numbers is
+the month, and whether bytes are shown with escapes. It goes by identity: equal settings give the same object, so a plan
+can be kept for it.
 
 A local time that a zone skips or has twice means what it means to PostgreSQL: in the gap of spring the time before it
 goes on, in the overlap of autumn the later one of the two counts. That is the smaller of both offsets, each time.
@@ -45,10 +46,11 @@ UTC = Zone("UTC", dt.UTC, "UTC")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TimeStyle:
-    """A session's way to read and write dates: equal ones are the same object (`time_style`)."""
+    """A session's way to read and write values: equal ones are the same object (`time_style`)."""
 
     zone: Zone = UTC
     order: str = "MDY"
+    shows_escapes: bool = False
 
     @property
     def is_utc(self) -> bool:
@@ -56,9 +58,9 @@ class TimeStyle:
 
 
 @lru_cache(4096)
-def time_style(zone: str, order: str) -> TimeStyle:
+def time_style(zone: str, order: str, bytea_output: str = "hex") -> TimeStyle:
     """The style of these settings. Raises `UnknownZone`."""
-    return TimeStyle(zone_named(zone), order)
+    return TimeStyle(zone_named(zone), order, bytea_output == "escape")
 
 
 @cache

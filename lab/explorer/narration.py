@@ -458,5 +458,5 @@ def _number(key: bytes) -> int:
 def _value_of(data: bytes) -> str:
     number, _ = encoding.decode(SqlType.BIGINT, data)
     if number is None or int(str(number)) < FIRST_VALUE:
-        return "NULL" if number is None else f"{number}"  # a row, which another one refers to
+        return "NULL" if number is None else str(number)  # a row, which another one refers to
     return str(int(str(number)) - FIRST_VALUE + 1)

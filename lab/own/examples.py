@@ -33,6 +33,9 @@ SAMPLES: Mapping[SqlType, tuple[str, ...]] = {
     SqlType.UUID: ("00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"),
     SqlType.JSON: ("{}", "[1]", "true"),
     SqlType.JSONB: ("{}", "[1]", "true"),
+    SqlType.BYTEA: ("\\x0a", "\\x0b", "\\x"),
+    SqlType.TIME: ("09:00:00", "17:30:00", "00:00:00"),
+    SqlType.INTERVAL: ("01:00:00", "1 day", "00:00:00", "1 mon"),
 }
 LITERAL = re.compile(r"'((?:[^']|'')*)'|(?<![\w\"#])(\d+(?:\.\d+)?)")
 LITERAL_CHARACTERS_MAX, CANDIDATES_MAX, ROWS_TRIED_MAX = 40, 12, 100

@@ -7,6 +7,7 @@ from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
     BPCHAR,
+    BYTEA,
     CHAR,
     DATE,
     DOCUMENTS,
@@ -26,10 +27,12 @@ from expressions.sqltypes import (
     SYSTEM,
     TEXT,
     TEXTUAL,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UUID,
     VARCHAR,
+    Type,
 )
 from nodes.catalog_views.values import (
     BTREE,
@@ -52,12 +55,20 @@ from nodes.catalog_views.values import (
 
 BY_VALUE = frozenset({1, 2, 4, 8})
 """Lengths of types that PostgreSQL passes by value."""
+STORAGES = {**dict.fromkeys((*TEXTUAL, BYTEA, *DOCUMENTS), "x"), NUMERIC: "m"}
+"""How PostgreSQL keeps long values; p: as they are."""
 ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
 TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 1042: "bpchar", 1043: "varchar",
     700: "float4", 701: "float8", 1700: "numeric", 1082: "date", 1114: "timestamp",
-    1184: "timestamptz", 1186: "interval", 2950: "uuid", 114: "json", 3802: "jsonb",
+    1184: "timestamptz", 1083: "time", 1186: "interval", 2950: "uuid", 17: "bytea", 114: "json", 3802: "jsonb",
     26: "oid", 19: "name", 18: "char"}  # fmt: skip
 """As pg_type has them; `format_type` gives the names of SQL."""
+
+
+def alignment_of(of: Type) -> str:
+    return "d" if of is INTERVAL else ALIGNMENTS.get(of.typlen, "c")
+
+
 _INPUT_OUTPUT = (("input", "in"), ("output", "out"), ("receive", "recv"), ("send", "send"))
 FUNCTIONS = {
     "array_in": 750, "array_out": 751, "array_recv": 2400, "array_send": 2401, "array_subscript_handler": 6179,
@@ -81,11 +92,13 @@ FUNCTIONS = {
     "oidvectorin": 54, "oidvectorout": 55, "oidvectorrecv": 2420, "oidvectorsend": 2421,
     "json_in": 321, "json_out": 322, "json_recv": 323, "json_send": 324,
     "jsonb_in": 3806, "jsonb_out": 3804, "jsonb_recv": 3805, "jsonb_send": 3803, "jsonb_subscript_handler": 6098,
+    "time_in": 1143, "time_out": 1144, "time_recv": 2470, "time_send": 2471, "timetypmodin": 2909,
+    "timetypmodout": 2910, "byteain": 1244, "byteaout": 31, "bytearecv": 2412, "byteasend": 2413,
     "raw_array_subscript_handler": 6180, "intervaltypmodin": 2903, "intervaltypmodout": 2904,
 }  # fmt: skip
 """Oids of the functions that types and access methods name; there is no pg_proc to look them up in."""
 _BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date": "date_", "interval": "interval_",
-    "uuid": "uuid_", "numeric": "numeric_", "json": "json_", "jsonb": "jsonb_"}  # fmt: skip
+    "time": "time_", "uuid": "uuid_", "numeric": "numeric_", "json": "json_", "jsonb": "jsonb_"}  # fmt: skip
 """Beginnings of the names of functions that read and write a type, where they are not the type's name."""
 OPERATOR_CLASSES = {
     BOOL: ("bool_ops", 10003, 424), DATE: ("date_ops", 3122, 434), FLOAT4: ("float4_ops", 10012, 1970),
@@ -94,6 +107,7 @@ OPERATOR_CLASSES = {
     BPCHAR: ("bpchar_ops", 10004, 426),
     TIMESTAMPTZ: ("timestamptz_ops", 3127, 434), TIMESTAMP: ("timestamp_ops", 3128, 434),
     UUID: ("uuid_ops", 10065, 2968), NUMERIC: ("numeric_ops", 3125, 1988),
+    BYTEA: ("bytea_ops", 10006, 428), TIME: ("time_ops", 10038, 1996), INTERVAL: ("interval_ops", 10022, 1982),
 }  # fmt: skip
 """The name, oid and family of each type's order in an index."""
 SCHEMAS = {PG_CATALOG: "pg_catalog", PUBLIC: "public", INFORMATION: "information_schema", OWN: "schemalab"}
@@ -112,7 +126,7 @@ def _access_methods(_: Sequence[Descriptor]) -> Iterator[Row]:
 
 def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
     yield from _vectors()
-    for of in (*STORED, INTERVAL, *SYSTEM):
+    for of in (*STORED, *SYSTEM):
         name, array = TYPE_NAMES[of.oid], ARRAY_OF.get(of)
         begins = _BEGINNINGS.get(name, name)
         modifiers: Row = {
@@ -129,10 +143,10 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
             "typcategory": of.category, "typispreferred": of.is_preferred or of is OID,
             "typarray": array.oid if array else 0,
             **{f"typ{word}": FUNCTIONS[f"{begins}{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
-            "typalign": "d" if of is INTERVAL else ALIGNMENTS.get(of.typlen, "c"),
+            "typalign": alignment_of(of),
             **({"typelem": CHAR.oid, "typsubscript": FUNCTIONS["raw_array_subscript_handler"]} if of is NAME else {}),
             **({"typsubscript": FUNCTIONS["jsonb_subscript_handler"]} if of is JSONB else {}),
-            "typstorage": "x" if of in (*TEXTUAL, *DOCUMENTS) else "m" if of is NUMERIC else "p",
+            "typstorage": STORAGES.get(of, "p"),
         }  # fmt: skip
         if array is not None:
             yield {

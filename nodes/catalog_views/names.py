@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from expressions.object_names import DEFINITIONS, OBJECTS, SEQUENCE, spelled
-from expressions.sqltypes import ARRAY_OF, INTERVAL, STORED, SYSTEM, TYPE_WORDS, VECTORS
+from expressions.sqltypes import ARRAY_OF, STORED, SYSTEM, TYPE_WORDS, VECTORS
 from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.keys import keys_of, sequence_name
 from nodes.catalog_views.relations import INFORMATION, OIDS
@@ -43,7 +43,7 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
     for of in VECTORS:
         for found_by in (of.name, f"pg_catalog.{of.name}"):
             yield "t", of.oid, of.name, found_by
-    for of in (*STORED, INTERVAL, *SYSTEM):
+    for of in (*STORED, *SYSTEM):
         yield "t", of.oid, of.name, f"pg_catalog.{TYPE_NAMES[of.oid]}"
     for of, array in ARRAY_OF.items():
         for found_by in (array.name, f"_{TYPE_NAMES[of.oid]}", f"{TYPE_NAMES[of.oid]}[]"):

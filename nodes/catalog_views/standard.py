@@ -14,7 +14,7 @@ from nodes.catalog_views.values import DATABASE_NAME, OWNER_NAME, Row
 
 SCHEMA = "information_schema"
 _DIGITS = {SqlType.SMALLINT: 16, SqlType.INTEGER: 32, SqlType.BIGINT: 64, SqlType.REAL: 24, SqlType.DOUBLE: 53}
-_FRACTION = {SqlType.DATE: 0, SqlType.TIMESTAMP: 6, SqlType.TIMESTAMPTZ: 6}
+_FRACTION = {SqlType.DATE: 0, SqlType.TIMESTAMP: 6, SqlType.TIMESTAMPTZ: 6, SqlType.TIME: 6, SqlType.INTERVAL: 6}
 TEXT_BYTES = 2**30
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
-from catalog.types import INT_LIMITS, TEXTS, WRITTEN, SqlType
+from catalog.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXTUAL
 from nodes.catalog_views import texts
-from nodes.catalog_views.fixed import ALIGNMENTS, BY_VALUE, OPERATOR_CLASSES
+from nodes.catalog_views.fixed import BY_VALUE, OPERATOR_CLASSES, STORAGES, alignment_of
 from nodes.catalog_views.keys import is_constraint, keys_of, required_columns, sequence_name
 from nodes.catalog_views.values import BTREE, DEFAULT_COLLATION, HEAP, OWNER, OWNER_NAME, PUBLIC, Row
 from nodes.wire.oids import column_oid, constraint_oid, index_oid, key_oid, table_oid
@@ -72,8 +72,8 @@ def _kind(column: Column) -> Row:
         "atttypid": oid, "attlen": typlen,
         "atttypmod": NO_MODIFIER if column.length is None else column.length + HEAD,
         "attbyval": typlen in BY_VALUE,
-        "attalign": ALIGNMENTS.get(typlen, "c"), "attcompression": "", "attgenerated": "",
-        "attstorage": "x" if column.type in WRITTEN else "m" if column.type is SqlType.NUMERIC else "p",
+        "attalign": alignment_of(of), "attcompression": "", "attgenerated": "",
+        "attstorage": STORAGES.get(of, "p"),
         "attislocal": True, "attcollation": DEFAULT_COLLATION if is_text else 0,
         "attstattarget": None,
     }  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 from nodes.client.answers import BatchResult, Result, batch_of, checked, result_of
 
 T = TypeVar("T")
-Value = bool | int | float | str | dt.date | dt.datetime | uuid.UUID | Decimal | None
+Value = bool | int | float | str | bytes | dt.date | dt.datetime | dt.time | dt.timedelta | uuid.UUID | Decimal | None
 Object = Mapping[str, Value]
 Key = Value | Sequence[Value] | Object
 Assignments = Sequence[tuple[str, str, Value]]
@@ -122,8 +122,10 @@ def plain(value: Any) -> Any:
     match value:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        case dt.datetime() | dt.date():
+        case dt.datetime() | dt.date() | dt.time():
             return value.isoformat()
+        case dt.timedelta():
+            return f"{value.days} days {value.seconds} seconds {value.microseconds} microseconds"
         case uuid.UUID() | Decimal():
             return str(value)
         case Mapping():
@@ -131,7 +133,7 @@ def plain(value: Any) -> Any:
         case str() | None | bool() | int() | float():
             return value
         case bytes() | bytearray() | memoryview():
-            raise TypeError("no column holds bytes: send a text")
+            return f"\\x{value.hex()}"
         case Iterable():
             return [plain(one) for one in value]
     raise TypeError(f"{type(value).__name__} is no value of a column")

@@ -20,8 +20,9 @@ pages           pages of pairs, bounded by their bytes
 row_codec       rows between bytes and values
 expressions     computed here, or by
 duckdb_engine   the query engine, with:
-numeric_functions  its numerics
-document_functions  its json and jsonb
+engine_functions   what it calls here, of
+numeric_functions  numerics
+document_functions  json and jsonb
 held_rows       how many bytes a statement, a connection and a node may hold
 fairness        long work beside the event loop's duties
 """

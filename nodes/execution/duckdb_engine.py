@@ -24,7 +24,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog import numerics
+from catalog.packed import PACKED
 from expressions import errors
 from expressions.limits import ELEMENTS_MAX, VALUE_BYTES_MAX, too_long, too_many_elements
 from expressions.sqltypes import (
@@ -33,7 +33,6 @@ from expressions.sqltypes import (
     INT4,
     INT8,
     INTEGERS,
-    NUMERIC,
     TEXT,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -41,7 +40,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from nodes.execution import document_functions, numeric_functions
+from nodes.execution.engine_functions import calls_functions, register
 from nodes.sql.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -187,20 +186,16 @@ class Engine:
             raise translated(error) from error
 
     def _open(self, connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
-        if any(one.FUNCTION_WORD in sql for one in (numeric_functions, document_functions)):
+        if calls_functions(sql):
             self._make_functions()
         return _open(connection, sql, tables, zone)
 
     def _make_functions(self) -> None:
-        """Make the functions of numeric and of documents, once they are needed.
-
-        The engine loads numpy for them, 30 MB and a while.
-        """
+        """Make the functions that the engine has not, once they are needed: it loads numpy then, 30 MB and a while."""
         with self._functions_lock:
             if self._functions is None:
                 connection = self._database.cursor()
-                numeric_functions.register(connection)
-                document_functions.register(connection)
+                register(connection)
                 self._functions = connection
 
     def close(self) -> None:
@@ -351,15 +346,11 @@ def values(column: pa.Array, of: Type) -> list[Any]:
             raise
         what = "date" if one is DATE else "timestamp"
         raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, f"{what} out of range") from None
-    if one in UNPACKED:
-        return _unpacked(listed, UNPACKED[one], is_array=of is not one)
+    if one.sql_type in PACKED:
+        return _unpacked(listed, PACKED[one.sql_type][1], is_array=of is not one)
     if one is UUID and of is not one:
         return [None if items is None else [_uuid(item) for item in items] for items in listed]
     return [_uuid(value) for value in listed] if one is UUID else listed
-
-
-UNPACKED: dict[Type, Callable[[bytes], Any]] = {NUMERIC: numerics.unpacked}
-"""Types that the engine has as bytes."""
 
 
 def _unpacked(listed: list[Any], value_of: Callable[[bytes], Any], *, is_array: bool) -> list[Any]:
@@ -395,8 +386,6 @@ def translated(error: duckdb.Error) -> errors.SqlError:
         return errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to user request")
     if isinstance(error, duckdb.OutOfMemoryException) or text.startswith("Out of Memory Error"):
         return errors.SqlError(errors.OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
-    if "Could not convert Interval to Nanosecond" in text:
-        return errors.SqlError(errors.DATETIME_OUT_OF_RANGE, "interval out of range")
     if "Division by zero" in text or "division by zero" in text:
         return errors.SqlError(errors.DIVISION_BY_ZERO, "division by zero")
     if "More than one row returned by a subquery" in text:

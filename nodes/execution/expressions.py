@@ -11,7 +11,7 @@ from expressions.typed import (
     PyValue,
     evaluate,
     has_query_text,
-    is_answered_here,
+    is_simple,
     render,
     render_parts,
     replaced,
@@ -43,7 +43,7 @@ async def compute_once(work: Writing, exprs: Sequence[Expr]) -> list[PyValue]:
 
 async def compute_row(work: Writing, exprs: Sequence[Expr], values: Mapping[ColumnId, PyValue]) -> list[PyValue]:
     """Expressions over one row; what only the engine can do gets the row's values as constants."""
-    if all(map(is_answered_here, exprs)):
+    if all(map(is_simple, exprs)):
         return [evaluate(e, values, work.context) for e in exprs]
     return await compute_once(work, [_filled_in(work, e, values) for e in exprs])
 

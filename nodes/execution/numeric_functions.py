@@ -55,6 +55,9 @@ def refusing(compute: Callable[..., Any], count: int, *, takes_null: bool = Fals
         lambda a, b: called(a, b),
         lambda a, b, c: called(a, b, c),
         lambda a, b, c, d: called(a, b, c, d),
+        lambda a, b, c, d, e: called(a, b, c, d, e),
+        lambda a, b, c, d, e, f: called(a, b, c, d, e, f),
+        lambda a, b, c, d, e, f, g: called(a, b, c, d, e, f, g),
     )[count - 1]
 
 
@@ -88,14 +91,6 @@ def _is_valid(text: str) -> bool:
 
 def _fit(data: bytes, modifier: int) -> bytes:
     return values.packed(arithmetic.fit_to(modifier)(values.unpacked(data)))
-
-
-def _extreme(choose: Callable[..., bytes]) -> Callable[[Sequence[bytes | None]], bytes | None]:
-    def chosen(items: Sequence[bytes | None]) -> bytes | None:
-        known = [item for item in items if item is not None]
-        return choose(known, key=lambda data: data[values.SCALE_BYTES :]) if known else None
-
-    return chosen
 
 
 def _over_list(
@@ -150,11 +145,12 @@ def _units(count: int, scale: int) -> bytes:
     return values.packed(Decimal(count).scaleb(-scale, values.CONTEXT))
 
 
-GIVES_NULL = frozenset({"scale", "least_scale", "greatest", "least", "sum_of", "avg_of", "sum_of_distinct",
+Function = tuple[Callable[..., Any], tuple[str, ...], str]
+GIVES_NULL = frozenset({"scale", "least_scale", "sum_of", "avg_of", "sum_of_distinct",
     "avg_of_distinct", *(f"{name}{form}" for name in DEVIATIONS for form in ("", "_of", "_of_distinct"))})  # fmt: skip
 """Functions that may give NULL for what is none."""
 _ONE, _TWO = (NUMBER,), (NUMBER, NUMBER)
-FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
+FUNCTIONS: dict[str, Function] = {
     **{
         name: (_of_numbers(compute), _TWO, NUMBER)
         for name, compute in {
@@ -187,8 +183,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[str, ...], str]] = {
     **{f"to_{of.name}": (_to(arithmetic.CASTS[NUMERIC, of]), _ONE, "BIGINT") for of in (INT2, INT4, INT8)},
     "to_double": (_to(numerics.to_double), _ONE, "DOUBLE"),
     "to_real": (_to(numerics.to_real), _ONE, "DOUBLE"),
-    "greatest": (_extreme(max), (NUMBERS,), NUMBER),
-    "least": (_extreme(min), (NUMBERS,), NUMBER),
     "sum_of": (_over_list(numerics.sum_of), (NUMBERS,), NUMBER),
     "avg_of": (_over_list(numerics.average_of), (NUMBERS,), NUMBER),
     "sum_of_distinct": (_over_list(numerics.sum_of, is_distinct=True), (NUMBERS,), NUMBER),

@@ -6,7 +6,7 @@ from expressions.aggregates import refuse_aggregates
 from expressions.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.scopes import Scope
-from expressions.typed import Context, Expr, evaluate, is_answered_here
+from expressions.typed import Context, Expr, evaluate, is_simple
 from nodes.context import Environment
 from nodes.execution.select import select_result
 from nodes.sql.planner import Planner, SelectPlan
@@ -34,7 +34,7 @@ async def texts_of(env: Environment, exprs: Sequence[Expr], context: Context) ->
     """The values, as texts of their types."""
     outputs = tuple(Output("", expr.type) for expr in exprs)
     columns = Columns(outputs, context.style)
-    if all(map(is_answered_here, exprs)):
+    if all(map(is_simple, exprs)):
         return [write(evaluate(expr, {}, context)) for write, expr in zip(columns.writers(()), exprs, strict=True)]
     parts: list[str | Expr] = ["SELECT "]
     for place, expr in enumerate(exprs):

@@ -106,7 +106,6 @@ CHECKS: dict[str, Check] = {
     "TimeZone": _time_zone,
     "DateStyle": _date_style,
     "IntervalStyle": _only("postgres"),
-    "bytea_output": _only("hex"),
     "standard_conforming_strings": _only("on"),
     "transform_null_equals": _only("off"),
     "array_nulls": _only("on"),

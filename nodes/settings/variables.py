@@ -297,7 +297,8 @@ class Variables:
             self._now(lasting, lasting)
 
     def _derive(self) -> None:
-        self.style = time_style(self._value("TimeZone"), self._value("DateStyle").rpartition(" ")[2])
+        order = self._value("DateStyle").rpartition(" ")[2]
+        self.style = time_style(self._value("TimeZone"), order, self._value("bytea_output"))
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
         self.lock_ms = int(self._value("lock_timeout"))
         self.is_traced = self._value(TRACE) == "on"

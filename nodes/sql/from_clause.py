@@ -16,6 +16,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
+from expressions.intervals import with_engine_interval
 from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import DATE, INT4, INT8, INTEGERS, INTERVAL, OID, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.tree import function_name
@@ -33,8 +34,8 @@ Star = tuple[str, Expr | None, Relation | None]
 Stars = list[Star]
 SCHEMAS = ("public", "")
 STEP = (
-    "CASE WHEN {0} = INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22023 step size cannot equal zero') AS INTERVAL)"
-    " ELSE {0} END"
+    "CASE WHEN i = INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22023 step size cannot equal zero') AS INTERVAL)"
+    " ELSE i END"
 )
 CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
 NOT_HERE = frozenset({"pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "pg_cursors"})
@@ -207,7 +208,7 @@ class FromClause:
         if args[0].type is TIMESTAMP and args[1].type is UNKNOWN:
             of = TIMESTAMP
         start, stop = (self.analyzer.coerce(arg, of) for arg in args[:2])
-        step = Call("step", STEP, (self.analyzer.coerce(args[2], INTERVAL),), INTERVAL)
+        step = Call("step", with_engine_interval("{0}", STEP), (self.analyzer.coerce(args[2], INTERVAL),), INTERVAL)
         source: Parts = ("(SELECT g AS o0 FROM generate_series(", start, ", ", stop, ", ", step, ") AS t(g))")
         alias = node.alias.aliasname if node.HasField("alias") else "generate_series"
         column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias

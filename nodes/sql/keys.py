@@ -1,4 +1,5 @@
-"""Queries over values that the engine compares only in part, such as numerics, whose 1.0 and 1.00 are one number.
+"""Queries over values that the engine compares only in part, such as numerics, whose 1.0 and 1.00 are one number,
+and intervals, whose 1 month and 30 days are one span.
 
     ORDER BY price          ORDER BY the key of price
     GROUP BY price          GROUP BY the key of price; a target shows a price of the group
@@ -46,7 +47,7 @@ def _over_groups(expr: Expr, shown: Mapping[Expr, Expr]) -> Expr:
         return expr
     if expr.is_query:
         if any(part in shown for part in walk(expr)):
-            raise unsupported("a subquery that reads a numeric its query groups by", expr.offset)
+            raise unsupported("a subquery that reads a numeric or interval its query groups by", expr.offset)
         return expr
     return replace(expr, parts=tuple(p if isinstance(p, str) else _over_groups(p, shown) for p in expr.parts))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from expressions.errors import TOO_MANY_COLUMNS, SqlError
 from expressions.scopes import Scan
 from expressions.sqltypes import NO_MODIFIER, UNKNOWN, Type
-from expressions.typed import ColumnRef, Expr, is_answered_here, is_simple, modifier_of
+from expressions.typed import ColumnRef, Expr, is_simple, modifier_of
 
 Parts = tuple["str | Expr", ...]
 COLUMNS_MAX = 1664
@@ -61,7 +61,7 @@ class SimpleSelect:
     @property
     def is_local(self) -> bool:
         """True if Python can compute all of it, row by row."""
-        return all(map(is_answered_here, self.targets)) and (self.where is None or is_simple(self.where))
+        return all(map(is_simple, self.targets)) and (self.where is None or is_simple(self.where))
 
 
 @dataclass(eq=False)

@@ -82,8 +82,9 @@ class WithQueries:
         step = self.selects.query(node.rarg, parent)
         if [o.type for o in step.outputs] != [o.type for o in anchor.outputs]:
             raise SqlError("42804", f'recursive query "{cte.ctename}": the terms differ in column types', cte.location)
-        if not node.all and any(output.type in KEYED for output in outputs):
-            raise unsupported("a recursive UNION of numerics", cte.location, hint="use UNION ALL")
+        found = next((output.type for output in outputs if output.type in KEYED), None)
+        if not node.all and found is not None:
+            raise unsupported(f"a recursive UNION of {found}s", cte.location, hint="use UNION ALL")
         word = " UNION ALL " if node.all else " UNION "
         return Query((*anchor.parts, word, *step.parts), outputs)
 

@@ -9,6 +9,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from catalog.bytea import escaped_text
+from catalog.times import micros_of
 from catalog.types import to_text
 from expressions.array_literals import array_text
 from expressions.dates.zones import PLAIN, TimeStyle, moment_text
@@ -17,6 +19,7 @@ from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
     BPCHAR,
+    BYTEA,
     CHAR,
     DATE,
     DOCUMENTS,
@@ -34,6 +37,7 @@ from expressions.sqltypes import (
     OID,
     SHOWN,
     TEXTUAL,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UUID,
@@ -58,23 +62,6 @@ MICROSECOND = dt.timedelta(microseconds=1)
 _int2, _int4, _int8 = struct.Struct("!h").pack, struct.Struct("!i").pack, struct.Struct("!q").pack
 _real, _double = struct.Struct("!f").pack, struct.Struct("!d").pack
 _interval = struct.Struct("!qii").pack
-
-
-def interval_text(months: int, days: int, micros: int) -> str:
-    """PostgreSQL's own form (IntervalStyle postgres): a part after a negative one says that it is none itself."""
-    sign = -1 if months < 0 else 1
-    words: list[str] = []
-    is_before = False
-    for count, unit in ((sign * (abs(months) // 12), "year"), (sign * (abs(months) % 12), "mon"), (days, "day")):
-        if count:
-            words.append(f"{'+' if is_before and count > 0 else ''}{count} {unit}{'' if count == 1 else 's'}")
-            is_before = count < 0
-    if micros or not words:
-        seconds, fraction = divmod(abs(micros), 1_000_000)
-        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-        clock += f".{fraction:06d}".rstrip("0") if fraction else ""
-        words.append(f"{'-' if micros < 0 else '+' if is_before else ''}{clock}")
-    return " ".join(words)
 
 
 def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
@@ -103,7 +90,9 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         TIMESTAMP: of_type(TIMESTAMP),
         TIMESTAMPTZ: of_type(TIMESTAMPTZ) if style.is_utc else zoned,
         UUID: lambda value: str(value).encode(),
-        INTERVAL: lambda value: interval_text(value.months, value.days, value.nanoseconds // 1000).encode(),
+        BYTEA: (lambda value: escaped_text(value).encode()) if style.shows_escapes else of_type(BYTEA),
+        TIME: of_type(TIME),
+        INTERVAL: of_type(INTERVAL),
         **dict.fromkeys(DOCUMENTS, str.encode),
         OID: whole,
         NAME: str.encode,
@@ -127,7 +116,9 @@ BINARY: dict[Type, Callable[[Any], bytes]] = {
     TIMESTAMP: lambda value: _int8((value - EPOCH) // MICROSECOND),
     TIMESTAMPTZ: lambda value: _int8((value - EPOCH_UTC) // MICROSECOND),
     UUID: lambda value: bytes(value.bytes),
-    INTERVAL: lambda value: _interval(value.nanoseconds // 1000, value.days, value.months),
+    BYTEA: bytes,
+    TIME: lambda value: _int8(micros_of(value)),
+    INTERVAL: lambda value: _interval(value.micros, value.days, value.months),
     JSON: str.encode,
     JSONB: lambda value: JSONB_VERSION + value.encode(),
     OID: struct.Struct("!I").pack,

@@ -11,7 +11,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from catalog.types import BadValue, SqlType, parse_text
+from catalog.intervals import Interval, OutOfRange, checked
+from catalog.times import Malformed, of_micros
+from catalog.types import BadValue, DatetimeOutOfRange, SqlType, parse_text
 from expressions import sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -96,10 +98,19 @@ def _numeric(data: bytes) -> PyValue:
     return numeric_of(data)
 
 
-def _interval(data: bytes) -> str:
-    """Microseconds, days and months, as a text for the query engine."""
+def _interval(data: bytes) -> Interval:
     micros, days, months = INTERVAL_PARTS.unpack(data)
-    return f"{months} months {days} days {micros} microseconds"
+    try:
+        return checked(months, days, micros)
+    except OutOfRange as error:
+        raise DatetimeOutOfRange(str(error)) from None
+
+
+def _time(data: bytes) -> dt.timedelta:
+    try:
+        return of_micros(_int8(data))
+    except Malformed:
+        raise DatetimeOutOfRange("time out of range") from None
 
 
 def _json(data: bytes) -> PyValue:
@@ -134,6 +145,8 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
     sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
+    sqltypes.BYTEA.oid: bytes,
+    sqltypes.TIME.oid: _time,
     sqltypes.INTERVAL.oid: _interval,
     sqltypes.JSON.oid: _json,
     sqltypes.JSONB.oid: _jsonb,

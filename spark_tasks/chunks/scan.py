@@ -23,7 +23,6 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId
-from catalog.types import TEXTS
 from spark_tasks.chunks import snapshot_reads
 from spark_tasks.chunks.chunk import no_break
 from spark_tasks.runs.ranges import KeyRange
@@ -211,7 +210,7 @@ def _cut(keys: pa.Array) -> pa.Array:
 def _key_size(descriptor: Descriptor) -> int | None:
     """The length of every row's keys; None when it varies."""
     types = types_of_key(descriptor)
-    if TEXTS & set(types):
+    if not PAYLOAD_BYTES.keys() >= set(types):
         return None
     return PREFIX.size + sum(1 + PAYLOAD_BYTES[sql_type] for sql_type in types) + COLUMN.size
 

@@ -23,11 +23,9 @@ BLOCKS = (2**20, 2**24, 2**27)
 """Bytes of a CSV file that are read at once: a row must fit. The larger ones are for files that need them."""
 TOO_LARGE = "straddling object"
 """What Arrow says of a row that does not fit."""
-TAKEN_BY_NONE = (
-    *(pa.types.is_nested, pa.types.is_duration, pa.types.is_interval),
-    *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary),
-)
+TAKEN_BY_NONE = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval)
 """Of Arrow's types those that no column has."""
+OF_BYTES = (pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
 QUOTE = b'"'
 READ_AT_ONCE = 1 << 22
 
@@ -145,6 +143,10 @@ def _plain(name: str, column: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(column.type):
         zone = None if column.type.tz is None else "UTC"
         return column.cast(pa.timestamp("us", zone))
+    if pa.types.is_time(column.type):
+        return column.cast(pa.time64("us"), safe=False)
+    if any(is_of(column.type) for is_of in OF_BYTES):
+        return column.cast(pa.binary())
     if any(is_of(column.type) for is_of in TAKEN_BY_NONE):
         raise CannotLoad(f"column {name} of the file is of type {column.type}, which no column takes")
     return column

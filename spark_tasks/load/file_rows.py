@@ -107,8 +107,12 @@ PLAIN = {
 
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
+    if pa.types.is_binary(given.type) and column.type is not SqlType.BYTEA:
+        raise CannotLoad(f"column {column.name} of the file is of type binary, which only a bytea column takes")
     if column.type in TEXTS:
         return _fitted(column, _without_nul(column, given.cast(pa.string()), first), first)
+    if pa.types.is_time(given.type) and column.type is SqlType.TIME:
+        return given.cast(ARROW[column.type])
     if given.type == ARROW[column.type] and column.type not in PACKED and column.type not in DOCUMENTS:
         return given
     if column.type in FAST and _is_number_or_text(given.type):

@@ -10,18 +10,18 @@ for every type. Nothing but Arrow kernels and the standard library's strided cop
 
 import struct
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog import numerics
-from catalog.documents import Jsonb
+from catalog import bytea
+from catalog.packed import LEFT_OUT, PACKED
 from catalog.types import FLOATING, WRITTEN, SqlType
 from storage import encoding
-from storage.encoding import INVERSE, LEFT_OUT, LIVE, NULL, PAYLOAD_BYTES, WHOLE_VALUE
+from storage.encoding import INVERSE, KEY_LENGTHS, LIVE, NULL, PAYLOAD_BYTES, WHOLE_VALUE
 
 ARROW: dict[SqlType, pa.DataType] = {
     SqlType.BOOLEAN: pa.bool_(),
@@ -36,13 +36,11 @@ ARROW: dict[SqlType, pa.DataType] = {
     SqlType.TIMESTAMP: pa.timestamp("us"),
     SqlType.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
     SqlType.UUID: pa.uuid(),
+    SqlType.BYTEA: pa.binary(),
+    SqlType.TIME: pa.int64(),
+    SqlType.INTERVAL: pa.binary(),
 }
-"""The Arrow type of each column type. A numeric is its packed form (`catalog.numerics`): Arrow's own is too short."""
-PACKED: dict[SqlType, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    SqlType.NUMERIC: (numerics.packed, numerics.unpacked),
-    SqlType.JSONB: (str, Jsonb),
-}
-"""Types that Arrow has in another form: how a value becomes that, and what value it is."""
+"""The Arrow type of each column type. Some have none (`catalog.packed`): Arrow's own numeric is too short."""
 
 END = 1 << 30
 """A slice to the end: longer than any value."""
@@ -97,6 +95,8 @@ def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> 
     if sql_type in WRITTEN:
         column = pc.utf8_rtrim(column, " ") if sql_type is SqlType.CHAR else column
         encoded = join(LIVE, column.cast(pa.binary()), b"\x00")
+    elif sql_type is SqlType.BYTEA:
+        encoded = join(LIVE, pc.replace_substring(column, bytea.ZERO, bytea.ESCAPED_ZERO), bytea.END)
     else:
         encoded = _with_marker(_payloads(sql_type, column), len(column), PAYLOAD_BYTES[sql_type])
     if column.null_count:
@@ -191,7 +191,7 @@ def cut(types: Iterable[SqlType], joined: pa.Array) -> list[pa.Array]:
     """Keys cut into the encoded values of non-NULL columns of these types."""
     pieces, rest = [], joined
     for sql_type in types:
-        if sql_type in LEFT_OUT:
+        if sql_type in KEY_LENGTHS:
             whole = rest.to_pylist()
             sizes = [encoding.length_at(sql_type, data, 0) for data in whole]
             halves = [(data[:size], data[size:]) for data, size in zip(whole, sizes, strict=True)]
@@ -240,6 +240,8 @@ def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
         return pc.binary_slice(encoded, 1, END)
     if sql_type in WRITTEN:
         return pc.binary_slice(encoded, 1, -1).cast(pa.string())
+    if sql_type is SqlType.BYTEA:
+        return pc.replace_substring(pc.binary_slice(encoded, 1, -len(bytea.END)), bytea.ESCAPED_ZERO, bytea.ZERO)
     size, count = PAYLOAD_BYTES[sql_type], len(encoded)
     data, _ = _bytes_of(pc.binary_slice(encoded, 1, END))
     if len(data) != count * size:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.documents import canonical
+from catalog.intervals import DAY, Interval
 from catalog.numerics import plain
+from catalog.times import of_micros
 from catalog.types import BadValue, SqlType, parse_text, to_text
 
 
@@ -40,6 +42,16 @@ from catalog.types import BadValue, SqlType, parse_text, to_text
             "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
             id="a uuid in any of its spellings",
         ),
+        pytest.param(SqlType.BYTEA, "\\x00fF 0A", "\\x00ff0a", id="bytes in hex, with blanks between them"),
+        pytest.param(SqlType.BYTEA, "aé\\\\\\000\\377", "\\x61c3a95c00ff", id="bytes with escapes"),
+        pytest.param(SqlType.BYTEA, "", "\\x", id="no bytes"),
+        pytest.param(SqlType.TIME, " 4:05 ", "04:05:00", id="a time without seconds"),
+        pytest.param(SqlType.TIME, "24:00:00", "24:00:00", id="the end of a day"),
+        pytest.param(SqlType.TIME, "04:05:06.789000", "04:05:06.789", id="a time has no zeros at its end"),
+        pytest.param(SqlType.INTERVAL, "1 day 2 hours", "1 day 02:00:00", id="an interval of two units"),
+        pytest.param(SqlType.INTERVAL, "1-2 -3 4:05", "1 year 2 mons -3 days +04:05:00", id="the standard's form"),
+        pytest.param(SqlType.INTERVAL, "P1Y2M3DT4H5M6.7S", "1 year 2 mons 3 days 04:05:06.7", id="ISO 8601"),
+        pytest.param(SqlType.INTERVAL, "1.5 months ago", "-1 mons -15 days", id="a part of a month is days"),
     ],
 )
 def test_a_value_is_read_and_printed_as_postgresql_does(sql_type: SqlType, text: str, printed: str) -> None:
@@ -61,6 +73,17 @@ def test_a_value_is_read_and_printed_as_postgresql_does(sql_type: SqlType, text:
         (SqlType.TIMESTAMPTZ, "0001-01-01 00:00+05", "22008", "timestamp out of range"),
         (SqlType.TEXT, "a\x00b", "22021", 'invalid byte sequence for encoding "UTF8": 0x00'),
         (SqlType.UUID, "a0ee", "22P02", 'invalid input syntax for type uuid: "a0ee"'),
+        (SqlType.BYTEA, "\\x0", "22023", "invalid hexadecimal data: odd number of digits"),
+        (SqlType.BYTEA, "\\x0g", "22023", 'invalid hexadecimal digit: "g"'),
+        (SqlType.BYTEA, "\\x0 0", "22023", 'invalid hexadecimal digit: " "'),
+        (SqlType.BYTEA, "a\\400", "22P02", "invalid input syntax for type bytea"),
+        (SqlType.BYTEA, "a\\", "22P02", "invalid input syntax for type bytea"),
+        (SqlType.TIME, "24:00:01", "22008", 'date/time field value out of range: "24:00:01"'),
+        (SqlType.TIME, "noon", "22007", 'invalid input syntax for type time: "noon"'),
+        (SqlType.INTERVAL, "1 dayz", "22007", 'invalid input syntax for type interval: "1 dayz"'),
+        (SqlType.INTERVAL, "", "22007", 'invalid input syntax for type interval: ""'),
+        (SqlType.INTERVAL, "9" * 30 + " days", "22015", "interval field value out of range"),
+        (SqlType.INTERVAL, "3000000000 days", "22015", "interval field value out of range"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(sql_type: SqlType, text: str, sqlstate: str, message: str) -> None:
@@ -98,6 +121,14 @@ VALUES = {
     SqlType.UUID: st.builds(lambda number: uuid.UUID(int=number), st.integers(0, 2**128 - 1)),
     SqlType.JSON: st.sampled_from(["{}", ' {"a":  1} ', "[1, 2.50]", '"é"', "null"]),
     SqlType.JSONB: st.lists(st.integers() | st.none()).map(lambda items: canonical(json.dumps(items))),
+    SqlType.BYTEA: st.binary(max_size=9) | st.lists(st.sampled_from([0, 1, 255]), max_size=6).map(bytes),
+    SqlType.TIME: st.integers(0, DAY).map(of_micros),
+    SqlType.INTERVAL: st.builds(
+        Interval,
+        st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 2),
+        st.integers(-(2**31), 2**31 - 1) | st.integers(-60, 60),
+        st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3).map(lambda days: days * DAY),
+    ),
 }
 
 

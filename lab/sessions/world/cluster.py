@@ -5,6 +5,7 @@ from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, State, TableId
+from catalog.types import to_text
 from changes.plan.model import describe
 from lab.cluster.requests import Stage
 from lab.cluster.world import Message as WorldMessage
@@ -224,5 +225,5 @@ def _key_words(widest: Descriptor, name: PairName) -> str:
         index = widest.index(name.index)
         column = widest.column(index.columns[0].column)
         decoded, _ = encoding.decode(column.type, name.values or b"")
-        return f"{index.name}: {'NULL' if decoded is None else decoded}"
+        return f"{index.name}: {'NULL' if decoded is None else to_text(column.type, decoded)}"
     return "row" if name.column == EXISTS or name.column is None else widest.column(name.column).name

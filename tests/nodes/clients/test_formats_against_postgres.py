@@ -9,28 +9,71 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 from psycopg.types.json import Json, Jsonb
 
+from catalog.intervals import DAY, Interval, clock_text, text_of
 from nodes.wire.oids import table_oid
 from tests.nodes.conftest import Cluster
 
+
+class Clock(int):
+    """A time of day in microseconds: Python's own has no 24:00."""
+
+
+class IntervalText(Dumper):
+    oid = 1186
+
+    def dump(self, obj: Interval) -> bytes:
+        return text_of(obj).encode()
+
+
+class IntervalBinary(Dumper):
+    oid, format = 1186, Format.BINARY
+
+    def dump(self, obj: Interval) -> bytes:
+        return struct.pack("!qii", obj.micros, obj.days, obj.months)
+
+
+class ClockText(Dumper):
+    oid = 1083
+
+    def dump(self, obj: Clock) -> bytes:
+        return clock_text(obj).encode()
+
+
+class ClockBinary(Dumper):
+    oid, format = 1083, Format.BINARY
+
+    def dump(self, obj: Clock) -> bytes:
+        return struct.pack("!q", obj)
+
+
+for kind, dumpers in ((Interval, (IntervalText, IntervalBinary)), (Clock, (ClockText, ClockBinary))):
+    for dumper in dumpers:
+        psycopg.adapters.register_dumper(kind, dumper)
+
 COLUMNS = (
     "id int primary key, n bigint, f float8, s text, b boolean, d date, ts timestamp, tz timestamptz, u uuid,"
-    " m smallint, r real, v varchar(30), c char(6), p numeric(12,3), q numeric, j json, o jsonb"
+    " m smallint, r real, v varchar(30), c char(6), p numeric(12,3), q numeric, j json, o jsonb,"
+    " y bytea, tm time, iv interval"
 )
 NAMES = [column.split()[0] for column in COLUMNS.split(", ")]
 ROWS = 40
 FIRST, LAST = (dt.datetime.fromisoformat(text) for text in ("0001-01-01", "9999-12-31 23:59:59.999999"))
 EDGES: list[tuple[Any, ...]] = [
     (-(2**31), -(2**63), 5e-324, "", False, dt.date.min, FIRST, dt.datetime(2, 1, 1, tzinfo=dt.UTC), UUID(int=0),
-     -(2**15), 1e-45, "", "", Decimal("-999999999.999"), Decimal("-Infinity"), Json([]), Jsonb("")),
+     -(2**15), 1e-45, "", "", Decimal("-999999999.999"), Decimal("-Infinity"), Json([]), Jsonb(""), b"", Clock(0),
+     Interval(1 - 2**31, 1 - 2**31, 1 - 2**63)),
     (2**31 - 1, 2**63 - 1, float("nan"), "ä€😀", True, dt.date.max, LAST,
      dt.datetime(9998, 12, 31, tzinfo=dt.UTC), UUID(int=2**128 - 1), 2**15 - 1, float("nan"), "ä€😀", "ä€😀",
-     Decimal("999999999.999"), Decimal("Infinity"), Json({"b": 1, "a": [None]}), Jsonb({"b": 1, "a": [None]})),
+     Decimal("999999999.999"), Decimal("Infinity"), Json({"b": 1, "a": [None]}), Jsonb({"b": 1, "a": [None]}),
+     bytes(range(256)), Clock(DAY), Interval(2**31 - 2, 2**31 - 1, 2**63 - 1)),
     (0, 0, float("inf"), "'\"\\\n", True, dt.date(2000, 1, 1), dt.datetime.fromisoformat("2000-01-01"),
      dt.datetime(1999, 12, 31, 23, 59, 59, 999_999, dt.UTC), UUID(int=1), 0, float("-inf"), "a ", "b  ",
-     Decimal("NaN"), Decimal("NaN"), Json(None), Jsonb(None)),
-    (1, *[None] * 16),
+     Decimal("NaN"), Decimal("NaN"), Json(None), Jsonb(None), b"\x00", Clock(1), Interval(0, 0, 0)),
+    (1, *[None] * 19),
 ]  # fmt: skip
 
 
@@ -56,12 +99,16 @@ def drawn() -> list[tuple[Any, ...]]:
         digits = "".join(other.choice("0123456789") for _ in range(other.randrange(1, 40)))
         return Decimal(f"{other.choice(('', '-'))}{digits[:-9] or 0}.{digits[-9:]}")
 
+    def interval() -> Interval:
+        return Interval(other.randrange(-30, 30), other.randrange(-90, 90), other.randrange(-(10**12), 10**12))
+
     rows = [
         (number, chance.randrange(-(2**63), 2**63), double(), "x" * chance.randrange(9), chance.random() < 0.5,
          moment().date(), moment(), moment().replace(tzinfo=dt.UTC), UUID(bytes=chance.randbytes(16)),
          chance.randrange(-(2**15), 2**15), real(), " x" * other.randrange(9), "y" * other.randrange(7),
          Decimal(other.randrange(-(10**11), 10**11)).scaleb(-3), numeric(),
-         Json({"é" * other.randrange(3): other.random()}), Jsonb([{"zz": number, "a": "ä\n"}, other.random()]))
+         Json({"é" * other.randrange(3): other.random()}), Jsonb([{"zz": number, "a": "ä\n"}, other.random()]),
+         other.randbytes(other.randrange(6)), Clock(other.randrange(DAY)), interval())
         for number in range(10, 10 + ROWS)
     ]  # fmt: skip
     return [*EDGES, *rows]
@@ -101,6 +148,15 @@ QUERIES = {
     "documents": "SELECT j -> 0 AS a, o ->> 0 AS b, o -> 0 -> 'a' AS c, o || '[1]' AS d, to_jsonb(p) AS e,"
     " j::jsonb AS f, o::json AS g, jsonb_build_object('n', id, 't', s) AS h, ARRAY[o, '1'] AS i, ARRAY[j] AS k"
     " FROM {t} ORDER BY id",
+    "bytes": "SELECT y || '\\x00' AS a, length(y) AS b, md5(y) AS c, encode(y, 'base64') AS d, y::text AS e,"
+    " sha256(y) AS f, ARRAY[y, NULL, ''] AS g, y > '\\x80' AS h FROM {t} ORDER BY y, id",
+    "times of day": "SELECT tm + iv AS a, tm - iv AS b, tm - '04:05' AS c, d + tm AS e, tm::interval AS f,"
+    " tm::text AS g, extract(second FROM tm) AS h, extract(epoch FROM tm) AS i, ts::time AS j, tz::time AS k,"
+    " max(tm) OVER () AS l, ARRAY[tm, NULL] AS m, iv::time AS o FROM {t} WHERE id BETWEEN 10 AND 999 ORDER BY tm, id",
+    "columns of intervals": "SELECT iv + '1 day' AS a, iv * 2.5 AS b, iv / 3 AS c, -iv AS e, iv::text AS f,"
+    " ts + iv AS g, tz - iv AS h, d + iv AS i, extract(epoch FROM iv) AS j, date_trunc('hour', iv) AS k, "
+    " justify_interval(iv) AS l, sum(iv) OVER () AS o, max(iv) OVER () AS q, iv > '1 mon' AS r, ARRAY[iv, NULL] AS u"
+    " FROM {t} WHERE id BETWEEN 10 AND 999 ORDER BY iv, id",
     "by a key": "SELECT * FROM {t} WHERE id IN (-2147483648, 2147483647, 0, 1, 12, 13)",
     "computed": "SELECT id + 1 AS a, n IS NULL AS b, tz::timestamp AS c, tz::date AS d, ts::timestamptz AS e,"
     " d::timestamptz AS f, tz::text AS g, date_trunc('day', tz) AS h, extract(hour FROM tz)::int AS i FROM {t}"

@@ -244,5 +244,6 @@ def test_the_client_tells_an_error_from_tables_that_are_called_so():
     assert checked({"class": {"version": 1}, "message": {"version": 2}})["class"] == {"version": 1}
     with pytest.raises(CrudError, match="no such table"):
         checked({"class": "UnknownTableError", "message": "no such table"})
-    with pytest.raises(TypeError, match="no column holds bytes"):
-        plain([b"7"])
+    with pytest.raises(TypeError, match="complex is no value of a column"):
+        plain([7j])
+    assert plain([b"7", bytearray(1)]) == ["\\x37", "\\x00"]

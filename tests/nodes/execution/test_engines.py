@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
+from catalog.intervals import DAY, Interval
 from catalog.numerics import read
+from catalog.times import of_micros
 from catalog.types import SqlType
 from expressions import texts
 from expressions.analysis import Analyzer
@@ -27,7 +29,7 @@ from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import BPCHAR, INT2, INT4, INT8, OF_SQL_TYPE, Type
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
 from nodes.execution.duckdb_engine import as_written, translated, values
-from nodes.execution.numeric_functions import register
+from nodes.execution.engine_functions import register
 from tests.rounds import drawn, some_of
 
 COLUMNS = {
@@ -35,6 +37,8 @@ COLUMNS = {
     "t": SqlType.TEXT, "b": SqlType.BOOLEAN, "d": SqlType.DATE, "ts": SqlType.TIMESTAMP, "tz": SqlType.TIMESTAMPTZ,
     "u": SqlType.UUID, "s": SqlType.SMALLINT, "w": SqlType.SMALLINT, "r": SqlType.REAL, "q": SqlType.REAL,
     "v": SqlType.VARCHAR, "c": SqlType.CHAR, "n": SqlType.NUMERIC, "m": SqlType.NUMERIC,
+    "y": SqlType.BYTEA, "z": SqlType.BYTEA, "tm": SqlType.TIME, "o": SqlType.TIME, "iv": SqlType.INTERVAL,
+    "k": SqlType.INTERVAL,
 }  # fmt: skip
 TABLE = Descriptor(
     TableId(1),
@@ -70,6 +74,15 @@ VALUES: dict[SqlType, st.SearchStrategy[Any]] = {
     SqlType.TIMESTAMP: MOMENTS,
     SqlType.TIMESTAMPTZ: MOMENTS.map(lambda moment: moment.replace(tzinfo=dt.UTC)),
     SqlType.UUID: st.uuids(),
+    SqlType.BYTEA: st.binary(max_size=5) | st.sampled_from([b"", b"\0", b"a\0b", b"\xff", "aé".encode()]),
+    SqlType.TIME: st.sampled_from([0, 1, DAY, DAY // 2]).map(of_micros) | st.integers(0, DAY).map(of_micros),
+    SqlType.INTERVAL: st.builds(
+        Interval,
+        st.integers(-30, 30),
+        st.integers(-70, 70),
+        st.integers(-(10**12), 10**12) | st.sampled_from([0, DAY, -DAY]),
+    )
+    | st.sampled_from([Interval(2**31 - 1, 0, 0), Interval(0, 0, -(2**63))]),
 }
 
 
@@ -82,6 +95,77 @@ def rows_for(text: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 EXPRESSIONS = [
+    *(f"{a} {sign} {b}" for a, b in (("tm", "o"), ("iv", "k")) for sign in ("=", "<>", "<", "<=", ">", ">=", "-")),
+    *(
+        f"extract({part} from iv)"
+        for part in ("epoch", "second", "ms", "microseconds", "hour", "day", "month", "quarter")
+    ),
+    *(f"extract({part} from iv)" for part in ("year", "century", "week", "nothing")),
+    *(f"extract({part} from tm)" for part in ("epoch", "second", "minutes", "hour", "day", "nothing")),
+    *(f"date_part('{part}', {of})" for part in ("second", "epoch") for of in ("iv", "tm")),
+    *(
+        f"date_trunc('{part}', iv)"
+        for part in ("millennium", "year", "quarter", "month", "day", "minute", "second", "ms")
+    ),
+    *(f"justify_{word}(iv)" for word in ("hours", "days", "interval")),
+    *(f"{of}::text" for of in ("tm", "iv")),
+    *(f"t::{of}" for of in ("time", "interval")),
+    "iv + k",
+    "-iv",
+    "iv * f",
+    "f * iv",
+    "iv * 2",
+    "iv / f",
+    "iv / 3",
+    "iv IN ('1 mon', k)",
+    "iv IS DISTINCT FROM k",
+    "coalesce(iv, k)",
+    "greatest(iv, k, '1 day')",
+    "nullif(iv, k)",
+    "tm + iv",
+    "iv + tm",
+    "tm - iv",
+    "d + tm",
+    "tm + d",
+    "tm::interval",
+    "iv::time",
+    "ts::time",
+    "tz::time",
+    "tm IN ('24:00', o)",
+    "least(tm, o)",
+    "tm BETWEEN '00:00' AND o",
+    "make_time(i, j, f)",
+    "make_time(3, 4, f)",
+    "make_interval(s, w, s, i, w, s, f)",
+    "pg_input_is_valid(t, 'interval')",
+    "pg_input_is_valid(t, 'time')",
+    "ts - '2020-01-01 10:00'",
+    "interval '2' day + iv",
+    "iv::interval hour to minute",
+    *(f"y {sign} z" for sign in ("=", "<>", "<", "<=", ">", ">=", "||")),
+    *(f"{name}(y)" for name in ("length", "octet_length", "bit_length", "bit_count", "md5", "sha224", "sha512")),
+    *(f"encode(y, '{form}')" for form in ("hex", "base64", "escape", "no form")),
+    *(f"decode(t, '{form}')" for form in ("hex", "base64", "escape")),
+    *(f"{name}(y, z)" for name in ("btrim", "ltrim", "rtrim")),
+    "y::text",
+    "t::bytea",
+    "y = '\\x00'",
+    "y || 'a'",
+    "y IN ('', z)",
+    "y IS DISTINCT FROM z",
+    "coalesce(y, z, 'none')",
+    "greatest(y, z)",
+    "substring(y from 2)",
+    "substring(y from i for j)",
+    "position(z in y)",
+    "get_byte(y, i)",
+    "get_byte(y, 0)",
+    "set_byte(y, 1, i)",
+    "get_bit(y, 9)",
+    "set_bit(y, 0, i)",
+    "convert_from(y, 'UTF8')",
+    "convert_to(t, 'utf-8')",
+    "pg_input_is_valid(t, 'bytea')",
     *(f"n {sign} m" for sign in ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=")),
     *(f"{name}(n)" for name in ("abs", "round", "trunc", "ceil", "floor", "sign", "scale", "min_scale", "trim_scale")),
     *(

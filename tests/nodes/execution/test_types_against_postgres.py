@@ -97,6 +97,22 @@ def document(chance: random.Random, depth: int = 0) -> str:
     return "{" + ",".join(f'"{chance.choice(("a", "b", "aa", "é", ""))}" :{part}' for part in parts) + "}"
 
 
+def time_of_day(chance: random.Random) -> str:
+    seconds = f"{chance.randrange(60):02d}.{chance.randrange(10**6):06d}"
+    drawn = f"{chance.randrange(24):02d}:{chance.randrange(60):02d}:{seconds}"
+    return chance.choice(("00:00", "24:00:00", "23:59:59.999999", "12:30", drawn, drawn))
+
+
+def interval(chance: random.Random) -> str:
+    def count(most: int) -> int:
+        return chance.choice((0, 0, 1, -1, chance.randrange(-most, most)))
+
+    micros = chance.choice((0, 0, 86_400 * 10**6, -86_400 * 10**6, chance.randrange(-(10**13), 10**13)))
+    drawn = f"{count(400)} months {count(4000)} days {micros} microseconds"
+    same = ("1 mon", "30 days", "720:00:00", "1 mon -1 day", "29 days", "-1 mon 1 day", "-29 days", "1 day -24:00", "0")
+    return chance.choice((*same, "178000000 years", "-178000000 years", "2562047788:00:54.775807", *[drawn] * 12))
+
+
 DRAWN: dict[SqlType, Callable[[random.Random], str]] = {
     SqlType.BOOLEAN: lambda chance: chance.choice(("t", "f")),
     SqlType.SMALLINT: whole(16),
@@ -113,6 +129,9 @@ DRAWN: dict[SqlType, Callable[[random.Random], str]] = {
     SqlType.TIMESTAMPTZ: lambda chance: f"{moment(chance)}+00",
     SqlType.UUID: lambda chance: f"{chance.getrandbits(128):032x}",
     SqlType.JSONB: document,
+    SqlType.BYTEA: lambda chance: "\\x" + bytes(chance.choices((0, 1, 92, 254, 255), k=chance.randrange(5))).hex(),
+    SqlType.TIME: time_of_day,
+    SqlType.INTERVAL: interval,
 }
 COLLATED = TEXTS
 

@@ -1,0 +1,63 @@
+"""Functions that the query engine has not: it calls the very ones that compute a row here (`nodes.execution`).
+
+A module has a table of them, one line each; `expressions.functions` and the engine read the same lines.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from expressions import arithmetic
+from expressions.sqltypes import BOOL, BYTEA, INTERVAL, TEXT, TIME, Type
+
+OWN_WORD = "own_"
+"""The beginning of their names in the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A function or operator: its names, the types that it takes and gives, what it computes.
+
+    `group` and `name` are its name in the engine, which has no two functions of one name and other types.
+    """
+
+    group: str
+    name: str
+    called: tuple[str, ...]
+    args: tuple[Type, ...]
+    result: Type
+    compute: Callable[..., Any]
+
+    @property
+    def engine_name(self) -> str:
+        return f"{OWN_WORD}{self.group}_{self.name}"
+
+    @property
+    def template(self) -> str:
+        return f"{self.engine_name}({', '.join(f'{{{place}}}' for place in range(len(self.args)))})"
+
+
+def lines(
+    group: str, *table: tuple[str, tuple[Type, ...], Type, Callable[..., Any]], signs: bool = False
+) -> Iterator[Own]:
+    """The lines of a table: names with blanks between them, or one operator; types; what it computes.
+
+    Lines are numbered in the engine, where operators have no names.
+    """
+    for number, (called, args, result, compute) in enumerate(table):
+        name = f"operator_{number}" if signs else f"{called.split()[0]}_{number}"
+        yield Own(group, name, tuple(called.split()), args, result, compute)
+
+
+def _of_texts(of: Type) -> tuple[Own, Own, Own]:
+    """A text as a value, a value as its text, and whether a text is a value."""
+    sql_type, group = of.sql_type, str(of.sql_type and of.sql_type.value)
+    assert sql_type is not None
+    return (
+        Own(group, "of_text", (), (TEXT,), of, arithmetic.text_to(sql_type)),
+        Own(group, "text", (), (of,), TEXT, arithmetic.text_of(sql_type)),
+        Own(group, "is_valid", (), (TEXT,), BOOL, lambda text: arithmetic.is_valid(text, of.name)),
+    )
+
+
+TEXTS = {of: _of_texts(of) for of in (BYTEA, TIME, INTERVAL)}

@@ -1,0 +1,91 @@
+"""The functions that the query engine calls here: of numeric, of documents, and those that `expressions` lists.
+
+Each is the function that computes one row here, so the two cannot differ. A refusal comes back as the engine's error,
+with the SQLSTATE in it.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import duckdb
+
+from catalog.packed import LEFT_OUT, PACKED
+from catalog.types import SqlType
+from expressions import bytestrings, clock_times, intervals
+from expressions.own import OWN_WORD, TEXTS, Own
+from expressions.sqltypes import STORED, Type
+from nodes.execution import document_functions, numeric_functions
+from nodes.execution.numeric_functions import refusing
+
+OWN: tuple[Own, ...] = (
+    *bytestrings.OPERATORS, *bytestrings.FUNCTIONS, bytestrings.ESCAPED, *bytestrings.CASTS,
+    *intervals.OPERATORS, *intervals.FUNCTIONS, intervals.MICROS, intervals.OF_PARTS,
+    *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
+    *(own for texts in TEXTS.values() for own in texts),
+)  # fmt: skip
+
+
+def calls_functions(sql: str) -> bool:
+    """True if a text may call one of them."""
+    return any(word in sql for word in (OWN_WORD, numeric_functions.FUNCTION_WORD, document_functions.FUNCTION_WORD))
+
+
+def register(database: "duckdb.DuckDBPyConnection") -> None:
+    """Make the functions known to an engine."""
+    numeric_functions.register(database)
+    document_functions.register(database)
+    for own in OWN:
+        called = refusing(_of_packed(own), len(own.args))
+        database.create_function(own.engine_name, called, [of.duck for of in own.args], own.result.duck)
+    for name, function in _over_lists():
+        database.create_function(name, function, ["BLOB[]"], "BLOB", null_handling="special")
+
+
+def _over_lists() -> Iterator[tuple[str, Callable[[Sequence[bytes | None] | None], bytes | None]]]:
+    """Functions of a list of values, NULLs among them: the least and the greatest, and what is made of intervals."""
+    for of, first in ((of, LEFT_OUT[of.sql_type]) for of in STORED if of.sql_type in LEFT_OUT):
+        for word, choose in (("greatest", max), ("least", min)):
+            yield f"{OWN_WORD}{of.name}_{word}", _extreme(choose, first)
+    read, write = PACKED[SqlType.INTERVAL][1], PACKED[SqlType.INTERVAL][0]
+    for word, compute in (("sum", intervals.sum_of), ("avg", intervals.average_of)):
+        yield f"{OWN_WORD}interval_{word}_of", _folded(compute, read, write)
+
+
+def _extreme(choose: Callable[..., bytes], first: int) -> Callable[[Sequence[bytes | None] | None], bytes | None]:
+    def chosen(items: Sequence[bytes | None] | None) -> bytes | None:
+        known = [item for item in items or () if item is not None]
+        return choose(known, key=lambda data: data[first:]) if known else None
+
+    return chosen
+
+
+def _folded(
+    compute: Callable[..., Any], read: Callable[[bytes], Any], write: Callable[[Any], bytes]
+) -> Callable[[Sequence[bytes | None] | None], bytes | None]:
+    def of_known(items: Sequence[bytes | None] | None) -> Any:
+        found = compute([read(item) for item in items or () if item is not None])
+        return None if found is None else write(found)
+
+    return refusing(of_known, 1)
+
+
+def _of_packed(own: Own) -> Callable[..., Any]:
+    """The function over the bytes that the engine has of some types."""
+    readers, write = [_reader(of) for of in own.args], _writer(own.result)
+    if not any(readers) and write is None:
+        return own.compute
+
+    def computed(*args: Any) -> Any:
+        values = (arg if read is None else read(arg) for arg, read in zip(args, readers, strict=True))
+        found = own.compute(*values)
+        return found if write is None else write(found)
+
+    return computed
+
+
+def _reader(of: Type) -> Callable[[bytes], Any] | None:
+    return PACKED[of.sql_type][1] if of.sql_type in PACKED else None
+
+
+def _writer(of: Type) -> Callable[[Any], bytes] | None:
+    return PACKED[of.sql_type][0] if of.sql_type in PACKED else None
