@@ -1,7 +1,7 @@
 """Values of JSON as values of columns, and what a request means by a row, a key, an update or a condition.
 
 A value becomes the text that PostgreSQL would read for the column, as `json_populate_record` does: 7, "7" and 7.5 are
-all read by the column's own type. A list or an object becomes its own text, which a column of json or jsonb reads.
+all read by the column's own type. In a row, a list or an object is a value of json or jsonb.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.documents import with_numbers
 from catalog.elements import Column
+from catalog.types import DOCUMENTS, SqlType
 from expressions.errors import PROGRAM_LIMIT
 from nodes.crud.calls import Number
 from nodes.crud.errors import RequestError, bad_request, bad_row
@@ -39,7 +40,7 @@ class Condition:
     value: str | tuple[str | None, ...] | None
 
 
-def text_of(value: Any, what: str) -> str | None:
+def text_of(value: Any, what: str, of: SqlType | None = None) -> str | None:
     """The text of a value, as PostgreSQL would read it. Raises for what no column can hold."""
     match value:
         case None:
@@ -50,9 +51,9 @@ def text_of(value: Any, what: str) -> str | None:
             return value.text
         case str() | int():
             return str(value)
-        case list() | dict():
+        case list() | dict() if of in DOCUMENTS:
             return with_numbers(value, lambda number: number.text)
-    raise bad_row(f"{what}: {type(value).__name__} is the value of no column")
+    raise bad_row(f"{what}: a list or an object is the value of a column of json or jsonb in a row, and of no other")
 
 
 def flat_row(descriptor: Descriptor, row: Any, *, is_object: bool) -> dict[str, str | None]:
@@ -60,13 +61,14 @@ def flat_row(descriptor: Descriptor, row: Any, *, is_object: bool) -> dict[str, 
     if is_object:
         if not isinstance(row, dict):
             raise bad_request("a row of an object operation is an object")
-        return {name: text_of(value, name) for name, value in row.items()}
+        types = {column.name: column.type for column in descriptor.columns}
+        return {name: text_of(value, name, types.get(name)) for name, value in row.items()}
     if not isinstance(row, list):
         raise bad_request("a row is a list of values, in the order of the columns")
     columns = descriptor.public_columns
     if len(row) > len(columns):
         raise bad_row(f"a row of {len(row)} values: {descriptor} has {len(columns)} columns")
-    return {column.name: text_of(value, column.name) for column, value in zip(columns, row, strict=False)}
+    return {c.name: text_of(value, c.name, c.type) for c, value in zip(columns, row, strict=False)}
 
 
 def named_key(descriptor: Descriptor) -> Sequence[Column]:
