@@ -20,6 +20,8 @@ deviations    their stddev and variance
 patterns    LIKE, in linear time
 texts       functions of text
 bytestrings functions of bytea
+clock_times functions of time
+intervals   functions of interval, and what it is to the query engine
 own         functions that the query engine calls here
 arrays      arrays as values
 array_literals  arrays as texts

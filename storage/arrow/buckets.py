@@ -45,8 +45,8 @@ def buckets_of(function: str, types: Sequence[SqlType], values: Sequence[pa.Arra
 
 def _named(bucket: pa.Array, buckets: int) -> pa.Array:
     """Buckets that rows name: those beyond what there is come round again, and NULL is the first."""
-    left = pc.subtract(bucket, 1)
-    rest = pc.subtract(left, pc.multiply(pc.divide(left, buckets), buckets))  # of the sign of what is divided
+    left = pc.subtract(bucket, pc.multiply(pc.divide(bucket, buckets), buckets))  # of the sign of what is divided
+    rest = pc.subtract(left, 1)  # not of the number itself, of which the least has none before it
     return pc.add(pc.fill_null(pc.if_else(pc.less(rest, 0), pc.add(rest, buckets), rest), 0), 1)
 
 
