@@ -29,9 +29,9 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 CHROMIUM = Path("/usr/bin/chromium")
 BYTES_MAX = 1_500_000
-QUALITY, QUALITY_OF_FRAMES = 0.85, 0.7
+QUALITY, QUALITY_OF_FRAMES = 0.85, 0.6
 WIDTH, HEIGHT = 1280, 860
-FRAME_WIDTH, FRAME_HEIGHT = 1000, 400
+FRAME_WIDTH, FRAME_HEIGHT = 1000, 520
 FRAME_MS, LAST_FRAME_MS = 1400, 4000
 STEP_S_MAX = 900.0
 """A fill gives way to traffic, and a small machine has little to give."""

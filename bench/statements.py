@@ -29,12 +29,12 @@ def measure(cluster: RunningCluster) -> list[Figure]:
     with psycopg.connect(cluster.database_url, autocommit=True) as database:
         database.execute(f"CREATE TABLE {DIRECT_TABLE} (key bytea PRIMARY KEY, value bytea)")
     figures = []
-    for what, through_node, direct in CASES:
+    for what, goal, through_node, direct in CASES:
         rounds = [
             {side: rate(work, address, nth) for side, work, address in sides(cluster, through_node, direct)}
             for nth in range(ROUNDS)
         ]
-        figures.append(figure(what, rounds))
+        figures.append(figure(what, goal, rounds))
     return figures
 
 
@@ -43,14 +43,14 @@ def sides(cluster: RunningCluster, through_node: "Work", direct: "Work") -> list
     return [("direct", direct, [cluster.database_url]), ("node", through_node, nodes)]
 
 
-def figure(what: str, rounds: list[dict[str, float]]) -> Figure:
+def figure(what: str, goal: float, rounds: list[dict[str, float]]) -> Figure:
     """The middle round; all are shown."""
     in_order = sorted(rounds, key=ratio)
     middle = in_order[len(rounds) // 2]
     every = ", ".join(f"{ratio(seen):.2f}" for seen in rounds)
     return Figure(
         what=f"{what} through a node",
-        goal="at least 0.5 of psycopg",
+        goal=f"at least {goal:g} of psycopg",
         seen=f"{ratio(middle):.2f} ({middle['node']:.0f}/s against {middle['direct']:.0f}/s; rounds: {every})",
         method=f"{CLIENTS} client processes, {ROUNDS} rounds of {SECONDS:.0f} s a side; see `bench/statements.py`.",
     )
@@ -109,11 +109,12 @@ def read_directly(connection: psycopg.Connection[Any], number: int) -> None:
         ).fetchall()
 
 
-CASES: list[tuple[str, Work, Work]] = [
-    ("INSERT of a row", insert_through_node, insert_directly),
-    ("UPDATE by key", update_through_node, update_directly),
-    ("SELECT by key", read_through_node, read_directly),
+CASES: list[tuple[str, float, Work, Work]] = [
+    ("INSERT of a row", 0.55, insert_through_node, insert_directly),
+    ("UPDATE by key", 0.55, update_through_node, update_directly),
+    ("SELECT by key", 0.4, read_through_node, read_directly),
 ]
+"""Each with the share of psycopg's rate that it should reach."""
 
 
 def rate(work: Work, addresses: list[str], nth: int) -> float:

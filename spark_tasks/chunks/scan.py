@@ -89,7 +89,7 @@ def _short_rows(
 
     Keys whose length varies are added up first.
     """
-    size = _key_size(descriptor)
+    size = key_size(descriptor)
     if size is None:
         return None
     pairs = max(1, key_range.rows) * (1 + len(columns))
@@ -207,8 +207,8 @@ def _cut(keys: pa.Array) -> pa.Array:
     return pc.binary_slice(keys, PREFIX.size, -COLUMN.size)
 
 
-def _key_size(descriptor: Descriptor) -> int | None:
-    """The length of every row's keys; None when it varies."""
+def key_size(descriptor: Descriptor) -> int | None:
+    """Bytes of the key of any pair of a row; None when that varies with the row."""
     types = types_of_key(descriptor)
     if not PAYLOAD_BYTES.keys() >= set(types):
         return None

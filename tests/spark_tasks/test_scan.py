@@ -11,14 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import EXISTS, ColumnId
+from catalog.types import UNSORTED, SqlType
 from spark_tasks.chunks import scan, snapshot_reads
 from spark_tasks.reorganise.tombstones import key_space
 from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import Pairs
 from storage.arrow.rows import StoredRows, stored_rows
 from storage.encoding import NULL
-from storage.pairs import COLUMN, PREFIX, column_key, prefix
-from tests.storage.stage import AGE, NAME, Stage, user
+from storage.pairs import COLUMN, PREFIX, column_key, prefix, row_key
+from tests.catalog.test_types import VALUES
+from tests.storage.stage import AGE, NAME, Stage, user, users
 
 
 def read(stage: Stage, storage: int, columns: Sequence[ColumnId]) -> list[StoredRows]:
@@ -46,6 +48,18 @@ def people(stage: Stage) -> Stage:
     for storage in (1, 2):
         stage.sql(f"DELETE FROM storage_{storage}.kv_{stage.table_id} WHERE key = ANY(%s)", [lost])
     return stage
+
+
+@pytest.mark.parametrize("sql_type", [one for one in SqlType if one not in UNSORTED])
+@given(data=st.data())
+def test_keys_of_one_size_have_it_and_every_other_type_says_that_it_has_none(
+    sql_type: SqlType, data: st.DataObject
+) -> None:
+    by = users(1)
+    by = replace(by, columns=(replace(by.columns[0], type=sql_type), *by.columns[1:]))
+    values = data.draw(st.lists(VALUES[sql_type], min_size=1, max_size=3))
+    sizes = {len(column_key(prefix(by, by.placement.id), row_key(by, [value]), NAME)) for value in values}
+    assert scan.key_size(by) in (None, *sizes) and (scan.key_size(by) is None or len(sizes) == 1)
 
 
 @pytest.mark.parametrize("columns", [(), (NAME,), (AGE,), (NAME, AGE), (AGE, NAME)])
