@@ -1,7 +1,7 @@
 """A view: a stored query, and the tables and columns that it reads, by their ids.
 
     tables   as the query calls them: the id of each, and of the columns that the query uses
-    views    those that the query reads, by their ids
+    views    those that the query reads, by their ids, and how many columns each had
 
 So the query stays right when a table or a column gets another name, and sees no column that came later. Which views
 there are is data: a transaction reads it in its own snapshot, where versions of tables have leases
@@ -34,6 +34,15 @@ class TableUse:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewUse:
+    """A view by the name that another one's query gives it, and how many columns it had then: later ones are behind."""
+
+    name: str
+    view_id: int
+    columns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ViewDefinition:
     """One view. `revision` grows when it is replaced."""
 
@@ -43,7 +52,7 @@ class ViewDefinition:
     query: str
     columns: tuple[ViewColumn, ...]
     tables: tuple[TableUse, ...] = ()
-    views: tuple[tuple[str, int], ...] = ()
+    views: tuple[ViewUse, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All but what the row has beside it: id, name and revision."""
@@ -51,7 +60,7 @@ class ViewDefinition:
             "query": self.query,
             "columns": [[column.name, column.type_oid, column.modifier] for column in self.columns],
             "tables": [[use.name, use.table_id, [*use.columns.items()]] for use in self.tables],
-            "views": [list(view) for view in self.views],
+            "views": [[use.name, use.view_id, use.columns] for use in self.views],
         }
 
 
@@ -63,13 +72,13 @@ def view_from_json(view_id: int, name: str, revision: int, body: Mapping[str, An
         body["query"],
         tuple(ViewColumn(*column) for column in body["columns"]),
         tuple(TableUse(of, table_id, dict(columns)) for of, table_id, columns in body["tables"]),
-        tuple((of, other) for of, other in body["views"]),
+        tuple(ViewUse(*view) for view in body["views"]),
     )
 
 
 def readers_of(view_ids: Iterable[int], views: Iterable[ViewDefinition]) -> Iterator[ViewDefinition]:
     """The views that read one of these, or read one that does; each once."""
     known, left = set(view_ids), list(views)
-    while found := [view for view in left if view.view_id not in known and known & {other for _, other in view.views}]:
+    while found := [view for view in left if view.view_id not in known and known & {use.view_id for use in view.views}]:
         known |= {view.view_id for view in found}
         yield from found

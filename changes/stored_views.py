@@ -76,9 +76,9 @@ def _check_reads(definition: ViewDefinition, known: CatalogView) -> None:
     now = {table.table_id: table for table in tables_ahead.tables_now().tables}
     plans = [(change, plan_from_json(change.plan)) for change in Change.objects.exclude(status__in=ENDED)]
     views = {view.view_id for view in known.views}
-    for name, view_id in definition.views:
-        if view_id not in views:
-            raise DdlError(UNDEFINED_TABLE, f'relation "{name}" does not exist any more')
+    for read in definition.views:
+        if read.view_id not in views:
+            raise DdlError(UNDEFINED_TABLE, f'relation "{read.name}" does not exist any more')
     for use in definition.tables:
         if use.table_id in known.sandboxes:
             hint = "A sandbox is there for breaking rules, a view relies on them."
@@ -108,7 +108,7 @@ def _check_replaces(old: ViewDefinition, new: ViewDefinition, views: Sequence[Vi
     for before, after in zip(old.columns, new.columns, strict=False):
         _check_same(before, after)
     readers = {view.view_id for view in readers_of([old.view_id], views)} | {old.view_id}
-    if readers & {view_id for _, view_id in new.views}:
+    if readers & {use.view_id for use in new.views}:
         raise DdlError(RECURSIVE, f'infinite recursion detected in rules for relation "{old.name}"')
 
 
@@ -149,7 +149,7 @@ def drop(names: Sequence[str], *, forgiving: bool, cascades: bool, who: str) -> 
 
 
 def _still_read(leaving: dict[int, ViewDefinition], readers: Sequence[ViewDefinition]) -> DdlError:
-    read = {other for reader in readers for _, other in reader.views} & leaving.keys()
+    read = {use.view_id for reader in readers for use in reader.views} & leaving.keys()
     what = leaving[min(read)].name
     depends = ", ".join(f"view {reader.name} depends on view {what}" for reader in readers)
     message = f"cannot drop view {what} because other objects depend on it: {depends}"

@@ -120,7 +120,7 @@ def _tables_used(views: Sequence[ViewDefinition], tables: Tables) -> Iterator[Ro
     by_id = {view.view_id: view.name for view in views}
     for view in views:
         read = [tables[use.table_id].name for use in view.tables if use.table_id in tables]
-        for name in (*read, *(by_id[other] for _, other in view.views if other in by_id)):
+        for name in (*read, *(by_id[use.view_id] for use in view.views if use.view_id in by_id)):
             yield {**named("view", view.name), **named("table", name)}
 
 
@@ -150,7 +150,7 @@ def query_of(view: ViewDefinition, views: Sequence[ViewDefinition], tables: Tabl
     """The query with the names that tables, columns and views have now, as PostgreSQL would read it."""
     tree = postgast.parse(view.query)
     uses = {use.name: use for use in view.tables}
-    others = dict(view.views)
+    others = {use.name: use.view_id for use in view.views}
     names = {one.view_id: one.name for one in views}
     for node in relations_in(tree.stmts[0].stmt):
         use = uses.get(node.relname)

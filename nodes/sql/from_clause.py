@@ -112,7 +112,8 @@ class FromClause:
         if view is not None:
             naming.read[node.relname] = view
             query = self.selects.view(view)
-            outputs = renamed(query.outputs, renames, alias, node.location)
+            known_then = query.outputs[: naming.widths.get(node.relname)]
+            outputs = renamed(known_then, renames, alias, node.location)
             derived = self._derived(scope, alias, outputs, ("(", *query.parts, ")"), node.location)
             scope.relations[-1].view_of = seen_through(query, scope.relations[-1])
             return derived

@@ -63,13 +63,18 @@ def groups_of(items: Sequence[Node], expr: Callable[[Node], Expr], *, is_distinc
     groups = Groups()
     reader = _Sets(groups, expr)
     sets = [reader.sets(item) for item in items]
-    if prod(map(len, sets)) > SETS_MAX:
-        raise SqlError(STATEMENT_TOO_COMPLEX, f"too many grouping sets present (maximum {SETS_MAX})")
+    _check_number(prod(map(len, sets)))
     if any(item.WhichOneof("node") == "grouping_set" for item in items):
         groups.sets = [tuple(dict.fromkeys(chain(*several))) for several in product(*sets)]
         if is_distinct:
             groups.sets = list({frozenset(one): one for one in reversed(groups.sets)}.values())
     return groups
+
+
+def _check_number(sets: int) -> None:
+    """Raises 54001 for too many sets, before they are made."""
+    if sets > SETS_MAX:
+        raise SqlError(STATEMENT_TOO_COMPLEX, f"too many grouping sets present (maximum {SETS_MAX})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +89,19 @@ class _Sets:
         if kind == "GROUPING_SET_EMPTY":
             return [()]
         if kind == "GROUPING_SET_SETS":
-            return [one for inner in content for one in self.sets(inner)]
+            found: list[Set] = []
+            for inner in content:
+                found += self.sets(inner)
+                _check_number(len(found))
+            return found
         elements = [self.one(inner) for inner in content]
         if kind == "GROUPING_SET_ROLLUP":
+            _check_number(len(elements) + 1)
             return [tuple(chain(*elements[:count])) for count in range(len(elements), -1, -1)]
         if len(elements) > CUBE_MAX:
             place = item.grouping_set.location
             raise SqlError(TOO_MANY_COLUMNS, f"CUBE is limited to {CUBE_MAX} elements", place)
+        _check_number(2 ** len(elements))
         sizes = range(len(elements), -1, -1)
         return [tuple(chain(*some)) for size in sizes for some in combinations(elements, size)]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
-from catalog.view_definition import TableUse, ViewColumn, ViewDefinition
+from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse
 from expressions.errors import DUPLICATE_COLUMN, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
 from expressions.scopes import Scan
 from nodes.sql.query import Output
@@ -76,6 +76,8 @@ class Naming:
     views: Mapping[str, ViewInUse] = field(default_factory=dict)
     columns: Mapping[str, Mapping[str, ColumnId]] | None = None
     """The columns of each table, by the names that a view's query gives them; None: as the tables call them."""
+    widths: Mapping[str, int | None] = field(default_factory=dict)
+    """How many columns of each view a view's query knows: more were added since."""
     scans: list[tuple[str, Scan]] = field(default_factory=list)
     read: dict[str, ViewInUse] = field(default_factory=dict)
 
@@ -89,7 +91,8 @@ def too_deep(name: str) -> SqlError:
 
 def naming_of(view: ViewInUse) -> Naming:
     """The names in a view's query."""
-    return Naming(view.tables, view.views, {use.name: use.columns for use in view.definition.tables})
+    columns = {use.name: use.columns for use in view.definition.tables}
+    return Naming(view.tables, view.views, columns, {use.name: use.columns for use in view.definition.views})
 
 
 def definition_of(
@@ -116,5 +119,5 @@ def definition_of(
             TableUse(of, table.table_id, {c.name: c.id for c in table.public_columns if c.id in used[of]})
             for of, table in tables.items()
         ),
-        tuple((of, view.definition.view_id) for of, view in naming.read.items()),
+        tuple(ViewUse(of, view.definition.view_id, len(view.definition.columns)) for of, view in naming.read.items()),
     )

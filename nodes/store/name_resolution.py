@@ -121,11 +121,11 @@ class Names:
         if view.view_id in reached:
             return reached[view.view_id]
         views = {}
-        for name, view_id in view.views:
-            nested = transaction.views.get(view_id)
-            nested = nested or await self._read_view(transaction, Command(VIEW_NUMBERED, (int4(view_id),)))
-            assert nested is not None, f"view {view.name} reads view {view_id}, which is there as long as it reads it"
-            views[name] = await self._in_use(transaction, nested, reached, fresh=fresh, depth=depth + 1)
+        for use in view.views:
+            nested = transaction.views.get(use.view_id)
+            nested = nested or await self._read_view(transaction, Command(VIEW_NUMBERED, (int4(use.view_id),)))
+            assert nested is not None, f"view {view.name} reads view {use.view_id}: it is there as long as that is read"
+            views[use.name] = await self._in_use(transaction, nested, reached, fresh=fresh, depth=depth + 1)
         tables = {use.name: await self._read_by(view, use, transaction, fresh=fresh) for use in view.tables}
         reached[view.view_id] = ViewInUse(view, tables, views)
         return reached[view.view_id]

@@ -8,7 +8,7 @@ from catalog.elements import TableId
 from catalog.hashing import schema_hash, sharding_hash
 from catalog.models import Descriptor, StoryEvent, Table
 from catalog.selectors import stored_views
-from catalog.view_definition import TableUse, ViewColumn, ViewDefinition
+from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse
 from changes import services
 from changes import stored_views as views
 from changes.ddl.errors import DdlError
@@ -99,7 +99,7 @@ def test_who_made_a_view_is_in_the_story() -> None:
 def test_the_demo_is_loaded_anew_under_views() -> None:
     made("a")
     reader = ViewDefinition(
-        0, "w", 0, "SELECT a FROM v", (ViewColumn("a", 25),), views=(("v", stored_views()[0].view_id),)
+        0, "w", 0, "SELECT a FROM v", (ViewColumn("a", 25),), views=(ViewUse("v", stored_views()[0].view_id, 1),)
     )
     views.create(reader, replaces=False, who="ann")
     assert drop_views_of(["nowhere"]) == []

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, readers_of, view_from_json
+from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse, readers_of, view_from_json
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse, read_drop
@@ -17,7 +17,7 @@ TABLES = done(("CREATE TABLE t (id int PRIMARY KEY, a int, b text, c varchar(9))
 READS = {column.name: column.id for column in T.public_columns if column.name in ("a", "c")}
 V = ViewDefinition(1, "v", 3, "SELECT a AS x, c FROM t", (ViewColumn("x", 23), ViewColumn("c", 1043, 13)),
                    (TableUse("t", T.table_id, READS),))  # fmt: skip
-W = ViewDefinition(2, "w", 1, "SELECT x FROM v", (ViewColumn("x", 23),), views=(("v", 1),))
+W = ViewDefinition(2, "w", 1, "SELECT x FROM v", (ViewColumn("x", 23),), views=(ViewUse("v", 1, 2),))
 KNOWN = CatalogView(TABLES, views=(V, W))
 
 
@@ -79,6 +79,6 @@ def test_a_view_comes_back_as_it_was_stored() -> None:
 
 
 def test_readers_are_found_through_others() -> None:
-    x = replace(W, view_id=3, name="x", views=(("w", 2), ("v", 1)))
+    x = replace(W, view_id=3, name="x", views=(ViewUse("w", 2), ViewUse("v", 1)))
     assert [view.name for view in readers_of([1], (V, x, W))] == ["x", "w"]
     assert list(readers_of([3], (V, x, W))) == []

@@ -101,6 +101,21 @@ def test_views_read_views_and_fill_tables(n1: Connection, orders: str, paid: str
     assert refused(n1, f"SELECT * FROM of_{paid}")[0] == "42P01"
 
 
+def test_a_view_sees_no_column_that_came_to_another_view_later(n1: Connection, n2: Connection) -> None:
+    """Neither by *, nor as a second meaning of a name, nor as a common column of a join."""
+    n1.execute("CREATE VIEW inner_v AS SELECT 1 AS a, 'x' AS b")
+    n1.execute("CREATE VIEW stars AS SELECT * FROM inner_v")
+    n1.execute("CREATE VIEW names AS SELECT b, c FROM inner_v, (VALUES (7)) AS w (c)")
+    n1.execute("CREATE VIEW common AS SELECT * FROM inner_v NATURAL JOIN (VALUES (1, 8)) AS w (a, c)")
+    n1.execute("CREATE OR REPLACE VIEW inner_v AS SELECT 1 AS a, 'x' AS b, 9 AS c")
+    assert rows(n2, "SELECT * FROM stars") == [(1, "x")]
+    assert rows(n2, "SELECT * FROM names") == [("x", 7)]
+    assert rows(n2, "SELECT * FROM common") == [(1, "x", 8)]
+    assert rows(n2, "SELECT * FROM inner_v") == [(1, "x", 9)]
+    n1.execute("CREATE OR REPLACE VIEW stars AS SELECT * FROM inner_v")
+    assert rows(n2, "SELECT * FROM stars") == [(1, "x", 9)]
+
+
 def test_views_of_views_have_limits(n1: Connection) -> None:
     """One below the other, and in how many ways one leads to another: each way is a subquery of its own."""
     n1.execute("CREATE VIEW deep1 AS SELECT 1 AS x")

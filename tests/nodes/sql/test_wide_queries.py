@@ -1,5 +1,6 @@
 """Queries of many columns and tables: within PostgreSQL's limits they are planned, beyond them refused."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -45,6 +46,18 @@ def test_what_is_too_wide_is_refused(sql: str, sqlstate: str) -> None:
     with pytest.raises(SqlError) as caught:
         planned(sql)
     assert caught.value.sqlstate == sqlstate
+
+
+@pytest.mark.parametrize("group", [f"CUBE ({listed('c{}', 12)})", f"ROLLUP ({listed('c{}', 1000)})"])
+def test_too_many_grouping_sets_are_refused_before_they_are_made(group: str) -> None:
+    sql = WIDE + f"SELECT 1 FROM w GROUP BY GROUPING SETS ({', '.join([group] * 20)})"
+    (statement,) = parse(sql)
+    tracemalloc.start()
+    with pytest.raises(SqlError, match="too many grouping sets"):
+        make_plan(statement, {}, Parameters())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 1024 * 1024
 
 
 def test_what_is_wide_and_not_too_wide_is_planned() -> None:
