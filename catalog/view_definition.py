@@ -53,11 +53,15 @@ class ViewDefinition:
     columns: tuple[ViewColumn, ...]
     tables: tuple[TableUse, ...] = ()
     views: tuple[ViewUse, ...] = ()
+    zone: str = "UTC"
+    order: str = "MDY"
+    """How the dates and times in its quoted constants are read, whatever a reader's own time zone and DateStyle are."""
 
     def to_json(self) -> dict[str, Any]:
         """All but what the row has beside it: id, name and revision."""
         return {
             "query": self.query,
+            "read": [self.zone, self.order],
             "columns": [[column.name, column.type_oid, column.modifier] for column in self.columns],
             "tables": [[use.name, use.table_id, [*use.columns.items()]] for use in self.tables],
             "views": [[use.name, use.view_id, use.columns] for use in self.views],
@@ -73,6 +77,7 @@ def view_from_json(view_id: int, name: str, revision: int, body: Mapping[str, An
         tuple(ViewColumn(*column) for column in body["columns"]),
         tuple(TableUse(of, table_id, dict(columns)) for of, table_id, columns in body["tables"]),
         tuple(ViewUse(*view) for view in body["views"]),
+        *body.get("read", ()),
     )
 
 

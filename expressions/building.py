@@ -79,6 +79,8 @@ class Builder:
 
     parameters: Parameters
     style: TimeStyle = PLAIN
+    constants: TimeStyle | None = None
+    """How quoted constants are read where not by `style`: those of a view, as when it was made."""
 
     def note_relations(self, names: frozenset[str]) -> None:
         """Note relations of the catalog that an expression reads."""
@@ -144,9 +146,9 @@ class Builder:
         if isinstance(expr, Literal):
             if expr.value is None:
                 return Literal(None, target, expr.offset)
-            text = str(expr.value)
+            text, style = str(expr.value), self.constants or self.style
             try:
-                value = placed(lambda: parse_value(target, text, expr.offset, self.style), expr.offset)
+                value = placed(lambda: parse_value(target, text, expr.offset, style), expr.offset)
                 return Literal(value, target, expr.offset)
             except NeedsNow:
                 return self._relative_to_now(text, target, expr.offset)

@@ -115,18 +115,18 @@ class ViewStatements:
             name = min(private & query.tables)
             raise unsupported("a view of a temporary table", hint=f"{name} is this session's own")
         text = _text_of(select)
-        names = [item.string.sval for item in node.aliases]
+        names, style = [item.string.sval for item in node.aliases], self.planned.variables.style
 
         async def once(transaction: Transaction, fresh: bool) -> ViewDefinition:
             async with checked(transaction):
                 named = await self.planned.named(transaction, query, fresh=fresh)
                 if any(view.depth >= DEPTH_MAX for view in named.views.values()):
                     raise too_deep(node.view.relname)
-                planner = Planner(named.tables, Parameters(count_max=0), self.planned.variables.style, named.views)
+                planner = Planner(named.tables, Parameters(count_max=0), style, named.views)
 
                 def made() -> ViewDefinition:
                     plan = planner.select(select)
-                    return definition_of(node.view.relname, names, text, plan.outputs, planner.selects.naming)
+                    return definition_of(node.view.relname, names, text, plan.outputs, planner.selects.naming, style)
 
                 try:
                     return await in_thread_if_large(named.text_with(query), made)

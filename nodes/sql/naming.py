@@ -16,6 +16,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse
+from expressions.dates.zones import TimeStyle
 from expressions.errors import DUPLICATE_COLUMN, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
 from expressions.scopes import Scan
 from nodes.sql.query import Output
@@ -96,7 +97,7 @@ def naming_of(view: ViewInUse) -> Naming:
 
 
 def definition_of(
-    name: str, names: list[str], query: str, outputs: tuple[Output, ...], naming: Naming
+    name: str, names: list[str], query: str, outputs: tuple[Output, ...], naming: Naming, style: TimeStyle
 ) -> ViewDefinition:
     """The view that CREATE VIEW asks for; its id is given when it is stored. Raises `SqlError`."""
     if len(names) > len(outputs):
@@ -120,4 +121,6 @@ def definition_of(
             for of, table in tables.items()
         ),
         tuple(ViewUse(of, view.definition.view_id, len(view.definition.columns)) for of, view in naming.read.items()),
+        style.zone.name,
+        style.order,
     )

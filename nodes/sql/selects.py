@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from expressions.analysis import Analyzer
+from expressions.dates.zones import time_style
 from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.scopes import Scope
 from expressions.sqltypes import NUMBERED, SHOWN, TEXT, Type
@@ -105,8 +106,9 @@ class Selects:
     def view(self, view: ViewInUse) -> Query:
         """The query of a view, with the names that it was made with; its columns are the view's."""
         [statement] = parse(view.definition.query)
-        naming, named, windows = self.naming, self.named, self.analyzer.windows
+        naming, named, windows, constants = self.naming, self.named, self.analyzer.windows, self.analyzer.constants
         self.naming, self.named, self.analyzer.windows = naming_of(view), WithQueries(self), {}
+        self.analyzer.constants = time_style(view.definition.zone, view.definition.order)
         try:
             query = self.query(statement.node)
         except SqlError as error:
@@ -115,6 +117,7 @@ class Selects:
             raise
         finally:
             self.naming, self.named, self.analyzer.windows = naming, named, windows
+            self.analyzer.constants = constants
         named_outputs = zip(query.outputs, view.outputs(), strict=True)
         outputs = tuple(replace(output, name=name, origin=origin) for output, (name, origin) in named_outputs)
         return Query(query.parts, outputs, query.simple)

@@ -116,6 +116,21 @@ def test_a_view_sees_no_column_that_came_to_another_view_later(n1: Connection, n
     assert rows(n2, "SELECT * FROM stars") == [(1, "x", 9)]
 
 
+def test_constants_of_a_view_mean_what_they_meant_when_it_was_made(n1: Connection, n2: Connection) -> None:
+    """Columns are still shown in the reader's time zone, and texts of columns read in it."""
+    n1.execute("SET timezone = '<+09>-9'")
+    n1.execute("SET datestyle = DMY")
+    n1.execute("CREATE VIEW moments AS SELECT timestamptz '2024-01-01 00:00' AS at, date '02/03/2024' AS day")
+    n1.execute("CREATE VIEW before AS SELECT x FROM (VALUES (1)) AS w (x), moments WHERE at < '2024-01-01 00:00:01'")
+    n1.execute("RESET timezone")
+    n1.execute("RESET datestyle")
+    for node in (n1, n2):
+        assert rows(node, "SELECT at::text, day::text FROM moments") == [("2023-12-31 15:00:00+00", "2024-03-02")]
+        assert rows(node, "SELECT x FROM before, moments WHERE at < '2023-12-31 15:00:01'") == [(1,)]
+    n2.execute("SET timezone = 'Europe/Paris'")
+    assert rows(n2, "SELECT at::text FROM moments") == [("2023-12-31 16:00:00+01",)]
+
+
 def test_views_of_views_have_limits(n1: Connection) -> None:
     """One below the other, and in how many ways one leads to another: each way is a subquery of its own."""
     n1.execute("CREATE VIEW deep1 AS SELECT 1 AS x")
