@@ -8,8 +8,8 @@ The product's own advisory locks have two keys each, of which the first may be a
 is, and two are made one by a digest, in the space of one key, which the product never uses.
 """
 
-import contextlib
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
@@ -23,9 +23,11 @@ from nodes.store.pipeline import (
     StoreConnectionLost,
     StoreError,
     StorePool,
+    finished,
     int8,
 )
 
+UNLOCK_ALL = Command("SELECT pg_advisory_unlock_all()")
 WAIT_AFTER_WRITING_MS = 10_000
 """Whoever waits for rows of this transaction is not seen by the store that looks for a deadlock among these locks."""
 
@@ -87,17 +89,16 @@ class AdvisoryLocks:
         try:
             _, result = await self._connection.run([limit, lock.command("try" if tries else "lock")], commit=True)
         except CancelledAtCommit as cancelled:
-            if cancelled.error is None and (not tries or cancelled.results[1].get_value(0, 0) == b"\1"):
-                await self._unlock(lock)
-            await self._leave_if_free()
+            has_it = cancelled.error is None and (not tries or cancelled.results[1].get_value(0, 0) == b"\1")
+            await self._free([lock] if has_it else [])
             raise cancelled.cancel from None
         except StoreConnectionLost as lost:
             raise self._lost() from lost
         except StoreError as error:
-            await self._leave_if_free()
+            await self._free([])
             raise SqlError(error.sqlstate, error.message, detail=error.detail or None) from error
         if tries and result.get_value(0, 0) != b"\1":
-            await self._leave_if_free()
+            await self._free([])
             return False
         if savepoint is None:
             self._held[lock] = self._held.get(lock, 0) + 1
@@ -114,17 +115,13 @@ class AdvisoryLocks:
         self._held[lock] -= 1
         if not self._held[lock]:
             del self._held[lock]
-        await self._unlock(lock)
-        await self._leave_if_free()
+        await self._free([lock])
         return True
 
     async def give_all(self) -> None:
         """Give back all locks of the session; those of its transaction stay."""
         held, self._held = self._held, {}
-        for lock, count in held.items():
-            for _ in range(count):
-                await self._unlock(lock)
-        await self._leave_if_free()
+        await self._free([lock for lock, count in held.items() for _ in range(count)])
 
     async def end_transaction(self, *, since: int = 0) -> None:
         """The transaction is over, or what it did since this savepoint."""
@@ -132,18 +129,26 @@ class AdvisoryLocks:
             return
         ended = [lock for savepoint, lock in self._of_transaction if savepoint >= since]
         self._of_transaction = [taken for taken in self._of_transaction if taken[0] < since]
-        for lock in ended:
-            await self._unlock(lock)
-        await self._leave_if_free()
+        await self._free(ended)
 
-    async def _unlock(self, lock: Lock) -> None:
-        if self._connection is not None and not self._connection.is_lost:
-            with contextlib.suppress(StoreConnectionLost):  # which the next statement reports
-                await self._connection.run([lock.command("unlock")])
+    async def _free(self, locks: Sequence[Lock]) -> None:
+        """Give these back at the store, which is left when none remains.
 
-    async def _leave_if_free(self) -> None:
-        if self._connection is not None and not self._held and not self._of_transaction:
-            connection, self._connection = self._connection, None
+        A cancel comes too late for it: the store would keep what nobody here knows of, and a COMMIT before it is done.
+        """
+        await finished(self._unlock(locks))
+
+    async def _unlock(self, locks: Sequence[Lock]) -> None:
+        connection, is_free = self._connection, not self._held and not self._of_transaction
+        if connection is None:
+            return
+        if locks and not connection.is_lost:
+            try:
+                await connection.run([UNLOCK_ALL] if is_free else [lock.command("unlock") for lock in locks])
+            except StoreError as error:  # the next statement reports it, if locks are lost by that
+                await connection.close(error.message)
+        if is_free:
+            self._connection = None
             self.pool.put_back(connection)
 
     async def close(self) -> None:
@@ -151,4 +156,4 @@ class AdvisoryLocks:
         self._held, self._of_transaction = {}, []
         if self._connection is not None:
             await self._connection.close()
-            await self._leave_if_free()
+            await self._free([])

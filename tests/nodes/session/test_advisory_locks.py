@@ -1,5 +1,6 @@
 """Advisory locks over all nodes: who has one keeps the others out, until it gives it back, ends, or its node dies."""
 
+import asyncio
 import re
 import signal
 import threading
@@ -9,8 +10,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from nodes.session.advisory_locks import key_of
+from nodes.session.advisory_locks import Lock, key_of
+from nodes.store.pipeline import StorePool
+from storage.postgres import session_options
 from tests.nodes.conftest import Cluster
+from tests.nodes.within import Within, within
 
 Connection = psycopg.Connection[Any]
 ROOT = Path(__file__).resolve().parents[3]
@@ -167,6 +171,29 @@ def test_a_session_whose_locks_were_lost_is_ended(cluster: Cluster) -> None:
         )
         with pytest.raises(psycopg.OperationalError, match="advisory locks are lost"):
             client.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("end", ["session", "transaction", "savepoint"])
+def test_a_cancel_does_not_leave_locks_behind(cluster: Cluster, end: str) -> None:
+    """They would stay with a session at the store that others get, and nobody could give them back."""
+    keys = range(1000, 1050)
+
+    async def work(node: Within) -> None:
+        locks = node.session.locks
+        locks.pool = StorePool(cluster.dsn, "schemalab locks", session_options("schemalab locks")["options"])
+        for key in keys:
+            savepoint = None if end == "session" else 1
+            assert await locks.take(Lock(key, is_shared=False), tries=True, savepoint=savepoint, wait_ms=0)
+        ended = locks.give_all() if end == "session" else locks.end_transaction(since=int(end == "savepoint"))
+        task = asyncio.ensure_future(ended)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        with cluster.connect() as other:
+            assert [key for key in keys if not is_free(other, key)] == []
+        await locks.pool.close()
+
+    within(cluster, work)
 
 
 def test_two_keys_are_one_of_the_space_that_the_product_leaves_alone() -> None:
