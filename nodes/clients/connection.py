@@ -202,6 +202,9 @@ class Client:
     async def _next_message(self) -> tuple[int, bytes]:
         """The next message, for which the client lets us wait."""
         self._is_waiting = True
+        assert self.session is not None
+        if self.session.has_notifications():
+            self.deliver()  # they have come since the last answer, while it was not the client's turn
         with self.clients_turn():
             message = await self.channel.message()
         self._is_waiting = False

@@ -63,6 +63,11 @@ class Listening:
         self._waiting.append(notification)
         self._waiting_bytes += size
 
+    @property
+    def is_waiting(self) -> bool:
+        """True if something waits for the client."""
+        return bool(self._waiting)
+
     def next(self) -> Notification | None:
         """Take the next one for the client; those of channels that it has left meanwhile are nothing to it."""
         while self._waiting:

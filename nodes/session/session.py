@@ -300,6 +300,10 @@ class Session:
         self.env.meter.totals.refuse(error.sqlstate)
         await self.block.fail(error)
 
+    def has_notifications(self) -> bool:
+        """True if something has come for the client, which it may get outside of any transaction."""
+        return self.listening.is_waiting
+
     def next_notification(self) -> tuple[int, str, str] | None:
         """Take one for the client, outside of any transaction: from whom, on which channel, and its payload."""
         if self.status() != b"I" or self.has_implicit_block():
@@ -312,8 +316,10 @@ class Session:
     async def close(self) -> None:
         self.env.hub.leave(self.listening)
         self.listening.close()
-        await self.block.close()
-        await self.locks.close()
+        try:
+            await self.block.close()
+        finally:
+            await self.locks.close()
 
     def statement_s_max(self, statement: object | None) -> float | None:
         """Seconds that a statement may take."""

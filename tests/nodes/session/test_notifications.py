@@ -85,6 +85,20 @@ def test_nothing_is_told_within_a_transaction(n1: Connection, cluster: Cluster) 
         assert kinds(ask(raw, query("COMMIT"))) == "CAZ"
 
 
+def test_what_comes_while_an_answer_is_taken_is_not_forgotten(n1: Connection, cluster: Cluster) -> None:
+    """The client takes the end of its answer late, and then says nothing more: it is told all the same."""
+    with Raw(cluster.ports["n1"], receives=4096) as raw:
+        raw.startup()
+        ask(raw, query("LISTEN slowly"))
+        n1.execute("LISTEN slowly")
+        raw.send(query(f"SELECT '{'x' * 1000000}'"))
+        assert kinds([raw.message() or (b"", b"")]) == "T"
+        n1.execute("NOTIFY slowly, 'x'")
+        assert heard(n1, 1) == [("slowly", "x")], "the node has told all who could take it"
+        assert kinds(raw.until_ready()) == "DCZ"
+        assert kinds([raw.message() or (b"", b"")]) == "A"
+
+
 def test_listening_ends_with_unlisten_rollback_and_discard(n1: Connection, n2: Connection) -> None:
     for end in ("UNLISTEN a", "UNLISTEN *", "DISCARD ALL"):
         n1.execute("LISTEN a")
