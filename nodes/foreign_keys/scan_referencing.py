@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index, State
+from catalog.packed import LEFT_OUT
 from nodes.execution.pages import pairs_in
 from nodes.execution.scans import stored_rows
 from nodes.execution.write_context import Writing
@@ -71,7 +72,7 @@ async def _values_found(work: Writing, checks: Sequence[Check]) -> AsyncIterator
     """Values that rows refer to, page by page; those that refer to nothing of the checks may be left out."""
     child, columns = checks[0].other, checks[0].constraint.reference_columns
     way = _way(path_to(checks[0]), checks, work.env.storages)
-    if way.is_everything and len(columns) == 1 and _has_every_pair(child, child.column(columns[0])):
+    if way.is_everything and len(columns) == 1 and _can_look_at_pairs(child, child.column(columns[0])):
         async for found in _pairs_with(work, child, columns[0], [check.values[0] for check in checks], way):
             yield found
         return
@@ -80,10 +81,13 @@ async def _values_found(work: Writing, checks: Sequence[Check]) -> AsyncIterator
         yield [v for v in values if v is not None]
 
 
-def _has_every_pair(child: Descriptor, column: Column) -> bool:
-    """True if a row without a pair of this column refers to nothing; else a fill may still put one."""
+def _can_look_at_pairs(child: Descriptor, column: Column) -> bool:
+    """True if a row without a pair of this column refers to nothing, and equal values have equal pairs.
+
+    Else a fill may still put one; and the pairs of 1.0 and 1.00, or of 1 month and 30 days, differ where keys do not.
+    """
     is_filled = column.fill_value is None or (column.required and column.state is State.PUBLIC)
-    return is_filled and column.id not in child.primary_key
+    return is_filled and column.id not in child.primary_key and column.type not in LEFT_OUT
 
 
 async def _pairs_with(

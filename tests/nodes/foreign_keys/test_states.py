@@ -209,6 +209,26 @@ def test_keys_may_be_exchanged_in_one_statement(cluster: Cluster, n1: Any, is_in
     assert cluster.violations(child) == []
 
 
+@pytest.mark.parametrize(("of", "parent_has", "child_has"), [
+    pytest.param("numeric", "1.0", "1.00", id="scales differ"),
+    pytest.param("interval", "1 mon", "30 days", id="fields differ"),
+    pytest.param("interval", "1 day", "1 day", id="nothing differs"),
+])  # fmt: skip
+def test_values_that_are_one_key_are_found_without_an_index(
+    cluster: Cluster, n1: Any, of: str, parent_has: str, child_has: str
+) -> None:
+    """A pair holds more than a key does of these types: the pairs themselves are no measure."""
+    parent = cluster.table(f"key {of} PRIMARY KEY, n int")
+    child = cluster.table(f"id int PRIMARY KEY, key {of}")
+    n1.execute(f"INSERT INTO {parent} VALUES ('{parent_has}', 1)")
+    n1.execute(f"INSERT INTO {child} VALUES (1, '{child_has}')")
+    link(cluster, child, "key", parent, "key")
+    assert refusal(n1, f"DELETE FROM {parent}")[0] == "23503"
+    assert refusal(n1, f"UPDATE {parent} SET key = key * 2")[0] == "23503"
+    n1.execute(f"UPDATE {parent} SET key = '{child_has}'")
+    assert n1.execute(f"SELECT count(*) FROM {parent}").fetchone() == (1,)
+
+
 def test_a_table_that_refers_to_itself(cluster: Cluster, n1: Any) -> None:
     table = cluster.table("id int primary key, boss int")
     link(cluster, table, "boss", table, "id")
