@@ -42,10 +42,11 @@ _SPELLED = {
 UNITS = {word: unit for unit, words in _SPELLED.items() for word in words.split()}
 _TIME = re.compile(r"(\d+):(\d+)(?::(\d+))?(\.\d*)?", re.ASCII)
 _NUMBER = re.compile(r"([+-]?)(\d*)(?:-(\d+)|\.(\d*))?", re.ASCII)
-_CLOCK_UNITS, _ALL_SECONDS = {"hour", "minute", "second"}, {"second", "millisecond", "microsecond"}
+_ALL_SECONDS = {"second", "millisecond", "microsecond"}
+_CLOCK_UNITS = {"hour", "minute"} | _ALL_SECONDS
 
 
-KNOWN_WORDS = frozenset({"d", "h", "m", "mm", "s", "y"})
+KNOWN_WORDS = frozenset({"d", "dec", "h", "m", "mm", "mon", "s", "y"})
 """Words that a number may follow without a blank."""
 
 
@@ -78,7 +79,7 @@ def read_interval(text: str, last: str = "second") -> Interval:
         if text.strip().lower().lstrip("+-") in INFINITIES:
             raise OutOfRange(f'"{text}" is infinite: a node has finite intervals only') from None
         raise
-    return checked(reader.months, reader.days, reader.micros)
+    return checked(reader.years * MONTHS_PER_YEAR + reader.months, reader.days, reader.micros)
 
 
 @dataclass(eq=False)
@@ -89,6 +90,7 @@ class _Reader:
     months: int = 0
     days: int = 0
     micros: int = 0
+    years: int = 0
     found: set[str] = field(default_factory=set)
 
     def read(self, text: str) -> None:
@@ -96,12 +98,14 @@ class _Reader:
         if not fields or len(fields) > FIELDS_MAX:
             raise NoInterval
         unit, is_ago = "", False
-        for kind, value in reversed(fields):
+        for place, (kind, value) in enumerate(reversed(fields)):
             if kind in ("time", "offset") and ":" in value:
                 self._clock(value)
                 unit = "day"
             elif kind == "word":
                 if value == "ago":
+                    if place:
+                        raise NoInterval
                     is_ago, unit = True, value
                 else:
                     unit = self._unit(value)
@@ -112,7 +116,7 @@ class _Reader:
         if not self.found:
             raise NoInterval
         if is_ago:
-            self.months, self.days, self.micros = -self.months, -self.days, -self.micros
+            self.years, self.months, self.days, self.micros = -self.years, -self.months, -self.days, -self.micros
 
     def _unit(self, word: str) -> str:
         unit = UNITS.get(word[:TOKEN_CHARS])
@@ -133,12 +137,13 @@ class _Reader:
         if minute > 59 or seconds > 60:
             raise OverflowError
         self._note(_CLOCK_UNITS)
+        self.micros = 0  # PostgreSQL forgets fractions of days behind a clock
         self._add_micros(sign * (hour * HOUR + minute * MINUTE + seconds * SECOND + micros))
 
     def _number(self, value: str, unit: str) -> str:
         """Add a number of units; the unit of the number before it, where that has none."""
         match = _NUMBER.fullmatch(value)
-        if match is None or unit == "ago":
+        if match is None or (unit == "ago" and match[3] is None):
             raise NoInterval
         sign_text, digits, months, decimals = match.groups()
         sign = -1 if sign_text == "-" else 1
@@ -178,7 +183,9 @@ class _Reader:
             self._add_months(whole)
             self._add_days_of(fraction * DAYS_PER_MONTH)
         else:
-            self._add_months(whole * _YEARS[unit] * MONTHS_PER_YEAR)
+            self.years += whole * _YEARS[unit]
+            if not -FIELD_MAX <= self.years < FIELD_MAX:
+                raise OverflowError
             self._add_months(round(fraction * _YEARS[unit] * MONTHS_PER_YEAR))
 
     def _add_days_of(self, days: float) -> None:
@@ -209,29 +216,50 @@ class _Reader:
 
 # --- ISO 8601
 
-_PART = r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))"
+_PART = r"(-?(?:\d+(?:\.\d*)?|\.\d+))"
 _DESIGNATED = re.compile(
     rf"P(?=.)(?:{_PART}Y)?(?:{_PART}M)?(?:{_PART}W)?(?:{_PART}D)?(?:T(?:{_PART}H)?(?:{_PART}M)?(?:{_PART}S)?)?",
     re.ASCII,
 )
-_EXTENDED = re.compile(
-    rf"P(?:{_PART}(?:-{_PART}(?:-{_PART})?)?)?(?:T(?:{_PART}(?::{_PART}(?::{_PART})?)?)?)?", re.ASCII
-)
-_BASIC = re.compile(r"P(?:([+-]?\d{4})(\d\d)(\d\d))?(?:T([+-]?\d\d)(\d\d)(\d\d(?:\.\d*)?))?", re.ASCII)
+_DATE = rf"(?:(?P<day>-?\d{{8}}(?:\.\d*)?)|{_PART}(?:-{_PART}(?:-{_PART})?)?)"
+_TIME_OF_DAY = rf"(?:(?P<clock>-?\d{{6}}(?:\.\d*)?)|{_PART}(?::{_PART}(?::{_PART})?)?)"
+_ALTERNATIVE = re.compile(rf"P{_DATE}?(?:T{_TIME_OF_DAY}?)?", re.ASCII)
+_PLACES = (2, 3, 4, 6, 7, 8)
+"""The groups of an alternative form between its hyphens and colons."""
 _ORDER = ("year", "month", "week", "day", "hour", "minute", "second")
 _SHORT_ORDER = ("year", "month", "day", "hour", "minute", "second")
+ISO_MAX = 10**15
+"""What a number of this form must not exceed."""
 
 
 def _of_iso(text: str, reader: _Reader) -> None:
     if len(text) > CHARS_MAX or len(text) < 2:
         raise NoInterval
-    for pattern, units in ((_DESIGNATED, _ORDER), (_BASIC, _SHORT_ORDER), (_EXTENDED, _SHORT_ORDER)):
-        match = pattern.fullmatch(text)
-        if match is not None:
-            for unit, number in zip(units, match.groups(), strict=True):
-                if number is not None:
-                    whole, _, decimals = number.lstrip("+-").partition(".")
-                    sign = -1 if number[0] == "-" else 1
-                    reader.add(unit, sign * int(whole or 0), sign * float(f"0.{decimals or 0}"))
-            return
-    raise NoInterval
+    match = _DESIGNATED.fullmatch(text)
+    if match is not None:
+        for unit, number in zip(_ORDER, match.groups(), strict=True):
+            if number is not None:
+                reader.add(unit, *_iso_number(number))
+        return
+    match = _ALTERNATIVE.fullmatch(text)
+    if match is None:
+        raise NoInterval
+    for unit, place in zip(_SHORT_ORDER, _PLACES, strict=True):
+        if match[place] is not None:
+            reader.add(unit, *_iso_number(match[place]))
+    for name, units in (("day", _SHORT_ORDER[:3]), ("clock", _SHORT_ORDER[3:])):
+        if match[name] is not None:
+            whole, fraction = _iso_number(match[name])
+            sign, count = -1 if whole < 0 else 1, abs(whole)
+            parts = (count // 10_000, count // 100 % 100, count % 100)
+            for unit, part in zip(units, parts, strict=True):
+                reader.add(unit, sign * part, 0.0)
+            reader.add("day" if name == "day" else "microsecond", 0, fraction)
+
+
+def _iso_number(text: str) -> tuple[int, float]:
+    """A number and its fraction, as PostgreSQL's own arithmetic parts them. Raises `OverflowError`."""
+    number = float(text)
+    if not -ISO_MAX <= number <= ISO_MAX:
+        raise OverflowError
+    return int(number), number - int(number)

@@ -18,6 +18,14 @@ SELECT pg_input_is_valid('25:00', 'time'), pg_input_is_valid('23:00', 'time');
 -- intervals: texts
 SELECT interval '1 year 2 mons -3 days 04:05:06.7', interval '1-2', interval '-1-2 +3 -4:05', interval '1 day ago', interval '@ 1 minute', interval '1.5 weeks', interval '1y2mon', interval '3 4:05', interval '5', interval '1.5 months', interval '0.5 years', interval '1.2345678 s', interval '2 decades', interval '-0:00:00.5', interval '1:2.5';
 SELECT interval 'P1Y2M3DT4H5M6.7S', interval 'P0001-02-03T04:05:06', interval 'P1W', interval 'PT-1H', interval 'P-1Y', interval 'P20200101', interval 'P1.5D';
+SELECT interval 'P24T561859.66', interval 'P2020T010203', interval 'P-20200101', interval 'P20200101.5', interval 'P81314.417683M-68WT86H', interval 'PT-040506', interval 'P-1-2-3T-4:-5:-6';
+SELECT interval '1-2 ago', interval '50 mon6 sec', interval '9 dec+87:10:24', interval '2 hours 1.5 day', interval '202:32:30.4 -97.6058 day', interval '1.5 day 2:00';
+SELECT interval 'P+24D';
+SELECT interval 'P9999999999999999Y';
+SELECT interval '44 microsecond 62:38:29.8';
+SELECT interval '1 day ago ago';
+SELECT interval '1 ago day';
+SELECT interval '1000000000 years';
 SELECT interval '1 dayz';
 SELECT interval '1 day 2 days';
 SELECT interval '';
