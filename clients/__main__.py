@@ -4,16 +4,18 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from clients import programs
 from clients.installed import HOME, ROOM, Missing, jdbc, node_modules, python
-from clients.outcomes import Client, read
+from clients.outcomes import Client, Outcome, keep, kept, read
 from clients.page import write_page
 from schemalab.testing.cluster import RunningCluster, running_cluster
 
 DRIVERS = ROOM / "drivers"
-SECONDS_MAX = 300
+SEEN = HOME / "seen"
+SECONDS_MAX = int(os.environ.get("CLIENT_SECONDS_MAX", "300"))
 PYTHON = (
     ("with_psycopg2",), ("with_psycopg3",), ("with_asyncpg",), ("with_pg8000",),
     ("with_sqlalchemy", "psycopg"), ("with_sqlalchemy", "psycopg2"), ("with_sqlalchemy", "pg8000"), ("with_django",),
@@ -24,28 +26,30 @@ NODE_JS = ("with_pg", "with_postgresjs", "with_knex")
 
 
 def main(wanted: Sequence[str]) -> None:
-    """Run all and write the page, or run those of which a word is `wanted`, and show each step."""
+    """Run all, or those of which a word is `wanted`; the page is what the last run of each client saw."""
     with running_cluster(LEASE_S="30") as cluster:
         environ = environment(cluster)
-        clients = [
-            one(name, [str(python()), str(DRIVERS / f"{name}.py"), *more], environ)
-            for name, *more in PYTHON
-            if is_wanted(wanted, name, *more)
-        ]
-        clients += [with_node_js(name, environ) for name in NODE_JS if is_wanted(wanted, name)]
-        clients += [with_java(environ)] if is_wanted(wanted, "pgjdbc") else []
-        clients += programs.all_of(environ, python, lambda name: is_wanted(wanted, name))
-    if wanted:
-        for client in clients:
-            for step in client.steps:
-                print(f"{client.name}: {step.what}: {step.outcome.value} {step.message}")
-        return
+        for place, words, run in in_order(environ):
+            if not wanted or any(word.removeprefix("with_") in wanted for word in words):
+                for number, client in enumerate(run()):
+                    keep(SEEN, f"{place:02}.{number}", client)
+                    print(f"{client.name} {client.version}: {client.untried or len(client.steps)}", flush=True)
+                    for step in client.steps:
+                        if step.outcome is not Outcome.WORKS:
+                            print(f"  {step.what}: {step.outcome.value}: {step.message}", flush=True)
     machine = f"{platform.system()}, Python {platform.python_version()}"
-    print(f"written to {write_page(machine, clients)}")
+    print(f"written to {write_page(machine, kept(SEEN))}")
 
 
-def is_wanted(wanted: Sequence[str], *words: str) -> bool:
-    return not wanted or any(one.removeprefix("with_") in wanted for one in words)
+def in_order(environ: dict[str, str]) -> Iterator[tuple[int, Sequence[str], Callable[[], Sequence[Client]]]]:
+    """Every client as the page has them: its place, the words it is called by, its run."""
+    runs: list[tuple[Sequence[str], Callable[[], Sequence[Client]]]] = [
+        (words, partial(with_python, words, environ)) for words in PYTHON
+    ]
+    runs += [((name,), partial(with_node_js, name, environ)) for name in NODE_JS]
+    runs += [(("pgjdbc",), partial(with_java, environ))]
+    runs += [((name,), partial(run, environ)) for name, run in programs.PROGRAMS.items()]
+    yield from ((place, words, run) for place, (words, run) in enumerate(runs))
 
 
 def environment(cluster: RunningCluster) -> dict[str, str]:
@@ -66,25 +70,28 @@ def one(name: str, command: Sequence[str], environ: dict[str, str]) -> Client:
         lines = (late.stdout or b"").decode().splitlines() if isinstance(late.stdout, bytes) else []
         return read(shown, lines, f"not done after {SECONDS_MAX} s")
     failure = (done.stderr.strip().splitlines() or ["no word"])[-1] if done.returncode else ""
-    client = read(shown, done.stdout.splitlines(), failure)
-    print(f"{client.name} {client.version}: {[step.what for step in client.steps if step.outcome.value != 'works']}")
-    return client
+    return read(shown, done.stdout.splitlines(), failure)
 
 
-def with_node_js(name: str, environ: dict[str, str]) -> Client:
+def with_python(words: Sequence[str], environ: dict[str, str]) -> list[Client]:
+    name, *more = words
+    return [one(name, [str(python()), str(DRIVERS / f"{name}.py"), *more], environ)]
+
+
+def with_node_js(name: str, environ: dict[str, str]) -> list[Client]:
     try:
         modules = node_modules()
     except Missing as missing:
-        return Client(name.removeprefix("with_"), untried=str(missing))
-    return one(name, ["node", str(DRIVERS / f"{name}.js")], {**environ, "NODE_PATH": str(modules)})
+        return [Client(name.removeprefix("with_"), untried=str(missing))]
+    return [one(name, ["node", str(DRIVERS / f"{name}.js")], {**environ, "NODE_PATH": str(modules)})]
 
 
-def with_java(environ: dict[str, str]) -> Client:
+def with_java(environ: dict[str, str]) -> list[Client]:
     try:
         archive = jdbc()
     except Missing as missing:
-        return Client("pgjdbc", untried=str(missing))
-    return one("pgjdbc", ["java", "-cp", str(archive), str(DRIVERS / "WithJdbc.java")], environ)
+        return [Client("pgjdbc", untried=str(missing))]
+    return [one("pgjdbc", ["java", "-cp", str(archive), str(DRIVERS / "WithJdbc.java")], environ)]
 
 
 if __name__ == "__main__":

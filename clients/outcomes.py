@@ -8,8 +8,9 @@ untried   the client, or what it runs on, is not on this machine
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
+from pathlib import Path
 
 REFUSED_BY_NAME = "0A000"
 
@@ -68,3 +69,20 @@ def read(name: str, lines: Iterable[str], failure: str = "") -> Client:
     if failure:
         client.steps.append(Step("its whole run", Outcome.WRONG, failure))
     return client
+
+
+def keep(folder: Path, place: str, client: Client) -> None:
+    """Keep what this run saw of a client; `place` is its place on the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = [{**asdict(step), "outcome": step.outcome.value} for step in client.steps]
+    (folder / f"{place}.json").write_text(json.dumps({**asdict(client), "steps": steps}))
+
+
+def kept(folder: Path) -> list[Client]:
+    """What the last run of each client saw, in the order of the page."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        fields = json.loads(path.read_text())
+        steps = [Step(**{**step, "outcome": Outcome(step["outcome"])}) for step in fields.pop("steps")]
+        found.append(Client(**fields, steps=steps))
+    return found

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import psycopg
 
+from clients.installed import python
 from clients.outcomes import REFUSED_BY_NAME, Client, Outcome, Step, judged
 from schemalab.embedded.postgres import package_folder
 
 BUNDLED = package_folder() / "pginstall18" / "bin"
 Environ = dict[str, str]
-SECONDS_MAX = 240
+SECONDS_MAX = int(os.environ.get("CLIENT_SECONDS_MAX", "240"))
 SHOP = """
 CREATE TABLE customers (id serial PRIMARY KEY, name varchar(40) NOT NULL UNIQUE, since date DEFAULT current_date,
   score double precision, vip boolean DEFAULT false);
@@ -57,17 +58,6 @@ class Failed(Exception):
         self.sqlstate = (found[1] if found else None) or (REFUSED_BY_NAME if is_refused else "")
 
 
-def all_of(environ: Environ, python: Callable[[], Path], is_wanted: Callable[[str], bool]) -> list[Client]:
-    """Every program that is wanted, one after the other; pgcli lies beside the interpreter that has it."""
-    found = [psql(environ, BUNDLED / "psql")] if is_wanted("psql") else []
-    system = shutil.which("psql")
-    if is_wanted("psql") and system is not None and _version(system) != _version(BUNDLED / "psql"):
-        found.append(psql(environ, Path(system)))
-    found += [pgbench(environ)] if is_wanted("pgbench") else []
-    found += [pg_dump(environ)] if is_wanted("pg_dump") else []
-    return [*found, pgcli(environ, python().parent / "pgcli")] if is_wanted("pgcli") else found
-
-
 def _version(program: Path | str) -> str:
     shown = subprocess.run([str(program), "--version"], capture_output=True, text=True, check=True).stdout
     return (re.search(r"\d+(\.\d+)+", shown) or [shown])[0]
@@ -101,6 +91,15 @@ def _run(environ: Environ, program: Path, *arguments: str, stdin: str = "") -> s
     if done.returncode or "ERROR:" in done.stderr:
         raise Failed(done.stderr)
     return done.stdout
+
+
+def every_psql(environ: Environ) -> list[Client]:
+    """The psql of the embedded PostgreSQL, and the machine's own when it is another."""
+    system = shutil.which("psql")
+    found = [psql(environ, BUNDLED / "psql")]
+    if system is not None and _version(system) != _version(BUNDLED / "psql"):
+        found.append(psql(environ, Path(system)))
+    return found
 
 
 def psql(environ: Environ, program: Path) -> Client:
@@ -240,7 +239,7 @@ def _typed(environ: Environ, program: Path, line: str, expected: str) -> None:
     if child == 0:
         os.execve(str(program), [str(program), "--less-chatty", "-w"], environ)  # noqa: S606 - a terminal of its own
     try:
-        text, sent, deadline = "", False, time.monotonic() + 40
+        text, sent, deadline = "", False, time.monotonic() + SECONDS_MAX
         while time.monotonic() < deadline:
             if select.select([terminal], [], [], 0.2)[0]:
                 text += os.read(terminal, 65536).decode(errors="replace")
@@ -256,3 +255,11 @@ def _typed(environ: Environ, program: Path, line: str, expected: str) -> None:
         os.close(terminal)
         os.kill(child, 15)
         os.waitpid(child, 0)
+
+
+PROGRAMS: dict[str, Callable[[Environ], list[Client]]] = {
+    "psql": every_psql,
+    "pgbench": lambda environ: [pgbench(environ)],
+    "pg_dump": lambda environ: [pg_dump(environ)],
+    "pgcli": lambda environ: [pgcli(environ, python().parent / "pgcli")],
+}

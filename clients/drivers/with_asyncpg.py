@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import io
+import json
 import uuid
 
 import asyncpg
@@ -79,6 +80,17 @@ async def cursor(connection) -> None:
     async with connection.transaction():
         found = [row async for row in connection.cursor("SELECT id FROM apg ORDER BY id", prefetch=10)]
     check(len(found) > 50, True)
+
+
+@tried("jsonb with a codec of one's own, both ways")
+@within
+async def documents(connection) -> None:
+    await connection.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+    await connection.execute("DROP TABLE IF EXISTS apg_notes")
+    await connection.execute("CREATE TABLE apg_notes (id int PRIMARY KEY, note jsonb)")
+    note = {"b": [1, None], "a": "wörd"}
+    await connection.execute("INSERT INTO apg_notes VALUES (1, $1)", note)
+    check(await connection.fetchval("SELECT note FROM apg_notes WHERE note ->> 'a' = $1", "wörd"), note)
 
 
 @tried("a pool: connections are reset when they are given back")

@@ -22,6 +22,7 @@ class Ware(models.Model):
     name = models.CharField(max_length=40, db_index=True)
     stock = models.PositiveIntegerField(default=0)
     is_sold = models.BooleanField(default=False)
+    facts = models.JSONField(default=dict)
 {more}
 """
 (folder / "shop" / "models.py").write_text(MODELS.format(more=""))
@@ -80,6 +81,16 @@ def atomic() -> None:
 @tried("iterator: a cursor of the server")
 def iterator() -> None:
     check(len(list(Ware.objects.order_by("id").iterator(chunk_size=10))), 100)
+
+
+@tried("JSONField: kept, found by a key, by what it contains")
+def documents() -> None:
+    facts = {"weight": 7, "sizes": ["s", "m"], "maker": {"name": "wörd"}}
+    Ware.objects.filter(name="w1").update(facts=facts)
+    check(Ware.objects.get(name="w1").facts, facts)
+    for found in ({"facts__maker__name": "wörd"}, {"facts__weight__gt": 6}, {"facts__contains": {"sizes": ["m"]}},
+                  {"facts__has_key": "maker"}):  # fmt: skip
+        check(list(Ware.objects.filter(**found).values_list("name", flat=True)), ["w1"])
 
 
 @tried("select_for_update")

@@ -24,6 +24,7 @@ if NAME == "pandas":
     import sqlalchemy as sa
 
     engine = sa.create_engine(URL.replace("postgresql:", "postgresql+psycopg:"))
+    at_once = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @tried("read_sql, read_sql_table")
     def read() -> None:
@@ -51,6 +52,17 @@ if NAME == "pandas":
     def chunks() -> None:
         pandas.DataFrame({"n": range(100)}).to_sql("indexed", engine, if_exists="replace")
         check(sum(len(part) for part in pandas.read_sql("SELECT * FROM indexed", engine, chunksize=10)), 100)
+
+    @tried("read_sql and read_sql_table of a view")
+    def view() -> None:
+        with at_once.connect() as connection:
+            connection.execute(sa.text("DROP VIEW IF EXISTS seen"))
+            connection.execute(sa.text("CREATE VIEW seen AS SELECT id, f * 2 AS doubled FROM frame WHERE id <= 10"))
+        found = pandas.read_sql("SELECT * FROM seen ORDER BY id", engine)
+        check(list(found["doubled"]), [float(n) for n in range(1, 11)])
+        check(len(pandas.read_sql_table("seen", engine)), 10)
+        with at_once.connect() as connection:
+            connection.execute(sa.text("DROP VIEW seen"))
 
     run("pandas", version("pandas"))
 elif NAME == "polars":

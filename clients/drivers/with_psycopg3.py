@@ -5,6 +5,7 @@ import uuid
 
 import psycopg
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
 from trial import URL, check, run, tried
 
@@ -75,11 +76,38 @@ def shapes() -> None:
         check(cursor.execute("SELECT 1 AS a").fetchone(), {"a": 1})
 
 
-@tried("a cursor of the server, read in parts")
+@tried("a cursor of the server, read in parts, and scrolled back")
 def server_cursor() -> None:
     with connection.transaction(), connection.cursor("part") as cursor:
         cursor.execute("SELECT id FROM three ORDER BY id")
         check(len(cursor.fetchmany(10)), 10)
+    with connection.transaction(), connection.cursor("held", scrollable=True) as cursor:
+        cursor.execute("SELECT id FROM three ORDER BY id")
+        first = cursor.fetchone()
+        cursor.fetchmany(20)
+        cursor.scroll(0, mode="absolute")
+        check(cursor.fetchone(), first)
+
+
+@tried("jsonb: Jsonb as a parameter, read as a dictionary, by a key")
+def json() -> None:
+    connection.execute("DROP TABLE IF EXISTS three_notes")
+    connection.execute("CREATE TABLE three_notes (id int PRIMARY KEY, note jsonb)")
+    note = {"b": [1, 2.5, None], "a": {"w": "wörd"}}
+    connection.execute("INSERT INTO three_notes VALUES (1, %s)", (Jsonb(note),))
+    for binary in (False, True):
+        found = connection.execute("SELECT note, note #>> '{a,w}', note -> 'b' -> 0 FROM three_notes", binary=binary)
+        check(found.fetchone(), (note, "wörd", 1))
+    check(connection.execute("SELECT id FROM three_notes WHERE note @> %s", (Jsonb({"b": [1]}),)).fetchall(), [(1,)])
+
+
+@tried("advisory locks between two connections")
+def advisory() -> None:
+    with psycopg.connect(URL, autocommit=True) as other:
+        check(connection.execute("SELECT pg_try_advisory_lock(77)").fetchone(), (True,))
+        check(other.execute("SELECT pg_try_advisory_lock(77)").fetchone(), (False,))
+        check(connection.execute("SELECT pg_advisory_unlock(77)").fetchone(), (True,))
+        check(other.execute("SELECT pg_try_advisory_lock(77)").fetchone(), (True,))
 
 
 @tried("stream")

@@ -11,12 +11,14 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 from trial import DATABASE, HOST, PORT, USER, check, run, tried
 
 DRIVER = sys.argv[1]
 URL = f"postgresql+{DRIVER}://{USER}@{HOST}:{PORT}/{DATABASE}"
 engine = sa.create_engine(URL)
+at_once = engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 class Base(DeclarativeBase):
@@ -42,7 +44,7 @@ class Player(Base):
 
 @tried("create_all: tables with a foreign key and an index")
 def create() -> None:
-    Base.metadata.drop_all(engine.execution_options(isolation_level="AUTOCOMMIT"))
+    Base.metadata.drop_all(at_once)
     Base.metadata.create_all(engine)
 
 
@@ -94,6 +96,41 @@ def inspection() -> None:
     check(inspector.get_indexes(Player.__tablename__)[0]["column_names"], ["name"])
 
 
+@tried("views: made, listed, read, reflected")
+def views() -> None:
+    view = f"scores_{DRIVER}"
+    with at_once.connect() as connection:
+        connection.execute(sa.text(f"DROP VIEW IF EXISTS {view}"))
+        connection.execute(
+            sa.text(f"CREATE VIEW {view} AS SELECT name, score FROM {Player.__tablename__} WHERE score > 2")
+        )
+    inspector = sa.inspect(engine)
+    check(view in inspector.get_view_names(), True)
+    check(view in inspector.get_table_names(), False)
+    check("score" in (inspector.get_view_definition(view) or ""), True)
+    table = sa.Table(view, sa.MetaData(), autoload_with=engine)
+    with at_once.connect() as connection:
+        check(connection.execute(sa.select(table)).all(), [("bob", 2.5)])
+        connection.execute(sa.text(f"DROP VIEW {view}"))
+
+
+@tried("JSON and JSONB columns, found by a path")
+def documents() -> None:
+    table = sa.Table(
+        f"notes_{DRIVER}", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("plain", sa.JSON),
+        sa.Column("note", JSONB),
+    )  # fmt: skip
+    table.drop(at_once, checkfirst=True)
+    table.create(engine)
+    note = {"a": {"w": "wörd"}, "b": [1, None]}
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), {"id": 1, "plain": note, "note": note})
+        check(connection.execute(sa.select(table.c.plain, table.c.note)).all(), [(note, note)])
+        check(connection.scalar(sa.select(table.c.id).where(table.c.note["a"]["w"].astext == "wörd")), 1)
+        check(connection.scalar(sa.select(table.c.id).where(table.c.note.contains({"b": [1]}))), 1)
+    table.drop(at_once)
+
+
 @tried("reflection, and autogenerate finds nothing to do")
 def reflection() -> None:
     sa.MetaData().reflect(engine, only=[Team.__tablename__, Player.__tablename__])
@@ -110,7 +147,7 @@ def alembic() -> None:
         config.set_main_option("script_location", folder)
         config.set_main_option("sqlalchemy.url", URL)
         table = f"moved_{DRIVER}"
-        with engine.begin() as connection:
+        with at_once.connect() as connection:
             connection.execute(sa.text(f"DROP TABLE IF EXISTS {table}"))
             connection.execute(sa.text(f"DROP TABLE IF EXISTS alembic_{DRIVER}"))
         (Path(folder) / "versions").mkdir()
@@ -162,7 +199,7 @@ def change() -> None:
         for _ in range(7):
             before = len(connection.execute(query, {"name": "blue"}).one())
             connection.rollback()
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as other:
+        with at_once.connect() as other:
             other.execute(sa.text(f"ALTER TABLE {Team.__tablename__} ADD COLUMN extra int DEFAULT 7"))
         try:
             connection.execute(query, {"name": "blue"})
