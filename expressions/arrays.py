@@ -20,6 +20,7 @@ from expressions.sqltypes import (
     JSON,
     NUMBERED,
     REGCLASS,
+    REGTYPES,
     TEXT,
     TIMESTAMPTZ,
     VECTORS,
@@ -217,7 +218,7 @@ def _joined_text(texts: str, operands: str) -> str:
 
 def sets() -> Iterator[Line]:
     """Functions that give rows: their rows as a list, of the type that is named."""
-    for of in ARRAYS:
+    for of in (*ARRAYS, REGTYPES):
         assert of.element is not None
         yield "unnest", (of,), of.element, "{0}"
         numbers = f"CAST(range({of.first}, len({{0}}) + {of.first}) AS INTEGER[])"

@@ -11,7 +11,14 @@ from typing import Any
 from expressions import arithmetic, bytestrings, functions
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import AMBIGUOUS_FUNCTION, CANNOT_COERCE, DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
+from expressions.errors import (
+    AMBIGUOUS_FUNCTION,
+    CANNOT_COERCE,
+    DATATYPE_MISMATCH,
+    UNDEFINED_FUNCTION,
+    SqlError,
+    unsupported,
+)
 from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.object_names import OBJECTS
 from expressions.sqltypes import (
@@ -28,6 +35,7 @@ from expressions.sqltypes import (
     NAMED,
     NUMERIC,
     OF_A_LENGTH,
+    REGTYPES,
     TEXT,
     TEXTUAL,
     UNKNOWN,
@@ -122,7 +130,7 @@ class Builder:
             return self.cast(self.cast(expr, TEXT, offset), target, offset)
         if template is None:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
-        if expr.type in NAMED or target in NAMED:
+        if expr.type in NAMED or target in NAMED or REGTYPES in (expr.type, target):
             self.note_relations(frozenset({OBJECTS}))
             if isinstance(expr, Fragment) and template == "{0}":  # it may have to stay a subquery
                 return replace(expr, type=target)
@@ -138,6 +146,8 @@ class Builder:
         return call
 
     def _settle(self, expr: Expr, target: Type) -> Expr:
+        if target is REGTYPES and not (isinstance(expr, Literal) and expr.value is None):
+            raise unsupported("regtype[] from a text", expr.offset, "cast an array of oids to it")
         if target in NAMED:
             self.note_relations(frozenset({OBJECTS}))
         if isinstance(expr, Parameter):

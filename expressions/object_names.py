@@ -23,11 +23,14 @@ from expressions.sqltypes import (
     NAMED,
     NUMERIC,
     OF_A_LENGTH,
+    OID,
+    OIDVECTOR,
     REGCLASS,
     REGNAMESPACE,
     REGPROC,
     REGROLE,
     REGTYPE,
+    REGTYPES,
     STORED,
     SYSTEM,
     TEXT,
@@ -132,6 +135,17 @@ def name_of(oid: str, of: Type) -> str:
     )
 
 
+def names_of(oids: str, of: Type) -> str:
+    """The engine's text for the names of what each of a list of oids stands for."""
+    shown = "coalesce(n.o2, CASE v.x WHEN 0 THEN '-' ELSE CAST(v.x AS VARCHAR) END)"
+    numbered = "SELECT unnest(l.a) AS x, generate_subscripts(l.a, 1) AS i"
+    # Objects are found by several names each: one row of them is meant.
+    known = f"(SELECT o1, max(o2) AS o2 FROM k_{OBJECTS} WHERE o0 = '{KINDS[of]}' GROUP BY o1) AS n"
+    listed = f"(SELECT list({shown} ORDER BY v.i) FROM ({numbered}) AS v LEFT JOIN {known} ON n.o1 = v.x)"
+    named = f"CASE WHEN l.a IS NOT NULL THEN coalesce({listed}, CAST([] AS VARCHAR[])) END"
+    return f"(SELECT {named} FROM (SELECT {oids} AS a) AS l)"
+
+
 def casts() -> Iterator[tuple[Type, Type, str]]:
     """Casts from and to oids with names."""
     for of in NAMED:
@@ -140,6 +154,10 @@ def casts() -> Iterator[tuple[Type, Type, str]]:
         yield INT4, of, "CAST({0} AS BIGINT)"
         yield TEXT, of, oid_of("{0}", of)
         yield of, TEXT, name_of("{0}", of)
+    for oids in (ARRAY_OF[OID], OIDVECTOR):
+        yield oids, REGTYPES, "{0}"
+    yield REGTYPES, ARRAY_OF[OID], "{0}"
+    yield REGTYPES, ARRAY_OF[TEXT], names_of("{0}", REGTYPE)
 
 
 def _definition(kind: str, oid: str, part: str, pretty: str) -> str:
@@ -197,6 +215,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
             *(one for one in STORED if one not in OF_A_LENGTH),
             *SYSTEM,
             *ARRAY_OF.values(),
+            REGTYPES,
             *VECTORS,
         )
     )

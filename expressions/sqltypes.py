@@ -108,7 +108,10 @@ REGROLE = Type("regrole", 4096, 4, "BIGINT", "N")
 REGPROC = Type("regproc", 24, 4, "BIGINT", "N")
 NAMED = (REGCLASS, REGTYPE, REGNAMESPACE, REGROLE, REGPROC)
 """Oids that are shown as the names of what they stand for."""
+REGTYPES = Type("regtype[]", 2211, -1, "BIGINT[]", "A", element=REGTYPE)
+"""The only array of them: the types of a function's arguments. It comes from oids, not from a text."""
 SHOWN = {of: Type(of.name, of.oid, of.typlen, "VARCHAR", "S") for of in NAMED}
+SHOWN[REGTYPES] = Type(REGTYPES.name, REGTYPES.oid, -1, "VARCHAR[]", "A", element=TEXT)
 """The same in a result: the names themselves."""
 
 _NAMES = {
@@ -168,6 +171,8 @@ def type_named(name: str, offset: int, *, length: int | None = None) -> Type:
 def array_type_named(name: str, offset: int) -> Type:
     """The array type of elements that a cast names. Raises 0A000 for elements that a node has no arrays of."""
     element = _ELEMENTS.get(name) or type_named(name, offset)
+    if element is REGTYPE:
+        return REGTYPES
     if element not in ARRAY_OF:
         raise SqlError(FEATURE_NOT_SUPPORTED, f"there are no arrays of type {element}", offset)
     return ARRAY_OF[element]

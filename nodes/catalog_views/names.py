@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from expressions.object_names import DEFINITIONS, OBJECTS, SEQUENCE, spelled
-from expressions.sqltypes import ARRAY_OF, STORED, SYSTEM, TYPE_WORDS, VECTORS
+from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TYPE_WORDS, VECTORS
 from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.keys import keys_of, sequence_name
 from nodes.catalog_views.relations import INFORMATION, OIDS
@@ -12,6 +12,9 @@ from nodes.catalog_views.tables import definitions
 from nodes.catalog_views.texts import quoted
 from nodes.catalog_views.values import OWNER, OWNER_NAME, Row
 from nodes.wire.oids import column_oid, index_oid, table_oid
+
+PSEUDO_TYPES = {"record": 2249, "trigger": 2279, "event_trigger": 3838, "void": 2278}
+"""What functions give that is no value: their names lead to oids, pg_type has no rows of them."""
 
 
 def _objects(tables: Sequence[Descriptor]) -> Iterator[Row]:
@@ -48,6 +51,11 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
     for of, array in ARRAY_OF.items():
         for found_by in (array.name, f"_{TYPE_NAMES[of.oid]}", f"{TYPE_NAMES[of.oid]}[]"):
             yield "t", array.oid, array.name, found_by
+    for name, oid in PSEUDO_TYPES.items():
+        for found_by in (name, f"pg_catalog.{name}"):
+            yield "t", oid, name, found_by
+    for found_by in (REGTYPES.name, f"_{REGTYPE.name}"):
+        yield "t", REGTYPES.oid, REGTYPES.name, found_by
     for oid, name in SCHEMAS.items():
         yield "n", oid, name, name
     for name, oid in FUNCTIONS.items():

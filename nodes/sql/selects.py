@@ -15,7 +15,7 @@ from expressions.analysis import Analyzer
 from expressions.dates.zones import time_style
 from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.scopes import Scope
-from expressions.sqltypes import NUMBERED, SHOWN, TEXT, Type
+from expressions.sqltypes import ARRAY_OF, NUMBERED, REGTYPES, SHOWN, TEXT, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.clauses import Clauses, Limit, Places, ordered_by, positions
 from nodes.sql.column_names import implied_name, star_of
@@ -98,7 +98,8 @@ class Selects:
                 f"{name}.o{place}", output.type, output.name, origin=output.origin, modifier=output.modifier
             )
             if output.type in SHOWN:
-                ref, output = self.analyzer.cast(ref, TEXT, -1), Output(output.name, SHOWN[output.type])
+                names = ARRAY_OF[TEXT] if output.type is REGTYPES else TEXT
+                ref, output = self.analyzer.cast(ref, names, -1), Output(output.name, SHOWN[output.type])
             columns.append((ref, f" AS o{place}"))
             outputs.append(output)
         return Query(("SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name}"), tuple(outputs))

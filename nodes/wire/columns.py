@@ -35,6 +35,7 @@ from expressions.sqltypes import (
     NAME,
     NUMERIC,
     OID,
+    REGTYPES,
     SHOWN,
     TEXTUAL,
     TIME,
@@ -100,7 +101,8 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         **dict.fromkeys(SHOWN.values(), str.encode),
         **dict.fromkeys(VECTORS, lambda items: b" ".join(map(whole, items))),
     }
-    return written | {array: of_array(written[of]) for of, array in ARRAY_OF.items()}
+    arrays = {array: of_array(written[of]) for of, array in ARRAY_OF.items()}
+    return written | arrays | {SHOWN[REGTYPES]: of_array(str.encode)}
 
 
 BINARY: dict[Type, Callable[[Any], bytes]] = {

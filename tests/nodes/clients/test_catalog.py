@@ -102,7 +102,7 @@ def rows_of(connection: "psycopg.Connection[Any]", sql: str) -> list[tuple[str |
     return [tuple(None if value is None else value.decode() for value in row) for row in rows]
 
 
-@pytest.mark.parametrize("client", ["sqlalchemy", "django", "asyncpg", "jdbc"])
+@pytest.mark.parametrize("client", ["sqlalchemy", "django", "asyncpg", "jdbc", "pgcli"])
 def test_what_clients_ask_is_answered_as_postgresql_answers(
     twins: Twins, n1: "psycopg.Connection[Any]", client: str
 ) -> None:
