@@ -79,7 +79,7 @@ def keep(folder: Path, place: str, client: Client) -> None:
 
 
 def kept(folder: Path) -> list[Client]:
-    """What the last run of each client saw, in the order of the page."""
+    """Read what the last run of each client saw, in the order of the page."""
     found = []
     for path in sorted(folder.glob("*.json")):
         fields = json.loads(path.read_text())

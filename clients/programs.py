@@ -45,6 +45,17 @@ COMMANDS = (
     r"\conninfo", r"\encoding", r"\x on", r"\timing on",
 )  # fmt: skip
 
+COMPLETER = """
+import os
+from pgcli.pgexecute import PGExecute
+one = PGExecute(os.environ["PGDATABASE"], os.environ["PGUSER"], None, os.environ["PGHOST"], os.environ["PGPORT"])
+assert ("public", "shelf") in list(one.tables())
+assert ("public", "shelf", "id") in [column[:3] for column in one.table_columns()]
+for asked in (one.search_path, one.schemata, one.databases, one.views, one.view_columns, one.foreignkeys, one.functions,
+              one.datatypes, one.casing):
+    list(asked())
+"""
+
 
 class Failed(Exception):
     """A program did not do what it should. `sqlstate` is the code that it showed."""
@@ -222,6 +233,13 @@ def _where(environ: Environ) -> dict[str, str]:
 
 def pgcli(environ: Environ, program: Path) -> Client:
     client = Client("pgcli", _version(program))
+    with psycopg.connect("", **_where(environ), autocommit=True) as node:
+        node.execute("CREATE TABLE IF NOT EXISTS shelf (id int PRIMARY KEY, w text)")
+    _tried(
+        client,
+        "all that its completer asks: tables, views, columns, keys, functions, types, words",
+        lambda: _run(environ, python(), "-c", COMPLETER),
+    )
     with tempfile.TemporaryDirectory() as home:
         mine = {**environ, "HOME": home, "TERM": "dumb", "PAGER": "cat", "PROMPT_TOOLKIT_NO_CPR": "1"}
         _tried(

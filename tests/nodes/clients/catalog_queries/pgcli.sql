@@ -33,7 +33,7 @@ SELECT Word FROM OrderWords WHERE LOWER(Word) IN (SELECT Name FROM Names) AND Ro
 -- arrays of types, as they are shown and as texts
 SELECT ARRAY[23, 1184, NULL, 0, 99999999]::oid[]::regtype[], pg_typeof(ARRAY[23]::oid[]::regtype[]);
 SELECT ARRAY[23, 1184, NULL, 0, 99999999]::oid[]::regtype[]::text[], ''::oidvector::regtype[]::text[];
-SELECT '23 25'::oidvector::regtype[], NULL::regtype[], NULL::oid[]::regtype[]::text[];
+SELECT unnest('23 25'::oidvector::regtype[]), NULL::regtype[], NULL::oid[]::regtype[]::text[];
 SELECT oid, ARRAY[oid, typelem]::oid[]::regtype[]::text[] FROM pg_type WHERE typname IN ('int4', '_int4', 'varchar');
 SELECT (ARRAY[23, 1184]::oid[]::regtype[])[2], 'int4'::regtype = ANY(ARRAY[23]::oid[]::regtype[]);
 SELECT unnest(ARRAY[2211, 2279, 23]::oid[]::regtype[]);
