@@ -12,7 +12,8 @@ What a jsonb is compared by sorts as PostgreSQL does:
     string      UTF-8 · 00                 number    `numerics.key_of`: 1.0 and 1.00 are equal
     array       4 bytes of length, items   object    4 bytes of length, keys and values in turn
 
-A document is nested `DEPTH_MAX` deep at most: what reads and writes it calls itself for each level.
+A document is nested `DEPTH_MAX` deep at most: what reads and writes it calls itself for each level. Its numbers are
+written out, as numerics are, so a short text may mean a very long one: that has a limit, too.
 """
 
 import json
@@ -25,6 +26,8 @@ from catalog import numerics
 
 DEPTH_MAX = 200
 TOO_DEEP = f"a json document may be nested at most {DEPTH_MAX} levels deep"
+WRITTEN_OUT_MAX = 2**20
+"""Characters of all numbers of one document that are longer than they were written."""
 
 Parsed = Any
 """A document as Python has it: dict, list, str, int, Decimal, bool or None."""
@@ -51,6 +54,13 @@ class TooDeep(NotADocument):
 
     def __init__(self) -> None:
         super().__init__("", TOO_DEEP)
+
+
+class TooLongNumbers(NotADocument):
+    sqlstate = "54000"
+
+    def __init__(self) -> None:
+        super().__init__("", f"numbers with an exponent may have at most {WRITTEN_OUT_MAX} digits in a json document")
 
 
 class Jsonb(str):
@@ -89,7 +99,7 @@ def check(text: str) -> None:
 
 def canonical(text: str) -> Jsonb:
     """The jsonb that a text means. Raises `NotADocument`, and `numerics.Overflow` or `TooManyDigits` of its numbers."""
-    return _written(_parsed(text, _marked_word))
+    return _written(_parsed(text, _marker()))
 
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -151,6 +161,22 @@ def _number(word: str) -> int | Decimal:
     return value
 
 
+def _marker() -> Callable[[str], int | str]:
+    """Reads the numbers of one document, which may be written out as long as together they are not too long."""
+    left = WRITTEN_OUT_MAX
+
+    def marked(word: str) -> int | str:
+        nonlocal left
+        found = _marked_word(word)
+        if isinstance(found, str) and len(found) > len(word) + 1:
+            left -= len(found)
+            if left < 0:
+                raise TooLongNumbers
+        return found
+
+    return marked
+
+
 def _marked_word(word: str) -> int | str:
     """A number that is only to be written again: one without exponent stays as it is."""
     if len(word) <= _DIGITS_MAX and not word.startswith("-0"):
@@ -196,8 +222,10 @@ def refuse_deep(text: str) -> None:
 
 
 def written(document: Parsed) -> Jsonb:
-    """The jsonb of what `parsed` gives, or of what was made of it."""
-    return _written(document)
+    """The jsonb of what `parsed` gives, or of what was made of it. Raises `TooDeep`: it will be read again."""
+    found = _written(document)
+    refuse_deep(found)
+    return found
 
 
 def _written(document: Parsed) -> Jsonb:

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from catalog.documents import canonical
-from catalog.types import to_text
+from catalog.types import SqlType, to_text
+from expressions import arithmetic
 from expressions.errors import NULL_NOT_ALLOWED, SqlError, unsupported
 from expressions.limits import guarded, refuse_length
 from expressions.sqltypes import (
@@ -114,7 +114,7 @@ def _as(of: Type, whole: Expr, offset: int) -> Expr:
     """The text that was made, as a json or a jsonb."""
     if of is JSON:
         return whole
-    return Call("jsonb", "document_jsonb({0})", (whole,), JSONB, canonical, offset=offset)
+    return Call("jsonb", "document_jsonb({0})", (whole,), JSONB, arithmetic.text_to(SqlType.JSONB), offset=offset)
 
 
 # -- several of them

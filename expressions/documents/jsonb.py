@@ -4,14 +4,22 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from catalog import numerics
-from catalog.documents import Jsonb, Parsed, in_order, parsed, written
-from catalog.types import BadValue, SqlType, parse_text
+from catalog import documents, numerics
+from catalog.documents import Jsonb, Parsed, in_order, parsed
+from expressions.documents.parts import index_of
 from expressions.errors import INVALID_PARAMETER_VALUE, INVALID_TEXT, STATEMENT_TOO_COMPLEX, SqlError
 from expressions.limits import refuse_length
 
 COMPARISONS_MAX = 100_000
 """Of arrays and objects within arrays, when one array is looked for in another."""
+
+
+def written(document: Parsed) -> Jsonb:
+    """The jsonb that was made of others. Raises 54001 for one that is nested too deep by now."""
+    try:
+        return documents.written(document)
+    except documents.NotADocument as error:
+        raise SqlError(error.sqlstate, str(error)) from None
 
 
 class _Search:
@@ -176,12 +184,10 @@ def _changed(value: Parsed, path: Sequence[str | None], place: int, new: tuple[P
 
 
 def _index(step: str, place: int) -> int:
-    try:
-        index = parse_text(SqlType.INTEGER, step)
-    except BadValue:
+    index = index_of(step)
+    if index is None:
         message = f'path element at position {place + 1} is not an integer: "{step}"'
-        raise SqlError(INVALID_TEXT, message) from None
-    assert isinstance(index, int)
+        raise SqlError(INVALID_TEXT, message)
     return index
 
 

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from catalog.types import INT_LIMITS, SqlType
 from expressions.errors import INVALID_PARAMETER_VALUE, SqlError
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -15,7 +16,8 @@ _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 _SCALAR = re.compile(r"[^ \t\n\r,\]}]+")
-_INDEX = re.compile(r"[ \t\n\r\v\f]*([+-]?\d{1,9})[ \t\n\r\v\f]*", re.ASCII)
+_INDEX = re.compile(r"[ \t\n\r\v\f]*([+-]?)0*(\d{1,10})", re.ASCII)
+INT_LIMIT = INT_LIMITS[SqlType.INTEGER]
 _NAMES = {'"': "string", "{": "object", "[": "array", "t": "boolean", "f": "boolean", "n": "null"}
 
 
@@ -122,14 +124,21 @@ def element_of_jsonb(document: str, index: int) -> str | None:
     return element(document, index)
 
 
+def index_of(step: str) -> int | None:
+    """The number of an element, where a step of a path is one: blanks may stand before it, and not behind."""
+    found = _INDEX.fullmatch(step)
+    index = int(found[1] + found[2]) if found else None
+    return index if index is not None and -INT_LIMIT <= index < INT_LIMIT else None
+
+
 def at_path(document: str, path: Sequence[str | None]) -> str | None:
     """The part that a path leads to: names of members, numbers of elements."""
-    found: str | None = document.strip(" \t\n\r") if path else document
+    found: str | None = document.strip(" \t\n\r")
     for step in path:
         if found is None or step is None:
             return None
-        index = _INDEX.fullmatch(step) if found[0] == "[" else None
-        found = element(found, int(index[1])) if index else member(found, step)
+        index = index_of(step) if found[0] == "[" else None
+        found = member(found, step) if index is None else element(found, index)
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.documents import with_numbers
+from catalog.documents import DEPTH_MAX, TOO_DEEP, with_numbers
 from catalog.elements import Column
 from catalog.types import DOCUMENTS, SqlType
 from expressions.errors import PROGRAM_LIMIT
@@ -52,8 +52,28 @@ def text_of(value: Any, what: str, of: SqlType | None = None) -> str | None:
         case str() | int():
             return str(value)
         case list() | dict() if of in DOCUMENTS:
-            return with_numbers(value, lambda number: number.text)
+            return with_numbers(_written_out(value), lambda number: number.text)
     raise bad_row(f"{what}: a list or an object is the value of a column of json or jsonb in a row, and of no other")
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A number within a document: a float would be written as Python writes it, with fewer digits."""
+
+    text: str
+
+
+def _written_out(value: Any, depth: int = 0) -> Any:
+    if depth >= DEPTH_MAX and isinstance(value, list | dict):
+        raise bad_row(TOO_DEEP)
+    match value:
+        case Number():
+            return _Written(value.text)
+        case list():
+            return [_written_out(part, depth + 1) for part in value]
+        case dict():
+            return {name: _written_out(part, depth + 1) for name, part in value.items()}
+    return value
 
 
 def flat_row(descriptor: Descriptor, row: Any, *, is_object: bool) -> dict[str, str | None]:

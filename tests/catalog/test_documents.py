@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.documents import DEPTH_MAX, Jsonb, NotADocument, TooDeep, canonical, check, key_of, parsed, written
+from catalog.documents import (
+    DEPTH_MAX,
+    Jsonb,
+    NotADocument,
+    TooDeep,
+    TooLongNumbers,
+    canonical,
+    check,
+    key_of,
+    parsed,
+    written,
+)
 
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.text(st.characters(exclude_characters="\0")),
@@ -81,3 +92,18 @@ def test_depth_has_a_limit(start: str, end: str) -> None:
             check(text)
     wide = json.dumps(["[" * 9] * DEPTH_MAX)
     assert canonical(wide) == wide
+
+
+@pytest.mark.parametrize("number", ["1e-16383", "1e19999", "-1.5E-16000"])
+def test_a_short_text_may_not_mean_a_long_document(number: str) -> None:
+    text = f"[{','.join([number] * 1000)}]"
+    check(text)
+    with pytest.raises(TooLongNumbers):
+        canonical(text)
+    assert len(canonical(f"[{','.join([number] * 20)}]")) > 300_000
+
+
+def test_a_document_that_was_made_of_others_can_be_read_again() -> None:
+    deep = canonical("[" * DEPTH_MAX + "]" * DEPTH_MAX)
+    with pytest.raises(TooDeep):
+        written([parsed(deep)])

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from catalog.types import SqlType
 from expressions.errors import SqlError
 from nodes.crud import calls, texts
 from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json
-from nodes.crud.values import unflattened
+from nodes.crud.values import text_of, unflattened
 from nodes.execution.held_rows import NODE_BYTES_MAX, NodeRows
 from nodes.session.planned import Asked
 from nodes.session.requests import Requests
@@ -43,6 +44,16 @@ def test_what_is_no_character_is_refused_where_it_is_read(text: str):
 
 def test_escapes_that_are_characters_are_read():
     assert read_json(r'["\u00fc", "\ud83d\ude00", "\\u0000"]', "key") == ["ü", "😀", r"\u0000"]
+
+
+def test_a_document_keeps_the_digits_of_its_numbers():
+    given = '{"a": 1.10, "b": [12345678901234567890.125, 1e400], "c": 7}'
+    assert text_of(read_json(given, "row"), "j", SqlType.JSON) == given
+
+
+def test_a_document_that_is_nested_too_deep_is_refused():
+    for text in ("[" * 201 + "]" * 201, '{"a":' * 500 + "1" + "}" * 500):
+        assert code(lambda text=text: text_of(read_json(text, "row"), "j", SqlType.JSONB))
 
 
 class Name(str):

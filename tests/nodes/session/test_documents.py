@@ -85,3 +85,17 @@ def test_search_within_documents_has_a_limit(cluster: Cluster) -> None:
     many = "[" + ",".join(f"[{n}]" for n in range(1000)) + "]"
     with cluster.connect() as ours, pytest.raises(psycopg.errors.StatementTooComplex):
         ours.execute("SELECT %s::jsonb @> %s::jsonb", [many, many])
+
+
+def test_what_operators_make_of_documents_can_be_read_again(cluster: Cluster, papers: str) -> None:
+    deep = '{"a":' * (DEPTH_MAX - 1) + "{}" + "}" * (DEPTH_MAX - 1)
+    with cluster.connect() as ours:
+        ours.execute(f"DELETE FROM {papers}")
+        ours.execute(f"INSERT INTO {papers} VALUES (1, NULL, %s)", [deep])
+        for made in ("jsonb_build_array(b)", "b || '1'", "jsonb_set(b, '{a}', b)"):
+            for where in ("id = 1", "id > 0"):
+                with pytest.raises(psycopg.errors.StatementTooComplex, match=f"at most {DEPTH_MAX} levels"):
+                    ours.execute(f"UPDATE {papers} SET b = {made} WHERE {where}")
+        assert ours.execute(f"SELECT b = b, b @> '{{}}' FROM {papers}").fetchone() == (True, True)
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="with an exponent"):
+            ours.execute(f"INSERT INTO {papers} VALUES (2, NULL, %s)", [f"[{','.join(['1e-16383'] * 60_000)}]"])

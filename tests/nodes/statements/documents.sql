@@ -70,6 +70,10 @@ SELECT jsonb_set('{"a":1}', '{a}', '2'), jsonb_set('{"a":1}', '{b}', '[2]'), jso
 SELECT jsonb_set('1', '{a}', '2');
 SELECT jsonb_set('[1]', '{a}', '2');
 SELECT jsonb_strip_nulls('{"a":null,"b":[null,{"c":null}],"d":1}'), jsonb_pretty('{"a":[1,{"b":null}],"c":{},"d":[]}');
+SELECT '[1]'::json #> '{"0 "}', '[1]'::jsonb #> '{" 0"}', '[1]'::jsonb #> '{0000000000000}', '[1]'::jsonb #> '{+0}', '[1]'::jsonb #> '{0x0}', '[1]'::jsonb #> '{99999999999}', ' [1] '::json #> '{}';
+SELECT jsonb_set('[1]', '{" 0"}', '2'), jsonb_set('[1]', '{-00000000001}', '2');
+SELECT jsonb_set('[1]', '{"0 "}', '2');
+SELECT jsonb_set('[1]', '{99999999999}', '2');
 -- made of other values
 SELECT to_json(1), to_json(1.50), to_json('NaN'::numeric), to_json('a"b'::text), to_json(true), to_json('2020-02-29'::date), to_json('2020-02-29 01:02:03.50'::timestamp), to_jsonb(1.50), to_jsonb('x'::text), to_json(ARRAY[1,NULL,2]), to_jsonb(ARRAY['a','b']), to_jsonb('[1 , 2]'::json), to_json(1e20::float8), to_jsonb(1e20::float8), to_json('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid), to_json(NULL::int);
 SELECT to_json('2020-02-29 01:02:03.5+00'::timestamptz), to_jsonb('2020-07-29 01:02:03+00'::timestamptz);
