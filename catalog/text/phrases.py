@@ -22,7 +22,7 @@ NAMES = {
     "state": STATES,
     "n": r"\d[\d,]*",
     "seconds": r"\d+\.\d",
-    "versions": r".+?@\d+(?: (?:and|or) .+?@\d+)*",
+    "versions": r"(?>.+?@\d+)(?: (?:and|or) (?>.+?@\d+))*+",
 }
 """The words that a name of a template stands for, as a regular expression; of others anything."""
 SPOKEN = frozenset({"what", "element", "elements", "pairs", "before", "after", "state", "final", "read", "lost"})
@@ -180,34 +180,59 @@ LISTS = {", ": "{first}, {rest}", " and ": "{first} and {rest}"}
 """What stands between the phrases of a list, each with the template that joins two."""
 
 
+CHARS_MAX = 4000
+"""A longer text is no phrase of the core."""
+DEPTH_MAX = 20
+"""Of phrases within phrases; those of the core have four."""
+
+
 def in_other_words(text: str, translate: Translate) -> str:
-    """The text in the language of `translate`, as far as phrases fit it; a capital letter at its beginning or none."""
-    found = _phrase(text, translate)
+    """The text in the language of `translate`, as far as phrases fit it; a capital letter at its beginning or none.
+
+    A text may be a stranger's, such as the reason of an approval: each part of it is looked at once.
+    """
+    if len(text) > CHARS_MAX:
+        return text
+    reader = _Reader(translate)
+    found = reader.phrase(text)
     if found is None and text[:1].isupper():
-        found = _phrase(text[:1].lower() + text[1:], translate)
+        found = reader.phrase(text[:1].lower() + text[1:])
     return text if found is None else found
 
 
-def _phrase(text: str, translate: Translate) -> str | None:
-    """The translated phrase, or list of phrases; None where no template fits."""
-    for separator, template in LISTS.items():
-        pieces = [phrased for piece in text.split(separator) if (phrased := _one(piece, translate)) is not None]
-        if len(pieces) == text.count(separator) + 1 > 1:
-            link = translate(template)
-            return functools.reduce(lambda rest, first: link.format(first=first, rest=rest), reversed(pieces))
-    return _one(text, translate)
+class _Reader:
+    def __init__(self, translate: Translate) -> None:
+        self._translate = translate
+        self._read: dict[str, str | None] = {}
+        self._depth = 0
 
+    def phrase(self, text: str) -> str | None:
+        """The translated phrase, or list of phrases; None where no template fits."""
+        for separator, template in LISTS.items():
+            pieces = text.split(separator)
+            spoken = [phrased for piece in pieces if (phrased := self._one(piece)) is not None]
+            if len(spoken) == len(pieces) > 1:
+                link = self._translate(template)
+                return functools.reduce(lambda rest, first: link.format(first=first, rest=rest), reversed(spoken))
+        return self._one(text)
 
-def _one(text: str, translate: Translate) -> str | None:
-    for template, pattern in _patterns():
-        found = pattern.fullmatch(text)
-        if found is None:
-            continue
-        words = found.groupdict()
-        spoken = {name: _phrase(words[name], translate) for name in SPOKEN & words.keys()}
-        if None not in spoken.values():
-            return translate(template).format_map(words | spoken)
-    return None
+    def _one(self, text: str) -> str | None:
+        if text not in self._read and self._depth < DEPTH_MAX:
+            self._depth += 1
+            self._read[text] = self._fitting(text)
+            self._depth -= 1
+        return self._read.get(text)
+
+    def _fitting(self, text: str) -> str | None:
+        for template, pattern in _patterns():
+            found = pattern.fullmatch(text)
+            if found is None:
+                continue
+            words = found.groupdict()
+            spoken = {name: self.phrase(words[name]) for name in SPOKEN & words.keys()}
+            if None not in spoken.values():
+                return self._translate(template).format_map(words | spoken)
+        return None
 
 
 @functools.cache

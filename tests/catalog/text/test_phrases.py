@@ -1,5 +1,7 @@
 """Phrases of the core are read back by their templates; what is not of the core stays as it is."""
 
+import time
+
 import pytest
 
 from catalog.story import sentence
@@ -53,3 +55,20 @@ def test_a_story_in_other_words() -> None:
     assert sentence("reorganisation finished", filled, chinese) == "填充索引 by_dest 已完成：336,776 行，用时 3.2 秒。"
     submitted = {"who": "ann", "change": 3, "statement": "fill index by_dest"}
     assert sentence("change submitted", submitted, chinese) == "ann submitted change 3: fill index by_dest"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "publish " + " and ".join(["a@1"] * 60) + "x",
+        "wait until no version before " + " or ".join(["a@1"] * 60),
+        " is public" * 50,
+        "index a" + " is public" * 390,
+        "index a, index b and column c" + " is public, index d keeps the primary key" * 12,
+    ],
+)
+def test_a_strangers_reason_is_read_in_no_time(text: str) -> None:
+    """Of 500 characters, as of an approval: the first ones took hours, on every page and for everybody's events."""
+    began = time.process_time()
+    in_other_words(text, str)
+    assert time.process_time() - began < 2
