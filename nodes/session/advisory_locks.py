@@ -84,7 +84,10 @@ class AdvisoryLocks:
         """
         self.refuse_lost()
         if self._connection is None:
-            self._connection = await self.pool.take()
+            try:
+                self._connection = await self.pool.take()
+            except StoreConnectionLost as lost:
+                raise SqlError(CONNECTION_FAILURE, lost.message) from lost
         limit = Command("SELECT set_config('lock_timeout', %b, false)", (str(wait_ms).encode(),), is_text=True)
         try:
             _, result = await self._connection.run([limit, lock.command("try" if tries else "lock")], commit=True)

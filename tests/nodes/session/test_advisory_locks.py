@@ -196,6 +196,15 @@ def test_a_cancel_does_not_leave_locks_behind(cluster: Cluster, end: str) -> Non
     within(cluster, work)
 
 
+def test_a_store_that_does_not_answer_is_named(cluster: Cluster) -> None:
+    async def work(node: Within) -> None:
+        node.session.locks.pool = StorePool("host=/nowhere dbname=none", "schemalab locks", "")
+        assert await node.run("SELECT pg_advisory_lock(7)") == "08006"
+        assert "does not answer" in node.refused
+
+    within(cluster, work)
+
+
 def test_two_keys_are_one_of_the_space_that_the_product_leaves_alone() -> None:
     """Its own locks have two keys each, which PostgreSQL keeps apart from those of one."""
     assert key_of([1, 2]) != key_of([2, 1])
