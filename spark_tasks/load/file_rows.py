@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Kind, State
+from catalog.intervals import DAY
 from catalog.states import Write, rule
 from catalog.types import DOCUMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
 from storage import encoding
@@ -112,7 +113,7 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     if column.type in TEXTS:
         return _fitted(column, _without_nul(column, given.cast(pa.string()), first), first)
     if pa.types.is_time(given.type) and column.type is SqlType.TIME:
-        return given.cast(ARROW[column.type])
+        return _times_of_day(column, given.cast(ARROW[column.type]), first)
     if given.type == ARROW[column.type] and column.type not in PACKED and column.type not in DOCUMENTS:
         return given
     if column.type in FAST and _is_number_or_text(given.type):
@@ -127,6 +128,16 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
         _value(column, text, number_in_file(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())
     ]
     return column_of(column.type, values)
+
+
+def _times_of_day(column: Column, micros: pa.Array, first: int) -> pa.Array:
+    """Files hold any number of microseconds, a day has 24 hours of them."""
+    is_wrong = pc.or_(pc.less(micros, 0), pc.greater(micros, DAY))
+    if pc.any(is_wrong).as_py():
+        place = is_wrong.index(True).as_py()
+        number = number_in_file(first, place)
+        raise CannotLoad(f"row {number}: column {column.name}: {micros[place]} microseconds are no time of day")
+    return micros
 
 
 def _is_number_or_text(given: pa.DataType) -> bool:

@@ -1,5 +1,7 @@
 """Values of a file as columns of each type take them, or which row has one that they do not take."""
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
@@ -50,3 +52,30 @@ def test_values_come_in_as_an_insert_would_store_them() -> None:
 def test_a_value_that_its_column_cannot_hold_is_named(texts: dict[str, pa.Array], message: str) -> None:
     with pytest.raises(CannotLoad, match=message):
         typed_rows(TABLE, texts, 0)
+
+
+SHIFTS = Descriptor(
+    TableId(2),
+    "shifts",
+    1,
+    (Column(ColumnId(1), "id", SqlType.SMALLINT, not_null=True), Column(ColumnId(2), "at", SqlType.TIME)),
+    (ColumnId(1),),
+)
+
+
+def shift(micros: int | None) -> dict[str, pa.Array]:
+    """A row with a time as Parquet has it: any number of microseconds."""
+    return {"id": pa.array([1, 2], pa.int16()), "at": pa.array([0, micros], pa.int64()).view(pa.time64("us"))}
+
+
+@pytest.mark.parametrize("micros", [-1, 86_400_000_001])
+def test_microseconds_that_are_no_time_of_day_are_named(micros: int) -> None:
+    """They would be stored, and no statement could read the row."""
+    with pytest.raises(CannotLoad, match=f"row 2: column at: {micros} microseconds are no time of day"):
+        typed_rows(SHIFTS, shift(micros), 0)
+
+
+@pytest.mark.parametrize(("micros", "stored"), [(86_400_000_000, dt.timedelta(days=1)), (None, None)])
+def test_a_time_of_a_file_goes_to_the_end_of_the_day(micros: int | None, stored: dt.timedelta | None) -> None:
+    rows = typed_rows(SHIFTS, shift(micros), 0)
+    assert rows.columns[ColumnId(2)].to_pylist()[1] == encode(SqlType.TIME, stored)
