@@ -13,7 +13,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from catalog import floats
-from catalog.types import BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
+from catalog.documents import Jsonb
+from catalog.types import DOCUMENTS, BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
 from expressions import numerics
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
@@ -24,7 +25,7 @@ from expressions.errors import (
     UNDEFINED_OBJECT,
     SqlError,
 )
-from expressions.limits import pass_over
+from expressions.limits import look_at, pass_over
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
@@ -132,6 +133,8 @@ def compare(test: Callable[[Any, Any], bool]) -> Compute:
     def compared(a: Any, b: Any) -> bool:
         if isinstance(a, float | Decimal):
             a, b = order_key(a), order_key(b)
+        elif isinstance(a, Jsonb):
+            look_at(len(a) + len(b))
         return test(a, b)
 
     return compared
@@ -229,6 +232,8 @@ class OneOfValues:
         wanted = needle()
         if wanted is None:
             return None
+        if isinstance(wanted, Jsonb):
+            look_at(len(wanted))
         return True if order_key(wanted) in self.known else None if self.has_null else False
 
 
@@ -292,8 +297,10 @@ def double_to_whole(of: Type) -> Compute:
 
 
 def text_to(of: SqlType) -> Compute:
+    look = (lambda text: look_at(len(text))) if of in DOCUMENTS else pass_over
+
     def parsed(text: str) -> Any:
-        pass_over(text)
+        look(text)
         try:
             return parse_text(of, text)
         except BadValue as bad:
