@@ -25,6 +25,7 @@ from storage import encoding
 from storage.mutations import Op, update_row
 from storage.pairs import StoredRow, column_key
 from storage.reads import reads
+from storage.statements import KEY_BYTES_MAX
 
 
 async def update_unread(
@@ -37,7 +38,7 @@ async def update_unread(
     if points is None or len(points) != 1:
         return None
     ops = operations(plan, points[0], context, env.buckets)
-    if ops is None:
+    if ops is None or any(len(op.key) > KEY_BYTES_MAX for op in ops):  # no row has such a key
         return None
     writer = Writer(transaction, plan.descriptor, env.storages, env.buckets)
     there = await writer.put_if_there(column_key(table_of(env, plan.scan).start, points[0]), ops, commit=commit)

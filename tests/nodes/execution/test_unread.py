@@ -135,6 +135,12 @@ def test_what_is_refused_is_so_only_where_there_is_a_row(cluster: Cluster, state
     within(cluster, work)
 
 
+def test_a_key_that_no_row_can_have_finds_none(cluster: Cluster) -> None:
+    table = cluster.table("id text primary key, a int")
+    with cluster.connect() as connection:
+        assert connection.execute(f"UPDATE {table} SET a = 1 WHERE id = %s", ["x" * 9000]).statusmessage == "UPDATE 0"
+
+
 def moving(**changes: Any) -> Descriptor:
     return replace(PLAIN, **changes)
 
