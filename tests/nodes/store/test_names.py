@@ -43,7 +43,7 @@ def test_many_who_meet_a_name_for_the_first_time_share_one_lease(cluster: Cluste
     env = Environment("cold", 1, 2, 3000, None, directory, keeper)  # type: ignore[arg-type]
 
     async def meet() -> list[Any]:
-        uses = [Names(env).versions(Transaction(None, 2, env._settle), [table], {}) for _ in range(5)]  # type: ignore[arg-type]
+        uses = [Names(env).versions(Transaction(None, 2, env._settle), [table]) for _ in range(5)]  # type: ignore[arg-type]
         return await asyncio.gather(*uses)
 
     assert [found[table].name for found in asyncio.run(meet())] == [table] * 5
