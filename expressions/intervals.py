@@ -158,7 +158,7 @@ def extract(word: str, a: Interval) -> Decimal:
     if unit in _OF_MONTHS:
         return Decimal(_cut(years, _OF_MONTHS[unit])[0])
     if unit == "quarter":
-        return Decimal(months // 3 + 1 if months >= 0 else -(-months // 3 + 1))
+        return Decimal(months // 3 + 1 if a.months >= 0 else -(-months // 3 + 1))
     if unit == "month":
         return Decimal(months)
     if unit == "day":

@@ -44,6 +44,7 @@ SELECT make_interval(1), make_interval(1, 2, 3, 4, 5, 6, 7.5), make_interval(0, 
 SELECT make_interval(days => 10), make_interval(hours => 1, secs => 2.5), make_interval(1, weeks => 2);
 SELECT extract(epoch FROM interval '1 year 1 mon 1 day 1:00'), extract(second FROM interval '-1:02:03.5'), extract(day FROM interval '40 days'), extract(month FROM interval '-14 mons'), extract(quarter FROM interval '7 mons'), extract(quarter FROM interval '-7 mons'), extract(week FROM interval '-15 days'), extract(century FROM interval '250 years'), extract(hour FROM interval '50:00'), date_part('minute', interval '1:02:03');
 SELECT date_trunc('week', interval '1 day');
+SELECT extract(quarter FROM interval '-1 year'), extract(quarter FROM interval '-26 mons'), extract(quarter FROM interval '1 year -1 day');
 SELECT extract(nothing FROM interval '1 day');
 SELECT date_trunc('hour', interval '1 day 2:03:04.5'), date_trunc('year', interval '14 mons'), date_trunc('quarter', interval '14 mons'), date_trunc('day', interval '-1 day 2:00');
 SELECT ARRAY[interval '1 mon', NULL], '{1 day,"-1 mon +1 day"}'::interval[], interval '30 days' = ANY (ARRAY[interval '1 mon']), ARRAY[interval '1 mon'] = ARRAY[interval '30 days'], array_to_string(ARRAY[interval '1 day'], ','), interval '1 day'::text, '1 day'::text::interval, coalesce(NULL, interval '1 day'), greatest(interval '1 mon', '31 days'), least(interval '1 day', '2:00');
