@@ -416,10 +416,8 @@ class Analyzer(Comparisons):
 
     def _sub_link(self, node: Node, scope: Scope) -> Expr:
         kind = pb.SubLinkType.Name(node.sub_link_type).removesuffix("_SUBLINK")
-        if kind == "ANY" and is_row(node.testexpr):
-            if len(node.oper_name) and operator_name(node.oper_name) != "=":
-                raise unsupported("a row with ANY", node.location, hint="(a, b) IN (SELECT ..) works")
-            return self.row_in_query(node, scope)
+        if kind in ("ANY", "ALL") and is_row(node.testexpr):
+            return self.row_beside_rows(node, kind, scope)
         parts, types = self.rows_of(node.subselect.select_stmt, scope)
         if kind == "EXISTS":
             return Fragment(("EXISTS (", *parts, ")"), BOOL, is_query=True, offset=node.location)

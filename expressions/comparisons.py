@@ -20,6 +20,7 @@ from expressions.typed import Call, ColumnRef, Context, Expr, Fragment, Literal,
 
 Node = Any
 Parts = tuple["str | Expr", ...]
+_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 class Comparisons(Builder, ABC):
@@ -69,14 +70,23 @@ class Comparisons(Builder, ABC):
         test = self._compared(name, left, given, node.location)
         return Fragment(("(SELECT ", test, " FROM (", *parts, ") AS given)"), BOOL, is_query=True, offset=node.location)
 
-    def row_in_query(self, link: Node, scope: Scope) -> Expr:
-        """(a, b) IN (SELECT ..): not known when a row might be the same, were its NULLs known."""
+    def row_beside_rows(self, link: Node, kind: str, scope: Scope) -> Expr:
+        """(a, b) IN (SELECT ..), and other comparisons with ANY or ALL: all compare so if none compares otherwise."""
+        name = operator_name(link.oper_name) if len(link.oper_name) else "="
+        if name not in _OPPOSITES:
+            raise unsupported(f"{name} between rows", link.location, hint="= <> < <= > >= compare rows")
+        if kind == "ANY":
+            return self._row_beside_any(link, name, scope)
+        return self.negated(self._row_beside_any(link, _OPPOSITES[name], scope), link.location)
+
+    def _row_beside_any(self, link: Node, name: str, scope: Scope) -> Expr:
+        """Not known when a row might compare so, were its NULLs known."""
         left = self._row(link.testexpr, scope)
         parts, given = self._asked(left, link, scope, link.location)
-        equal = self._compared("=", left, given, link.location)
+        test = self._compared(name, left, given, link.location)
         source: Parts = ("EXISTS (SELECT 1 FROM (", *parts, ") AS given WHERE ")
-        surely: Parts = (*source, equal, ")")
-        perhaps: Parts = (*source, "(", equal, ") IS NULL)")
+        surely: Parts = (*source, test, ")")
+        perhaps: Parts = (*source, "(", test, ") IS NULL)")
         known = ("CASE WHEN ", *surely, " THEN true WHEN ", *perhaps, " THEN NULL ELSE false END")
         found = Fragment(known, BOOL, is_query=True, offset=link.location)
         self.where_true[found] = Fragment(surely, BOOL, is_query=True, offset=link.location)
