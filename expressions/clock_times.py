@@ -1,7 +1,6 @@
 """Times of day for one value, as PostgreSQL has them: from 00:00 to 24:00. The query engine calls the same."""
 
 import datetime as dt
-import math
 from decimal import Decimal
 
 from catalog.intervals import DAY, HOUR, MINUTE, SECOND, Interval
@@ -17,7 +16,7 @@ _PARTS = frozenset({"hour", "minute", "second", "millisecond", "microsecond"})
 
 def make_time(hour: int, minute: int, second: float) -> dt.timedelta:
     """Raises 22008."""
-    micros = -1 if math.isnan(second) or math.isinf(second) else round(second * SECOND)
+    micros = round(second * SECOND) if 0 <= second < 61 else -1
     value = hour * HOUR + minute * MINUTE + micros
     if not (0 <= hour <= 24 and 0 <= minute < 60 and 0 <= micros <= 60 * SECOND and value <= DAY):
         shown = f"{hour}:{minute:02d}:{second:02g}"

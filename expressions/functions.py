@@ -26,7 +26,7 @@ from expressions.arithmetic import Compute
 from expressions.deviations import DEVIATIONS
 from expressions.documents import functions as documents
 from expressions.limits import grown, guarded
-from expressions.own import TEXTS, Own
+from expressions.own import DOUBLE_TEXT, TEXTS, Own
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -119,6 +119,7 @@ _DOUBLE_TEXT = (
     " WHEN abs({0}) >= 1e15::DOUBLE AND abs({0}) < 1e16::DOUBLE THEN"
     " regexp_replace(regexp_replace(CAST({0} AS VARCHAR), '^(-?\\d)(\\d*)\\.?(\\d*)$', '\\1.\\2\\3'), '\\.?0*$', '')"
     " || 'e+15'"
+    f" WHEN abs({{0}}) >= {2**54}::DOUBLE THEN {DOUBLE_TEXT.template}"
     " ELSE regexp_replace(CAST({0} AS VARCHAR), '\\.0$', '') END"
 )
 _REAL_TEXT = (

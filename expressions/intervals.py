@@ -17,6 +17,7 @@ from expressions.errors import (
     DIVISION_BY_ZERO,
     FEATURE_NOT_SUPPORTED,
     INVALID_PARAMETER_VALUE,
+    NUMBER_OUT_OF_RANGE,
     SqlError,
 )
 from expressions.own import Own, lines
@@ -126,9 +127,12 @@ def _same_sign(large: int, small: int, unit: int) -> tuple[int, int]:
 def make_interval(
     years: int = 0, months: int = 0, weeks: int = 0, days: int = 0, hours: int = 0, mins: int = 0, secs: float = 0.0
 ) -> Interval:
-    if math.isnan(secs) or math.isinf(secs):
+    if not math.isfinite(secs):
         raise SqlError(DATETIME_OUT_OF_RANGE, "interval out of range")
-    micros = (hours * 60 + mins) * intervals.MINUTE + round(secs * SECOND)
+    micros_of_secs = secs * SECOND
+    if math.isinf(micros_of_secs):
+        raise SqlError(NUMBER_OUT_OF_RANGE, "value out of range: overflow")
+    micros = (hours * 60 + mins) * intervals.MINUTE + round(micros_of_secs)
     return interval(years * MONTHS_PER_YEAR + months, weeks * 7 + days, micros)
 
 

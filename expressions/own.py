@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.types import SqlType
 from expressions import arithmetic
-from expressions.sqltypes import BOOL, BYTEA, INTERVAL, TEXT, TIME, Type
+from expressions.sqltypes import BOOL, BYTEA, FLOAT8, INTERVAL, TEXT, TIME, Type
 
 OWN_WORD = "own_"
 """The beginning of their names in the engine."""
@@ -61,3 +62,5 @@ def _of_texts(of: Type) -> tuple[Own, Own, Own]:
 
 
 TEXTS = {of: _of_texts(of) for of in (BYTEA, TIME, INTERVAL)}
+DOUBLE_TEXT = Own("double", "text", (), (FLOAT8,), TEXT, arithmetic.text_of(SqlType.DOUBLE))
+"""The text of a double from 2^54 on: halfway between two of them the engine's would be shorter than PostgreSQL's."""

@@ -12,7 +12,7 @@ import duckdb
 from catalog.packed import LEFT_OUT, PACKED
 from catalog.types import SqlType
 from expressions import bytestrings, clock_times, intervals
-from expressions.own import OWN_WORD, TEXTS, Own
+from expressions.own import DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from expressions.sqltypes import STORED, Type
 from nodes.execution import document_functions, numeric_functions
 from nodes.execution.numeric_functions import refusing
@@ -21,7 +21,7 @@ OWN: tuple[Own, ...] = (
     *bytestrings.OPERATORS, *bytestrings.FUNCTIONS, bytestrings.ESCAPED, *bytestrings.CASTS,
     *intervals.OPERATORS, *intervals.FUNCTIONS, intervals.MICROS, intervals.OF_PARTS,
     *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
-    *(own for texts in TEXTS.values() for own in texts),
+    *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT,
 )  # fmt: skip
 
 

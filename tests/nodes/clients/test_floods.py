@@ -35,6 +35,9 @@ class Idle:
     def setting_changes(self) -> int:
         return 0
 
+    def has_notifications(self) -> bool:
+        return False
+
     def reported(self) -> dict[str, str]:
         return {}
 

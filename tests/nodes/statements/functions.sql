@@ -35,3 +35,4 @@ SELECT mode() WITHIN GROUP (ORDER BY v) FROM (VALUES (3), (1), (3), (1), (2)) t(
 SELECT split_part('a,b,c', ',', -1), translate('12345', '143', 'ax'), pg_typeof(now()), pg_typeof('a'), pg_typeof(1.5), pg_typeof(NULL::int[]);
 SELECT format('%s %I %L', 'a', 'B c', 'd''e'), format('%L', NULL), format('%L|%s', 1, NULL), format('100%% %L', 'a\b');
 SELECT id, ntile(4) OVER (ORDER BY id), ntile(2) OVER w, lag(age) OVER w, nth_value(id, 2) OVER w FROM people WINDOW w AS (ORDER BY id DESC) ORDER BY id;
+SELECT (35635196211716912 + g * 1000000007)::float8::text, (-35635196211716912 - g)::float8::text, (1e300 * g)::float8::text FROM generate_series(0, 40) AS g ORDER BY g;
