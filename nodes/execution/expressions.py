@@ -1,6 +1,6 @@
 """Expressions computed for rows: here, row by row, when they are simple, else by the query engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from catalog.elements import ColumnId
@@ -70,15 +70,23 @@ def _filled_in(work: Writing, expr: Expr, values: Mapping[ColumnId, PyValue]) ->
 async def engine_rows(
     work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output]
 ) -> list[list[PyValue]]:
-    from nodes.execution.duckdb_engine import values
-
     rows: list[list[PyValue]] = []
-    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine):
-        columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
-        work.held.take(sum(bytes_of(column) for column in columns))
-        rows += [list(items) for items in zip(*columns, strict=True)]
+    async for some in engine_batches(work, sql, feeds, outputs):
+        work.held.take(sum(map(bytes_of, some)))
+        rows += some
         await work.turns.give()
     return rows
+
+
+async def engine_batches(
+    work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output]
+) -> AsyncIterator[list[list[PyValue]]]:
+    """The rows of a query, some at a time, as values of these types."""
+    from nodes.execution.duckdb_engine import values
+
+    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine):
+        columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
+        yield [list(items) for items in zip(*columns, strict=True)]
 
 
 async def returned(

@@ -7,10 +7,11 @@ once, with what was found first, as in PostgreSQL.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from catalog.elements import Column
 from expressions.typed import PyValue
+from nodes.execution.expressions import engine_batches
 from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.pages import point_rows
 from nodes.execution.row_codec import decoded
@@ -59,12 +60,9 @@ async def joined_rows(
 
 
 async def _found(work: Writing, plan: UpdatePlan | DeletePlan, join: Join) -> AsyncIterator[list[list[PyValue]]]:
-    from nodes.execution.duckdb_engine import values
-
     with PlanBytes(work.env.rows) as held:
         held.take_parts(join.parts)
         sql = await rendered(join.parts, work.context)
-        feeds: dict[str, Any] = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in plan.scans}
-        async for batch in work.env.engine.run(sql, feeds, work.context.style.zone.engine):
-            columns = [values(array, o.type) for array, o in zip(batch.columns, join.outputs, strict=True)]
-            yield [list(row) for row in zip(*columns, strict=True)]
+        feeds = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in plan.scans}
+        async for rows in engine_batches(work, sql, feeds, join.outputs):
+            yield rows

@@ -19,6 +19,11 @@ def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -
     return values
 
 
+def encoded(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> dict[ColumnId, bytes]:
+    """Values of columns outside the key as their pairs hold them."""
+    return {c: encoding.encode_value(descriptor.column(c).type, value) for c, value in values.items()}
+
+
 def stored(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> StoredRow:
     """A new row's bytes: the key from the primary key's values, the others as they are given."""
     key = b"".join(encoding.encode(c.type, values[c.id]) for c in descriptor.key_columns)

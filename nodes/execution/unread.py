@@ -7,13 +7,12 @@ over what is assigned, RETURNING. So is every table that is not at rest: while a
 to which pair is decided with the row in hand. The operations are those of `storage.mutations` all the same.
 """
 
-from collections.abc import Mapping
-
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, State
 from expressions.errors import SqlError
 from expressions.typed import Call, Context, Expr, PyValue, evaluate, is_constant, walk
 from nodes.context import Environment
+from nodes.execution.row_codec import encoded
 from nodes.execution.select import access_of, table_of
 from nodes.execution.write_context import refuse_long
 from nodes.execution.writer import Writer
@@ -21,7 +20,6 @@ from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import UpdatePlan
 from nodes.sql.predicates import conjuncts
 from nodes.store.transaction import Transaction
-from storage import encoding
 from storage.mutations import Op, update_row
 from storage.pairs import StoredRow, column_key
 from storage.reads import reads
@@ -78,11 +76,6 @@ def operations(plan: UpdatePlan, row_key: bytes, context: Context, buckets: int)
     if any(column.id in assigned and assigned[column.id] is None for column, _ in plan.rules.required):
         return None
     return update_row(descriptor, StoredRow(row_key), encoded(descriptor, assigned), row_key, buckets)
-
-
-def encoded(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> dict[ColumnId, bytes]:
-    """Values as pairs hold them."""
-    return {c: encoding.encode_value(descriptor.column(c).type, value) for c, value in values.items()}
 
 
 def is_at_rest(descriptor: Descriptor) -> bool:

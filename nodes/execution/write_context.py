@@ -12,7 +12,7 @@ from nodes.context import Environment
 from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
-from nodes.execution.row_codec import stored
+from nodes.execution.row_codec import encoded, stored
 from nodes.execution.scans import stored_rows
 from nodes.execution.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
@@ -73,13 +73,12 @@ class Writing:
         key = old.key
         if not set(assigned).isdisjoint(descriptor.primary_key):
             key = b"".join(encoding.encode(c.type, after[c.id]) for c in descriptor.key_columns)
-        others = {c: v for c, v in assigned.items() if c not in descriptor.primary_key}
-        encoded = {c: encoding.encode_value(descriptor.column(c).type, v) for c, v in others.items()}
+        columns = encoded(descriptor, {c: v for c, v in assigned.items() if c not in descriptor.primary_key})
         try:
-            ops = update_row(descriptor, old, encoded, key, self.env.buckets)
+            ops = update_row(descriptor, old, columns, key, self.env.buckets)
         except CannotDerive as error:
             raise no_value(descriptor, error) from error
-        self._do(old, StoredRow(key, {**old.columns, **encoded}), ops)
+        self._do(old, StoredRow(key, {**old.columns, **columns}), ops)
 
     def delete(self, old: StoredRow) -> None:
         self._do(old, None, delete_row(self.descriptor, old, self.env.buckets))

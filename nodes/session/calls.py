@@ -7,7 +7,7 @@ from typing import Any
 from expressions.building import Parameters
 from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
 from expressions.session_functions import CHANNELS, FUNCTIONS, NOTIFY, UNLOCK_ALL, UNLOCKS
-from expressions.sqltypes import Type, parameter_type
+from expressions.sqltypes import BOOL, Type, parameter_type
 from expressions.typed import Context, Expr
 from nodes.clients.protocols import Client
 from nodes.context import Environment
@@ -21,15 +21,18 @@ from nodes.session.tries import tried
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.planner import Planner
+from nodes.sql.query import Output
 from nodes.sql.session_calls import field_of, lone_call, name_of
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command
 from nodes.store.transaction import Retry, Transaction
+from nodes.wire.columns import Columns
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of
 from nodes.wire.results import Result
 
 Node = Any
+BOOLEAN = Columns((Output("", BOOL),))
 SEND = "SELECT pg_notify(%b, %b), pg_current_xact_id()"
 """The transaction has an id then, by which it can be asked what became of it (T7)."""
 
@@ -143,10 +146,9 @@ class SessionCalls:
         raise _unknown(name, exprs)
 
 
-def _boolean(value: bool, formats: tuple[int, ...]) -> bytes:
-    if formats:
-        return b"\1" if value else b"\0"
-    return b"t" if value else b"f"
+def _boolean(value: bool, formats: tuple[int, ...]) -> bytes | None:
+    (write,) = BOOLEAN.writers(formats)
+    return write(value)
 
 
 def _coerced(planner: Planner, name: str, exprs: Sequence[Expr], types: Sequence[Type]) -> list[Expr]:

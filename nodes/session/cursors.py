@@ -20,7 +20,7 @@ from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import GATHERED_BYTES, GATHERED_ROWS
 from nodes.session.block import Block
 from nodes.session.planned import Asked, PlannedStatements
-from nodes.session.tries import pause
+from nodes.session.tries import tried_in_block
 from nodes.sql.statements import Statement
 from nodes.store.transaction import Retry
 from nodes.wire.messages import Field
@@ -28,7 +28,6 @@ from nodes.wire.results import Result, Row
 
 Node = Any
 BINARY, SCROLL, HOLD = 0x1, 0x2, 0x20
-TRIES_MAX = 5
 INVALID_DEFINITION = "42P11"
 
 
@@ -46,18 +45,7 @@ class Cursors:
             return await self._declared(asked, prepared)
         if not is_held:
             raise SqlError(NO_ACTIVE_TRANSACTION, "DECLARE CURSOR can only be used in transaction blocks")
-        for attempt in range(1, TRIES_MAX + 1):
-            try:
-                result = await self._declared(asked, prepared)
-                await self.block.end_implicit()
-                return result
-            except SqlError as error:
-                if not isinstance(error.__cause__ or error, Retry) or attempt == TRIES_MAX:
-                    raise
-                self.block.env.meter.retried()
-                await self.block.end()
-                await pause(attempt)
-        raise AssertionError
+        return await tried_in_block(self.block, lambda: self._declared(asked, prepared))
 
     async def _declared(self, asked: Asked, prepared: Prepared) -> Result:
         node = asked.statement.node

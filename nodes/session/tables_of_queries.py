@@ -8,14 +8,11 @@ from nodes.clients.portals import Prepared
 from nodes.session.block import Block
 from nodes.session.ddl import SchemaStatements
 from nodes.session.planned import Asked, PlannedStatements
-from nodes.session.tries import pause
+from nodes.session.tries import tried_in_block
 from nodes.sql.statements import parse
 from nodes.sql.tables_of_queries import TableOfQuery
 from nodes.store.transaction import Retry
 from nodes.wire.results import Result
-
-TRIES_MAX = 5
-"""Each takes the number of a table, and its name."""
 
 
 class TablesOfQueries:
@@ -27,19 +24,7 @@ class TablesOfQueries:
     async def make(self, asked: Asked, made: TableOfQuery, *, alone: bool) -> Result:
         if self.block.is_open or not alone:
             return await self._made(asked, made)
-        attempt = 0
-        while True:
-            try:
-                result = await self._made(asked, made)
-                await self.block.end_implicit()
-                return result
-            except SqlError as error:
-                attempt += 1
-                if not isinstance(error.__cause__, Retry) or attempt == TRIES_MAX:
-                    raise
-                self.block.env.meter.retried()
-                await self.block.end()
-                await pause(attempt)
+        return await tried_in_block(self.block, lambda: self._made(asked, made))
 
     async def _made(self, asked: Asked, made: TableOfQuery) -> Result:
         """The table and its rows, in the block's transaction."""

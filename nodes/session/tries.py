@@ -6,6 +6,7 @@ data that went on what COPY was sent is not kept any more: the client has to beg
 """
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ from nodes.store.transaction import Retry, Transaction
 from nodes.trace.record import Trace
 
 T = TypeVar("T")
+IN_BLOCK_MAX = 5
+"""Each may take the number of a table, and its name."""
 RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
 
 
@@ -67,6 +70,23 @@ async def tried(
                 await transaction.rollback()
     assert last is not None
     raise last
+
+
+async def tried_in_block(block: Block, work: Callable[[], Awaitable[T]]) -> T:
+    """Try `work`, which uses the block's own transaction, until that commits; returns what it does."""
+    for attempt in itertools.count(1):
+        try:
+            result = await work()
+            await block.end_implicit()
+            return result
+        except SqlError as error:
+            is_conflict = isinstance(error, Retry) or isinstance(error.__cause__, Retry)
+            if not is_conflict or attempt == IN_BLOCK_MAX:
+                raise
+            block.env.meter.retried()
+            await block.end()
+            await pause(attempt)
+    raise AssertionError
 
 
 async def pause(attempt: int) -> None:
