@@ -15,8 +15,13 @@ from schemalab.testing.cluster import RunningCluster
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 COLOURS = ["color-contrast", "link-in-text-block"]
-SETTLED = "Promise.all(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished))"
-"""No colour is on its way to another one any more."""
+FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""What observes its size was told of the last one, and has drawn itself again."""
+SETTLED = (
+    f"{FRAMES}.then(() => Promise.all("
+    "document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished)))"
+)
+"""No colour is on its way to another one any more, and no layout to that of another width."""
 RUN_AXE = """([tags, without]) => axe.run(document, {
   runOnly: tags, rules: Object.fromEntries(without.map(rule => [rule, {enabled: false}])),
 }).then(found => found.violations.map(
@@ -50,8 +55,9 @@ def violations(page: Page, tags: Sequence[str] = RULES, *, without: Sequence[str
 
 
 def overflow(page: Page) -> int:
-    """How many pixels of the page lie beyond its right edge."""
-    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+    """How many pixels of the page lie beyond its right edge, once it is drawn for the width it has."""
+    beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    return int(page.evaluate(f"{FRAMES}.then(() => {beyond})"))
 
 
 def happen(cluster: RunningCluster, number: int) -> None:
