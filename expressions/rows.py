@@ -21,9 +21,10 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.types import SqlType
 from expressions import grammar
-from expressions.aggregates import aggregates_in, windows_in
-from expressions.analysis import Analyzer
-from expressions.building import Parameters
+from expressions.analysis.aggregates import aggregates_in, windows_in
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Relation, Scan, Scope, reference
 from expressions.errors import (
     DATATYPE_MISMATCH,
     GROUPING_ERROR,
@@ -33,7 +34,6 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.scopes import Relation, Scan, Scope, reference
 from expressions.sqltypes import NO_MODIFIER, OF_SQL_TYPE, Type
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_simple, walk
 

@@ -19,13 +19,9 @@ from catalog import clock, times
 from catalog.intervals import Interval
 from catalog.packed import pack
 from catalog.types import BadValue, SqlType, parse_text, to_text
-from expressions.array_constants import engine_array, quoted
-from expressions.array_literals import vector_words, words_of
-from expressions.arrays import CONTAINED, refuse_many_tests
 from expressions.dates.reading import read, read_time
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError
-from expressions.object_names import oid_of
 from expressions.sqltypes import (
     BPCHAR,
     CHAR,
@@ -51,7 +47,11 @@ from expressions.sqltypes import (
     key_text,
     keys_text,
 )
-from expressions.system_values import char_from, oid_from, small_from
+from expressions.values.array_constants import engine_array, quoted
+from expressions.values.array_literals import vector_words, words_of
+from expressions.values.arrays import CONTAINED, refuse_many_tests
+from expressions.values.object_names import oid_of
+from expressions.values.system_values import char_from, oid_from, small_from
 
 PyValue = (
     bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID | None

@@ -13,12 +13,12 @@ from catalog.types import SqlType, Value
 from changes.ddl.actions import Position, Sql
 from changes.ddl.errors import DATATYPE_MISMATCH, NOT_SUPPORTED, unsupported
 from changes.ddl.placing import placed
-from expressions.aggregates import aggregates_in, windows_in
-from expressions.analysis import Analyzer
-from expressions.building import Parameters
+from expressions.analysis.aggregates import aggregates_in, windows_in
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Scope
 from expressions.errors import UNDEFINED_COLUMN, SqlError
 from expressions.rows import OF_THE_SESSION, parsed
-from expressions.scopes import Scope
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Context, Expr, Literal, evaluate, is_simple, walk
 

@@ -1,5 +1,6 @@
 """Dates and times as PostgreSQL reads and writes them, in a session's time zone: pure.
 
 zones    time zones: their names, and what a local time means in one
+formats  patterns of to_char, for the query engine
 reading  PostgreSQL's input forms of dates and timestamps
 """

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from catalog.types import SqlType, to_text
-from expressions import arithmetic
 from expressions.errors import NULL_NOT_ALLOWED, SqlError, unsupported
 from expressions.limits import guarded, refuse_length
 from expressions.sqltypes import (
@@ -35,13 +34,14 @@ from expressions.sqltypes import (
     Type,
 )
 from expressions.typed import Call, Expr, PyValue, lazy_call
+from expressions.values import arithmetic
 
 NULL = "null"
 Parts = list[str | Expr]
 
 
 class Casts(Protocol):
-    """The maker of casts (`expressions.building`)."""
+    """The maker of casts (`expressions.analysis.building`)."""
 
     def known(self, expr: Expr) -> Expr: ...
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from catalog.documents import Jsonb, key_of, parsed
 from catalog.types import SqlType
-from expressions import arithmetic
 from expressions.documents import jsonb, parts
 from expressions.documents.building import WRITERS, name_of, quoted
 from expressions.errors import SqlError
@@ -30,6 +29,7 @@ from expressions.sqltypes import (
     TEXT,
     Type,
 )
+from expressions.values import arithmetic
 
 WORD = "document_"
 """The beginning of the engine's names."""

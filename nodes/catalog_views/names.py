@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from expressions.object_names import DEFINITIONS, OBJECTS, SEQUENCE, spelled
 from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TYPE_WORDS, VECTORS
+from expressions.values.object_names import DEFINITIONS, OBJECTS, SEQUENCE, spelled
 from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.keys import keys_of, sequence_name
 from nodes.catalog_views.relations import INFORMATION, OIDS

@@ -8,7 +8,6 @@ stand what only functions read: the names of objects, and how objects are writte
 
 from pathlib import Path
 
-from expressions.object_names import DEFINITIONS, OBJECTS
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -26,6 +25,7 @@ from expressions.sqltypes import (
     TIMESTAMPTZ,
     Type,
 )
+from expressions.values.object_names import DEFINITIONS, OBJECTS
 from nodes.catalog_views import own
 from nodes.sql.query import Output
 

@@ -8,8 +8,8 @@ import postgast
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition
-from expressions.object_names import DEFINITIONS, OBJECTS, VIEW, spelled
 from expressions.sqltypes import HEAD, NO_MODIFIER, PARAMETER_OIDS, TEXT, TEXTUAL, Type
+from expressions.values.object_names import DEFINITIONS, OBJECTS, VIEW, spelled
 from nodes.catalog_views.fixed import ALIGNMENTS, BY_VALUE, TYPE_NAMES
 from nodes.catalog_views.standard import SCHEMA, described, named
 from nodes.catalog_views.texts import quoted

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from catalog.elements import Column, ColumnId
 from catalog.types import BadValue
-from expressions.arithmetic import fit_of
 from expressions.dates.zones import TimeStyle
 from expressions.errors import (
     BAD_COPY_FORMAT,
@@ -21,6 +20,7 @@ from expressions.errors import (
 )
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Expr, PyValue, parse_value
+from expressions.values.arithmetic import fit_of
 from nodes.copy.fields import Field, fields_of
 from nodes.copy.lines import Lines
 from nodes.copy.options import Options

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from catalog.descriptor import Descriptor
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import NOT_NULL_VIOLATION, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from expressions.limits import begin_anew

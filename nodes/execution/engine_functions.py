@@ -11,9 +11,9 @@ import duckdb
 
 from catalog.packed import LEFT_OUT, PACKED
 from catalog.types import SqlType
-from expressions import bytestrings, clock_times, intervals
-from expressions.own import DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from expressions.sqltypes import STORED, Type
+from expressions.values import bytestrings, clock_times, intervals
+from expressions.values.own import DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from nodes.execution import document_functions, numeric_functions
 from nodes.execution.numeric_functions import refusing
 

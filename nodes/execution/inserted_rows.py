@@ -12,11 +12,11 @@ from typing import Any
 from catalog.elements import Column, State
 from catalog.types import INT_LIMITS
 from changes.ddl.identity import own_sequence
-from expressions.arithmetic import fit_of
 from expressions.errors import SEQUENCE_LIMIT, SqlError
-from expressions.functions import cast_compute
+from expressions.functions.allowed import cast_compute
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
 from expressions.typed import Expr, PyValue, evaluate, is_simple
+from expressions.values.arithmetic import fit_of
 from nodes.execution.expressions import compute_once
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import engine_batches

@@ -1,7 +1,7 @@
 """The functions of numeric that the query engine calls: it has no such numbers, only their packed form.
 
-Each is the function that computes one row here (`expressions.numerics`), so the two cannot differ. What it refuses
-comes back as the engine's error, with the SQLSTATE in it.
+Each is the function that computes one row here (`expressions.values.numerics`), so the two cannot differ. What it
+refuses comes back as the engine's error, with the SQLSTATE in it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,10 +13,10 @@ import duckdb
 
 from catalog import numerics as values
 from catalog.types import SqlType
-from expressions import arithmetic, numerics, powers
-from expressions.deviations import DEVIATIONS, deviation, deviation_of
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC
+from expressions.values import arithmetic, numerics, powers
+from expressions.values.deviations import DEVIATIONS, deviation, deviation_of
 
 NUMBER, NUMBERS = "BLOB", "BLOB[]"
 FUNCTION_WORD = "numeric_"

@@ -4,7 +4,7 @@ import functools
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from expressions.scopes import Scan
+from expressions.analysis.scopes import Scan
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of
 from nodes.context import Environment
 from nodes.execution.catalog_feeds import catalog_feeds

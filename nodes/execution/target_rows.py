@@ -6,7 +6,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
-from expressions.scopes import Scan
+from expressions.analysis.scopes import Scan
 from expressions.sqltypes import BOOL, INT4
 from expressions.typed import Expr, Literal, PyValue, evaluate, is_simple, render
 from nodes.execution.expressions import engine_rows

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from expressions.aggregates import refuse_aggregates
-from expressions.building import Parameters
+from expressions.analysis.aggregates import refuse_aggregates
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Scope
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
-from expressions.scopes import Scope
 from expressions.typed import Context, Expr, evaluate, is_simple
 from nodes.context import Environment
 from nodes.execution.select import select_result

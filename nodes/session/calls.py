@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
-from expressions.session_functions import CHANNELS, FUNCTIONS, NOTIFY, UNLOCK_ALL, UNLOCKS
+from expressions.functions.standing_alone import CHANNELS, FUNCTIONS, NOTIFY, UNLOCK_ALL, UNLOCKS
 from expressions.sqltypes import BOOL, Type, parameter_type
 from expressions.typed import Context, Expr
 from nodes.clients.protocols import Client

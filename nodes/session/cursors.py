@@ -10,7 +10,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.errors import NO_ACTIVE_TRANSACTION, SqlError, unsupported
 from expressions.sqltypes import parameter_type
 from nodes.clients.cursors import ALL, Cursor, Direction, Hold, not_there

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from catalog.descriptor import Descriptor
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Scan
 from expressions.errors import unsupported
 from expressions.rows import shown
-from expressions.scopes import Scan
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, parameter_type
 from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.context import Environment

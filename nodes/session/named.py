@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
+from expressions.analysis.tree import type_of_name
 from expressions.errors import DATATYPE_MISMATCH, INVALID_STATEMENT_NAME, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
-from expressions.tree import type_of_name
 from expressions.typed import Context, Expr
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import parameter_type
 from expressions.typed import Context

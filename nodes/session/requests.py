@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.errors import ACTIVE_TRANSACTION, SqlError
 from expressions.sqltypes import TEXT, UNKNOWN
 from nodes.context import Environment

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, SqlError, unsupported
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type

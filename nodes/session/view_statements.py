@@ -12,7 +12,7 @@ import postgast
 from postgast import pg_query_pb2 as pb
 
 from catalog.view_definition import ViewDefinition
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
     OBJECT_IN_USE,

@@ -9,9 +9,10 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
-from expressions.aggregates import refuse_aggregates
-from expressions.analysis import Analyzer
-from expressions.building import Parameters
+from expressions.analysis.aggregates import refuse_aggregates
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     DATATYPE_MISMATCH,
@@ -22,7 +23,6 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.rows import parsed
-from expressions.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, UNKNOWN, Type
 from expressions.typed import Call, Expr, Fragment, Literal, walk
 from nodes.sql.column_names import implied_name, star_of
@@ -133,7 +133,7 @@ class Assignments:
         return self.analyzer.of_length(assigned, column.length, is_explicit=False)
 
     def _refuse_type(self, column: Column, given: Type, offset: int) -> None:
-        from expressions.functions import ASSIGNMENT
+        from expressions.functions.allowed import ASSIGNMENT
 
         wanted = OF_SQL_TYPE[column.type]
         if given is not wanted and (given, wanted) not in ASSIGNMENT and wanted not in TEXTUAL:

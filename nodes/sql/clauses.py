@@ -7,12 +7,12 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
-from expressions.aggregates import direction_of, refuse_aggregates
-from expressions.analysis import Analyzer
+from expressions.analysis.aggregates import direction_of, refuse_aggregates
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.scopes import Scope
+from expressions.analysis.tree import location_of
 from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
-from expressions.scopes import Scope
 from expressions.sqltypes import INT8, INTEGERS, KEYED, UNKNOWN
-from expressions.tree import location_of
 from expressions.typed import Expr, Literal, joined, sort_key
 from nodes.sql.grouping_sets import Groups, groups_of
 from nodes.sql.keys import distinct_on

@@ -10,7 +10,8 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Scope
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     DUPLICATE_COLUMN,
@@ -22,7 +23,6 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.scopes import Scope
 from expressions.typed import Expr, Fragment, is_simple, walk
 from nodes.catalog_views.relations import RELATIONS
 from nodes.copy.incoming import CopyIn

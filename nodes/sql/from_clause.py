@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
-from expressions import functions
-from expressions.analysis import Analyzer
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.scopes import Relation, Scan, Scope
+from expressions.analysis.tree import function_name
 from expressions.errors import (
     DUPLICATE_ALIAS,
     INVALID_COLUMN_REFERENCE,
@@ -16,11 +17,10 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.intervals import with_engine_interval
-from expressions.scopes import Relation, Scan, Scope
+from expressions.functions import allowed
 from expressions.sqltypes import DATE, INT4, INT8, INTEGERS, INTERVAL, OID, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
-from expressions.tree import function_name
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, joined, walk
+from expressions.values.intervals import with_engine_interval
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
 from nodes.sql.extent import JOINED_MAX, Extent
@@ -168,7 +168,7 @@ class FromClause:
             alias = node.alias.aliasname if node.HasField("alias") else name
             known = renamed(empty, [a.string.sval for a in node.alias.colnames], alias, calls[0].location)
             return self._derived(scope, alias, known, (f"(SELECT {nothing} WHERE false)",), calls[0].location)
-        unknown = next((n for n in names if n not in functions.SETS), None)
+        unknown = next((n for n in names if n not in allowed.SETS), None)
         if unknown is not None or len(calls) > 1:
             shown = unknown or "several functions"
             hint = "generate_series, unnest and generate_subscripts may stand there"

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from expressions.aggregates import GROUPING, aggregates_in
+from expressions.analysis.aggregates import GROUPING, aggregates_in
+from expressions.analysis.scopes import Scan, Scope
 from expressions.errors import GROUPING_ERROR, SqlError
-from expressions.scopes import Scan, Scope
 from expressions.typed import Call, ColumnRef, Expr, Fragment, sort_key, walk
 from nodes.sql.grouping_sets import Groups
 from nodes.sql.query import Target

@@ -6,9 +6,9 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
+from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.rows import compiled
-from expressions.scopes import Relation, Scope
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Parameter, walk
 from nodes.sql.assignments import Assignments

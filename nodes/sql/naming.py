@@ -16,9 +16,9 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse
+from expressions.analysis.scopes import Scan
 from expressions.dates.zones import TimeStyle
 from expressions.errors import DUPLICATE_COLUMN, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
-from expressions.scopes import Scan
 from nodes.sql.query import Output
 from nodes.wire.oids import view_number
 

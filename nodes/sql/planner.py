@@ -11,7 +11,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN

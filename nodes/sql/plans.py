@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index
-from expressions.scopes import Scan
+from expressions.analysis.scopes import Scan
 from expressions.typed import Expr
 from nodes.copy.incoming import CopyIn
 from nodes.copy.outgoing import CopyOut

@@ -15,9 +15,9 @@ from catalog import numerics
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.types import INT_LIMITS
-from expressions.arithmetic import order_key
 from expressions.sqltypes import BOOL, INTEGERS
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, bare, evaluate, is_constant
+from expressions.values.arithmetic import order_key
 
 VALUES_MAX = 2000
 """Values that a bound names one by one; keys are made of no more (`nodes.sql.access_paths`)."""

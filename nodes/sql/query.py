@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from expressions.analysis.scopes import Scan
 from expressions.errors import TOO_MANY_COLUMNS, SqlError
-from expressions.scopes import Scan
 from expressions.sqltypes import NO_MODIFIER, UNKNOWN, Type
 from expressions.typed import ColumnRef, Expr, is_simple, modifier_of
 

@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from expressions.analysis import Analyzer
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.scopes import Scope
 from expressions.dates.zones import time_style
 from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
-from expressions.scopes import Scope
 from expressions.sqltypes import ARRAY_OF, NUMBERED, REGTYPES, SHOWN, TEXT, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
 from nodes.sql.clauses import Clauses, Limit, Places, ordered_by, positions

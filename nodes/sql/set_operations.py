@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from expressions.analysis import Analyzer
-from expressions.building import common_type
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.building import common_type
+from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import SYNTAX_ERROR, SqlError
-from expressions.scopes import Relation, Scope
 from expressions.sqltypes import KEYED, NO_MODIFIER, Type
 from expressions.typed import ColumnRef, joined
 from nodes.sql.clauses import Clauses, Places, ordered_by, positions

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from catalog.elements import ColumnId
+from expressions.analysis.scopes import Relation, Scan, Scope, reference
 from expressions.errors import DUPLICATE_ALIAS, SqlError
-from expressions.scopes import Relation, Scan, Scope, reference
 from expressions.typed import ColumnRef, Expr, has_query_text, joined, replaced
 from nodes.sql.assignments import Assignments
 from nodes.sql.from_clause import FromClause, Stars, note_conditions

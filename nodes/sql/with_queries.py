@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from postgast import walk as walk_tree
 
+from expressions.analysis.scopes import Scope
 from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
-from expressions.scopes import Scope
 from expressions.sqltypes import KEYED
 from expressions.typed import joined
 from nodes.sql.extent import Extent

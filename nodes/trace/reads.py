@@ -12,7 +12,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Constraint, Index, Placement, State, TableId
 from catalog.states import Rule, rule
-from expressions.scopes import Scan
+from expressions.analysis.scopes import Scan
 from expressions.typed import Context
 from nodes.sql.access_paths import access, point
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, TruncatePlan, UpdatePlan

@@ -12,7 +12,6 @@ from typing import Any
 from catalog.bytea import escaped_text
 from catalog.times import micros_of
 from catalog.types import to_text
-from expressions.array_literals import array_text
 from expressions.dates.zones import PLAIN, TimeStyle, moment_text
 from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlError, unsupported
 from expressions.sqltypes import (
@@ -45,7 +44,8 @@ from expressions.sqltypes import (
     VECTORS,
     Type,
 )
-from expressions.system_values import byte_of, char_of
+from expressions.values.array_literals import array_text
+from expressions.values.system_values import byte_of, char_of
 from nodes.sql.query import Output
 from nodes.wire.messages import Field
 from nodes.wire.numerics import numeric_bytes

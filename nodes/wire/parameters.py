@@ -25,8 +25,8 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.limits import ELEMENTS_MAX, TOO_LONG, VALUE_BYTES_MAX, too_many_elements
-from expressions.system_values import char_of
 from expressions.typed import PyValue, parse_value
+from expressions.values.system_values import char_of
 from nodes.wire.messages import decode_text
 from nodes.wire.numerics import numeric_of
 

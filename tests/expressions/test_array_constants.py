@@ -7,9 +7,9 @@ from uuid import UUID
 import duckdb
 import pytest
 
-from expressions.array_constants import engine_array
 from expressions.sqltypes import ARRAY_OF, BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, Type
 from expressions.sqltypes import UUID as UUID_TYPE
+from expressions.values.array_constants import engine_array
 
 
 @pytest.mark.parametrize(("of", "items"), [

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.types import BadValue, SqlType, to_text
-from expressions.analysis import Analyzer
-from expressions.arithmetic import zoned_cast
-from expressions.building import Parameters
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Scope
 from expressions.dates.reading import NeedsNow, read
 from expressions.dates.zones import UnknownZone, moment_text, time_style, to_utc, zone_named
 from expressions.rows import parsed
-from expressions.scopes import Scope
 from expressions.sqltypes import DATE, TIMESTAMPTZ
 from expressions.typed import Context, Literal, evaluate
+from expressions.values.arithmetic import zoned_cast
 
 NOON = dt.datetime(2024, 7, 1, 22, 30, tzinfo=dt.UTC)
 

@@ -9,10 +9,10 @@ import pytest
 
 from catalog.documents import Jsonb
 from catalog.types import SqlType
-from expressions import numerics, texts
-from expressions.arithmetic import COMPARISONS, OneOfValues, text_to
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX, begin_anew
+from expressions.values import numerics, texts
+from expressions.values.arithmetic import COMPARISONS, OneOfValues, text_to
 
 LONG = "a" * VALUE_BYTES_MAX
 DOCUMENT = Jsonb(f"[{', '.join(['1'] * 300_000)}]")

@@ -5,11 +5,11 @@ import time
 import duckdb
 import pytest
 
-from expressions.analysis import Analyzer
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.scopes import Scope
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.rows import parsed
-from expressions.scopes import Scope
 from expressions.typed import Context, Expr, evaluate, is_simple, render
 from nodes.execution.duckdb_engine import translated
 

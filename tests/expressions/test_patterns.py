@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expressions import texts
 from expressions.errors import SqlError
+from expressions.values import texts
 from tests.rounds import drawn
 
 

@@ -10,9 +10,9 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State, TableId
 from catalog.types import SqlType
+from expressions.analysis.scopes import Scan
 from expressions.errors import SqlError
 from expressions.rows import canonical, columns_of, compiled, holds, shown, value_of
-from expressions.scopes import Scan
 from expressions.typed import ColumnRef, walk
 
 ID, NAME, AGE, BORN, HIDDEN = (ColumnId(n) for n in range(1, 6))

@@ -22,12 +22,12 @@ from catalog.intervals import DAY, Interval
 from catalog.numerics import read
 from catalog.times import of_micros
 from catalog.types import SqlType
-from expressions import texts
-from expressions.analysis import Analyzer
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.scopes import Relation, Scan, Scope
 from expressions.errors import SqlError
-from expressions.scopes import Relation, Scan, Scope
 from expressions.sqltypes import BPCHAR, INT2, INT4, INT8, OF_SQL_TYPE, Type
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
+from expressions.values import texts
 from nodes.execution.duckdb_engine import as_written, translated, values
 from nodes.execution.engine_functions import register
 from tests.rounds import drawn, some_of

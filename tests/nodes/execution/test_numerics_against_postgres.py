@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from catalog import numerics as values
-from expressions import numerics, powers
+from expressions.values import numerics, powers
 from nodes.wire.numerics import numeric_bytes, numeric_of
 from tests.nodes.conftest import Cluster
 

@@ -5,8 +5,8 @@ from contextvars import copy_context
 
 import pytest
 
-from expressions import texts
 from expressions.limits import VALUE_BYTES_MAX, begin_anew
+from expressions.values import texts
 from nodes.execution.fairness import Turns
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within

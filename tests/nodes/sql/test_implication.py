@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId
 from catalog.types import SqlType
-from expressions.analysis import Analyzer
-from expressions.building import Parameters
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Scan
 from expressions.rows import canonical, compiled
-from expressions.scopes import Scan
 from expressions.sqltypes import INT4
 from expressions.typed import Context, evaluate
 from nodes.sql.access_paths import access

@@ -6,7 +6,7 @@ import postgast
 import pytest
 
 from catalog.elements import State
-from expressions.analysis import Analyzer
+from expressions.analysis.analyzer import Analyzer
 from expressions.errors import SqlError
 from leases.rules import NotLeasable, check_leasable
 from nodes.sql.selects import Selects

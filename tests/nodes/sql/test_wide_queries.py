@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.errors import SqlError
 from nodes.sql.planner import make_plan
 from nodes.sql.query import COLUMNS_MAX

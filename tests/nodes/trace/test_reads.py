@@ -21,7 +21,7 @@ from catalog.elements import (
     TableId,
 )
 from catalog.types import SqlType
-from expressions.building import Parameters
+from expressions.analysis.building import Parameters
 from expressions.typed import Context
 from nodes.sql.planner import make_plan
 from nodes.sql.statements import parse

@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from catalog import numerics
 from catalog.numerics import CONTEXT, NAN, ZERO
-from expressions.numerics import checked, divide, scale_of_quotient
-from expressions.powers import exact
+from expressions.values.numerics import checked, divide, scale_of_quotient
+from expressions.values.powers import exact
 
 DEVIATIONS = ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")
 

@@ -8,7 +8,6 @@ of one, is refused before it is longer than a value may be.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from expressions.arithmetic import OneOfValues
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import VALUE_BYTES_MAX, grown, guarded, guarded_elements
 from expressions.sqltypes import (
@@ -28,6 +27,7 @@ from expressions.sqltypes import (
     key_text,
     keys_text,
 )
+from expressions.values.arithmetic import OneOfValues
 
 Line = tuple[str, tuple[Type, ...], Type, str]
 """One way to call a function: its name, the types it takes, the one it gives, the engine's text."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from expressions import arithmetic, bytestrings, functions
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -19,8 +18,8 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.functions import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
-from expressions.object_names import OBJECTS
+from expressions.functions import allowed
+from expressions.functions.allowed import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
@@ -56,6 +55,8 @@ from expressions.typed import (
     modifier_of,
     parse_value,
 )
+from expressions.values import arithmetic, bytestrings
+from expressions.values.object_names import OBJECTS
 
 PARAMETERS_MAX = 65535
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
@@ -112,8 +113,8 @@ class Builder:
             return expr
         if expr.type is UNKNOWN:
             return self._settle(expr, target)
-        allowed = (expr.type, target) in (ASSIGNMENT if assignment else IMPLICIT) or (assignment and target in TEXTUAL)
-        if not allowed:
+        is_cast = (expr.type, target) in (ASSIGNMENT if assignment else IMPLICIT) or (assignment and target in TEXTUAL)
+        if not is_cast:
             raise SqlError(DATATYPE_MISMATCH, f"cannot use {expr.type} where {target} is needed", expr.offset)
         return self.cast(expr, target, expr.offset)
 
@@ -134,7 +135,7 @@ class Builder:
             self.note_relations(frozenset({OBJECTS}))
             if isinstance(expr, Fragment) and template == "{0}":  # it may have to stay a subquery
                 return replace(expr, type=target)
-        name, compute = "cast", functions.cast_compute(expr.type, target)
+        name, compute = "cast", allowed.cast_compute(expr.type, target)
         if not self.style.is_utc and (expr.type, target) in arithmetic.ZONED:  # another name: it is another cast
             name = f"cast in {self.style.zone.name}"
             compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
@@ -217,7 +218,7 @@ class Builder:
             args = self._concatenated(args)
         if name in _COMPARISONS and {arg.type for arg in args} == {BPCHAR, VARCHAR}:
             args = [self.cast(arg, BPCHAR, arg.offset) for arg in args]  # PostgreSQL's choice: blanks do not count
-        overloads = functions.OPERATORS.get(name, ())
+        overloads = allowed.OPERATORS.get(name, ())
         fitting = choose(overloads, self._beside(args))
         if len(fitting) != 1:
             shown = " ".join([*(str(a.type) for a in args[:-1]), name, str(args[-1].type)])

@@ -6,9 +6,9 @@ from decimal import Decimal
 from catalog.intervals import DAY, HOUR, MINUTE, SECOND, Interval
 from catalog.times import micros_of, of_micros
 from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError
-from expressions.intervals import clock_part, not_supported, unit_named, units
-from expressions.own import Own, lines
 from expressions.sqltypes import FLOAT8, INT4, INTERVAL, NUMERIC, TEXT, TIME
+from expressions.values.intervals import clock_part, not_supported, unit_named, units
+from expressions.values.own import Own, lines
 
 NAME = "time without time zone"
 _PARTS = frozenset({"hour", "minute", "second", "millisecond", "microsecond"})

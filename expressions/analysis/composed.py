@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from expressions import functions
-from expressions.building import Builder
-from expressions.date_formats import date_pattern
+from expressions.analysis.building import Builder
+from expressions.dates.formats import date_pattern
 from expressions.errors import unsupported
-from expressions.object_names import OBJECTS
+from expressions.functions import allowed
 from expressions.sqltypes import REGTYPE, TEXT, TIMESTAMP, UNKNOWN
 from expressions.typed import Call, Expr, Literal
+from expressions.values.object_names import OBJECTS
 
 
 def formatted(builder: Builder, args: Sequence[Expr], offset: int) -> Expr:
@@ -25,11 +25,11 @@ def formatted(builder: Builder, args: Sequence[Expr], offset: int) -> Expr:
     for kind, word, value in zip(words[::2], words[1::2], rest, strict=False):
         text: Expr = builder.output_text(builder.known(value))
         if kind == "I":
-            text = builder.function("format %I", functions.FORMATTED_NAME, [text], offset)
+            text = builder.function("format %I", allowed.FORMATTED_NAME, [text], offset)
         if kind == "L":
-            text = builder.function("quote_nullable", functions.FUNCTIONS["quote_nullable"], [text], offset)
+            text = builder.function("quote_nullable", allowed.FUNCTIONS["quote_nullable"], [text], offset)
         parts += [text, Literal(word.replace("\0", "%"), TEXT, offset)]
-    return builder.function("concat", functions.FUNCTIONS["concat"], parts, offset)
+    return builder.function("concat", allowed.FUNCTIONS["concat"], parts, offset)
 
 
 def shown_date(builder: Builder, value: Expr, pattern: Expr, offset: int) -> Expr:

@@ -15,7 +15,6 @@ from typing import Any
 from catalog import floats
 from catalog.documents import Jsonb
 from catalog.types import DOCUMENTS, BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
-from expressions import numerics
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
@@ -46,6 +45,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
+from expressions.values import numerics
 
 Compute = Callable[..., Any]
 LIMITS = {INT2: 2**15, INT4: 2**31, INT8: 2**63}

@@ -8,11 +8,11 @@ from postgast import pg_query_pb2 as pb
 from catalog.intervals import Interval
 from catalog.numerics import modifier_named
 from catalog.types import LENGTH_MAX, BadValue, parse_interval
-from expressions import arithmetic
 from expressions.errors import PROGRAM_LIMIT, SqlError, unsupported
-from expressions.session_functions import FUNCTIONS as STANDING_ALONE
+from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from expressions.sqltypes import INT4, INT8, NUMERIC, Type, array_type_named, type_named
 from expressions.typed import Literal, parse_value
+from expressions.values import arithmetic
 
 Node = Any
 CRUD = "crud"

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from expressions.arrays import Line
-from expressions.intervals import of_engine_interval, with_engine_interval
 from expressions.limits import guarded
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -17,6 +15,8 @@ from expressions.sqltypes import (
     TIMESTAMP,
     TIMESTAMPTZ,
 )
+from expressions.values.arrays import Line
+from expressions.values.intervals import of_engine_interval, with_engine_interval
 
 _WORD = "[\\p{{L}}\\p{{N}}]"
 _INITCAP = (

@@ -20,8 +20,8 @@ from expressions.errors import (
     NUMBER_OUT_OF_RANGE,
     SqlError,
 )
-from expressions.own import Own, lines
 from expressions.sqltypes import FLOAT8, INT4, INT8, INTERVAL, NUMERIC, TEXT
+from expressions.values.own import Own, lines
 
 QUARTER_DAY_S = 21_600
 QUARTERS_PER_YEAR, QUARTERS_PER_MONTH = 1461, 120

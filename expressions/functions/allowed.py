@@ -10,23 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from expressions import (
-    arithmetic,
-    arrays,
-    bytestrings,
-    clock_times,
-    intervals,
-    more_functions,
-    numerics,
-    object_names,
-    powers,
-    texts,
-)
-from expressions.arithmetic import Compute
-from expressions.deviations import DEVIATIONS
 from expressions.documents import functions as documents
+from expressions.functions import plain
 from expressions.limits import grown, guarded
-from expressions.own import DOUBLE_TEXT, TEXTS, Own
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -65,7 +51,21 @@ from expressions.sqltypes import (
     Type,
     key_text,
 )
-from expressions.system_values import OID_COUNT
+from expressions.values import (
+    arithmetic,
+    arrays,
+    bytestrings,
+    clock_times,
+    intervals,
+    numerics,
+    object_names,
+    powers,
+    texts,
+)
+from expressions.values.arithmetic import Compute
+from expressions.values.deviations import DEVIATIONS
+from expressions.values.own import DOUBLE_TEXT, TEXTS, Own
+from expressions.values.system_values import OID_COUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -694,13 +694,13 @@ FUNCTIONS = _table(
     _settings(),
     _catalog(),
     _documents(documents.functions()),
-    _arrays(more_functions.functions()),
+    _arrays(plain.functions()),
     _arrays(arrays.functions({of: CAST_TEMPLATES[of, TEXT] for of in (*FLOATS, NUMERIC, *TEXTS)})),
     _own(bytestrings.FUNCTIONS),
     _own(intervals.FUNCTIONS),
     _own(clock_times.FUNCTIONS),
 )
-SETS = _table(_arrays(arrays.sets()), _arrays(more_functions.sets()), _documents(documents.sets(), of_rows=True))
+SETS = _table(_arrays(arrays.sets()), _arrays(plain.sets()), _documents(documents.sets(), of_rows=True))
 """Functions that give rows, each as a list of them."""
 AGGREGATES = _table(_aggregates(), _array_aggregates())
 WINDOW_ONLY = _table(_windows())

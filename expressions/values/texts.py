@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from expressions.errors import SqlError
 from expressions.limits import look_at, pass_over, refuse_length
-from expressions.patterns import pattern_of
+from expressions.values.patterns import pattern_of
 
 UPPER_SPECIAL = {"ß": "ẞ"}
 LOWER_SPECIAL = {"İ": "i"}

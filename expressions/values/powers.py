@@ -10,7 +10,7 @@ from decimal import Context, Decimal
 from catalog import numerics
 from catalog.numerics import CONTEXT, NAN, ZERO, digits_of, scale_of
 from expressions.errors import DIVISION_BY_ZERO, PROGRAM_LIMIT, SqlError
-from expressions.numerics import (
+from expressions.values.numerics import (
     DIGITS_OF_WORD,
     DISPLAY_SCALE_MAX,
     SIGNIFICANT_DIGITS,

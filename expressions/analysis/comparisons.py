@@ -1,22 +1,23 @@
 """Comparisons of more than two values: rows, lists, ranges, and the elements of an array.
 
-Each is made of the operator between two values (`expressions.building`), so that types are found and errors are placed
-as there; a list and an array are one call all the same where all their elements have one type.
+Each is made of the operator between two values (`expressions.analysis.building`), so that types are found and errors
+are placed as there; a list and an array are one call all the same where all their elements have one type.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from expressions import arithmetic, functions
-from expressions.array_literals import words_of
-from expressions.arrays import OfChar, tested, verdict_of
-from expressions.building import Builder, by_the_equals_of_each
+from expressions.analysis.building import Builder, by_the_equals_of_each
+from expressions.analysis.scopes import Scope
+from expressions.analysis.tree import is_query, is_row, location_of, operator_name, refuse_long_list, type_of_name
 from expressions.errors import SqlError, unsupported
-from expressions.scopes import Scope
+from expressions.functions import allowed
 from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type, key_text
-from expressions.tree import is_query, is_row, location_of, operator_name, refuse_long_list, type_of_name
 from expressions.typed import Call, ColumnRef, Context, Expr, Fragment, Literal, lazy_call, render
+from expressions.values import arithmetic
+from expressions.values.array_literals import words_of
+from expressions.values.arrays import OfChar, tested, verdict_of
 
 Node = Any
 Parts = tuple["str | Expr", ...]
@@ -192,7 +193,7 @@ class Comparisons(Builder, ABC):
         assert isinstance(test, Call)
         left, other = test.args
         wider = ARRAY_OF.get(other.type)
-        if wider is not None and other != element and (array.type, wider) in functions.CAST_TEMPLATES:
+        if wider is not None and other != element and (array.type, wider) in allowed.CAST_TEMPLATES:
             array, other = self.cast(array, wider, offset), element  # the array as a whole: that may be a constant
         comparison = test.template.replace("{1}", render(other, Context()))
         compute = None

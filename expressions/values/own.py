@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.types import SqlType
-from expressions import arithmetic
 from expressions.sqltypes import BOOL, BYTEA, FLOAT8, INTERVAL, TEXT, TIME, Type
+from expressions.values import arithmetic
 
 OWN_WORD = "own_"
 """The beginning of their names in the engine."""

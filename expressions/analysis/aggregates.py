@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from expressions import functions
-from expressions.deviations import DEVIATIONS
+from expressions.analysis.scopes import Scope
 from expressions.documents import building as documents
 from expressions.errors import GROUPING_ERROR, TOO_MANY_ARGUMENTS, WINDOWING_ERROR, SqlError, unsupported
-from expressions.functions import Overload
-from expressions.intervals import engine_interval
+from expressions.functions import allowed
+from expressions.functions.allowed import Overload
 from expressions.limits import guarded, guarded_elements
-from expressions.scopes import Scope
 from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEYED, NUMERIC, Type
 from expressions.typed import Call, Expr, Fragment, joined, sort_key
+from expressions.values.deviations import DEVIATIONS
+from expressions.values.intervals import engine_interval
 
 Node = Any
 Parts = list[str | Expr]
@@ -23,11 +23,11 @@ OF_ANY_TYPE = frozenset({
 GROUPING = "CAST(GROUPING("
 """The beginning of a call of GROUPING."""
 GROUPING_MAX = 31
-WHOLE_TO_NUMERIC = functions.CAST_TEMPLATES[INT8, NUMERIC]
+WHOLE_TO_NUMERIC = allowed.CAST_TEMPLATES[INT8, NUMERIC]
 
 
 class Analysis(Protocol):
-    """The analysis of the expressions inside (`expressions.analysis`)."""
+    """The analysis of the expressions inside (`expressions.analysis.analyzer`)."""
 
     @property
     def windows(self) -> Mapping[str, Node]: ...
@@ -63,7 +63,7 @@ class Aggregates:
             condition = self.analysis.condition(node.agg_filter, scope, "FILTER")
             parts = [*parts, " FILTER (WHERE ", condition, ")"]
         if not node.HasField("over"):
-            if name in functions.WINDOW_ONLY:
+            if name in allowed.WINDOW_ONLY:
                 raise SqlError("42809", f"window function {name} requires an OVER clause", node.location)
             refuse_nested(parts, node.location)
             return self._finished(name, parts, of, node.location, is_aggregate=True)
@@ -80,7 +80,7 @@ class Aggregates:
             return ["count(*)"], INT8
         if name in documents.AGGREGATES:
             return self._document(name, args, node, scope)
-        table = functions.WINDOW_ONLY if name in functions.WINDOW_ONLY else functions.AGGREGATES
+        table = allowed.WINDOW_ONLY if name in allowed.WINDOW_ONLY else allowed.AGGREGATES
         if (
             name
             in (

@@ -1,7 +1,8 @@
 """From PostgreSQL's parse tree to typed expressions.
 
-Types are found as PostgreSQL finds them, from the leaves up (`expressions.building`). What a node cannot do ends here,
-by name and with its place in the statement, and so does every mistake of the user's that can be seen without data.
+Types are found as PostgreSQL finds them, from the leaves up (`expressions.analysis.building`). What a node cannot do
+ends here, by name and with its place in the statement, and so does every mistake of the user's that can be seen without
+data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +12,23 @@ from typing import Any
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
-from expressions import arithmetic, functions
-from expressions.aggregates import Aggregates, grouping, refuse_aggregates
-from expressions.building import Parameters
-from expressions.comparisons import Comparisons
-from expressions.composed import formatted, shown_date, type_of
+from expressions.analysis.aggregates import Aggregates, grouping, refuse_aggregates
+from expressions.analysis.building import Parameters
+from expressions.analysis.comparisons import Comparisons
+from expressions.analysis.composed import formatted, shown_date, type_of
+from expressions.analysis.scopes import Scan, Scope
+from expressions.analysis.tree import (
+    function_name,
+    interval_literal,
+    interval_unit_of_name,
+    is_row,
+    length_of_name,
+    location_of,
+    number_literal,
+    operator_name,
+    refuse_long_list,
+    type_of_name,
+)
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.documents import building as documents
 from expressions.errors import (
@@ -26,7 +39,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.scopes import Scan, Scope
+from expressions.functions import allowed
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -48,18 +61,6 @@ from expressions.sqltypes import (
     Type,
     key_text,
 )
-from expressions.tree import (
-    function_name,
-    interval_literal,
-    interval_unit_of_name,
-    is_row,
-    length_of_name,
-    location_of,
-    number_literal,
-    operator_name,
-    refuse_long_list,
-    type_of_name,
-)
 from expressions.typed import (
     Call,
     Context,
@@ -73,6 +74,7 @@ from expressions.typed import (
     size_of,
     sort_key,
 )
+from expressions.values import arithmetic
 
 Node = Any
 DEPTH_MAX = 200
@@ -261,7 +263,7 @@ class Analyzer(Comparisons):
         return (
             value
             if unit == "second"
-            else self.function("date_trunc", functions.FUNCTIONS["date_trunc"], (Literal(unit, TEXT), value), offset)
+            else self.function("date_trunc", allowed.FUNCTIONS["date_trunc"], (Literal(unit, TEXT), value), offset)
         )
 
     def _a_array_expr(self, node: Node, scope: Scope) -> Expr:
@@ -346,9 +348,9 @@ class Analyzer(Comparisons):
         if node.func_variadic:
             raise unsupported("VARIADIC", node.location)
         if (
-            name in functions.AGGREGATES
+            name in allowed.AGGREGATES
             or name in documents.AGGREGATES
-            or name in functions.WINDOW_ONLY
+            or name in allowed.WINDOW_ONLY
             or name in ("percentile_cont", "percentile_disc", "mode")
         ):
             return Aggregates(self).call(name, node, scope)
@@ -377,12 +379,12 @@ class Analyzer(Comparisons):
         if name in documents.BUILT:
             build, of = documents.BUILT[name]
             return build(self, args, of, node.location)
-        if name in functions.SETS:
+        if name in allowed.SETS:
             rows = self.set_of(name, args, node.location)
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
         if name == "octet_length" and args:
             args[0] = self.padded(args[0])
-        call = self.function(name, functions.FUNCTIONS.get(name, ()), args, node.location)
+        call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call
@@ -399,11 +401,11 @@ class Analyzer(Comparisons):
                 raise SqlError(UNDEFINED_FUNCTION, message, node.location)
             given[field] = self.expr(arg.named_arg_expr.arg if is_named else arg, scope)
         args = [given.get(field, Literal(0, INT4)) for field in fields]
-        return self.function("make_interval", functions.FUNCTIONS["make_interval"], args, node.location)
+        return self.function("make_interval", allowed.FUNCTIONS["make_interval"], args, node.location)
 
     def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
         """A function that gives rows, as the engine's list of them. Its type is that of a row."""
-        return self.function(name, functions.SETS[name], args, offset)
+        return self.function(name, allowed.SETS[name], args, offset)
 
     # -- subqueries ---------------------------------------------------------------------------------------------
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 
 from catalog import bytea
-from expressions.arithmetic import out_of_range
 from expressions.errors import BAD_CHARACTER, FEATURE_NOT_SUPPORTED, INVALID_PARAMETER_VALUE, INVALID_TEXT, SqlError
 from expressions.limits import look_at, pass_chars, refuse_length
-from expressions.own import Own, lines
 from expressions.sqltypes import BYTEA, INT2, INT4, INT8, TEXT, Type
+from expressions.values.arithmetic import out_of_range
+from expressions.values.own import Own, lines
 
 BAD_SUBSCRIPT, BAD_LENGTH = "2202E", "22011"
 LINE_BYTES = 57

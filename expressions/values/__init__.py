@@ -1,0 +1,18 @@
+"""Functions of values, for one row in Python: PostgreSQL's results. The query engine calls many of the same.
+
+arithmetic      operators over one row, of numbers in
+numerics          numbers of any number of digits
+powers            their roots, logarithms and powers
+deviations        their stddev and variance
+texts           functions of text
+patterns          LIKE, in linear time
+bytestrings     functions of bytea
+clock_times     functions of time
+intervals       functions of interval, and what it is to the query engine
+arrays          arrays as values
+array_literals    arrays as texts
+array_constants   constant arrays for the query engine
+system_values   oids and other values that only the catalog has
+object_names    names of catalog objects, and functions that describe them
+own             functions that the query engine calls here
+"""
