@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from expressions.analysis.scopes import Scope
 from expressions.documents import building as documents
 from expressions.errors import GROUPING_ERROR, TOO_MANY_ARGUMENTS, WINDOWING_ERROR, SqlError, unsupported
-from expressions.functions import allowed
-from expressions.functions.allowed import Overload
+from expressions.functions import allowed, casts
+from expressions.functions.overloads import Overload
 from expressions.limits import guarded, guarded_elements
 from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEYED, NUMERIC, Type
 from expressions.typed import Call, Expr, Fragment, joined, sort_key
@@ -23,7 +23,7 @@ OF_ANY_TYPE = frozenset({
 GROUPING = "CAST(GROUPING("
 """The beginning of a call of GROUPING."""
 GROUPING_MAX = 31
-WHOLE_TO_NUMERIC = allowed.CAST_TEMPLATES[INT8, NUMERIC]
+WHOLE_TO_NUMERIC = casts.TEMPLATES[INT8, NUMERIC]
 
 
 class Analysis(Protocol):

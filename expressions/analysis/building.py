@@ -18,8 +18,8 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.functions import allowed
-from expressions.functions.allowed import ASSIGNMENT, CAST_TEMPLATES, IMPLICIT, Overload, choose
+from expressions.functions import allowed, casts
+from expressions.functions.overloads import Overload, choose
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
@@ -113,8 +113,7 @@ class Builder:
             return expr
         if expr.type is UNKNOWN:
             return self._settle(expr, target)
-        is_cast = (expr.type, target) in (ASSIGNMENT if assignment else IMPLICIT) or (assignment and target in TEXTUAL)
-        if not is_cast:
+        if not (casts.is_assigned(expr.type, target) if assignment else (expr.type, target) in casts.IMPLICIT):
             raise SqlError(DATATYPE_MISMATCH, f"cannot use {expr.type} where {target} is needed", expr.offset)
         return self.cast(expr, target, expr.offset)
 
@@ -124,7 +123,7 @@ class Builder:
             return Literal(expr.value, target, expr.offset) if isinstance(expr, Literal) else expr
         if expr.type is UNKNOWN:
             return self._settle(expr, target)
-        template = CAST_TEMPLATES.get((expr.type, target))
+        template = casts.TEMPLATES.get((expr.type, target))
         if template is None and expr.type in (VARCHAR, BPCHAR):
             return self.cast(self.cast(expr, TEXT, offset), target, offset)
         if template is None and target in (VARCHAR, BPCHAR):
@@ -135,7 +134,7 @@ class Builder:
             self.note_relations(frozenset({OBJECTS}))
             if isinstance(expr, Fragment) and template == "{0}":  # it may have to stay a subquery
                 return replace(expr, type=target)
-        name, compute = "cast", allowed.cast_compute(expr.type, target)
+        name, compute = "cast", casts.compute_of(expr.type, target)
         if not self.style.is_utc and (expr.type, target) in arithmetic.ZONED:  # another name: it is another cast
             name = f"cast in {self.style.zone.name}"
             compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
@@ -164,7 +163,7 @@ class Builder:
             except NeedsNow:
                 return self._relative_to_now(text, target, expr.offset)
         assert isinstance(expr, Fragment), expr  # a subquery whose only column is a quoted literal
-        return Call("cast", CAST_TEMPLATES.get((TEXT, target), "{0}"), (expr,), target, offset=expr.offset)
+        return Call("cast", casts.TEMPLATES.get((TEXT, target), "{0}"), (expr,), target, offset=expr.offset)
 
     def _relative_to_now(self, text: str, target: Type, offset: int) -> Expr:
         """'now', 'today' and the like: another value in each transaction."""
@@ -327,9 +326,9 @@ def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
     for candidate, offset in found:
         if candidate is UNKNOWN or candidate is of:
             continue
-        if of is UNKNOWN or (of, candidate) in IMPLICIT:
+        if of is UNKNOWN or (of, candidate) in casts.IMPLICIT:
             of = candidate
-        elif (candidate, of) not in IMPLICIT:
+        elif (candidate, of) not in casts.IMPLICIT:
             raise SqlError(DATATYPE_MISMATCH, f"{what} types {of} and {candidate} cannot be matched", offset)
     return TEXT if of is UNKNOWN else of
 

@@ -12,7 +12,7 @@ from expressions.analysis.building import Builder, by_the_equals_of_each
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import is_query, is_row, location_of, operator_name, refuse_long_list, type_of_name
 from expressions.errors import SqlError, unsupported
-from expressions.functions import allowed
+from expressions.functions import casts
 from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type, key_text
 from expressions.typed import Call, ColumnRef, Context, Expr, Fragment, Literal, lazy_call, render
 from expressions.values import arithmetic
@@ -193,7 +193,7 @@ class Comparisons(Builder, ABC):
         assert isinstance(test, Call)
         left, other = test.args
         wider = ARRAY_OF.get(other.type)
-        if wider is not None and other != element and (array.type, wider) in allowed.CAST_TEMPLATES:
+        if wider is not None and other != element and (array.type, wider) in casts.TEMPLATES:
             array, other = self.cast(array, wider, offset), element  # the array as a whole: that may be a constant
         comparison = test.template.replace("{1}", render(other, Context()))
         compute = None

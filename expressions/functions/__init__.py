@@ -1,6 +1,11 @@
-"""Every function, operator and cast that a statement may use: an allow-list.
+"""Every function, operator and cast that a statement may use: an allow-list, its types and the query engine's text.
 
-allowed         the lists
-plain           functions that are one line of the engine's language
+allowed         the lists, by name; their lines are in:
+numbers           of integers, numerics and floating-point numbers
+texts             of text
+moments           of dates and timestamps
+aggregates        aggregates and window functions
+casts           which casts there are, and which are made unasked
+overloads       one way to call a function, and which of them a call means
 standing_alone  functions that act beyond a query: they stand alone in a statement
 """

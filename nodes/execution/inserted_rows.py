@@ -13,7 +13,7 @@ from catalog.elements import Column, State
 from catalog.types import INT_LIMITS
 from changes.ddl.identity import own_sequence
 from expressions.errors import SEQUENCE_LIMIT, SqlError
-from expressions.functions.allowed import cast_compute
+from expressions.functions.casts import compute_of as compute_of_cast
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
 from expressions.typed import Expr, PyValue, evaluate, is_simple
 from expressions.values.arithmetic import fit_of
@@ -135,7 +135,7 @@ def _assignment(given: Type, column: Column) -> Any:
         return lambda value: None if value is None else cut(text(value))
     if given is wanted:
         return lambda value: value
-    compute = cast_compute(given, TEXT if wanted in TEXTUAL else wanted)
+    compute = compute_of_cast(given, TEXT if wanted in TEXTUAL else wanted)
     if compute is None:
         raise SqlError("0A000", f"cannot assign {given} to {wanted} here: add a cast")
     return lambda value: None if value is None else compute(value)

@@ -22,8 +22,9 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
+from expressions.functions.casts import is_assigned
 from expressions.rows import parsed
-from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, UNKNOWN, Type
+from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Expr, Fragment, Literal, walk
 from nodes.sql.column_names import implied_name, star_of
 from nodes.sql.from_clause import SCHEMAS, Star, Stars, table_of
@@ -133,10 +134,8 @@ class Assignments:
         return self.analyzer.of_length(assigned, column.length, is_explicit=False)
 
     def _refuse_type(self, column: Column, given: Type, offset: int) -> None:
-        from expressions.functions.allowed import ASSIGNMENT
-
         wanted = OF_SQL_TYPE[column.type]
-        if given is not wanted and (given, wanted) not in ASSIGNMENT and wanted not in TEXTUAL:
+        if given is not wanted and not is_assigned(given, wanted):
             raise SqlError(
                 DATATYPE_MISMATCH,
                 f'column "{column.name}" is of type {wanted} but expression is of type {given}',

@@ -2,9 +2,9 @@
 
 import pytest
 
-from expressions.functions import allowed
-from expressions.functions.allowed import Overload, choose
-from expressions.sqltypes import FLOAT8, INT4, INT8, TEXT, UNKNOWN
+from expressions.functions import overloads
+from expressions.functions.overloads import Overload, choose
+from expressions.sqltypes import FLOAT8, INT4, INT8, TEXT, UNKNOWN, Type
 
 INTS, BIGS, FLOATS = (Overload((of, of), of, "{0} + {1}") for of in (INT4, INT8, FLOAT8))
 TEXTS = Overload((TEXT, TEXT), TEXT, "{0} || {1}")
@@ -17,10 +17,10 @@ TEXTS = Overload((TEXT, TEXT), TEXT, "{0} || {1}")
     pytest.param((UNKNOWN, UNKNOWN), [TEXTS], id="text where nothing is known"),
     pytest.param((TEXT, INT4), [], id="none"),
 ])  # fmt: skip
-def test_the_best_is_chosen(given: tuple[allowed.Type, ...], chosen: list[Overload]) -> None:
+def test_the_best_is_chosen(given: tuple[Type, ...], chosen: list[Overload]) -> None:
     assert [overload for overload, _ in choose([INTS, BIGS, FLOATS, TEXTS], given)] == chosen
 
 
 def test_where_only_one_fits_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(allowed, "_best")
+    monkeypatch.delattr(overloads, "_best")
     assert [overload for overload, _ in choose([INTS, TEXTS], (INT4, INT4))] == [INTS]

@@ -1,0 +1,67 @@
+"""Ways to call a function or an operator, and which of them a call means.
+
+It is PostgreSQL's rule, shortened: exact types first, then implicit casts, then what an unknown literal is likely
+to be.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from expressions.functions.casts import IMPLICIT
+from expressions.sqltypes import TEXT, UNKNOWN, Type
+from expressions.values.arithmetic import Compute
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One way to call a function or operator. `variadic`: the last type may be repeated.
+
+    `relations`: those of the catalog that the template reads.
+    """
+
+    args: tuple[Type, ...]
+    result: Type
+    template: str
+    compute: Compute | None = None
+    strict: bool = True
+    variadic: bool = False
+    aggregate: bool = False
+    relations: frozenset[str] = frozenset()
+
+    def types_for(self, count: int) -> tuple[Type, ...] | None:
+        """The argument types of a call with `count` arguments; None when it takes another number."""
+        if not self.variadic:
+            return self.args if len(self.args) == count else None
+        if count < len(self.args):
+            return None
+        return self.args + (self.args[-1],) * (count - len(self.args))
+
+
+Named = Iterator[tuple[str, Overload]]
+"""Overloads with the name that each is called by."""
+Fitting = list[tuple[Overload, tuple[Type, ...]]]
+
+
+def choose(overloads: Sequence[Overload], given: Sequence[Type]) -> list[tuple[Overload, tuple[Type, ...]]]:
+    """The best overloads for arguments of these types: one, or none, or several that are equally good."""
+    fitting = [(o, types) for o in overloads if (types := o.types_for(len(given))) is not None and _fits(given, types)]
+    if len(fitting) < 2:
+        return fitting
+    fitting = _best(fitting, given, lambda g, t: g is t)
+    known = {g for g in given if g is not UNKNOWN}
+    if len(known) == 1:
+        fitting = [(o, types) for o, types in fitting if set(types) == known] or fitting
+    fitting = _best(fitting, given, lambda g, t: t.is_preferred and g is not t and g is not UNKNOWN)
+    fitting = _best(fitting, given, lambda g, t: t is TEXT and g is UNKNOWN)
+    return _best(fitting, given, lambda g, t: t.is_preferred and g is UNKNOWN)
+
+
+def _best(fitting: Fitting, given: Sequence[Type], counts: Callable[[Type, Type], bool]) -> Fitting:
+    """Those with the most arguments that count, by the type that is given and the one that is taken."""
+    scores = [sum(counts(g, t) for g, t in zip(given, types, strict=True)) for _, types in fitting]
+    best = max(scores)
+    return [one for one, score in zip(fitting, scores, strict=True) if score == best]
+
+
+def _fits(given: Sequence[Type], wanted: Sequence[Type]) -> bool:
+    return all(g is w or g is UNKNOWN or (g, w) in IMPLICIT for g, w in zip(given, wanted, strict=True))
