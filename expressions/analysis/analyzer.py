@@ -90,7 +90,7 @@ OF_CONSTANTS = ("current_setting", "set_config", "like_escape")
 
 @dataclass(eq=False)
 class Analyzer(Comparisons):
-    """The analysis of one statement. `subquery` analyses a SELECT inside it (`nodes.sql.selects`)."""
+    """The analysis of one statement. `subquery` analyses a SELECT inside it (`nodes.sql.queries.selects`)."""
 
     catalog: Mapping[str, Descriptor]
     parameters: Parameters = field(default_factory=Parameters)

@@ -27,7 +27,7 @@ from expressions.sqltypes import (
 )
 from expressions.values.object_names import DEFINITIONS, OBJECTS
 from nodes.catalog_views import own
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 
 SCHEMA, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
 _KINDS = {

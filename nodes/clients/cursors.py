@@ -22,7 +22,7 @@ from expressions.sqltypes import parameter_type
 from nodes.clients.portals import ENTRY_BYTES, Kept
 from nodes.execution.fairness import Turns
 from nodes.execution.held_rows import bytes_of
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.wire.columns import Columns, each
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of

@@ -21,7 +21,7 @@ from nodes.crud.values import Assignment, assignments, flat_row, many_rows
 from nodes.execution.fairness import Turns
 from nodes.router.attempts import Attempts
 from nodes.router.batches import Batch, Ending, parts_of
-from nodes.sql.row_rules import rules_of
+from nodes.sql.writes.row_rules import rules_of
 from nodes.store.transaction import Retry, Transaction
 from nodes.wire.results import Row
 from storage.buckets import storage_of

@@ -21,7 +21,7 @@ from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table, pairs_in
 from nodes.execution.scans import read_points
 from nodes.execution.select import answers_of, table_of
-from nodes.sql.access_paths import Access, along
+from nodes.sql.conditions.access_paths import Access, along
 from nodes.sql.plans import SelectPlan
 from nodes.store.pipeline import Command, bytea_array, int8
 from nodes.store.transaction import Transaction

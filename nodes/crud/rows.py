@@ -19,7 +19,7 @@ from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.pages import Table
 from nodes.execution.scans import stored_bytes, stored_rows
 from nodes.execution.select import access_of, answers_of, table_of
-from nodes.sql.access_paths import Access
+from nodes.sql.conditions.access_paths import Access
 from nodes.sql.plans import SelectPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Row

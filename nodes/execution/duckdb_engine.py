@@ -41,7 +41,7 @@ from expressions.sqltypes import (
     Type,
 )
 from nodes.execution.engine_functions import calls_functions, register
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
 from nodes.wire.results import Row

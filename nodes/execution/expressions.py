@@ -19,7 +19,7 @@ from expressions.typed import (
 from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.write_context import Writing
 from nodes.sql.plans import Returning
-from nodes.sql.query import Output, Parts
+from nodes.sql.queries.query import Output, Parts
 from nodes.wire.results import Row
 
 ONCE_MAX = 500

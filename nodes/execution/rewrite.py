@@ -17,7 +17,7 @@ from nodes.execution.scans import stored_bytes
 from nodes.execution.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import ForeignKeys
-from nodes.sql.row_rules import rules_of
+from nodes.sql.writes.row_rules import rules_of
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.derived import fitting

@@ -15,7 +15,7 @@ from catalog.elements import EXISTS, Column, ColumnId
 from catalog.types import SqlType
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
-from nodes.sql.access_paths import Access
+from nodes.sql.conditions.access_paths import Access
 from nodes.store.pipeline import Command, int8
 from nodes.store.transaction import Transaction
 from storage import pairs

@@ -13,9 +13,9 @@ from nodes.execution.held_rows import VALUE_BYTES, PlanBytes
 from nodes.execution.pages import Table, point_commands, rows_in
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
-from nodes.sql.access_paths import Access, access, point
+from nodes.sql.conditions.access_paths import Access, access, point
 from nodes.sql.plans import SelectPlan
-from nodes.sql.query import SimpleSelect
+from nodes.sql.queries.query import SimpleSelect
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import Writer
 from nodes.wire.results import Result, Row

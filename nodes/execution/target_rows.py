@@ -15,7 +15,7 @@ from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_schema, batch_of, stored_rows
 from nodes.execution.select import access_of, feed_of, table_of
 from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from storage.pairs import StoredRow
 
 Match = tuple[StoredRow, Values, list[PyValue]]

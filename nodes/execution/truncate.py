@@ -14,7 +14,7 @@ from nodes.execution.held_rows import HeldRows
 from nodes.execution.write_context import Writing
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import TruncatePlan
-from nodes.sql.row_rules import moving_state
+from nodes.sql.writes.row_rules import moving_state
 from nodes.store.transaction import Transaction
 
 ROWS = 500

@@ -17,8 +17,8 @@ from nodes.execution.select import access_of, table_of
 from nodes.execution.write_context import refuse_long
 from nodes.execution.writer import Writer
 from nodes.foreign_keys.enforced import enforced_by
+from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import UpdatePlan
-from nodes.sql.predicates import conjuncts
 from nodes.store.transaction import Transaction
 from storage.mutations import Op, update_row
 from storage.pairs import StoredRow, column_key

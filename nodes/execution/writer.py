@@ -18,7 +18,7 @@ from expressions.typed import value_text
 from nodes.foreign_keys import probes as foreign_key_probes
 from nodes.foreign_keys.probes import Probe, first_refusal, violated_by
 from nodes.foreign_keys.violations import Check
-from nodes.sql.row_rules import moving_state
+from nodes.sql.writes.row_rules import moving_state
 from nodes.store.pipeline import Command, bytea_array, int8
 from nodes.store.transaction import Refused, Transaction
 from nodes.trace import writes

@@ -19,7 +19,7 @@ from nodes.execution.pages import pairs_in
 from nodes.execution.scans import stored_rows
 from nodes.execution.write_context import Writing
 from nodes.foreign_keys.violations import Check
-from nodes.sql.access_paths import Access
+from nodes.sql.conditions.access_paths import Access
 from nodes.store.pipeline import Command, bytea_array
 from storage import encoding, pairs
 from storage.integrity.references import Values, values_of

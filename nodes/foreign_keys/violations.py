@@ -11,7 +11,7 @@ from catalog.elements import RESTRICT, Constraint
 from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import value_text
-from nodes.sql.row_rules import moving_state
+from nodes.sql.writes.row_rules import moving_state
 from storage import encoding
 from storage.integrity.references import Demand, Values
 

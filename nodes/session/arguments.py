@@ -10,7 +10,7 @@ from expressions.typed import Context, Expr, evaluate, is_simple
 from nodes.context import Environment
 from nodes.execution.select import select_result
 from nodes.sql.planner import Planner, SelectPlan
-from nodes.sql.query import Output, Query
+from nodes.sql.queries.query import Output, Query
 from nodes.sql.statements import Node
 from nodes.wire.columns import Columns
 

@@ -21,7 +21,7 @@ from nodes.session.tries import tried
 from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.planner import Planner
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.sql.session_calls import field_of, lone_call, name_of
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command

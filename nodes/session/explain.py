@@ -13,10 +13,10 @@ from expressions.sqltypes import OF_SQL_TYPE, TEXT, parameter_type
 from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.context import Environment
 from nodes.execution.select import access_of, whole_access
-from nodes.sql.access_paths import Access
+from nodes.sql.conditions.access_paths import Access
+from nodes.sql.conditions.predicates import Bound, column_bounds
 from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
-from nodes.sql.predicates import Bound, column_bounds
 from nodes.sql.statements import Statement
 from nodes.store.name_resolution import NamedRelations
 from nodes.wire.messages import Field

@@ -33,7 +33,7 @@ from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, TO, make_copy_plan
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import InsertPlan, Plan, SelectPlan, TruncatePlan
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.sql.statements import Statement, relations_in
 from nodes.store.checked import checked
 from nodes.store.name_resolution import NamedRelations, Names

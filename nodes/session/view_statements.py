@@ -28,9 +28,9 @@ from nodes.session.block import Block
 from nodes.session.database_thread import in_database_thread
 from nodes.session.tries import tried
 from nodes.settings.variables import AUTOCOMMIT
-from nodes.sql.from_clause import SCHEMAS
 from nodes.sql.naming import DEPTH_MAX, definition_of, too_deep
 from nodes.sql.planner import Planner
+from nodes.sql.queries.from_clause import SCHEMAS
 from nodes.sql.statements import Statement, ddl_error, parse, tables_in, tag_of
 from nodes.store.checked import checked
 from nodes.store.transaction import Transaction

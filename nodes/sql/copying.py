@@ -28,12 +28,12 @@ from nodes.catalog_views.relations import RELATIONS
 from nodes.copy.incoming import CopyIn
 from nodes.copy.options import ALL_COLUMNS, Options, options_of
 from nodes.copy.outgoing import CopyOut
-from nodes.sql.from_clause import table_of
 from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.planner import Planner, make_plan
 from nodes.sql.plans import InsertPlan, Plan, SelectPlan
-from nodes.sql.row_rules import rules_of
+from nodes.sql.queries.from_clause import table_of
 from nodes.sql.statements import Statement
+from nodes.sql.writes.row_rules import rules_of
 
 Node = Any
 COPIES = FROM, TO = "copy from", "copy to"

@@ -19,7 +19,7 @@ from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUs
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import TimeStyle
 from expressions.errors import DUPLICATE_COLUMN, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.wire.oids import view_number
 
 DEPTH_MAX = 32

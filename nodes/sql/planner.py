@@ -15,12 +15,12 @@ from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN
-from nodes.sql.from_clause import table_of
-from nodes.sql.inserts import Inserts
 from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Plan, SelectPlan, TruncatePlan
+from nodes.sql.queries.from_clause import table_of
 from nodes.sql.statements import Statement
-from nodes.sql.updates import Updates
+from nodes.sql.writes.inserts import Inserts
+from nodes.sql.writes.updates import Updates
 from nodes.wire.columns import Columns
 
 Node = Any

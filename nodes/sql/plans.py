@@ -9,8 +9,8 @@ from expressions.analysis.scopes import Scan
 from expressions.typed import Expr
 from nodes.copy.incoming import CopyIn
 from nodes.copy.outgoing import CopyOut
-from nodes.sql.query import Output, Parts, Query
-from nodes.sql.row_rules import Rules
+from nodes.sql.queries.query import Output, Parts, Query
+from nodes.sql.writes.row_rules import Rules
 from nodes.wire.columns import Columns
 
 

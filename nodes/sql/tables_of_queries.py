@@ -17,7 +17,7 @@ from catalog.types import type_name
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_A_LENGTH, TEXT, UNKNOWN
 from nodes.catalog_views.texts import quoted
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.sql.statements import Statement, first_query, tables_in
 
 Node = Any

@@ -14,7 +14,7 @@ from catalog.elements import Column, Constraint, Index, Placement, State, TableI
 from catalog.states import Rule, rule
 from expressions.analysis.scopes import Scan
 from expressions.typed import Context
-from nodes.sql.access_paths import access, point
+from nodes.sql.conditions.access_paths import access, point
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, TruncatePlan, UpdatePlan
 
 Json = dict[str, Any]

@@ -46,7 +46,7 @@ from expressions.sqltypes import (
 )
 from expressions.values.array_literals import array_text
 from expressions.values.system_values import byte_of, char_of
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.wire.messages import Field
 from nodes.wire.numerics import numeric_bytes
 from nodes.wire.oids import table_oid

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from nodes.execution import pages, scans
-from nodes.sql.access_paths import Access
+from nodes.sql.conditions.access_paths import Access
 from nodes.store.pipeline import StorePool
 from nodes.store.transaction import Transaction
 from storage.buckets import BUCKETS

@@ -47,7 +47,7 @@ LOOPS_OVER_A_NUMBER = {
     "nodes/foreign_keys/checks.py": "`storage_count`",
     "nodes/foreign_keys/scan_referencing.py": "`storage_count`",
     "nodes/selectors.py": "what there is",
-    "nodes/sql/access_paths.py": "`storage_count`",
+    "nodes/sql/conditions/access_paths.py": "`storage_count`",
     "spark_tasks/checks/range_check.py": "`storage_count`, and what there is",
     "spark_tasks/chunks/chunk.py": "`storage_count`, by `backfill`",
     "spark_tasks/chunks/snapshot_reads.py": "`storage_count`, by `run_ranges` and `audit`",

@@ -14,8 +14,8 @@ from catalog.types import SqlType
 from expressions.analysis.analyzer import Analyzer
 from expressions.typed import Context, evaluate
 from nodes.execution.row_codec import stored
-from nodes.sql.access_paths import access, point
-from nodes.sql.selects import Selects
+from nodes.sql.conditions.access_paths import access, point
+from nodes.sql.queries.selects import Selects
 from storage import pairs
 from storage.buckets import storage_of
 from storage.pairs import column_key, index_entry, row_bucket

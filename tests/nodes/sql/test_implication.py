@@ -16,10 +16,10 @@ from expressions.analysis.scopes import Scan
 from expressions.rows import canonical, compiled
 from expressions.sqltypes import INT4
 from expressions.typed import Context, evaluate
-from nodes.sql.access_paths import access
-from nodes.sql.implication import is_implied
-from nodes.sql.predicates import refuses_nulls
-from nodes.sql.selects import Selects
+from nodes.sql.conditions.access_paths import access
+from nodes.sql.conditions.implication import is_implied
+from nodes.sql.conditions.predicates import refuses_nulls
+from nodes.sql.queries.selects import Selects
 from tests.nodes.sql.test_access_paths import CONDITIONS, TABLE, VALUES
 
 

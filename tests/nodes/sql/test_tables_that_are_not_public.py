@@ -9,7 +9,7 @@ from catalog.elements import State
 from expressions.analysis.analyzer import Analyzer
 from expressions.errors import SqlError
 from leases.rules import NotLeasable, check_leasable
-from nodes.sql.selects import Selects
+from nodes.sql.queries.selects import Selects
 from tests.nodes.sql.test_access_paths import TABLE
 
 

@@ -8,7 +8,7 @@ import pytest
 from expressions.analysis.building import Parameters
 from expressions.errors import SqlError
 from nodes.sql.planner import make_plan
-from nodes.sql.query import COLUMNS_MAX
+from nodes.sql.queries.query import COLUMNS_MAX
 from nodes.sql.statements import parse
 
 WIDE = "WITH w AS (SELECT " + ", ".join(f"1 AS c{i}" for i in range(1600)) + ") "

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import SqlError
 from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
-from nodes.sql.query import Output
+from nodes.sql.queries.query import Output
 from nodes.wire.columns import Columns, checked
 from nodes.wire.messages import Field
 from nodes.wire.oids import table_oid

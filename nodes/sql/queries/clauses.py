@@ -14,9 +14,9 @@ from expressions.analysis.tree import location_of
 from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import INT8, INTEGERS, KEYED, UNKNOWN
 from expressions.typed import Expr, Literal, joined, sort_key
-from nodes.sql.grouping_sets import Groups, groups_of
-from nodes.sql.keys import distinct_on
-from nodes.sql.query import Parts, Target, refuse_wide
+from nodes.sql.queries.grouping_sets import Groups, groups_of
+from nodes.sql.queries.keys import distinct_on
+from nodes.sql.queries.query import Parts, Target, refuse_wide
 
 Node = Any
 

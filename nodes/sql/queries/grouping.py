@@ -6,8 +6,8 @@ from expressions.analysis.aggregates import GROUPING, aggregates_in
 from expressions.analysis.scopes import Scan, Scope
 from expressions.errors import GROUPING_ERROR, SqlError
 from expressions.typed import Call, ColumnRef, Expr, Fragment, sort_key, walk
-from nodes.sql.grouping_sets import Groups
-from nodes.sql.query import Target
+from nodes.sql.queries.grouping_sets import Groups
+from nodes.sql.queries.query import Target
 
 
 def check_groups(

@@ -16,8 +16,8 @@ from catalog.elements import PRIMARY, Column, ColumnId, Index
 from catalog.types import FLOATING, SqlType, Value
 from expressions.rows import compiled
 from expressions.typed import Context, Expr, PyValue, evaluate
-from nodes.sql.implication import is_implied
-from nodes.sql.predicates import VALUES_MAX, Bound, column_bounds
+from nodes.sql.conditions.implication import is_implied
+from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
 from storage import encoding, pairs
 from storage.buckets import bucket_of, storage_of
 

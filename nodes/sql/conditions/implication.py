@@ -20,7 +20,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from expressions.errors import SqlError
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, evaluate, is_constant, is_simple, walk
-from nodes.sql.predicates import FLIPPED, Bound, column_bounds, conjuncts, decisive
+from nodes.sql.conditions.predicates import FLIPPED, Bound, column_bounds, conjuncts, decisive
 
 COMBINATIONS_MAX = 500
 """Combinations of known values that are tried at most for one conjunct of a predicate."""

@@ -10,15 +10,15 @@ from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import SYNTAX_ERROR, SqlError
 from expressions.sqltypes import KEYED, NO_MODIFIER, Type
 from expressions.typed import ColumnRef, joined
-from nodes.sql.clauses import Clauses, Places, ordered_by, positions
-from nodes.sql.keys import by_keys, sorted_by
-from nodes.sql.query import Output, Parts, Query, Target, refuse_wide
+from nodes.sql.queries.clauses import Clauses, Places, ordered_by, positions
+from nodes.sql.queries.keys import by_keys, sorted_by
+from nodes.sql.queries.query import Output, Parts, Query, Target, refuse_wide
 
 Node = Any
 
 
 class Queries(Protocol):
-    """The queries of one statement (`nodes.sql.selects`)."""
+    """The queries of one statement (`nodes.sql.queries.selects`)."""
 
     @property
     def analyzer(self) -> Analyzer: ...

@@ -11,15 +11,15 @@ from expressions.analysis.scopes import Scope
 from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
 from expressions.sqltypes import KEYED
 from expressions.typed import joined
-from nodes.sql.extent import Extent
-from nodes.sql.from_clause import renamed
-from nodes.sql.query import Output, Parts, Query
+from nodes.sql.queries.extent import Extent
+from nodes.sql.queries.from_clause import renamed
+from nodes.sql.queries.query import Output, Parts, Query
 
 Node = Any
 
 
 class Queries(Protocol):
-    """The queries of one statement (`nodes.sql.selects`)."""
+    """The queries of one statement (`nodes.sql.queries.selects`)."""
 
     @property
     def extent(self) -> Extent: ...

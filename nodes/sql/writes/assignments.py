@@ -26,13 +26,13 @@ from expressions.functions.casts import is_assigned
 from expressions.rows import parsed
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Expr, Fragment, Literal, walk
-from nodes.sql.column_names import implied_name, star_of
-from nodes.sql.from_clause import SCHEMAS, Star, Stars, table_of
-from nodes.sql.identity import refuse_assigned
 from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Returning
-from nodes.sql.query import Target, refuse_wide
-from nodes.sql.selects import Selects
+from nodes.sql.queries.column_names import implied_name, star_of
+from nodes.sql.queries.from_clause import SCHEMAS, Star, Stars, table_of
+from nodes.sql.queries.query import Target, refuse_wide
+from nodes.sql.queries.selects import Selects
+from nodes.sql.writes.identity import refuse_assigned
 from nodes.wire.columns import Columns
 
 Node = Any

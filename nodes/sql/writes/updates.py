@@ -13,12 +13,12 @@ from catalog.elements import ColumnId
 from expressions.analysis.scopes import Relation, Scan, Scope, reference
 from expressions.errors import DUPLICATE_ALIAS, SqlError
 from expressions.typed import ColumnRef, Expr, has_query_text, joined, replaced
-from nodes.sql.assignments import Assignments
-from nodes.sql.from_clause import FromClause, Stars, note_conditions
+from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import DeletePlan, Join, Returning, UpdatePlan
-from nodes.sql.predicates import conjuncts
-from nodes.sql.query import Output, Parts
-from nodes.sql.row_rules import rules_of
+from nodes.sql.queries.from_clause import FromClause, Stars, note_conditions
+from nodes.sql.queries.query import Output, Parts
+from nodes.sql.writes.assignments import Assignments
+from nodes.sql.writes.row_rules import rules_of
 
 Node = Any
 JOINED = "j"

@@ -11,13 +11,13 @@ from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTA
 from expressions.rows import compiled
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Parameter, walk
-from nodes.sql.assignments import Assignments
-from nodes.sql.identity import overridden
-from nodes.sql.implication import is_implied
+from nodes.sql.conditions.implication import is_implied
+from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import Conflict, InsertPlan, SelectPlan, Sources
-from nodes.sql.predicates import conjuncts
-from nodes.sql.query import Parts, Query
-from nodes.sql.row_rules import rules_of
+from nodes.sql.queries.query import Parts, Query
+from nodes.sql.writes.assignments import Assignments
+from nodes.sql.writes.identity import overridden
+from nodes.sql.writes.row_rules import rules_of
 from nodes.wire.columns import Columns
 
 Node = Any

@@ -15,8 +15,8 @@ from dataclasses import replace
 from expressions.errors import unsupported
 from expressions.sqltypes import KEYED, key_text
 from expressions.typed import Call, Expr, Fragment, joined, sort_key, walk
-from nodes.sql.grouping_sets import Groups
-from nodes.sql.query import Output, Parts, Target
+from nodes.sql.queries.grouping_sets import Groups
+from nodes.sql.queries.query import Output, Parts, Target
 
 Order = Sequence[tuple[Expr | int, str]]
 

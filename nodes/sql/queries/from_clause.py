@@ -23,10 +23,10 @@ from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, joined, 
 from expressions.values.intervals import with_engine_interval
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
-from nodes.sql.extent import JOINED_MAX, Extent
+from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
 from nodes.sql.naming import Naming, ViewInUse
-from nodes.sql.predicates import conjuncts, refuses_nulls
-from nodes.sql.query import Output, Parts, Query
+from nodes.sql.queries.extent import JOINED_MAX, Extent
+from nodes.sql.queries.query import Output, Parts, Query
 
 Node = Any
 Star = tuple[str, Expr | None, Relation | None]
@@ -43,7 +43,7 @@ NOT_HERE = frozenset({"pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "
 
 
 class Queries(Protocol):
-    """The queries of one statement, as far as its FROM clauses need them (`nodes.sql.selects`)."""
+    """The queries of one statement, as far as its FROM clauses need them (`nodes.sql.queries.selects`)."""
 
     @property
     def analyzer(self) -> Analyzer: ...

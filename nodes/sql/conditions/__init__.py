@@ -1,0 +1,6 @@
+"""What a condition leaves of a table: pure.
+
+predicates    what conditions say of single columns
+access_paths  which keys a scan must read
+implication   does a query lie within a partial index?
+"""

@@ -1,0 +1,14 @@
+"""A SELECT as a query of the query engine: pure.
+
+query           such a query, as a value
+selects         a SELECT's parse tree as one, of:
+with_queries      WITH
+from_clause       FROM
+clauses           GROUP BY, DISTINCT, ORDER BY, LIMIT
+set_operations    VALUES, UNION, INTERSECT, EXCEPT
+grouping        columns that a grouped query may name
+grouping_sets   GROUPING SETS, ROLLUP, CUBE
+column_names    names of result columns
+keys            of values that the engine compares in part
+extent          limits of what one statement may name
+"""
