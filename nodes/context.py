@@ -26,8 +26,8 @@ TABLES_MAX = 256
 
 if TYPE_CHECKING:
     from leases.asyncio.keeper import LeaseKeeper, Pin
-    from nodes.execution.catalog_batches import CatalogBatches
-    from nodes.execution.duckdb_engine import Engine
+    from nodes.execution.engine.catalog_batches import CatalogBatches
+    from nodes.execution.engine.duckdb_engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Environment:
     def catalog_batches(self) -> CatalogBatches:
         """Relations of the catalog that were made for the query engine."""
         if self._catalog_batches is None:
-            from nodes.execution.catalog_batches import CatalogBatches
+            from nodes.execution.engine.catalog_batches import CatalogBatches
 
             self._catalog_batches = CatalogBatches()
         return self._catalog_batches
@@ -111,7 +111,7 @@ class Environment:
     def engine(self) -> Engine:
         """Made when the first query needs it; its libraries are loaded before that (`duckdb_engine.warm_up`)."""
         if self._engine is None:
-            from nodes.execution.duckdb_engine import Engine
+            from nodes.execution.engine.duckdb_engine import Engine
 
             self._engine = Engine()
         return self._engine

@@ -1,7 +1,7 @@
 """By which names a statement calls the functions of json and jsonb.
 
 A line is one function: its name, the types it takes, the one it gives, and what computes it, here for one row and as a
-function of the query engine (`nodes.execution.document_functions`), which is called `document_` and its word.
+function of the query engine (`nodes.execution.engine.document_functions`), which is called `document_` and its word.
 """
 
 from collections.abc import Callable, Iterator

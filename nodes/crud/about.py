@@ -10,7 +10,7 @@ from nodes.crud.calls import Call
 from nodes.crud.errors import unknown_table
 from nodes.crud.requests import Request
 from nodes.crud.values import unflattened
-from nodes.execution.truncate import truncate_some
+from nodes.execution.writing.truncate import truncate_some
 from nodes.router.attempts import Attempts
 from nodes.router.counters import total
 from nodes.sql.plans import TruncatePlan

@@ -28,7 +28,7 @@ from nodes.crud.texts import Text
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
-from nodes.execution.writer import Ambiguous
+from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.counters import Counts

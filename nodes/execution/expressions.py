@@ -17,7 +17,7 @@ from expressions.typed import (
     replaced,
 )
 from nodes.execution.held_rows import PlanBytes, bytes_of
-from nodes.execution.write_context import Writing
+from nodes.execution.writing.write_context import Writing
 from nodes.sql.plans import Returning
 from nodes.sql.queries.query import Output, Parts
 from nodes.wire.results import Row
@@ -82,7 +82,7 @@ async def engine_batches(
     work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output]
 ) -> AsyncIterator[list[list[PyValue]]]:
     """The rows of a query, some at a time, as values of these types."""
-    from nodes.execution.duckdb_engine import values
+    from nodes.execution.engine.duckdb_engine import values
 
     async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine):
         columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]

@@ -8,8 +8,8 @@ from dataclasses import replace
 from expressions.errors import unsupported
 from expressions.typed import Context
 from nodes.context import Environment
-from nodes.execution import dml
 from nodes.execution.select import select_result
+from nodes.execution.writing import dml
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import BINARY_FORMAT

@@ -117,7 +117,7 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
     """The schema of the batches: columns c<id>, and a filler when no column is asked for."""
     import pyarrow as pa
 
-    from nodes.execution.duckdb_engine import SHORT
+    from nodes.execution.engine.duckdb_engine import SHORT
     from storage.arrow.encoding import ARROW
 
     fields = [

@@ -7,7 +7,7 @@ from typing import Any
 from expressions.analysis.scopes import Scan
 from expressions.typed import Context, Expr, evaluate, render_parts, size_of
 from nodes.context import Environment
-from nodes.execution.catalog_feeds import catalog_feeds
+from nodes.execution.engine.catalog_feeds import catalog_feeds
 from nodes.execution.fairness import Turns, in_thread
 from nodes.execution.held_rows import VALUE_BYTES, PlanBytes
 from nodes.execution.pages import Table, point_commands, rows_in
@@ -54,7 +54,7 @@ async def select(
             async for batch in _by_key(env, transaction, plan, plan.query.simple, way, context, commit=commit):
                 yield batch
             return
-    from nodes.execution.duckdb_engine import elements_in, rows_of
+    from nodes.execution.engine.duckdb_engine import elements_in, rows_of
 
     writers = plan.columns.writers(context.formats)
     async for page in engine_batches(env, transaction, plan, context):
@@ -122,7 +122,7 @@ def feed_of(env: Environment, transaction: Transaction, scan: Scan, context: Con
     """The scan as a stream for the engine."""
     import asyncio
 
-    from nodes.execution.duckdb_engine import Feed
+    from nodes.execution.engine.duckdb_engine import Feed
 
     table, way = table_of(env, scan), access_of(env, scan, context)
     columns = [c for c in scan.descriptor.columns if c.id in scan.used]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, PRIMARY, Constraint, ConstraintId
 from nodes.execution.fairness import in_thread
-from nodes.execution.write_context import Writing
+from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.probes import Probe, first_refusal
 from nodes.foreign_keys.scan_referencing import Path, first_referring, path_to
 from nodes.foreign_keys.violations import Check

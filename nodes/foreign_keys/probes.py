@@ -1,7 +1,7 @@
 """Lookups of keys that are known, on one storage: whether their pairs are there, and which checks that violates.
 
 They ride in the pipeline batch of the writes: read and looked at here, or, where COMMIT goes along, as one command that
-fails the batch unless all is as it must be (`nodes.execution.writer`).
+fails the batch unless all is as it must be (`nodes.execution.writing.writer`).
 """
 
 import functools

@@ -17,7 +17,7 @@ from catalog.elements import PRIMARY, Column, ColumnId, Index, State
 from catalog.packed import LEFT_OUT
 from nodes.execution.pages import pairs_in
 from nodes.execution.scans import stored_rows
-from nodes.execution.write_context import Writing
+from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.violations import Check
 from nodes.sql.conditions.access_paths import Access
 from nodes.store.pipeline import Command, bytea_array

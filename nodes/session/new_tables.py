@@ -15,8 +15,8 @@ from catalog.elements import State
 from expressions.errors import FEATURE_NOT_SUPPORTED, PROGRAM_LIMIT, SqlError
 from nodes.context import Environment, TableOutcome
 from nodes.execution.fairness import in_thread_if_large
-from nodes.execution.rewrite import rewrite
-from nodes.execution.truncate import truncate_within
+from nodes.execution.writing.rewrite import rewrite
+from nodes.execution.writing.truncate import truncate_within
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.session.temporary_tables import TABLES_MAX, TemporaryTables
 from nodes.sql.plans import TruncatePlan

@@ -17,12 +17,12 @@ from expressions.typed import Context
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client, CopyData
 from nodes.context import Environment
-from nodes.execution.copy_from import copy_from
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
-from nodes.execution.truncate import truncate_some, truncate_within
-from nodes.execution.writer import Ambiguous
+from nodes.execution.writing.copy_from import copy_from
+from nodes.execution.writing.truncate import truncate_some, truncate_within
+from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.session import tracing
 from nodes.session.block import Block

@@ -11,7 +11,7 @@ from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.rows import parsed
 from expressions.typed import Context, Expr, evaluate, is_simple, render
-from nodes.execution.duckdb_engine import translated
+from nodes.execution.engine.duckdb_engine import translated
 
 ENGINE = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
 

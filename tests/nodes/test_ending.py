@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from nodes import ending
 from nodes.ending import left_over
-from nodes.execution.duckdb_engine import Engine
+from nodes.execution.engine.duckdb_engine import Engine
 from schemalab.supervisor.tree import Cluster as Tree
 from tests.leases.stalled_proxy import Proxy
 from tests.nodes.conftest import ROOT, Cluster

@@ -16,7 +16,7 @@ from nodes.clients.channel import Channel
 from nodes.clients.connection import Client
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
-from nodes.execution.duckdb_engine import THREADS_MAX, Engine, Feed
+from nodes.execution.engine.duckdb_engine import THREADS_MAX, Engine, Feed
 from nodes.execution.held_rows import NodeRows
 from nodes.people.rights import Person
 from nodes.server import Settings, bind

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.elements import Column, ColumnId
 from catalog.types import SqlType
-from nodes.execution.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, UNGATHERED, Engine, Feed, translated
+from nodes.execution.engine.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, UNGATHERED, Engine, Feed, translated
 from nodes.execution.scans import arrow_schema
 
 SCHEMA = pa.schema([("c1", pa.int32()), ("c2", pa.string())])

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from expressions.errors import SqlError
-from nodes.execution import writer as writes
-from nodes.execution.writer import Writer
+from nodes.execution.writing import writer as writes
+from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.probes import Probe
 from nodes.store.pipeline import Command
 from storage.mutations import delete_row

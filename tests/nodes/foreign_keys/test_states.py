@@ -9,7 +9,7 @@ from psycopg import errors
 
 from catalog.elements import Column, State
 from catalog.types import SqlType
-from nodes.execution.truncate import referring_first
+from nodes.execution.writing.truncate import referring_first
 from storage import encoding
 from tests import references
 from tests.nodes.conftest import Cluster

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from expressions.errors import CONNECTION_FAILURE, SqlError
-from nodes.execution.duckdb_engine import Engine, Feed
+from nodes.execution.engine.duckdb_engine import Engine, Feed
 from tests.nodes.conftest import Cluster
 
 

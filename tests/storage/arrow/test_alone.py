@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SET_UP = "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'schemalab.settings'; django.setup()\n"
 NODE = (
     "import nodes.management.commands.node as node, storage.arrow.rows; node.warm_up()\n"
-    "from nodes.execution.duckdb_engine import Engine; Engine().close()"
+    "from nodes.execution.engine.duckdb_engine import Engine; Engine().close()"
 )
 SPARK = "import spark_tasks.jobs.reorganisations, spark_tasks.jobs.loads, storage.arrow.encoding"
 CELERY = "from schemalab.celery import app; app.loader.import_default_modules()"

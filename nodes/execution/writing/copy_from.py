@@ -19,9 +19,9 @@ from nodes.context import Environment
 from nodes.copy.incoming import Incoming, Row
 from nodes.execution.fairness import LARGE_CHARS, in_thread
 from nodes.execution.held_rows import HeldRows, bytes_of
-from nodes.execution.inserted_rows import complete
-from nodes.execution.write_context import Writing
-from nodes.execution.writer import OPS_A_BATCH, Duplicate, duplicate
+from nodes.execution.writing.inserted_rows import complete
+from nodes.execution.writing.write_context import Writing
+from nodes.execution.writing.writer import OPS_A_BATCH, Duplicate, duplicate
 from nodes.foreign_keys.checks import still_violated, write_part
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.foreign_keys.probes import first_refusal

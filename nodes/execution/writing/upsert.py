@@ -14,7 +14,7 @@ from expressions.typed import Literal
 from nodes.execution.expressions import compute_row
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import read_points
-from nodes.execution.write_context import Values, Writing
+from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.plans import Conflict, InsertPlan
 from nodes.store.pipeline import Command, bytea_array
 from storage.buckets import storage_of

@@ -11,7 +11,7 @@ import duckdb
 
 from catalog import numerics
 from expressions.documents.functions import WORD, engine_functions
-from nodes.execution.numeric_functions import NUMBER, NUMBERS, refusing
+from nodes.execution.engine.numeric_functions import NUMBER, NUMBERS, refusing
 
 FUNCTION_WORD = WORD
 

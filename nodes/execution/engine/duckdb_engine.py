@@ -40,7 +40,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from nodes.execution.engine_functions import calls_functions, register
+from nodes.execution.engine.engine_functions import calls_functions, register
 from nodes.sql.queries.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer

@@ -20,7 +20,7 @@ from expressions.values.arithmetic import fit_of
 from nodes.execution.expressions import compute_once
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import engine_batches
-from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.plans import InsertPlan
 
 
@@ -46,7 +46,7 @@ async def complete(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> N
 
 
 async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    from nodes.execution.duckdb_engine import values
+    from nodes.execution.engine.duckdb_engine import values
 
     assert plan.source is not None
     rows: list[Values] = []

@@ -2,7 +2,7 @@
 
     UPDATE t SET score = 7 WHERE id = 1      one round trip: the pair of score is put if row 1 exists
 
-What reads the row is left to `nodes.execution.dml`: other conditions, values made of the row's own, an index or a rule
+What reads the row is left to `nodes.execution.writing.dml`: other conditions, values made of the row's own, an index or a rule
 over what is assigned, RETURNING. So is every table that is not at rest: while a schema change runs, what an update does
 to which pair is decided with the row in hand. The operations are those of `storage.mutations` all the same.
 """
@@ -14,8 +14,8 @@ from expressions.typed import Call, Context, Expr, PyValue, evaluate, is_constan
 from nodes.context import Environment
 from nodes.execution.row_codec import encoded
 from nodes.execution.select import access_of, table_of
-from nodes.execution.write_context import refuse_long
-from nodes.execution.writer import Writer
+from nodes.execution.writing.write_context import refuse_long
+from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import UpdatePlan

@@ -16,8 +16,8 @@ from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.pages import point_rows
 from nodes.execution.row_codec import decoded
 from nodes.execution.select import feed_of, rendered
-from nodes.execution.target_rows import hold
-from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.execution.writing.target_rows import hold
+from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.plans import DeletePlan, Join, UpdatePlan
 from storage import encoding
 from storage.pairs import StoredRow

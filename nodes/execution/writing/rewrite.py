@@ -14,7 +14,7 @@ from nodes.context import Environment
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import stored_bytes
-from nodes.execution.write_context import Values, Writing
+from nodes.execution.writing.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import ForeignKeys
 from nodes.sql.writes.row_rules import rules_of

@@ -14,8 +14,8 @@ from catalog.types import SqlType
 from expressions.sqltypes import STORED, Type
 from expressions.values import bytestrings, clock_times, intervals
 from expressions.values.own import DOUBLE_TEXT, OWN_WORD, TEXTS, Own
-from nodes.execution import document_functions, numeric_functions
-from nodes.execution.numeric_functions import refusing
+from nodes.execution.engine import document_functions, numeric_functions
+from nodes.execution.engine.numeric_functions import refusing
 
 OWN: tuple[Own, ...] = (
     *bytestrings.OPERATORS, *bytestrings.FUNCTIONS, bytestrings.ESCAPED, *bytestrings.CASTS,

@@ -17,7 +17,7 @@ from nodes.catalog_views import own
 from nodes.catalog_views.fixed import NO_USER, PEOPLE
 from nodes.catalog_views.relations import columns_of, feed_name
 from nodes.context import Environment
-from nodes.execution.catalog_batches import batch_of
+from nodes.execution.engine.catalog_batches import batch_of
 from nodes.execution.fairness import in_thread
 from nodes.store.transaction import Transaction
 
@@ -26,7 +26,7 @@ async def catalog_feeds(
     env: Environment, transaction: Transaction, names: Iterable[str], context: Context
 ) -> dict[str, Any]:
     """The relations of these names as the transaction sees them."""
-    from nodes.execution.duckdb_engine import Feed
+    from nodes.execution.engine.duckdb_engine import Feed
 
     tables, views = await tables_of(env, transaction), await env.directory.views()
     feeds, loop = {}, asyncio.get_running_loop()

@@ -11,7 +11,7 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
 from expressions.typed import Context
 from nodes.context import Environment
 from nodes.execution.held_rows import HeldRows
-from nodes.execution.write_context import Writing
+from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import TruncatePlan
 from nodes.sql.writes.row_rules import moving_state

@@ -1,11 +1,11 @@
 """INSERT, UPDATE and DELETE, each from its plan to the store.
 
-    INSERT    nodes.execution.inserted_rows     values, numbers, defaults; nodes.execution.upsert for ON CONFLICT
-    UPDATE    nodes.execution.target_rows       which rows, and the values they get; nodes.execution.unread by key alone
-    DELETE    nodes.execution.target_rows       which rows; nodes.execution.joined_rows where other tables say so
+    INSERT    nodes.execution.writing.inserted_rows     values, numbers, defaults; nodes.execution.writing.upsert for ON CONFLICT
+    UPDATE    nodes.execution.writing.target_rows       which rows, and the values they get; nodes.execution.writing.unread by key alone
+    DELETE    nodes.execution.writing.target_rows       which rows; nodes.execution.writing.joined_rows where other tables say so
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
-pinned (`nodes.execution.write_context`), and `nodes.execution.writer` sends it; foreign keys are checked last
+pinned (`nodes.execution.writing.write_context`), and `nodes.execution.writing.writer` sends it; foreign keys are checked last
 (`nodes.foreign_keys.checks`).
 """
 
@@ -16,12 +16,12 @@ from expressions.typed import Context, Expr, PyValue
 from nodes.context import Environment
 from nodes.execution.expressions import returned
 from nodes.execution.held_rows import HeldRows, bytes_of
-from nodes.execution.inserted_rows import new_rows
-from nodes.execution.joined_rows import joined_rows
-from nodes.execution.target_rows import Match, matching
-from nodes.execution.unread import update_unread
-from nodes.execution.upsert import insert_or
-from nodes.execution.write_context import Values, Writing
+from nodes.execution.writing.inserted_rows import new_rows
+from nodes.execution.writing.joined_rows import joined_rows
+from nodes.execution.writing.target_rows import Match, matching
+from nodes.execution.writing.unread import update_unread
+from nodes.execution.writing.upsert import insert_or
+from nodes.execution.writing.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import DeletePlan, InsertPlan, Returning, UpdatePlan

@@ -14,7 +14,7 @@ from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.row_codec import decoded
 from nodes.execution.scans import arrow_schema, batch_of, stored_rows
 from nodes.execution.select import access_of, feed_of, table_of
-from nodes.execution.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.queries.query import Output
 from storage.pairs import StoredRow
 
@@ -89,7 +89,7 @@ async def _match_by_engine(
 def _numbered_feed(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequence[Column]) -> Any:
     import pyarrow as pa
 
-    from nodes.execution.duckdb_engine import Feed
+    from nodes.execution.engine.duckdb_engine import Feed
 
     batch = batch_of(descriptor, rows, columns)
     numbers = pa.array(range(len(rows)), pa.int32())

@@ -14,7 +14,7 @@ from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import encoded, stored
 from nodes.execution.scans import stored_rows
-from nodes.execution.writer import Writer
+from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.sql.conditions.access_paths import access
 from nodes.sql.plans import NO_SOURCES, Sources

@@ -74,7 +74,7 @@ def batch_of(key: str, rows: Sequence[Mapping[str, Any]]) -> Any:
     """These rows of a relation of the catalog, with columns o0, o1, .."""
     import pyarrow as pa
 
-    from nodes.execution.duckdb_engine import SHORT
+    from nodes.execution.engine.duckdb_engine import SHORT
 
     kinds = {
         "BOOLEAN": pa.bool_(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),

@@ -1,0 +1,9 @@
+"""The query engine inside a node, and what it is given.
+
+duckdb_engine       the engine: queries over rows, bounded in memory and time
+engine_functions    what it calls here, of
+numeric_functions     numerics
+document_functions    json and jsonb
+catalog_feeds       relations of the catalog, as a transaction sees them
+catalog_batches     made beside the event loop, and kept
+"""

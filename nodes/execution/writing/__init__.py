@@ -1,0 +1,14 @@
+"""Statements that write rows.
+
+dml             INSERT, UPDATE, DELETE, of:
+inserted_rows     the rows of an INSERT, complete
+target_rows       the rows that an UPDATE or DELETE is about
+joined_rows       those of UPDATE .. FROM and DELETE .. USING
+upsert            ON CONFLICT
+unread            an UPDATE by key that needs nothing of its row
+copy_from       COPY FROM STDIN
+truncate        TRUNCATE, in bounded transactions (R9)
+rewrite         the rows of a table that its transaction has made, under the next version (T9)
+write_context   one statement's table, transaction, and pairs
+writer          its operations, sent to the store
+"""
