@@ -36,8 +36,8 @@ from nodes.notifications.hub import Hub
 from nodes.people.admission import Admission
 from nodes.people.directory import People
 from nodes.people.rights import Person
-from nodes.session.new_tables import announce_last
 from nodes.session.open import NO_LIMITS, Limits, open_session
+from nodes.session.schema.new_tables import announce_last
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
 from nodes.wire.scram import verifier_of

@@ -6,7 +6,8 @@
     7.5 % 2          1.5         the sign of what is divided
 
 The query engine has no such numbers: it holds their packed form (`catalog.numerics`) and calls these functions
-(`nodes.execution.engine.numeric_functions`). What has more digits than a node works with is refused before it is computed.
+(`nodes.execution.engine.numeric_functions`). What has more digits than a node works with is refused before it is
+computed.
 """
 
 import math

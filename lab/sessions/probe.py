@@ -1,7 +1,7 @@
 """The rows that `SELECT .. WHERE a = 1` finds under a version, by the table and by an index.
 
     by table   the rows that are there, with the values that this version reads (`storage.mutations`)
-    by index   the entries that the node's own planner would read (`nodes.sql.conditions.access_paths`), and where they lead
+    by index   the entries that a node's planner would read (`nodes.sql.conditions.access_paths`), and where they lead
 
 An entry that leads to no row with that value is shown as the row's number and a hole, "1 ∅": a query reads it in vain,
 and a unique index refuses because of it.

@@ -1,8 +1,8 @@
 """An operation as a statement under one version of its table: SQL text, and the values of its parameters.
 
 What a write does to which pair, what it refuses and how its rows are found is the business of that statement, which is
-planned and done like any other (`nodes.sql.planner`, `nodes.execution.writing.dml`): an operation has no way of its own to a
-pair. Equal shapes give equal texts, so that the parse is kept with the text and the plan with the version.
+planned and done like any other (`nodes.sql.planner`, `nodes.execution.writing`): an operation has no way of its own to
+a pair. Equal shapes give equal texts, so that the parse is kept with the text and the plan with the version.
 """
 
 from collections.abc import Mapping, Sequence

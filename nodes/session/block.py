@@ -24,8 +24,8 @@ from expressions.errors import (
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import Listening
-from nodes.session.advisory_locks import AdvisoryLocks
-from nodes.session.new_tables import NewTables
+from nodes.session.functions.advisory_locks import AdvisoryLocks
+from nodes.session.schema.new_tables import NewTables
 from nodes.settings.variables import READ_ONLY, Variables
 from nodes.store.transaction import Owner, Retry, Transaction
 from nodes.wire.results import Row

@@ -20,7 +20,7 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.session.arguments import analysed, planner_of, texts_of
 from nodes.session.block import Block
-from nodes.session.values import SessionValues
+from nodes.session.functions.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.planner import Planner
 from nodes.sql.statements import Statement

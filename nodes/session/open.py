@@ -7,8 +7,8 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.people.rights import Person
 from nodes.people.vouching import VOUCHED
+from nodes.session.functions.values import DATABASE
 from nodes.session.session import Session
-from nodes.session.values import DATABASE
 from nodes.settings.options import options_of
 from nodes.settings.variables import Variables
 

@@ -27,8 +27,8 @@ from nodes.foreign_keys.enforced import pin_others
 from nodes.session import tracing
 from nodes.session.block import Block
 from nodes.session.explain import Explained, explain
+from nodes.session.functions.values import SessionValues
 from nodes.session.tries import OnceMore, tried
-from nodes.session.values import SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, TO, make_copy_plan
 from nodes.sql.planner import make_plan

@@ -19,22 +19,22 @@ from nodes.execution.held_rows import KeptByConnection
 from nodes.notifications.listening import Listening
 from nodes.people.rights import Person
 from nodes.session import tracing
-from nodes.session.advisory_locks import AdvisoryLocks
 from nodes.session.block import Block
-from nodes.session.calls import SessionCalls
 from nodes.session.cursors import Cursors
-from nodes.session.ddl import SchemaStatements
 from nodes.session.explain import Explained
+from nodes.session.functions.advisory_locks import AdvisoryLocks
+from nodes.session.functions.calls import SessionCalls
+from nodes.session.functions.numbers import FIELDS as SETVAL_FIELDS
+from nodes.session.functions.numbers import setval
+from nodes.session.functions.values import SessionValues
 from nodes.session.named import NamedStatements
-from nodes.session.new_tables import NewTables
-from nodes.session.numbers import FIELDS as SETVAL_FIELDS
-from nodes.session.numbers import setval
 from nodes.session.planned import Asked, PlannedStatements
 from nodes.session.requests import Requests
-from nodes.session.tables_of_queries import TablesOfQueries
+from nodes.session.schema.ddl import SchemaStatements
+from nodes.session.schema.new_tables import NewTables
+from nodes.session.schema.tables_of_queries import TablesOfQueries
+from nodes.session.schema.view_statements import ViewStatements
 from nodes.session.utility import Utility
-from nodes.session.values import SessionValues
-from nodes.session.view_statements import ViewStatements
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, FROM, TO
 from nodes.sql.statements import Statement, parse

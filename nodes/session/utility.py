@@ -20,7 +20,7 @@ from expressions.sqltypes import TEXT
 from nodes.clients.protocols import Client
 from nodes.notifications.listening import ALL as EVERY_CHANNEL
 from nodes.session.block import Block
-from nodes.session.without_effect import undefined
+from nodes.session.schema.without_effect import undefined
 from nodes.settings.variables import READ_ONLY, READ_ONLY_AT_FIRST, Variables
 from nodes.sql import show_tables
 from nodes.sql.statements import Statement

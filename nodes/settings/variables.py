@@ -82,7 +82,7 @@ class Variables:
     silenced: tuple[str, ...] = field(init=False)
     """Severities of messages that the client does not want to hear."""
     commits_before_ddl: bool = field(init=False)
-    """A schema change of other tables commits the transaction that it stands in (`nodes.session.ddl`)."""
+    """A schema change of other tables commits the transaction that it stands in (`nodes.session.schema.ddl`)."""
     _given: Values = field(default_factory=dict)
     """Of `initial`, those that the node has for every session."""
     _values: Values = field(default_factory=dict)

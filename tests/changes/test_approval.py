@@ -21,7 +21,7 @@ from changes.driver import driver
 from changes.models import Approval, Change, Status
 from changes.new_tables import reserve_table
 from changes.tables_ahead import catalog_view
-from nodes.session.ddl import story_of
+from nodes.session.schema.ddl import story_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -1,12 +1,11 @@
 """INSERT, UPDATE and DELETE, each from its plan to the store.
 
-    INSERT    nodes.execution.writing.inserted_rows     values, numbers, defaults; nodes.execution.writing.upsert for ON CONFLICT
-    UPDATE    nodes.execution.writing.target_rows       which rows, and the values they get; nodes.execution.writing.unread by key alone
-    DELETE    nodes.execution.writing.target_rows       which rows; nodes.execution.writing.joined_rows where other tables say so
+    INSERT    inserted_rows    values, numbers, defaults; upsert for ON CONFLICT
+    UPDATE    target_rows      which rows, and the values they get; unread by key alone
+    DELETE    target_rows      which rows; joined_rows where other tables say so
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
-pinned (`nodes.execution.writing.write_context`), and `nodes.execution.writing.writer` sends it; foreign keys are checked last
-(`nodes.foreign_keys.checks`).
+pinned (`write_context`), and `writer` sends it; foreign keys are checked last (`nodes.foreign_keys.checks`).
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
     UPDATE t SET score = 7 WHERE id = 1      one round trip: the pair of score is put if row 1 exists
 
-What reads the row is left to `nodes.execution.writing.dml`: other conditions, values made of the row's own, an index or a rule
+What reads the row is left to `dml`: other conditions, values made of the row's own, an index or a rule
 over what is assigned, RETURNING. So is every table that is not at rest: while a schema change runs, what an update does
 to which pair is decided with the row in hand. The operations are those of `storage.mutations` all the same.
 """

@@ -1,4 +1,4 @@
-"""What a condition leaves of a table: pure.
+"""Conditions of a statement: which keys and rows they leave. Pure.
 
 predicates    what conditions say of single columns
 access_paths  which keys a scan must read

@@ -1,8 +1,8 @@
 """Bounds that a query's conditions set for single columns: values, limits, and whether NULL can pass.
 
 `delay > 60 AND dest IN ('JFK', 'LGA')` bounds two columns. They may be too wide but never too narrow: the
-conditions are checked again on the rows that are read. Keys are made of it in `nodes.sql.conditions.access_paths`, and whether a
-partial index may serve is judged by it in `nodes.sql.conditions.implication`.
+conditions are checked again on the rows that are read. Keys are made of it in `access_paths`, and whether a
+partial index may serve is judged by it in `implication`.
 """
 
 import math

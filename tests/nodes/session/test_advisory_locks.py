@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from nodes.session.advisory_locks import Lock, key_of
+from nodes.session.functions.advisory_locks import Lock, key_of
 from nodes.store.pipeline import StorePool
 from storage.postgres import session_options
 from tests.nodes.conftest import Cluster

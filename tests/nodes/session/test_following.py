@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from expressions.errors import SqlError
-from nodes.session import ddl
-from nodes.session.new_tables import NewTables
+from nodes.session.schema import ddl
+from nodes.session.schema.new_tables import NewTables
 from nodes.sql.statements import parse
 from tests.nodes.conftest import Cluster
 

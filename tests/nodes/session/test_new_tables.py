@@ -17,7 +17,7 @@ from changes.planning.table_in_transaction import Remade, new_table
 from expressions.errors import SqlError
 from nodes.context import Environment, TableOutcome
 from nodes.session.database_thread import StoreDown
-from nodes.session.new_tables import NewTables, announce, announce_last
+from nodes.session.schema.new_tables import NewTables, announce, announce_last
 from tests.nodes.conftest import Cluster
 
 
@@ -36,8 +36,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     monkeypatch.setattr("changes.new_tables.free_table", lambda table_id: tell("freed", table_id))
     monkeypatch.setattr("changes.new_tables.announce_table", lambda table_id, *, who: tell("announced", table_id))
-    monkeypatch.setattr("nodes.session.new_tables.PAUSES_S", (0.01, 0.01, 0.0))
-    monkeypatch.setattr("nodes.session.new_tables.LATER_S", 0.05)
+    monkeypatch.setattr("nodes.session.schema.new_tables.PAUSES_S", (0.01, 0.01, 0.0))
+    monkeypatch.setattr("nodes.session.schema.new_tables.LATER_S", 0.05)
     return said
 
 
@@ -183,7 +183,7 @@ def test_a_name_is_freed_when_the_rows_of_another_table_could_not_be_rewritten(
         raise SqlError("54000", "too many rows")
 
     monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
-    monkeypatch.setattr("nodes.session.new_tables.rewrite", refuse)
+    monkeypatch.setattr("nodes.session.schema.new_tables.rewrite", refuse)
     made = new_tables(7)
     statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
 

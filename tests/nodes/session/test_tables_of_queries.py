@@ -10,7 +10,7 @@ from psycopg import errors
 
 from nodes.session.database_thread import StoreBusy
 from nodes.session.planned import Asked
-from nodes.session.tables_of_queries import TablesOfQueries
+from nodes.session.schema.tables_of_queries import TablesOfQueries
 from nodes.sql.statements import parse
 from nodes.sql.tables_of_queries import table_of_query
 from tests.nodes.conftest import Cluster

@@ -18,7 +18,7 @@ from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.writing.rewrite import rewrite
 from nodes.execution.writing.truncate import truncate_within
 from nodes.session.database_thread import StoreDown, in_database_thread
-from nodes.session.temporary_tables import TABLES_MAX, TemporaryTables
+from nodes.session.schema.temporary_tables import TABLES_MAX, TemporaryTables
 from nodes.sql.plans import TruncatePlan
 from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished

@@ -15,7 +15,7 @@ from changes.ddl.identity import own_sequence
 from expressions.errors import NUMBER_OUT_OF_RANGE, SqlError, unsupported
 from expressions.sqltypes import INT8
 from nodes.session.block import Block
-from nodes.session.without_effect import undefined
+from nodes.session.schema.without_effect import undefined
 from nodes.sql.statements import Statement
 from nodes.wire.messages import Field
 from nodes.wire.results import Result

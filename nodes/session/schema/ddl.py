@@ -2,7 +2,7 @@
 
 The statement returns when the change is complete. A client that gives up (Ctrl-C) leaves it running: a schema change
 belongs to the cluster, not to the session that asked for it. A store that restarts meanwhile is waited for. In an
-explicit transaction the tables that it has made itself are changed at once (`nodes.session.new_tables`).
+explicit transaction the tables that it has made itself are changed at once (`nodes.session.schema.new_tables`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from nodes.clients.protocols import Client
 from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread
-from nodes.session.view_statements import ViewStatements, is_about_view
-from nodes.session.without_effect import SCHEMAS, absent_of, notice_of, table_of, undefined
+from nodes.session.schema.view_statements import ViewStatements, is_about_view
+from nodes.session.schema.without_effect import SCHEMAS, absent_of, notice_of, table_of, undefined
 from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.statements import Statement, ddl_error, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql

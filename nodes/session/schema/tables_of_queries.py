@@ -6,8 +6,8 @@ Alone it is a transaction of its own, and is tried again like any statement alon
 from expressions.errors import SqlError
 from nodes.clients.portals import Prepared
 from nodes.session.block import Block
-from nodes.session.ddl import SchemaStatements
 from nodes.session.planned import Asked, PlannedStatements
+from nodes.session.schema.ddl import SchemaStatements
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import parse
 from nodes.sql.tables_of_queries import TableOfQuery

@@ -1,0 +1,7 @@
+"""Functions that act for a session, or tell of it.
+
+calls           LISTEN, NOTIFY, functions that stand alone, of:
+advisory_locks    held at the store
+numbers           setval
+values          version(), current_user and the like
+"""
