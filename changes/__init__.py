@@ -9,14 +9,9 @@ driver/        the machine's shell: publishes, waits, starts reorganisations, re
 pages/         a change in words and drawings
 notifications/ of changes, to webhooks and by email
 records/       the time around a change, for its lanes over time
+submission/    before a change is queued: who may ask, how often; and what is done at once
 queue          one change at a time moves a table (X1)
-approval       by a second person, before a change is queued
 change_list    the list of changes with its filters, and the queue
-rate_limits    how often changes and proofs may be asked for
-tables_ahead   the tables that the next change will meet
-storages       storages added, removed, and tables spread over them
-new_tables     tables made inside a transaction (T9)
-stored_views   views made, replaced, renamed and dropped
 running_transactions  the transactions that a change waits for when no lease is in its way
 notices        who hears of a change: its driver, pages, followers
 proofs         what the explorer says of a plan

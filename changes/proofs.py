@@ -29,7 +29,7 @@ from catalog.text.numbers import counted
 from changes.driver.listener import Listener
 from changes.models import Proof
 from changes.plan.model import RUNS, Plan, plan_from_json
-from changes.rate_limits import pause_before_question_s
+from changes.submission.rate_limits import pause_before_question_s
 
 TASK, QUEUE, CHANNEL = "lab.tasks.prove_plan", "lab", "schemalab_proof"
 ANSWER_S = 2.0

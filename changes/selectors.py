@@ -14,7 +14,6 @@ from django.db.models.functions import Coalesce
 from django.utils.timezone import now
 
 from catalog.elements import TableId
-from changes import tables_ahead
 from changes.executor.interventions import (
     RETRIED,
     Intervention,
@@ -36,6 +35,7 @@ from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
 from changes.records import paces
 from changes.running_transactions import running
+from changes.submission import tables_ahead
 from leases import rules
 from leases.models import Node
 from leases.selectors import leases_as_of_now, leases_on

@@ -23,7 +23,7 @@ from catalog.models import Table
 from catalog.selectors import sandboxes, tables_beside
 from catalog.services import OutOfTime, append_event, control_transaction
 from catalog.text.descriptors import elements
-from changes import selectors, tables_ahead
+from changes import selectors
 from changes.ddl.actions import Action, CreateTable
 from changes.ddl.bindings import names_in
 from changes.ddl.errors import DdlError
@@ -41,11 +41,12 @@ from changes.models import Approval, Change, Status
 from changes.notices import notify, send_driver, streams_of
 from changes.pages.plan_json import expected_json, plan_json
 from changes.plan.model import Plan, plan_from_json, with_rows
-from changes.planning.alter_foreign_keys import sandbox_refusal
+from changes.planning.alter.foreign_keys import sandbox_refusal
 from changes.planning.planner import make_plan
 from changes.planning.tables import Tables
-from changes.rate_limits import check_pace
 from changes.records import paces
+from changes.submission import tables_ahead
+from changes.submission.rate_limits import check_pace
 from expressions.typed import Context
 from spark_tasks.services import aim_run, throttle_run
 from storage.postgres import take_spare_table

@@ -10,11 +10,12 @@ from uuid import UUID
 from celery import shared_task
 from django.db import connection
 
-from changes import new_tables, notices, selectors
+from changes import notices, selectors
 from changes.driver import driver
 from changes.notifications import outbox, sending
 from changes.queue import free_to_move
 from changes.records import keeping
+from changes.submission import new_tables
 
 BEAT = {
     "find-stuck-changes": {"task": "changes.tasks.find_stuck", "schedule": 2.0, "options": {"expires": 2}},

@@ -18,7 +18,7 @@ from catalog.models import Table
 from catalog.selectors import live_tables
 from catalog.story import change_stream
 from catalog.story_list import reading
-from changes import approval, change_list, proofs, selectors, services, tables_ahead
+from changes import change_list, proofs, selectors, services
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.executor.interventions import (
@@ -42,8 +42,9 @@ from changes.pages import change_page, plan_json
 from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.rollback import rollback_steps
-from changes.rate_limits import TooFast
 from changes.records import incident as incidents
+from changes.submission import approval, tables_ahead
+from changes.submission.rate_limits import TooFast
 from leases.staircase.picture import picture
 
 EVENTS_OF_INCIDENT = 300

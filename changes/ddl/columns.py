@@ -2,7 +2,7 @@
 
 Types are taken under every name PostgreSQL has for them (int8, serial, float8, ..). Another type is refused by
 name, with the one to use instead. A default that is a constant becomes a canonical one of the column's own type, so
-that no two nodes can evaluate it differently; any other is `changes.planning.defaults`' matter:
+that no two nodes can evaluate it differently; any other is `changes.planning.alter.defaults`' matter:
 
     n bigint DEFAULT 7            ->  7
     d date DEFAULT '2020-1-1'     ->  '2020-01-01'::date
@@ -41,7 +41,7 @@ from changes.ddl.errors import (
 )
 from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
-from changes.planning.defaults import expression_default
+from changes.planning.alter.defaults import expression_default
 
 Node = Any
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from catalog.selectors import newest_descriptor
 from catalog.services import append_event, control_transaction
-from changes import selectors, tables_ahead
+from changes import selectors
 from changes.ddl.actions import Action, AlterTable, CreateIndex, CreateTable, DropIndex, DropTable, Name, Number
 from changes.ddl.bindings import AsNamed, named_again, names_from_json
 from changes.ddl.errors import DdlError
@@ -16,6 +16,7 @@ from changes.models import Change, Status
 from changes.notices import notify, streams_of
 from changes.plan.model import Plan, plan_from_json
 from changes.services import append_queued, end_before_start, plan_on
+from changes.submission import tables_ahead
 
 
 def plan_again(change: Change) -> Plan:

@@ -14,8 +14,8 @@ from django.core.management.base import CommandError
 
 from changes.ddl.errors import DUPLICATE_COLUMN, DUPLICATE_OBJECT, DUPLICATE_TABLE, NOT_READY, DdlError
 from changes.ddl.resolve import NothingToDo
-from changes.rate_limits import TooFast
 from changes.services import ChangeError
+from changes.submission.rate_limits import TooFast
 
 NEWLINE = "\n"
 STANDS_AGAINST_IT = frozenset({DUPLICATE_TABLE, DUPLICATE_COLUMN, DUPLICATE_OBJECT, NOT_READY})

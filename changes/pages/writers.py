@@ -18,7 +18,7 @@ from catalog.kinds import Family
 from catalog.states import Write, rule
 from changes.plan.element_states import definition_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, name_in
-from changes.planning.castable_types import holds_every
+from changes.planning.alter.castable_types import holds_every
 from expressions.errors import (
     CHECK_VIOLATION,
     FOREIGN_KEY_VIOLATION,

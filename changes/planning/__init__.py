@@ -3,17 +3,10 @@
 planner               the way in
 stages                one series of versions for several elements (protocol section 4)
 draft                 what a statement comes to on the table as it is
-alter_table           ALTER TABLE as one draft, of:
-alter_columns           columns
-alter_identity          numbers of a column
-alter_constraints       CHECK and UNIQUE
-alter_foreign_keys      foreign keys, in both their tables
-alter_types             the type of a column
+alter/                ALTER TABLE
 renames                 names
 comments                COMMENT ON
 drops                 DROP of several, or with CASCADE, as a change each
-castable_types        which type a column may change to
-defaults              what a default is worth for existing rows
 dependents            what a foreign key needs stays
 viewed                what views read stays
 coordination          leases, the newest version alone, or both

@@ -1,6 +1,6 @@
 """From what a statement asks for to a plan: which versions, in which order, with which reorganisations.
 
-Here it is settled what an action means for the table as it is (ALTER TABLE: `changes.planning.alter_table`).
+Here it is settled what an action means for the table as it is (ALTER TABLE: `changes.planning.alter.alter_table`).
 The order of versions is the composer's (`changes.planning.stages`); a plan is reviewed
 (`changes.review.check`) before anyone sees it.
 """
@@ -49,8 +49,8 @@ from changes.ddl.errors import (
 from changes.ddl.resolve import GUARD
 from changes.plan.element_states import element_of
 from changes.plan.model import Element, Move, MoveKind, Plan
-from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
-from changes.planning.alter_table import altered
+from changes.planning.alter.alter_table import altered
+from changes.planning.alter.foreign_keys import add_foreign_key, slow_deletes
 from changes.planning.comments import set_comment
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
 from changes.planning.draft import Sketch, check_public, public_index, refuse_unsorted

@@ -19,7 +19,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from catalog.descriptor import Descriptor
 from catalog.text.numbers import whole_number
-from changes import tables_ahead
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView
 from changes.models import Change
@@ -27,6 +26,7 @@ from changes.pages.plan_json import plan_json
 from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.model import plan_from_json
+from changes.submission import tables_ahead
 from lab import services
 from lab.classroom.selectors import learner_of
 from lab.models import Question

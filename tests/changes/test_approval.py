@@ -14,13 +14,14 @@ from django.db import IntegrityError, connection, transaction
 from catalog.models import Table
 from catalog.selectors import events_since, newest_descriptor, table_named
 from catalog.story import change_stream
-from changes import approval, selectors, services
+from changes import selectors, services
 from changes.ddl.errors import DdlError
 from changes.ddl.statements import parse
 from changes.driver import driver
 from changes.models import Approval, Change, Status
-from changes.new_tables import reserve_table
-from changes.tables_ahead import catalog_view
+from changes.submission import approval
+from changes.submission.new_tables import reserve_table
+from changes.submission.tables_ahead import catalog_view
 from nodes.session.schema.ddl import story_of
 
 pytestmark = [

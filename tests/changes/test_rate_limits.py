@@ -15,7 +15,7 @@ from changes.ddl.resolve import NothingToDo
 from changes.ddl.statements import parse
 from changes.models import Change, Proof, Status
 from changes.planning.planner import make_plan
-from changes.rate_limits import QUESTIONS_MAX, TooFast
+from changes.submission.rate_limits import QUESTIONS_MAX, TooFast
 
 pytestmark = pytest.mark.django_db(transaction=True)
 USERS = "CREATE TABLE users (id bigint PRIMARY KEY)"

@@ -10,12 +10,13 @@ from django.core.management.base import CommandError
 from django.db import connection
 
 from catalog.descriptor import Descriptor
-from changes import approval, new_tables, services, storages, tables_ahead
+from changes import services
 from changes.ddl.statements import parse
 from changes.driver import driver
 from changes.models import Change, Status
 from changes.planning.table_in_transaction import statements_at_commit
 from changes.selectors import change_snapshot
+from changes.submission import approval, new_tables, storages, tables_ahead
 from nodes.selectors import storages_now
 from spark_tasks.models import AuditJob
 from storage.postgres import storages_kept, storages_there

@@ -10,10 +10,10 @@ from catalog.models import Descriptor, StoryEvent, Table
 from catalog.selectors import stored_views
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse
 from changes import services
-from changes import stored_views as views
 from changes.ddl.errors import DdlError
 from changes.models import Change
-from changes.tables_ahead import Rows
+from changes.submission import stored_views as views
+from changes.submission.tables_ahead import Rows
 from lab.management.commands.demo import drop_views_of
 from tests.changes.referring import done
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Table 7, called t, at version 1; nobody works at changes."""
     monkeypatch.setattr("schemalab.celery.app.send_task", lambda *_, **__: None)
-    monkeypatch.setattr("changes.tables_ahead.estimate_rows", lambda *_: Rows(0, is_exact=True))
+    monkeypatch.setattr("changes.submission.tables_ahead.estimate_rows", lambda *_: Rows(0, is_exact=True))
     first = replace(MADE, table_id=TableId(7), version=1)
     Table.objects.create(id=7, name="t", version=1, state=Table.State.LIVE)
     hashes = {"schema_hash": schema_hash(first), "sharding_hash": sharding_hash(first)}

@@ -20,7 +20,7 @@ KNOWN = {
     "leases/admin.py",  # seconds that are left, for a page
     "nodes/traffic/running.py",  # the second that a figure is of, on its page
     "nodes/traffic/runs.py",  # when a run of traffic ends, and whether it still reports
-    "changes/rate_limits.py",  # how many in a minute; a far clock's rows do not count
+    "changes/submission/rate_limits.py",  # how many in a minute; a far clock's rows do not count
 }
 """Where a wall clock is read. Whoever adds one says why nothing is judged by it."""
 

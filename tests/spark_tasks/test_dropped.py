@@ -8,7 +8,7 @@ import pytest
 from catalog.elements import State
 from catalog.models import Table
 from changes.ddl.statements import parse
-from changes.new_tables import free_orphaned_tables, free_table, reserve_table
+from changes.submission.new_tables import free_orphaned_tables, free_table, reserve_table
 from spark_tasks.models import AuditJob
 from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
 from storage.postgres import VERSION_NOT_VISIBLE, session_options

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 from django.db import connection
 
-from changes import storages as management
 from changes.plan.model import StepKind, element_json
 from changes.plan.rollback import rollback_steps
+from changes.submission import storages as management
 from spark_tasks.checks.audit import audit_table
 from spark_tasks.models import ReorgRun
 from spark_tasks.reorganise.drop_storage import _drop

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 
 from catalog.elements import PRIMARY
-from changes.tables_ahead import estimate_rows
+from changes.submission.tables_ahead import estimate_rows
 from spark_tasks.reorganise.delete import DELETE_PAGE, SCANNED_MAX
 from spark_tasks.reorganise.tombstones import Tombstones, clear_tombstones
 from storage.mutations import Act

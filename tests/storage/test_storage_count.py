@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("catalog", "changes", "lab", "leases", "nodes", "schemalab", "spark_tasks", "storage")
 
 NAMES_THE_SETTING = {
-    "changes/storages.py": "for `storage_count`",
-    "changes/tables_ahead.py": "for `storage_count`, and for plans (`StorageCount`)",
+    "changes/submission/storages.py": "for `storage_count`",
+    "changes/submission/tables_ahead.py": "for `storage_count`, and for plans (`StorageCount`)",
     "nodes/management/commands/node.py": "`Environment.storages`, and the layout's check",
     "nodes/selectors.py": "for `storage_count`",
     "schemalab/celery.py": "the layout's check",
@@ -35,8 +35,8 @@ NAMES_THE_SETTING = {
 }
 LOOPS_OVER_A_NUMBER = {
     "changes/planning/table_in_transaction.py": "`table.storage_count`",
-    "changes/storages.py": "`storages_there`",
-    "changes/tables_ahead.py": "`storage_count`",
+    "changes/submission/storages.py": "`storages_there`",
+    "changes/submission/tables_ahead.py": "`storage_count`",
     "lab/cluster/foreign_keys.py": "`storage_count`",
     "lab/cluster/node_statements.py": "`storage_count`",
     "lab/cluster/requests.py": "what there is",

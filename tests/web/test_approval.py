@@ -11,8 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from catalog.models import Table
-from changes import approval, services
+from changes import services
 from changes.models import Change
+from changes.submission import approval
 
 ClientOf = Callable[[str], Client]
 

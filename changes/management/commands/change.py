@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from changes import approval, notices, selectors, services
+from changes import notices, selectors, services
 from changes.executor.interventions import NoRate, rows_per_s_in
 from changes.management.refusals import refusals, statement_of
 from changes.models import ENDED, Change, Status
@@ -22,6 +22,7 @@ from changes.pages.change_page import tables
 from changes.pages.plan_json import expected_json
 from changes.plan.model import plan_from_json
 from changes.records import paces
+from changes.submission import approval
 
 UNKNOWN = 3
 LIST_MAX = 50

@@ -13,10 +13,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
-from changes import notices, services, storages
+from changes import notices, services
 from changes.management.refusals import refusals
 from changes.models import ENDED, Change, Status
-from changes.rate_limits import TooFast
+from changes.submission import storages
+from changes.submission.rate_limits import TooFast
 from storage.buckets import STORAGES_MAX
 from storage.postgres import storages_there
 

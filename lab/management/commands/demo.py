@@ -28,9 +28,9 @@ from catalog.selectors import stored_views, table_named
 from catalog.text.numbers import counted
 from changes import notices
 from changes import services as changes
-from changes import stored_views as views
 from changes.driver.listener import Listener
 from changes.models import Change, Status
+from changes.submission import stored_views as views
 from spark_tasks.jobs.loads import LOADS, start_anew
 from spark_tasks.models import LoadJob, RunState
 from spark_tasks.services import send_load

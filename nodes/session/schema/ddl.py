@@ -42,7 +42,7 @@ from nodes.wire.results import Result
 
 if TYPE_CHECKING:
     from changes.planning.table_in_transaction import OthersTakePart
-    from changes.rate_limits import TooFast
+    from changes.submission.rate_limits import TooFast
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class SchemaStatements:
     async def _drops(self, statement: Statement) -> list[Statement]:
         """A DROP of several, or with CASCADE, as statements of their own."""
         from changes.ddl.errors import DdlError
-        from changes.new_tables import drops
+        from changes.submission.new_tables import drops
 
         own = tuple(self.block.new_tables.tables.values())
         try:
@@ -198,8 +198,8 @@ class SchemaStatements:
 
         A program waits where a person is refused: its next statement comes after this one. A cancel ends the wait.
         """
-        from changes.rate_limits import TooFast
         from changes.services import submit
+        from changes.submission.rate_limits import TooFast
 
         who = self.user
         try:

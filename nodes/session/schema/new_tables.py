@@ -92,7 +92,7 @@ class NewTables:
         from changes.ddl.actions import CreateTable
         from changes.ddl.errors import DdlError
         from changes.ddl.statements import parse
-        from changes.new_tables import targets_one_of
+        from changes.submission.new_tables import targets_one_of
 
         try:
             parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
@@ -107,7 +107,7 @@ class NewTables:
 
         from changes.ddl.actions import CreateTable
         from changes.ddl.statements import parse
-        from changes.new_tables import alter_tables, reserve_table, targets_one_of
+        from changes.submission.new_tables import alter_tables, reserve_table, targets_one_of
 
         env, dropped = self.env, frozenset(self._dropped)
         parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
@@ -246,7 +246,7 @@ async def free_unanswered(token: UUID) -> None:
     """Free the names that a reservation without an answer may have taken, as soon as the store lets it be done."""
     from django.db import Error
 
-    from changes import new_tables
+    from changes.submission import new_tables
 
     while True:
         try:
@@ -274,7 +274,7 @@ async def announce(env: Environment, table_ids: Iterable[int]) -> None:
 async def _is_announced(table_id: int, outcome: TableOutcome) -> bool:
     from django.db import Error
 
-    from changes.new_tables import announce_table, free_table
+    from changes.submission.new_tables import announce_table, free_table
 
     for pause_s in PAUSES_S:
         try:

@@ -98,7 +98,7 @@ class ViewStatements:
     # -- CREATE VIEW --------------------------------------------------------------------------------------------
 
     async def _create(self, statement: Statement) -> None:
-        from changes.stored_views import create
+        from changes.submission.stored_views import create
 
         node = statement.node
         _refuse_clauses(node)
@@ -138,7 +138,7 @@ class ViewStatements:
     # -- DROP VIEW, ALTER VIEW ----------------------------------------------------------------------------------
 
     async def _drop(self, statement: Statement) -> None:
-        from changes.stored_views import drop
+        from changes.submission.stored_views import drop
 
         node = statement.node
         names = list(dict.fromkeys(_name_of(item.list.items) for item in node.objects))
@@ -148,7 +148,7 @@ class ViewStatements:
             self.client.notice(notice)
 
     async def _rename(self, statement: Statement) -> None:
-        from changes.stored_views import rename
+        from changes.submission.stored_views import rename
 
         node = statement.node
         _check_schema(node.relation.schemaname)

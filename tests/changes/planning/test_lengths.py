@@ -13,7 +13,7 @@ from changes.ddl.resolve import NothingToDo
 from changes.pages.writers import refusals
 from changes.plan.model import StepKind, describe, is_point_of_no_return
 from changes.plan.undo import undo_of
-from changes.planning.castable_types import INVERTIBLE, holds_every
+from changes.planning.alter.castable_types import INVERTIBLE, holds_every
 from changes.review.check import find_faults
 from storage import encoding
 from storage.derived import derived_value, matches

@@ -11,13 +11,14 @@ from django.conf import settings
 from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
 from catalog.services import OutOfTime
-from changes import new_tables, services
+from changes import services
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.ddl.statements import parse
 from changes.driver import driver
 from changes.models import Reservation, Status
 from changes.planning.table_in_transaction import statements_at_commit
+from changes.submission import new_tables
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -12,8 +12,8 @@ import pytest
 from django.db import InternalError, OperationalError
 
 from catalog.elements import TableId
-from changes.new_tables import Reserved
 from changes.planning.table_in_transaction import Remade, new_table
+from changes.submission.new_tables import Reserved
 from expressions.errors import SqlError
 from nodes.context import Environment, TableOutcome
 from nodes.session.database_thread import StoreDown
@@ -34,8 +34,10 @@ def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             raise said["error"]
         said[kind].append(table_id)
 
-    monkeypatch.setattr("changes.new_tables.free_table", lambda table_id: tell("freed", table_id))
-    monkeypatch.setattr("changes.new_tables.announce_table", lambda table_id, *, who: tell("announced", table_id))
+    monkeypatch.setattr("changes.submission.new_tables.free_table", lambda table_id: tell("freed", table_id))
+    monkeypatch.setattr(
+        "changes.submission.new_tables.announce_table", lambda table_id, *, who: tell("announced", table_id)
+    )
     monkeypatch.setattr("nodes.session.schema.new_tables.PAUSES_S", (0.01, 0.01, 0.0))
     monkeypatch.setattr("nodes.session.schema.new_tables.LATER_S", 0.05)
     return said
@@ -182,7 +184,7 @@ def test_a_name_is_freed_when_the_rows_of_another_table_could_not_be_rewritten(
     async def refuse(*_: Any, **__: Any) -> None:
         raise SqlError("54000", "too many rows")
 
-    monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
+    monkeypatch.setattr("changes.submission.new_tables.reserve_table", reserve)
     monkeypatch.setattr("nodes.session.schema.new_tables.rewrite", refuse)
     made = new_tables(7)
     statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
@@ -220,8 +222,8 @@ def test_a_name_is_freed_although_the_answer_that_took_it_was_lost(
         taken.remove(token)
         return [9]
 
-    monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
-    monkeypatch.setattr("changes.new_tables.free_unanswered", free)
+    monkeypatch.setattr("changes.submission.new_tables.reserve_table", reserve)
+    monkeypatch.setattr("changes.submission.new_tables.free_unanswered", free)
     made = new_tables()
     statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
 
@@ -241,7 +243,7 @@ def test_a_name_that_was_being_taken_at_ctrl_c_is_freed(told: dict[str, Any], mo
         time.sleep(0.1)
         return Reserved(9, statement.action, Remade((new_table(statement.action, 9),)))
 
-    monkeypatch.setattr("changes.new_tables.reserve_table", reserve)
+    monkeypatch.setattr("changes.submission.new_tables.reserve_table", reserve)
     made = new_tables()
     statement: Any = SimpleNamespace(text="CREATE TABLE t (id int PRIMARY KEY)", start=0)
 

@@ -12,7 +12,7 @@ from changes.ddl.actions import SetIdentity
 from changes.ddl.errors import DdlError, unsupported
 from changes.ddl.identity import is_own, own_sequence
 from changes.plan.model import Element, Move, MoveKind
-from changes.planning.alter_columns import column_there
+from changes.planning.alter.columns import column_there
 from changes.planning.draft import Sketch
 
 NOT_IN_STATE = "55000"

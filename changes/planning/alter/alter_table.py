@@ -34,11 +34,11 @@ from changes.ddl.actions import (
 )
 from changes.ddl.errors import NOT_SUPPORTED, TOO_LONG, DdlError
 from changes.ddl.resolve import NothingToDo
-from changes.planning.alter_columns import add_column, drop_column, require_values, set_default, set_not_null
-from changes.planning.alter_constraints import add_check, add_unique, drop_constraint, use_index
-from changes.planning.alter_foreign_keys import add_foreign_key, slow_deletes
-from changes.planning.alter_identity import set_identity
-from changes.planning.alter_types import is_stored_alike, set_type
+from changes.planning.alter.columns import add_column, drop_column, require_values, set_default, set_not_null
+from changes.planning.alter.constraints import add_check, add_unique, drop_constraint, use_index
+from changes.planning.alter.foreign_keys import add_foreign_key, slow_deletes
+from changes.planning.alter.identity import set_identity
+from changes.planning.alter.types import is_stored_alike, set_type
 from changes.planning.coordination import set_coordination
 from changes.planning.draft import Sketch
 from changes.planning.sharding import set_sharding

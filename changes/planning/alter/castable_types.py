@@ -25,7 +25,7 @@ from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError
 from changes.plan.undo import quoted
-from changes.planning.defaults import fill_value, is_constant
+from changes.planning.alter.defaults import fill_value, is_constant
 from expressions.rows import canonical
 from expressions.typed import Context
 

@@ -17,7 +17,6 @@ from catalog.models import View
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, readers_of
-from changes import tables_ahead
 from changes.ddl.errors import (
     DEPENDENT_OBJECTS,
     DUPLICATE_TABLE,
@@ -32,6 +31,7 @@ from changes.ddl.resolve import CatalogView
 from changes.models import ENDED, Change
 from changes.plan.model import plan_from_json
 from changes.services import SUBMISSIONS
+from changes.submission import tables_ahead
 
 VIEWS_MAX = 1000
 IN_USE = "55006"

@@ -20,7 +20,6 @@ from catalog.descriptor import Descriptor
 from catalog.models import StoryEvent, Table
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, table_stream
-from changes import tables_ahead
 from changes.ddl.actions import CreateTable, DropIndex, RenameIndex, SetComment
 from changes.ddl.errors import NOT_READY, DdlError
 from changes.ddl.resolve import CatalogView, resolve
@@ -30,6 +29,7 @@ from changes.planning.drops import Drops, drops_of
 from changes.planning.planner import make_plan
 from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
 from changes.services import SUBMISSIONS, TryAgain
+from changes.submission import tables_ahead
 from expressions.typed import Context
 from storage.postgres import take_spare_table
 

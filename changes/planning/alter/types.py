@@ -22,8 +22,8 @@ from changes.ddl.errors import unsupported
 from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
 from changes.plan.undo import quoted
-from changes.planning.alter_columns import column_there
-from changes.planning.castable_types import INVERTIBLE, cast_text, holds_every, retyped_default
+from changes.planning.alter.castable_types import INVERTIBLE, cast_text, holds_every, retyped_default
+from changes.planning.alter.columns import column_there
 from changes.planning.dependents import referring_words
 from changes.planning.draft import Sketch
 from changes.planning.stages import Swap

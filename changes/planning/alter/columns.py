@@ -25,9 +25,9 @@ from changes.ddl.errors import (
 from changes.ddl.source import Source
 from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
-from changes.planning.alter_constraints import add_check, add_unique
-from changes.planning.alter_foreign_keys import add_foreign_key
-from changes.planning.defaults import fill_value
+from changes.planning.alter.constraints import add_check, add_unique
+from changes.planning.alter.defaults import fill_value
+from changes.planning.alter.foreign_keys import add_foreign_key
 from changes.planning.dependents import check_column_is_free
 from changes.planning.draft import Sketch
 from expressions.errors import NOT_NULL_VIOLATION

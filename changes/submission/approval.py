@@ -17,7 +17,7 @@ from typing import Any
 from django.db import transaction
 
 from catalog.services import append_event, control_transaction
-from changes import selectors, tables_ahead
+from changes import selectors
 from changes.ddl.bindings import AsNamed, names_from_json
 from changes.ddl.errors import DUPLICATE_OBJECT, DdlError
 from changes.ddl.resolve import NothingToDo
@@ -37,6 +37,7 @@ from changes.services import (
     end_before_start,
     plan_on,
 )
+from changes.submission import tables_ahead
 
 MAY_APPROVE = "changes.approve_change"
 

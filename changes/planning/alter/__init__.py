@@ -1,0 +1,11 @@
+"""ALTER TABLE: what each of its commands means for the table as it is. Pure.
+
+alter_table     the commands of one statement as one draft, of:
+columns           columns
+identity          numbers of a column
+constraints       CHECK and UNIQUE
+foreign_keys      foreign keys, in both their tables
+types             the type of a column
+castable_types  which type a column may change to
+defaults        what a default is worth for existing rows
+"""

@@ -1,0 +1,10 @@
+"""Requests to change the schema, before a change is queued: who may ask, how often, and of which tables.
+
+approval      by a second person
+rate_limits   how often changes and proofs may be asked for
+tables_ahead  the tables that the next change will meet
+What needs no driver is done at once, under the lock of submissions:
+new_tables    tables made inside a transaction (T9)
+stored_views  views made, replaced, renamed and dropped
+storages      storages added, removed, and tables spread over them
+"""
