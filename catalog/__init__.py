@@ -5,16 +5,7 @@ elements     what a schema is made of: columns, indexes, constraints, placements
 descriptor   one immutable version of a table's schema
 view_definition  a view: a stored query, and what it reads, by ids
 states       the rule table: what a statement does to an element's pairs in each state
-types        the SQL types of columns
-floats       texts of numbers with a floating point
-numerics     numbers of any number of digits: texts, and bytes that sort
-documents    json and jsonb: checked, in one form, compared
-bytea        strings of bytes: texts, and bytes that sort and end
-times        times of day: texts, and microseconds
-intervals    months, days and microseconds: texts, and bytes that sort
-interval_texts  their input forms
-date_fields  a text of a date, time or interval cut into fields
-packed       types that Arrow and the query engine have nothing of their own for
+values/      values of columns: SQL types, their texts, bytes that sort
 hashing      how a router and a storage see that they mean different schemas
 story        what happened, as events people can read
 database     the address of the database, for sessions that are not Django's

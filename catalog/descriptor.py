@@ -26,7 +26,7 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 
 Json = dict[str, Any]
 T = TypeVar("T")

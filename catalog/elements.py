@@ -11,7 +11,7 @@ from typing import NewType
 
 from catalog.kinds import Kind as Kind  # `Kind` and `State` are taken from here, with the elements that have them
 from catalog.kinds import State as State
-from catalog.types import SqlType, type_name
+from catalog.values.types import SqlType, type_name
 
 TableId = NewType("TableId", int)
 ColumnId = NewType("ColumnId", int)

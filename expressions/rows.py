@@ -19,7 +19,7 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions import grammar
 from expressions.analysis.aggregates import aggregates_in, windows_in
 from expressions.analysis.analyzer import Analyzer

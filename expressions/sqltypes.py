@@ -3,14 +3,14 @@
 `unknown` is a quoted literal or a parameter before its context gives it a type, an array is a list of values of one
 of them. The names of catalog objects (regclass and the like) are their oids, shown as names.
 
-The query engine has no numeric and no interval of PostgreSQL's kind: there they are bytes (`catalog.packed`), of which
-all but the first ones sort (`KEYED`).
+The query engine has no numeric and no interval of PostgreSQL's kind: there they are bytes (`catalog.values.packed`),
+of which all but the first ones sort (`KEYED`).
 """
 
 from dataclasses import dataclass, field
 
-from catalog.packed import LEFT_OUT
-from catalog.types import SqlType
+from catalog.values.packed import LEFT_OUT
+from catalog.values.types import SqlType
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_FUNCTION, UNDEFINED_OBJECT, SqlError
 
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Protocol
 
-from catalog import clock, times
-from catalog.intervals import Interval
-from catalog.packed import pack
-from catalog.types import BadValue, SqlType, parse_text, to_text
+from catalog import clock
+from catalog.values import times
+from catalog.values.intervals import Interval
+from catalog.values.packed import pack
+from catalog.values.types import BadValue, SqlType, parse_text, to_text
 from expressions.dates.reading import read, read_time
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError

@@ -15,7 +15,7 @@ Another function is a row of `FUNCTIONS`; a statement can only name one.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from catalog.types import FLOATING, UNSORTED, WHOLE, SqlType, Value, to_text
+from catalog.values.types import FLOATING, UNSORTED, WHOLE, SqlType, Value, to_text
 
 BUCKETS = 3000
 POLYNOMIAL = 0x82F63B78

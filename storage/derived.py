@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.states import Write, rule
-from catalog.types import BadValue, fitted
+from catalog.values.types import BadValue, fitted
 from expressions.errors import NOT_NULL_VIOLATION, SqlError
 from expressions.typed import PyValue
 from storage import encoding

@@ -4,16 +4,16 @@
     boolean     01 · 00 or 01
     integer     01 · 4 bytes             big-endian, sign bit flipped; smallint 2, bigint 8
     double      01 · 8 bytes, real 4     IEEE 754, negatives inverted, -0 is 0, NaN is greatest
-    numeric     01 · exponent, digits    `catalog.numerics`; without its scale: 1.0 and 1.00 are one key
+    numeric     01 · exponent, digits    `catalog.values.numerics`; without its scale: 1.0 and 1.00 are one key
     text        01 · UTF-8 · 00          byte order is code point order; NUL cannot occur; varchar is the same,
                                          char without its trailing blanks
     date        01 · 4 bytes             days since 1970-01-01
     timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
     uuid        01 · 16 bytes
     json, jsonb 01 · UTF-8 · 00          values of columns only: these bytes do not sort
-    bytea       01 · bytes · 00 01           `catalog.bytea`; a 00 in them is 00 FF
+    bytea       01 · bytes · 00 01           `catalog.values.bytea`; a 00 in them is 00 FF
     time        01 · 8 bytes                 microseconds since midnight
-    interval    01 · 10 bytes                `catalog.intervals`; its span: 1 month and 30 days are one key
+    interval    01 · 10 bytes                `catalog.values.intervals`; its span: 1 month and 30 days are one key
 
 Every encoding ends by itself, so a key is encodings one after the other. Column values
 in pairs use the same bytes: an index key is made of them, nothing is decoded. A column
@@ -31,10 +31,10 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 
-from catalog import bytea, intervals, numerics, times
-from catalog.documents import Jsonb
-from catalog.packed import LEFT_OUT, PACKED, pack
-from catalog.types import WRITTEN, SqlType, Value
+from catalog.values import bytea, intervals, numerics, times
+from catalog.values.documents import Jsonb
+from catalog.values.packed import LEFT_OUT, PACKED, pack
+from catalog.values.types import WRITTEN, SqlType, Value
 
 NULL = b"\x02"
 LIVE = b"\x01"
@@ -79,7 +79,7 @@ class Undecodable(ValueError):
 
 
 def encode(sql_type: SqlType, value: Value | None, *, descending: bool = False) -> bytes:
-    """The bytes of one value in a key. The value must be of the Python type that `catalog.types` names."""
+    """The bytes of one value in a key. The value must be of the Python type that `catalog.values.types` names."""
     data = NULL if value is None else LIVE + _ENCODERS[sql_type](value)
     return inverted(data) if descending else data
 

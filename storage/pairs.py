@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
-from catalog.types import SqlType, Value, to_text
+from catalog.values.types import SqlType, Value, to_text
 from expressions import rows
 from expressions.errors import NUMBER_OUT_OF_RANGE, SqlError
 from expressions.typed import PyValue

@@ -22,7 +22,7 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 
 AIRPORTS, TRIPS = TableId(11), TableId(12)
 CODE, NAME, CITY = ColumnId(1), ColumnId(2), ColumnId(3)

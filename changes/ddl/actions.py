@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.elements import NO_ACTION, Coordination
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 
 Position = int | None
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from catalog.numerics import modifier_named
-from catalog.types import (
+from catalog.values.numerics import modifier_named
+from catalog.values.types import (
     FLOATING,
     INT_LIMITS,
     LENGTH_MAX,

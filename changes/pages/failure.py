@@ -13,8 +13,8 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, Index
-from catalog.numerics import precision_and_scale
-from catalog.types import INT_LIMITS, SqlType
+from catalog.values.numerics import precision_and_scale
+from catalog.values.types import INT_LIMITS, SqlType
 from changes.ddl.columns import constant
 from changes.pages.failure_codes import place_of, sqlstate_of
 from changes.plan.model import Plan

@@ -24,7 +24,7 @@ from catalog.elements import (
     Placement,
     State,
 )
-from catalog.types import UNSORTED, SqlType
+from catalog.values.types import UNSORTED, SqlType
 from changes.ddl.actions import UNNAMED, IndexPart, Name, NewCheck, Position, Sql
 from changes.ddl.errors import (
     DUPLICATE_OBJECT,

@@ -18,7 +18,7 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.ddl.actions import (
     ROW_ID,
     STRCRC32,

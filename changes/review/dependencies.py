@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
-from catalog.types import holds_as_stored
+from catalog.values.types import holds_as_stored
 from changes.plan.element_states import columns_read, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, is_final, point_of_no_return
 from changes.review.defect import Fault

@@ -5,9 +5,9 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
-from catalog.intervals import Interval
-from catalog.numerics import modifier_named
-from catalog.types import LENGTH_MAX, BadValue, parse_interval
+from catalog.values.intervals import Interval
+from catalog.values.numerics import modifier_named
+from catalog.values.types import LENGTH_MAX, BadValue, parse_interval
 from expressions.errors import PROGRAM_LIMIT, SqlError, unsupported
 from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from expressions.sqltypes import INT4, INT8, NUMERIC, Type, array_type_named, type_named

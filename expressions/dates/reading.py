@@ -11,9 +11,9 @@ import datetime as dt
 import re
 from dataclasses import dataclass, field
 
-from catalog.date_fields import fields_of
-from catalog.times import LAST
-from catalog.types import BadValue, DatetimeOutOfRange, InvalidDatetime, SqlType
+from catalog.values.date_fields import fields_of
+from catalog.values.times import LAST
+from catalog.values.types import BadValue, DatetimeOutOfRange, InvalidDatetime, SqlType
 from expressions.dates.zones import TimeStyle, UnknownZone, Zone, to_local, to_utc, zone_named
 
 CHARS_MAX = 150

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from catalog.types import SqlType, to_text
+from catalog.values.types import SqlType, to_text
 from expressions.errors import NULL_NOT_ALLOWED, SqlError, unsupported
 from expressions.limits import guarded, refuse_length
 from expressions.sqltypes import (

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.documents import Jsonb, key_of, parsed
-from catalog.types import SqlType
+from catalog.values.documents import Jsonb, key_of, parsed
+from catalog.values.types import SqlType
 from expressions.documents import jsonb, parts
 from expressions.documents.building import WRITERS, name_of, quoted
 from expressions.errors import SqlError

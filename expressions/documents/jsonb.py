@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from catalog import documents, numerics
-from catalog.documents import Jsonb, Parsed, in_order, parsed
+from catalog.values import documents, numerics
+from catalog.values.documents import Jsonb, Parsed, in_order, parsed
 from expressions.documents.parts import index_of
 from expressions.errors import INVALID_PARAMETER_VALUE, INVALID_TEXT, STATEMENT_TOO_COMPLEX, SqlError
 from expressions.limits import refuse_length

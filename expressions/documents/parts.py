@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from catalog.types import INT_LIMITS, SqlType
+from catalog.values.types import INT_LIMITS, SqlType
 from expressions.errors import INVALID_PARAMETER_VALUE, SqlError
 
 _SPACE = re.compile(r"[ \t\n\r]*")

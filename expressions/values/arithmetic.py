@@ -12,9 +12,9 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
-from catalog import floats
-from catalog.documents import Jsonb
-from catalog.types import DOCUMENTS, BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
+from catalog.values import floats
+from catalog.values.documents import Jsonb
+from catalog.values.types import DOCUMENTS, BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from catalog.packed import PACKED, pack
-from catalog.types import to_text
+from catalog.values.packed import PACKED, pack
+from catalog.values.types import to_text
 from expressions.sqltypes import Type
 
 

@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Callable
 
-from catalog import bytea
+from catalog.values import bytea
 from expressions.errors import BAD_CHARACTER, FEATURE_NOT_SUPPORTED, INVALID_PARAMETER_VALUE, INVALID_TEXT, SqlError
 from expressions.limits import look_at, pass_chars, refuse_length
 from expressions.sqltypes import BYTEA, INT2, INT4, INT8, TEXT, Type

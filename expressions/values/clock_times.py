@@ -3,8 +3,8 @@
 import datetime as dt
 from decimal import Decimal
 
-from catalog.intervals import DAY, HOUR, MINUTE, SECOND, Interval
-from catalog.times import micros_of, of_micros
+from catalog.values.intervals import DAY, HOUR, MINUTE, SECOND, Interval
+from catalog.values.times import micros_of, of_micros
 from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError
 from expressions.sqltypes import FLOAT8, INT4, INTERVAL, NUMERIC, TEXT, TIME
 from expressions.values.intervals import clock_part, not_supported, unit_named, units

@@ -7,8 +7,8 @@ stddev     the root of that, with as many digits
 from collections.abc import Iterable
 from decimal import Decimal
 
-from catalog import numerics
-from catalog.numerics import CONTEXT, NAN, ZERO
+from catalog.values import numerics
+from catalog.values.numerics import CONTEXT, NAN, ZERO
 from expressions.values.numerics import checked, divide, scale_of_quotient
 from expressions.values.powers import exact
 

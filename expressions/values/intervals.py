@@ -9,9 +9,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from catalog import intervals
-from catalog.interval_texts import UNITS
-from catalog.intervals import DAY, DAYS_PER_MONTH, MONTHS_PER_YEAR, SECOND, Interval, OutOfRange
+from catalog.values import intervals
+from catalog.values.interval_texts import UNITS
+from catalog.values.intervals import DAY, DAYS_PER_MONTH, MONTHS_PER_YEAR, SECOND, Interval, OutOfRange
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
     DIVISION_BY_ZERO,

@@ -5,7 +5,7 @@
     1 / 3.0          0.33333333333333333333      as many digits that 16 of them count, a multiple of four of them
     7.5 % 2          1.5         the sign of what is divided
 
-The query engine has no such numbers: it holds their packed form (`catalog.numerics`) and calls these functions
+The query engine has no such numbers: it holds their packed form (`catalog.values.numerics`) and calls these functions
 (`nodes.execution.engine.numeric_functions`). What has more digits than a node works with is refused before it is
 computed.
 """
@@ -16,8 +16,8 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, Decimal
 from functools import wraps
 from typing import Any
 
-from catalog import floats, numerics
-from catalog.numerics import CONTEXT, DIGITS_MAX, NAN, SCALE_MAX, ZERO, scale_of
+from catalog.values import floats, numerics
+from catalog.values.numerics import CONTEXT, DIGITS_MAX, NAN, SCALE_MAX, ZERO, scale_of
 from expressions.errors import DIVISION_BY_ZERO, NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
 from expressions.limits import look_at
 

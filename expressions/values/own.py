@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.sqltypes import BOOL, BYTEA, FLOAT8, INTERVAL, TEXT, TIME, Type
 from expressions.values import arithmetic
 

@@ -7,8 +7,8 @@ sqrt(2.0)   1.414213562373095      16 digits that count, at least as many behind
 import math
 from decimal import Context, Decimal
 
-from catalog import numerics
-from catalog.numerics import CONTEXT, NAN, ZERO, digits_of, scale_of
+from catalog.values import numerics
+from catalog.values.numerics import CONTEXT, NAN, ZERO, digits_of, scale_of
 from expressions.errors import DIVISION_BY_ZERO, PROGRAM_LIMIT, SqlError
 from expressions.values.numerics import (
     DIGITS_OF_WORD,

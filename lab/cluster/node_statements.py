@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import NodeId, State, TableId
-from catalog.types import BadValue
+from catalog.values.types import BadValue
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.foreign_keys import check_references
 from lab.cluster.world import Message, Node, Transaction, World

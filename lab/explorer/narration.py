@@ -12,7 +12,7 @@ from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.plan.element_states import state_of
 from lab.explorer.contents.statements import (
     DELETE,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State, TableId
-from catalog.types import TEXTS
+from catalog.values.types import TEXTS
 from lab.scripts.commands import Lab
 from lab.simulator.context import Event
 from lab.simulator.oracle import Write

@@ -10,7 +10,7 @@ from itertools import islice, product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from catalog.types import BadValue, SqlType, Value, parse_text
+from catalog.values.types import BadValue, SqlType, Value, parse_text
 from expressions.errors import SqlError
 from expressions.rows import columns_of, value_of
 from lab.scripts.text import value_text

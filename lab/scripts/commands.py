@@ -17,7 +17,7 @@ from itertools import groupby
 
 from catalog.descriptor import UnknownElement
 from catalog.elements import NodeId, TableId
-from catalog.types import BadValue
+from catalog.values.types import BadValue
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.model import Element, StepKind

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, State, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.ddl.actions import CreateTable
 from changes.planning.planner import make_plan
 from lab.cluster.control_plane import LabError

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State, TableId
-from catalog.types import FLOATING, WHOLE, SqlType, Value, parse_text, to_text
+from catalog.values.types import FLOATING, WHOLE, SqlType, Value, parse_text, to_text
 from storage import encoding
 from storage.mutations import REMOVALS, Act, Op
 from storage.pairs import Pair, PairName, StoredRow, StrayKey, encoded_value, key_parts, name_of, row_key

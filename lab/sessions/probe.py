@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.rows import compiled
 from expressions.typed import Context
 from lab.explorer.contents.numbered import Pairs

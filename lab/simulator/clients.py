@@ -6,7 +6,7 @@ its statement is refused, as a client's is that was written for another version 
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from lab.simulator.context import Event, Made, Situation
 from lab.simulator.oracle import Write
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from lab.cluster.control_plane import Control
 from lab.scripts.text import value_text
 from lab.simulator.oracle import Rows, RowWrite, Write

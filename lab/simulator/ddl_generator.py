@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Coordination
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from lab.simulator.context import Made, Situation, apart
 from lab.simulator.faults import Fault
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, RESTRICT, Column, Constraint, State
-from catalog.numerics import precision_and_scale
-from catalog.types import INT_LIMITS, TEXTS, WHOLE, SqlType
+from catalog.values.numerics import precision_and_scale
+from catalog.values.types import INT_LIMITS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
-from catalog.types import INT_LIMITS, TEXTS
+from catalog.values.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXTUAL
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import BY_VALUE, OPERATOR_CLASSES, STORAGES, alignment_of

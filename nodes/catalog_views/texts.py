@@ -5,7 +5,7 @@ import re
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, RESTRICT, Column, ColumnId, Constraint
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.grammar import is_reserved
 from expressions.rows import columns_of as read_columns
 from expressions.rows import parsed, shown

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from catalog.elements import Column, ColumnId
-from catalog.types import BadValue
+from catalog.values.types import BadValue
 from expressions.dates.zones import TimeStyle
 from expressions.errors import (
     BAD_COPY_FORMAT,

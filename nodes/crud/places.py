@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.dates.zones import TimeStyle
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import parse_value

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.documents import DEPTH_MAX, TOO_DEEP, with_numbers
 from catalog.elements import Column
-from catalog.types import DOCUMENTS, SqlType
+from catalog.values.documents import DEPTH_MAX, TOO_DEEP, with_numbers
+from catalog.values.types import DOCUMENTS, SqlType
 from expressions.errors import PROGRAM_LIMIT
 from nodes.crud.calls import Number
 from nodes.crud.errors import RequestError, bad_request, bad_row

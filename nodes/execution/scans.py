@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
 from nodes.sql.conditions.access_paths import Access

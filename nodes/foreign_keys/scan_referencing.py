@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index, State
-from catalog.packed import LEFT_OUT
+from catalog.values.packed import LEFT_OUT
 from nodes.execution.pages import pairs_in
 from nodes.execution.scans import stored_rows
 from nodes.execution.writing.write_context import Writing

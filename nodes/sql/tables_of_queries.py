@@ -13,7 +13,7 @@ from typing import Any
 import postgast
 from postgast import pg_query_pb2 as pb
 
-from catalog.types import type_name
+from catalog.values.types import type_name
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_A_LENGTH, TEXT, UNKNOWN
 from nodes.catalog_views.texts import quoted

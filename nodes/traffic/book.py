@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.types import INT_LIMITS, SqlType
+from catalog.values.types import INT_LIMITS, SqlType
 
 KEYS_PER_CLIENT = 10**6
 WRITES_PERCENT = 67

@@ -9,9 +9,9 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from catalog.bytea import escaped_text
-from catalog.times import micros_of
-from catalog.types import to_text
+from catalog.values.bytea import escaped_text
+from catalog.values.times import micros_of
+from catalog.values.types import to_text
 from expressions.dates.zones import PLAIN, TimeStyle, moment_text
 from expressions.errors import INVALID_PARAMETER_VALUE, PROTOCOL_VIOLATION, SqlError, unsupported
 from expressions.sqltypes import (

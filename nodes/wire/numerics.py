@@ -6,8 +6,8 @@
 import struct
 from decimal import Decimal
 
-from catalog import numerics
-from catalog.types import NumberOutOfRange, TooManyDigits
+from catalog.values import numerics
+from catalog.values.types import NumberOutOfRange, TooManyDigits
 
 HEAD = struct.Struct("!HhHH")
 NEGATIVE = 0x4000

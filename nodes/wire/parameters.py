@@ -11,9 +11,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from catalog.intervals import Interval, OutOfRange, checked
-from catalog.times import Malformed, of_micros
-from catalog.types import BadValue, DatetimeOutOfRange, SqlType, parse_text
+from catalog.values.intervals import Interval, OutOfRange, checked
+from catalog.values.times import Malformed, of_micros
+from catalog.values.types import BadValue, DatetimeOutOfRange, SqlType, parse_text
 from expressions import sqltypes
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (

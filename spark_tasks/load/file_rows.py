@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Kind, State
-from catalog.intervals import DAY
 from catalog.states import Write, rule
-from catalog.types import DOCUMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
+from catalog.values.intervals import DAY
+from catalog.values.types import DOCUMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW, PACKED, column_of

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.types import WHOLE, WRITTEN, SqlType, to_text
+from catalog.values.types import WHOLE, WRITTEN, SqlType, to_text
 from storage.arrow.encoding import END, encode, join, listed
 from storage.buckets import CRC_TABLE, CUSTOM, PACKED, bucket_of
 

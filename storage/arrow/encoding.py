@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog import bytea
-from catalog.packed import LEFT_OUT, PACKED
-from catalog.types import FLOATING, WRITTEN, SqlType
+from catalog.values import bytea
+from catalog.values.packed import LEFT_OUT, PACKED
+from catalog.values.types import FLOATING, WRITTEN, SqlType
 from storage import encoding
 from storage.encoding import INVERSE, KEY_LENGTHS, LIVE, NULL, PAYLOAD_BYTES, WHOLE_VALUE
 
@@ -40,7 +40,7 @@ ARROW: dict[SqlType, pa.DataType] = {
     SqlType.TIME: pa.int64(),
     SqlType.INTERVAL: pa.binary(),
 }
-"""The Arrow type of each column type. Some have none (`catalog.packed`): Arrow's own numeric is too short."""
+"""The Arrow type of each column type. Some have none (`catalog.values.packed`): Arrow's own numeric is too short."""
 
 END = 1 << 30
 """A slice to the end: longer than any value."""

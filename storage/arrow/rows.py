@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, Placement, PlacementId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from expressions.rows import columns_of, evaluator
 from expressions.typed import PyValue

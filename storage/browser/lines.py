@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Index
-from catalog.types import to_text
+from catalog.values.types import to_text
 from storage import encoding
 from storage.pairs import PairName, StrayKey, key_parts, name_of
 

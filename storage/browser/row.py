@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, Index, Kind, Placement, State
 from catalog.states import Read, rule
-from catalog.types import parse_text
+from catalog.values.types import parse_text
 from storage import encoding
 from storage.browser.segments import SHOWN_BYTES_MAX, Segment, key_segments, key_values, value_segments
 from storage.buckets import storage_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, Column, ColumnId, Constraint, Index
-from catalog.types import FLOATING, WHOLE, SqlType, Value, to_text
+from catalog.values.types import FLOATING, WHOLE, SqlType, Value, to_text
 from expressions.rows import columns_of
 from storage import encoding
 from storage.integrity.constraints import Broken

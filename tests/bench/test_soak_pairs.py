@@ -18,7 +18,7 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.buckets import storage_of
 from storage.mutations import entry_bucket

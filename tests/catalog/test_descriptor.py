@@ -21,7 +21,7 @@ from catalog.elements import (
 )
 from catalog.hashing import schema_hash, sharding_hash
 from catalog.states import UndefinedState, Write, rule
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 
 USERS = Descriptor(
     table_id=TableId(7),

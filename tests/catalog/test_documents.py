@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.documents import (
+from catalog.values.documents import (
     DEPTH_MAX,
     Jsonb,
     NotADocument,

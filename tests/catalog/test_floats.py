@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catalog.floats import read_real, single
+from catalog.values.floats import read_real, single
 
 INFINITE_BITS = 0x7F800000
 BITS = st.integers(0, INFINITE_BITS - 1) | st.sampled_from([0, 1, 0x7FFFFF, 0x800000, 0x3F800000, INFINITE_BITS - 1])

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.documents import canonical
-from catalog.intervals import DAY, Interval
-from catalog.numerics import plain
-from catalog.times import of_micros
-from catalog.types import BadValue, SqlType, parse_text, to_text
+from catalog.values.documents import canonical
+from catalog.values.intervals import DAY, Interval
+from catalog.values.numerics import plain
+from catalog.values.times import of_micros
+from catalog.values.types import BadValue, SqlType, parse_text, to_text
 
 
 @pytest.mark.parametrize(

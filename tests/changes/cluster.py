@@ -15,7 +15,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.hashing import schema_hash, sharding_hash
 from catalog.services import limit_transaction
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.driver.publish import Blocked, close_last_but_one, publish
 from storage import postgres as store
 

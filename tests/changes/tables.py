@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse

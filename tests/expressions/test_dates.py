@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.types import BadValue, SqlType, to_text
+from catalog.values.types import BadValue, SqlType, to_text
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from catalog.documents import Jsonb
-from catalog.types import SqlType
+from catalog.values.documents import Jsonb
+from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX, begin_anew
 from expressions.values import numerics, texts

@@ -9,7 +9,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.analysis.scopes import Scan
 from expressions.errors import SqlError
 from expressions.rows import canonical, columns_of, compiled, holds, shown, value_of

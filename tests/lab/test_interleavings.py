@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.executor.state import Direction
 from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError

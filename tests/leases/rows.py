@@ -12,7 +12,7 @@ import psycopg
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State, TableId
 from catalog.hashing import schema_hash, sharding_hash
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 
 USERS = 7
 LEASE_S = 30.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivation, Index, IndexColumn, IndexId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from tests.storage.stage import AGE, NAME, Stage
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from catalog.elements import EXISTS, ColumnId, Index, IndexColumn, IndexId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from spark_tasks.checks.audit import audit_table
 from spark_tasks.checks.entry_checks import EntryJudge
 from spark_tasks.models import Kind, ReorgRun

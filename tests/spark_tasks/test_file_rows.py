@@ -7,7 +7,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from spark_tasks.load.file_rows import CannotLoad, typed_rows
 from storage.encoding import encode
 

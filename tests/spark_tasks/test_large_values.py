@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from spark_tasks.chunks import scan
 from spark_tasks.chunks.chunk import RunToken
 from spark_tasks.jobs.phases import prepare_fill

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index, IndexColumn, IndexId, State, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.plan.model import Plan, Step, StepKind, element_json

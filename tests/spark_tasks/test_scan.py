@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import EXISTS, ColumnId
-from catalog.types import UNSORTED, SqlType
+from catalog.values.types import UNSORTED, SqlType
 from spark_tasks.chunks import scan, snapshot_reads
 from spark_tasks.reorganise.tombstones import key_space
 from spark_tasks.runs.ranges import KeyRange

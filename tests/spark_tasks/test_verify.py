@@ -8,7 +8,7 @@ import pytest
 
 from catalog.database import database_dsn
 from catalog.elements import State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from spark_tasks.checks import range_check
 from spark_tasks.checks.entry_checks import EntryJudge
 from spark_tasks.chunks import scan

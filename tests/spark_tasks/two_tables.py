@@ -9,7 +9,7 @@ import psycopg
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, ConstraintId, State, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from spark_tasks.reorganise.tombstones import key_space
 from storage import encoding
 from storage.integrity.clauses import Referenced, Violation

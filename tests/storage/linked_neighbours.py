@@ -23,7 +23,7 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.integrity.clauses import Referenced, Violation, check
 from storage.integrity.references import demands, place_of, refers_still

@@ -33,7 +33,7 @@ from catalog.elements import (
     TableId,
 )
 from catalog.states import RULES
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.integrity.clauses import Violation, check
 from storage.integrity.constraints import constraint_violations

@@ -13,7 +13,7 @@ from catalog import models as catalog
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.hashing import schema_hash, sharding_hash
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding, postgres
 from storage.integrity.clauses import Violation, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row

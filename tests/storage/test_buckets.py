@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.types import SqlType, Value
+from catalog.values.types import SqlType, Value
 from storage.arrow import buckets
 from storage.buckets import BUCKETS, UnknownFunction, bucket_of, owned_by, packed_piece, storage_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Derivation, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.derived import derived_value, matches
 from storage.integrity.clauses import check

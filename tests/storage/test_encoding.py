@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.types import UNSORTED, SqlType
+from catalog.values.types import UNSORTED, SqlType
 from storage.encoding import NULL, Undecodable, decode, encode, length_at
 from tests.catalog.test_types import VALUES
 from tests.rounds import drawn

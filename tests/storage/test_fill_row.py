@@ -17,7 +17,7 @@ from catalog.elements import (
     PlacementId,
     State,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import pairs
 from storage.arrow import columns as arrow_columns
 from storage.arrow import rows as arrow_rows

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Placement, PlacementId, State, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.buckets import BUCKETS, storage_of
 from storage.integrity.clauses import check

@@ -8,7 +8,7 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Derivation, Kind, State
 from catalog.states import possible_states
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.review import neighbour_states
 from tests.storage import linked_neighbours
 from tests.storage.neighbours import ADDED, ID, SOURCE, TABLE, Danger, dangers, states_of, unsafe_pairs

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.integrity.clauses import check
 from storage.mutations import Act, delete_row, insert_row, source_columns, update_row

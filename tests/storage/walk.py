@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivation, Index, IndexColumn, IndexId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.derived import value_to_fill

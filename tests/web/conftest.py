@@ -17,7 +17,7 @@ from whitenoise.responders import StaticFile
 from catalog import descriptor, hashing, services
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.models import Descriptor, Table
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from tests import references
 
 PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",), "ines": ("instructor",), "ivo": ("instructor",)}

@@ -20,7 +20,7 @@ from catalog.descriptor import from_json
 from catalog.elements import ColumnId, PlacementId
 from catalog.models import Descriptor, Table
 from catalog.services import append_event
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes import proofs, selectors, services
 from changes.ddl.statements import parse
 from changes.models import Change, Proof, Status

@@ -14,7 +14,7 @@ from django.test import Client
 from catalog.descriptor import from_json
 from catalog.elements import ColumnId, Placement, PlacementId, State
 from catalog.models import Descriptor, Table
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding, pairs, selectors
 from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
 from tests.web.test_pages import put_row

@@ -20,7 +20,7 @@ from itertools import product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from catalog.types import FLOATING, INT_LIMITS, TEXTS, BadValue, SqlType, fitted, holds_as_stored
+from catalog.values.types import FLOATING, INT_LIMITS, TEXTS, BadValue, SqlType, fitted, holds_as_stored
 from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError

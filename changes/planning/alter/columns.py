@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
-from catalog.types import BadValue, fitted
+from catalog.values.types import BadValue, fitted
 from changes.ddl.actions import AddColumn, DropColumn, Name, NewColumn, SetDefault, SetNotNull
 from changes.ddl.alter import OF_THE_KEY, impossible
 from changes.ddl.columns import constant, read_default

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog.types import SqlType, Value
+from catalog.values.types import SqlType, Value
 from changes.ddl.actions import Position, Sql
 from changes.ddl.errors import DATATYPE_MISMATCH, NOT_SUPPORTED, unsupported
 from changes.ddl.placing import placed

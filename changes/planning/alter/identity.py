@@ -7,7 +7,7 @@ require one, so under the older version such an insert is refused (23502).
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.types import WHOLE
+from catalog.values.types import WHOLE
 from changes.ddl.actions import SetIdentity
 from changes.ddl.errors import DdlError, unsupported
 from changes.ddl.identity import is_own, own_sequence

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
-from catalog.types import TEXTS, SqlType, holds_as_stored
+from catalog.values.types import TEXTS, SqlType, holds_as_stored
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported

@@ -33,7 +33,7 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.plan.model import Element
 from lab.explorer.model import TWINS, Model, Stage
 from lab.explorer.rules_left_out import Broken

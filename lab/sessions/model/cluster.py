@@ -9,7 +9,7 @@ from itertools import count
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, FOREIGN_KEY, PRIMARY, PlacementId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.plan.element_states import is_filling, state_of
 from lab.explorer.contents.foreign_keys import LinkedEffects
 from lab.explorer.contents.statements import row_text

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, State, TableId
-from catalog.types import to_text
+from catalog.values.types import to_text
 from changes.plan.model import describe
 from lab.cluster.requests import Stage
 from lab.cluster.world import Message as WorldMessage

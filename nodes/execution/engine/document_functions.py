@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from catalog import numerics
+from catalog.values import numerics
 from expressions.documents.functions import WORD, engine_functions
 from nodes.execution.engine.numeric_functions import NUMBER, NUMBERS, refusing
 

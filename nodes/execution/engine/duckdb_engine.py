@@ -24,7 +24,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.packed import PACKED
+from catalog.values.packed import PACKED
 from expressions import errors
 from expressions.limits import ELEMENTS_MAX, VALUE_BYTES_MAX, too_long, too_many_elements
 from expressions.sqltypes import (

@@ -9,8 +9,8 @@ from typing import Any
 
 import duckdb
 
-from catalog.packed import LEFT_OUT, PACKED
-from catalog.types import SqlType
+from catalog.values.packed import LEFT_OUT, PACKED
+from catalog.values.types import SqlType
 from expressions.sqltypes import STORED, Type
 from expressions.values import bytestrings, clock_times, intervals
 from expressions.values.own import DOUBLE_TEXT, OWN_WORD, TEXTS, Own

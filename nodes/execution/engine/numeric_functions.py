@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-from catalog import numerics as values
-from catalog.types import SqlType
+from catalog.values import numerics as values
+from catalog.values.types import SqlType
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC
 from expressions.values import arithmetic, numerics, powers

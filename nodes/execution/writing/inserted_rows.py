@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.elements import Column, State
-from catalog.types import INT_LIMITS
+from catalog.values.types import INT_LIMITS
 from changes.ddl.identity import own_sequence
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from expressions.functions.casts import compute_of as compute_of_cast

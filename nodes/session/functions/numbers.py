@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from catalog.elements import Column
-from catalog.types import INT_LIMITS, SqlType
+from catalog.values.types import INT_LIMITS, SqlType
 from changes.ddl.identity import own_sequence
 from expressions.errors import NUMBER_OUT_OF_RANGE, SqlError, unsupported
 from expressions.sqltypes import INT8

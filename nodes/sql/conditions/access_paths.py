@@ -10,10 +10,10 @@ bound may be too wide but never too narrow.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from catalog import floats
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
-from catalog.types import FLOATING, SqlType, Value
+from catalog.values import floats
+from catalog.values.types import FLOATING, SqlType, Value
 from expressions.rows import compiled
 from expressions.typed import Context, Expr, PyValue, evaluate
 from nodes.sql.conditions.implication import is_implied

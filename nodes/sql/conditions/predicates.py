@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from catalog import numerics
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
-from catalog.types import INT_LIMITS
+from catalog.values import numerics
+from catalog.values.types import INT_LIMITS
 from expressions.sqltypes import BOOL, INTEGERS
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, bare, evaluate, is_constant
 from expressions.values.arithmetic import order_key

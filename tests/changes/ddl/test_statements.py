@@ -4,7 +4,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
-from catalog.types import SqlType, parse_text
+from catalog.values.types import SqlType, parse_text
 from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
 from changes.ddl.columns import constant
 from changes.ddl.errors import DdlError

@@ -12,7 +12,7 @@ from catalog.models import StoryEvent, Table
 from catalog.selectors import newest_descriptor
 from catalog.services import control_transaction
 from catalog.story import sentence
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes import notices, selectors, services
 from changes.ddl.errors import DdlError
 from changes.driver import driver

@@ -5,7 +5,7 @@ from django.conf import settings
 
 from catalog.elements import State
 from catalog.selectors import newest_descriptor
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes import services
 from changes.driver import driver
 from changes.executor import machine

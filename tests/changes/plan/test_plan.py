@@ -6,7 +6,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn, NewUnique
 from changes.ddl.errors import DdlError
 from changes.plan.element_states import drain, moved, publish

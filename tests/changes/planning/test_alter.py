@@ -8,7 +8,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Coordination, Kind, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.plan.element_states import state_of

@@ -7,7 +7,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from catalog.types import LENGTHS, TEXTS, SqlType, TooLong, fitted, holds_as_stored
+from catalog.values.types import LENGTHS, TEXTS, SqlType, TooLong, fitted, holds_as_stored
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.pages.writers import refusals

@@ -18,7 +18,7 @@ from catalog.elements import (
     Kind,
     State,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
 from changes.plan.model import Element, Move, MoveKind, Plan, Step, StepKind

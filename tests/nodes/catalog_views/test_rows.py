@@ -7,7 +7,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from expressions.sqltypes import BOOL, CHAR, FLOAT8, INT4, INT8, NAME, OID, REGPROC, REGTYPE, TEXT
 from nodes.catalog_views.fixed import PEOPLE as OF_PEOPLE

@@ -13,7 +13,7 @@ from psycopg import pq
 from psycopg.types import TypeInfo
 
 from catalog.elements import Index, IndexColumn
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.rows import canonical
 from nodes.catalog_views.relations import OWN, RELATIONS
 from nodes.wire.oids import table_oid

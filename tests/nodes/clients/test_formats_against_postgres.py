@@ -13,7 +13,7 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types.json import Json, Jsonb
 
-from catalog.intervals import DAY, Interval, clock_text, text_of
+from catalog.values.intervals import DAY, Interval, clock_text, text_of
 from nodes.wire.oids import table_oid
 from tests.nodes.conftest import Cluster
 

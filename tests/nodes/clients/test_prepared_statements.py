@@ -14,7 +14,7 @@ from psycopg import pq
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from nodes.clients.statements import PREPARED_MAX
 from tests.nodes.conftest import Cluster
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, fields, kinds, message, parse, query, rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from nodes.crud import calls, texts
 from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json

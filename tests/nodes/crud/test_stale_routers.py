@@ -169,7 +169,7 @@ def test_a_hundred_requests_refused_by_another_sharding_at_once_cost_at_most_two
 
 def on_storage(number: int) -> int:
     """An id whose row lies on this storage."""
-    from catalog.types import SqlType
+    from catalog.values.types import SqlType
 
     places = ((i, storage_of(bucket_of("strcrc32", [(SqlType.INTEGER, i)]), STORAGES)) for i in range(1, 100))
     return next(i for i, storage in places if storage == number)

@@ -11,7 +11,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from nodes.execution.engine import catalog_batches
 from nodes.execution.engine.catalog_batches import CatalogBatches
 from nodes.store.name_cache import TABLES_MAX

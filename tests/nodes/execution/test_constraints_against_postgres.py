@@ -14,7 +14,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Constraint, ConstraintId, Index, IndexColumn, IndexId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.rows import canonical
 from tests.nodes.conftest import Cluster
 

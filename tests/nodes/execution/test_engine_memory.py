@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from catalog.elements import Column, ColumnId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from nodes.execution.engine.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, UNGATHERED, Engine, Feed, translated
 from nodes.execution.scans import arrow_schema
 

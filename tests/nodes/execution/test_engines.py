@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
-from catalog.intervals import DAY, Interval
-from catalog.numerics import read
-from catalog.times import of_micros
-from catalog.types import SqlType
+from catalog.values.intervals import DAY, Interval
+from catalog.values.numerics import read
+from catalog.values.times import of_micros
+from catalog.values.types import SqlType
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.scopes import Relation, Scan, Scope
 from expressions.errors import SqlError

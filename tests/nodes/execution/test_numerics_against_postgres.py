@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from catalog import numerics as values
+from catalog.values import numerics as values
 from expressions.values import numerics, powers
 from nodes.wire.numerics import numeric_bytes, numeric_of
 from tests.nodes.conftest import Cluster

@@ -23,7 +23,7 @@ from catalog.elements import (
     IndexId,
     State,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.rows import canonical
 from storage import encoding
 from storage.pairs import column_key, prefix, row_key

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from catalog.documents import Jsonb
-from catalog.types import TEXTS, SqlType, parse_text, to_text
+from catalog.values.documents import Jsonb
+from catalog.values.types import TEXTS, SqlType, parse_text, to_text
 from storage.encoding import encode
 from tests.nodes.conftest import Cluster
 

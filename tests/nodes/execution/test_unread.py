@@ -19,7 +19,7 @@ from catalog.elements import (
     PlacementId,
     State,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from nodes.execution.writing.unread import is_at_rest
 from storage import encoding
 from storage.mutations import update_row

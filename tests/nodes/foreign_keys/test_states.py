@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 
 from catalog.elements import Column, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from nodes.execution.writing.truncate import referring_first
 from storage import encoding
 from tests import references

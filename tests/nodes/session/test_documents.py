@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Json, Jsonb
 
-from catalog.documents import DEPTH_MAX
+from catalog.values.documents import DEPTH_MAX
 from tests.nodes.conftest import Cluster
 
 DOCUMENT = {"b": [1, 2.5, None, True], "a": {"é\n": "x"}}

@@ -8,7 +8,7 @@ import pytest
 from psycopg import errors
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.rows import canonical
 from tests.nodes.conftest import Cluster
 from tests.nodes.ddl import table_of_two_rows, tag, told

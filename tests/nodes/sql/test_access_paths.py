@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.analysis.analyzer import Analyzer
 from expressions.typed import Context, evaluate
 from nodes.execution.row_codec import stored

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import ColumnId, Index, IndexColumn, IndexId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scan

@@ -20,7 +20,7 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
 from expressions.typed import Context
 from nodes.sql.planner import make_plan

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, TableId
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from nodes.traffic.book import (
     ROWS_MIN,
     Book,

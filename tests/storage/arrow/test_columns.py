@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Constraint, ConstraintId, Derivation, Index, IndexColumn, IndexId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding, pairs
 from storage.arrow import columns as arrow_columns
 from storage.arrow import encoding as arrow

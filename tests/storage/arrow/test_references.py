@@ -18,7 +18,7 @@ from catalog.elements import (
     IndexId,
     TableId,
 )
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.arrow.encoding import concat
 from storage.arrow.references import Places, places_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Placement, PlacementId, TableId
-from catalog.types import SqlType, to_text
+from catalog.values.types import SqlType, to_text
 from storage import encoding, pairs
 from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows

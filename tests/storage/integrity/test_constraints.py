@@ -6,7 +6,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Constraint, ConstraintId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.integrity.clauses import check
 from storage.integrity.constraints import constraint_violations

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.descriptor import from_json
 from catalog.elements import NO_ACTION, REFERENCED, RESTRICT, Constraint, ConstraintId, State
-from catalog.types import SqlType
+from catalog.values.types import SqlType
 from storage import encoding
 from storage.integrity.clauses import Referenced, check
 from storage.integrity.references import Unmet, demands, place_of, refers_still, refers_to, why_unmet

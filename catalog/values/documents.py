@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from catalog import numerics
+from catalog.values import numerics
 
 DEPTH_MAX = 200
 TOO_DEEP = f"a json document may be nested at most {DEPTH_MAX} levels deep"

@@ -18,11 +18,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 
-from catalog import bytea, documents, floats, numerics, times
-from catalog.interval_texts import FieldOverflow as IntervalOverflow
-from catalog.interval_texts import NoInterval, read_interval
-from catalog.intervals import Interval, OutOfRange
-from catalog.intervals import text_of as interval_text
+from catalog.values import bytea, documents, floats, numerics, times
+from catalog.values.interval_texts import FieldOverflow as IntervalOverflow
+from catalog.values.interval_texts import NoInterval, read_interval
+from catalog.values.intervals import Interval, OutOfRange
+from catalog.values.intervals import text_of as interval_text
 
 Value = bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
 

@@ -4,7 +4,7 @@ have them as microseconds."""
 import datetime as dt
 import re
 
-from catalog.intervals import DAY, clock_text
+from catalog.values.intervals import DAY, clock_text
 
 MICROSECOND = dt.timedelta(microseconds=1)
 MIDNIGHT, LAST = dt.timedelta(), dt.timedelta(days=1)

@@ -8,9 +8,9 @@ time                 microseconds since midnight, up to 24:00:00
 from collections.abc import Callable
 from typing import Any
 
-from catalog import intervals, numerics, times
-from catalog.documents import Jsonb
-from catalog.types import SqlType
+from catalog.values import intervals, numerics, times
+from catalog.values.documents import Jsonb
+from catalog.values.types import SqlType
 
 PACKED: dict[SqlType, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     SqlType.NUMERIC: (numerics.packed, numerics.unpacked),

@@ -9,8 +9,8 @@ counts as days, one of a day as microseconds.
 import re
 from dataclasses import dataclass, field
 
-from catalog.date_fields import fields_of
-from catalog.intervals import (
+from catalog.values.date_fields import fields_of
+from catalog.values.intervals import (
     DAY,
     DAYS_PER_MONTH,
     FIELD_MAX,

@@ -1,0 +1,13 @@
+"""Values of columns: their types, how each is written as text, and the bytes that sort as it does. Pure.
+
+types           the SQL types, and their texts
+floats          texts of numbers with a floating point
+numerics        numbers of any number of digits: texts, and bytes that sort
+documents       json and jsonb: checked, in one form, compared
+bytea           strings of bytes: texts, and bytes that sort and end
+times           times of day: texts, and microseconds
+intervals       months, days and microseconds: texts, and bytes that sort
+interval_texts    their input forms
+date_fields     a text of a date, time or interval cut into fields
+packed          types that Arrow and the query engine have nothing of their own for
+"""
