@@ -1,8 +1,8 @@
 """Chapters of the lab: files that anybody may write, read into values, checked, and graded on the server.
 
-    01-one-jump/exercise.toml   structure: set-up, screens, tasks, answers; the same for all languages
-                en.md           texts by key
-                zh-hans.md
+    chapters/01-one-jump/exercise.toml   structure: set-up, screens, tasks, answers; the same for all languages
+                         en.md           texts by key
+                         zh-hans.md
 
     exercise.toml ──reading──> Chapter ──grading──> right or wrong, and what is shown then
     en.md         ──texts────> Texts          what a session shows ──observations──> an answer to a question

@@ -1,7 +1,7 @@
 """The shelf: folders of chapters, ours and those of a teacher (`EXERCISES_DIR`).
 
-    lab/exercises/01-one-jump/      exercise.toml  en.md  zh-hans.md
-    EXERCISES_DIR/21-my-own/        the same
+    chapters/01-one-jump/        exercise.toml  en.md  zh-hans.md
+    EXERCISES_DIR/21-my-own/     the same
 
 Files are read again when one of them has changed, so a teacher sees what they write without a restart.
 """
@@ -15,7 +15,7 @@ from lab.exercises.chapter import Chapter
 from lab.exercises.reading import FOLDER, BadExercise, read_chapter
 from lab.exercises.texts import LANGUAGES, BadText, Texts, read_texts
 
-OURS = Path(__file__).parent
+OURS = Path(__file__).parent / "chapters"
 STRUCTURE = "exercise.toml"
 FILE_BYTES_MAX = 200_000
 CHAPTERS_MAX = 200
@@ -48,7 +48,7 @@ def books(extra: Path | None = None) -> tuple[Book, ...]:
 
 
 def _places(folder: Path) -> Iterator[Path]:
-    """The folders of chapters: those with numbers in front, so that code may lie beside them."""
+    """The folders of chapters: those with numbers in front, so that other things may lie beside them."""
     if folder.is_dir():
         yield from sorted(place for place in folder.iterdir() if FOLDER.fullmatch(place.name) and place.is_dir())
 

@@ -18,7 +18,7 @@ from catalog.models import Table
 BYTES_MAX = 60_000
 GZIP_LEVEL = 6  # Django's
 ROOT = Path(settings.BASE_DIR) / "static"
-EXERCISES = Path(settings.BASE_DIR) / "lab" / "exercises"
+EXERCISES = Path(settings.BASE_DIR) / "lab" / "exercises" / "chapters"
 EDITOR = "vendor/editor.js"
 LATER = 'import "./later.js"; import * as part from "./part.js"; const other = import("./asked-for.js");'
 PAGES = [
