@@ -4,8 +4,9 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import classroom, doors, explorer, exports, handouts, joining, own, polls, replays
+from lab.pages import doors, explorer, exports, own, polls, replays
 from lab.pages.admission import for_teachers, for_teachers_open_page
+from lab.pages.courses import classroom, handouts, joining
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),

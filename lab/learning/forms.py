@@ -12,7 +12,7 @@ from lab.exercises.goals import BROKEN, goal_text
 from lab.exercises.grading import moves_of
 from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
-from lab.pages.chapters import text
+from lab.pages.courses.chapters import text
 from lab.pages.words import STAGE, say
 from lab.sessions.handbooks import BY_NAME, WORDS
 from lab.sessions.session import STEPS_MAX

@@ -37,9 +37,9 @@ from lab.learning.learner import Learner
 from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import described_setups
-from lab.pages.chapters import chapter_after, described, every_chapter, text
+from lab.pages.courses.chapters import chapter_after, described, every_chapter, text
+from lab.pages.courses.seen import Seen, refuse, seen
 from lab.pages.replays import live_part
-from lab.pages.seen import Seen, refuse, seen
 from lab.pages.words import say, stage_words
 from lab.sessions import handbooks
 from lab.sessions.session import BadSession

@@ -8,14 +8,9 @@ words     the words that stand on the stage
 own       DDL of one's own, what to leave out of its plan, and what happens then
 counterexamples  that of a plan's proof, for the pages of changes
 explorer  every built-in model, every rule, a model of one's own; doors from other pages
-handouts  a sheet of paper for each chapter
 exports   a session as a file: picture, JSON, golden script
-chapters  chapters as lists and heads show them; which can be done, which comes next
-seen      what a screen shows of its task: the last answer, a game, a search
 gallery   famous anomalies, each a session to open
-classroom a teacher's courses: their grids, traces, CSV
-course_grid  the grid and the counted answers as pages draw them
 replays   a session on the live cluster: asked for, watched, both verdicts
 polls     a question to the room, on any session of the stage
-joining   a learner's way into a course, and out of it
+courses/  chapters, and classes that go through them
 """

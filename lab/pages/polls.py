@@ -22,7 +22,7 @@ from catalog.text.numbers import whole_number
 from lab.classroom.selectors import learner_of
 from lab.diagrams.handout import picture_of_session
 from lab.models import Poll
-from lab.pages.classroom import is_only_here, public_link, qr_code
+from lab.pages.courses.classroom import is_only_here, public_link, qr_code
 from lab.pages.words import say
 from lab.polls import services
 from lab.polls.services import CHOICES_MAX, BadPoll

@@ -25,7 +25,7 @@ from lab.exercises.replies import needed
 from lab.exercises.shelf import OURS, Book, books
 from lab.exercises.steps import in_full
 from lab.models import Attempt, Progress
-from lab.pages.chapters import chapter_after, teachable
+from lab.pages.courses.chapters import chapter_after, teachable
 from lab.tasks import answer_next_question
 from lab.templatetags.chapter_text import markdown
 from tests.web.terms import without_terms

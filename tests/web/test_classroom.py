@@ -23,7 +23,7 @@ from lab.exercises.shelf import books
 from lab.learning import services as learning
 from lab.learning.learner import MEMBER, Learner
 from lab.models import Attempt, Course, Membership, Progress, Question
-from lab.pages.chapters import chapter_after, teachable
+from lab.pages.courses.chapters import chapter_after, teachable
 from lab.sessions.session import decode
 
 ClientOf = Callable[[str], Client]

@@ -26,8 +26,8 @@ from lab.exercises.chapter import Chapter, Design, Screen
 from lab.exercises.shelf import Book
 from lab.exercises.texts import TITLE
 from lab.models import Course
-from lab.pages import course_grid
-from lab.pages.chapters import chapters_of, teachable, text
+from lab.pages.courses import course_grid
+from lab.pages.courses.chapters import chapters_of, teachable, text
 from lab.sessions.session import BadSession, encode
 
 LOOPBACK = ("127.", "localhost", "[::1]")

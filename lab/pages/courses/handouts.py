@@ -18,7 +18,7 @@ from lab.exercises.pictures import decisive_session
 from lab.exercises.shelf import Book
 from lab.exercises.texts import LEDE, PICTURE, TAKE_HOME, TITLE
 from lab.learning import selectors
-from lab.pages.chapters import every_chapter, text
+from lab.pages.courses.chapters import every_chapter, text
 from lab.pages.words import say
 from lab.sessions.fold import folded
 from lab.sessions.replay import show

@@ -18,7 +18,7 @@ from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
 from lab.exercises.texts import TITLE
 from lab.models import Course, Membership
-from lab.pages.chapters import chapters_of, text
+from lab.pages.courses.chapters import chapters_of, text
 from lab.pages.words import say
 from lab.texts import clauses
 

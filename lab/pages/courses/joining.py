@@ -17,9 +17,9 @@ from lab.exercises.shelf import Book
 from lab.learning.learner import Learner
 from lab.learning.selectors import Tasks, progress_everywhere
 from lab.models import Course
-from lab.pages.chapters import chapters_of, described
-from lab.pages.classroom import PROBLEMS
-from lab.pages.course_grid import counted, who
+from lab.pages.courses.chapters import chapters_of, described
+from lab.pages.courses.classroom import PROBLEMS
+from lab.pages.courses.course_grid import counted, who
 
 
 @never_cache
