@@ -6,6 +6,9 @@
 A cursor begins to read when it is first fetched from, or before its transaction writes: then what is left is read and
 kept, as of a portal (`nodes.clients.portals`). One WITH HOLD is read to its end at COMMIT and holds nothing but these
 rows. What is kept counts for its connection.
+
+A FETCH whose portal is suspended has not moved the cursor all the way yet. Before anything else moves it, or closes it,
+the portal reads the rows that are its own (`nodes.clients.statements`); if it is gone, they are passed over.
 """
 
 import datetime as dt
@@ -76,6 +79,8 @@ class Cursor:
     _bytes: int = 0
     _source: Result | None = None
     _is_whole: bool = False
+    _moving: AsyncIterator[list[Row]] | None = None
+    """What is left of a FETCH whose rows were not all read."""
 
     def bytes_now(self) -> int:
         return ENTRY_BYTES + self.bound_bytes + self._bytes
@@ -150,7 +155,9 @@ class Cursor:
             raise SqlError(NOT_IN_PREREQUISITE_STATE, f'portal "{self.name}" cannot be run')
         try:
             await self._begin(formats)
-            async for rows in self._moved(direction, count):
+            await self._pass_over()
+            self._moving = self._moved(direction, count)
+            async for rows in self._moving:
                 yield self._converted(rows, formats)
             self.kept.recount(self)
         except GeneratorExit:
@@ -162,6 +169,12 @@ class Cursor:
     async def is_on_row(self) -> bool:
         """True if FETCH 0 has a row."""
         return await self._reach(self.at)
+
+    async def _pass_over(self) -> None:
+        """End a FETCH that was begun, and whose rows nobody reads any more."""
+        if self._moving is not None:
+            async for _ in self._moving:
+                pass
 
     async def _moved(self, direction: Direction, count: int) -> AsyncIterator[list[Row]]:
         if direction in (Direction.FORWARD, Direction.BACKWARD) and count < 0:

@@ -245,7 +245,7 @@ async def read_on(portal: Portal, name: str, kept: Kept[Portal]) -> None:
             kept.recount(portal)
         except SqlError as error:
             what = f'portal "{name}"' if name else "the unnamed portal"
-            message = f"what {what} has still to read before this statement writes is too much to keep: {error.message}"
+            message = f"what {what} has still to read before this statement runs is too much to keep: {error.message}"
             hint = "fetch all its rows first, or read and write by ranges of the primary key"
             raise SqlError(error.sqlstate, message, hint=hint) from error
     result.more = None

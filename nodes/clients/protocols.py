@@ -31,6 +31,8 @@ class Statements(Protocol):
 
     async def read_portals(self) -> None: ...
 
+    async def read_fetches(self, cursor: str) -> None: ...
+
 
 class CopyData(Protocol):
     """The data of one COPY FROM STDIN (`nodes.clients.copying`)."""

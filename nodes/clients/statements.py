@@ -98,6 +98,13 @@ class Statements:
             if portal.result is not None and portal.result.more is not None:
                 await read_on(portal, name, self.portals)
 
+    async def read_fetches(self, cursor: str) -> None:
+        """A cursor is about to be moved or closed (no name: all are): a FETCH that was begun has the rest of its rows."""
+        for name, portal in self.portals.items():
+            result = portal.result
+            if result is not None and result.more is not None and result.cursor and cursor in ("", result.cursor):
+                await read_on(portal, name, self.portals)
+
     def refuse_taken(self, name: str) -> None:
         """Raises 42P05 when another statement is prepared by this name, 54000 when there are too many."""
         if name and name in self.prepared:
@@ -127,7 +134,7 @@ class Statements:
         elif kind == "E":
             await self._execute(body)
         elif kind == "C":
-            self._close(body)
+            await self._close(body)
         elif kind == "H":
             await self.line.flush()
         elif kind == "F":
@@ -280,11 +287,13 @@ class Statements:
                 self._describe_now(prepared, portal.result_formats)
             await self.answer(portal, max(rows_max, 0))
 
-    def _close(self, body: bytes) -> None:
+    async def _close(self, body: bytes) -> None:
         kind, name = messages.read_target(body)
         if kind == "S":
             self.prepared.pop(name, None)
-        elif self.portals.pop(name, None) is None:
+        elif self.portals.pop(name, None) is None and name in self.cursors:
+            async with self.line.interruptible():
+                await self.read_fetches(name)
             self.cursors.pop(name, None)
         self.line.channel.send(messages.CLOSE_COMPLETE)
 

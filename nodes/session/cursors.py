@@ -90,6 +90,7 @@ class Cursors:
     async def fetch(self, node: Node, formats: tuple[int, ...]) -> Result:
         """The rows of a FETCH: those at hand, and the others as they come; of a MOVE their number."""
         cursor = self.find(node.portalname)
+        await self.client.statements.read_fetches(cursor.name)
         direction, count = Direction(pb.FetchDirection.Name(node.direction)), min(node.how_many, ALL)
         if node.ismove:
             if count == 0 and direction is not Direction.ABSOLUTE:
@@ -106,7 +107,8 @@ class Cursors:
             more = batch is not None
             gathered += batch or []
             size += sum(map(bytes_of, batch or ()))
-        return Result("FETCH", cursor.fields, gathered, batches if more else None, bytes_held=size)
+        rest = batches if more else None
+        return Result("FETCH", cursor.fields, gathered, rest, bytes_held=size, cursor=cursor.name)
 
     async def _fetched(
         self, cursor: Cursor, direction: Direction, count: int, formats: tuple[int, ...]
@@ -122,8 +124,9 @@ class Cursors:
         cursor = self.client.statements.cursors.get(node.portalname)
         return None if cursor is None or node.ismove else cursor.fields
 
-    def close(self, name: str) -> Result:
+    async def close(self, name: str) -> Result:
         """CLOSE; without a name, of all."""
+        await self.client.statements.read_fetches(name)
         if not name:
             self.client.statements.cursors.clear()
             return Result("CLOSE CURSOR ALL")

@@ -237,7 +237,7 @@ class Session:
             case "fetch":
                 return await self.cursors.fetch(asked.statement.node, asked.result_formats)
             case "close portal":
-                return self.cursors.close(asked.statement.node.portalname)
+                return await self.cursors.close(asked.statement.node.portalname)
         return await self.utility.run(asked.statement)
 
     async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:

@@ -15,7 +15,8 @@ class Result:
 
     `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
     The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many.
-    `has_written`: the statement did more than to answer. `copy`: the rows are sent as COPY TO does.
+    `has_written`: the statement did more than to answer. `copy`: the rows are sent as COPY TO does. `cursor`: the name
+    of the one that a FETCH moves as its rows are read.
     """
 
     tag: str
@@ -25,6 +26,7 @@ class Result:
     bytes_held: int = 0
     has_written: bool = False
     copy: CopyOut | None = None
+    cursor: str | None = None
 
     def complete_tag(self, sent: int) -> str:
         return f"{self.tag} {sent}" if self.tag in ("SELECT", "FETCH") else self.tag

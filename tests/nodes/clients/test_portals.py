@@ -157,7 +157,7 @@ def test_what_cannot_be_kept_is_refused_by_name() -> None:
             yield [(b"x" * 1_000_000,)]
 
     kept["p"] = portal = Portal(Prepared("", None), (), (), Result("SELECT", (), [], more()))
-    with pytest.raises(SqlError, match='what portal "p" has still to read before this statement writes') as caught:
+    with pytest.raises(SqlError, match='what portal "p" has still to read before this statement runs') as caught:
         asyncio.run(read_on(portal, "p", kept))
     assert caught.value.sqlstate == "54000"
     assert len(portal.waiting) < 70

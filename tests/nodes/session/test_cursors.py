@@ -13,7 +13,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from changes.driver import publish as publishing
 from tests.nodes.conftest import STORAGES, Cluster
-from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, fields, kinds, parse, query, rows
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, fields, kinds, message, parse, query, rows
 
 ROWS = 5000
 """More than are gathered before the first is sent."""
@@ -87,6 +87,39 @@ def test_a_prepared_fetch_follows_its_cursor(raw: Raw) -> None:
     answers = ask(raw, bind(name="f"), describe(), execute(), SYNC)
     assert [fields(body)["C"] for kind, body in answers if kind == b"E"] == ["34000"]
     ask(raw, query("ROLLBACK"))
+
+
+@pytest.fixture
+def begun_fetch(raw: Raw, table: str) -> Raw:
+    """A connection with a portal `long` of the first 4,500 rows of a cursor, of which ten were sent."""
+    ask(raw, query(f"BEGIN; DECLARE c CURSOR FOR SELECT id FROM {table} ORDER BY id"))
+    answers = ask(raw, parse("FETCH 4500 FROM c"), bind(portal="long"), execute(10, "long"), SYNC)
+    assert numbers(answers) == list(range(1, 11))
+    return raw
+
+
+def test_a_suspended_fetch_keeps_its_rows(begun_fetch: Raw) -> None:
+    """As in PostgreSQL, where a FETCH has moved its cursor once it was executed; here it reads as it is asked for."""
+    answers = ask(begun_fetch, parse("FETCH 3 FROM c"), bind(portal="short"), execute(0, "short"), SYNC)
+    assert numbers(answers) == [4501, 4502, 4503]
+    assert numbers(ask(begun_fetch, execute(0, "long"), SYNC)) == list(range(11, 4501))
+    assert numbers(ask(begun_fetch, query("MOVE 2 IN c; FETCH 1 FROM c; ROLLBACK"))) == [4506]
+
+
+def test_a_fetch_that_nobody_reads_on_has_moved_its_cursor(begun_fetch: Raw) -> None:
+    ask(begun_fetch, message(b"C", b"Plong\0"), SYNC)
+    assert numbers(ask(begun_fetch, query("FETCH 1 FROM c; ROLLBACK"))) == [4501]
+
+
+@pytest.mark.parametrize("close", [query("CLOSE c"), query("CLOSE ALL"), message(b"C", b"Pc\0") + SYNC])
+def test_a_suspended_fetch_outlives_its_cursor(begun_fetch: Raw, close: bytes) -> None:
+    ask(begun_fetch, close)
+    assert numbers(ask(begun_fetch, execute(0, "long"), SYNC)) == list(range(11, 4501))
+    ask(begun_fetch, query("ROLLBACK"))
+
+
+def numbers(answers: list[tuple[bytes, bytes]]) -> list[int]:
+    return [int(value or b"") for (value,) in rows(answers)]
 
 
 def test_an_open_cursor_holds_its_version(cluster: Cluster) -> None:
