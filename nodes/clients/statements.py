@@ -99,7 +99,7 @@ class Statements:
                 await read_on(portal, name, self.portals)
 
     async def read_fetches(self, cursor: str) -> None:
-        """A cursor is about to be moved or closed (no name: all are): a FETCH that was begun has the rest of its rows."""
+        """A cursor is about to be moved or closed (no name: all are): a FETCH that was begun reads the rest."""
         for name, portal in self.portals.items():
             result = portal.result
             if result is not None and result.more is not None and result.cursor and cursor in ("", result.cursor):

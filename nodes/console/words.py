@@ -33,6 +33,8 @@ def _scan(scan: Json) -> str:
         return gettext("%(table)s v%(version)s was read by index %(index)s.") % about
     if scan["by"] == "key":
         return gettext("%(table)s v%(version)s was read by its primary key.") % about
+    if scan["by"] == "keys, if few":
+        return gettext("%(table)s v%(version)s was read by keys that other tables say, or row by row if many.") % about
     return gettext("%(table)s v%(version)s was read row by row: no index that may be used serves.") % about
 
 

@@ -1,7 +1,7 @@
 """Expressions computed for rows: here, row by row, when they are simple, else by the query engine."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catalog.elements import ColumnId
 from expressions.typed import (
@@ -21,6 +21,9 @@ from nodes.execution.writing.write_context import Writing
 from nodes.sql.plans import Returning
 from nodes.sql.queries.query import Output, Parts
 from nodes.wire.results import Row
+
+if TYPE_CHECKING:
+    from nodes.execution.engine.duckdb_engine import Gathered
 
 ONCE_MAX = 500
 """Expressions in one question to the engine."""
@@ -79,12 +82,12 @@ async def engine_rows(
 
 
 async def engine_batches(
-    work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output]
+    work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output], before: "Gathered | None" = None
 ) -> AsyncIterator[list[list[PyValue]]]:
     """The rows of a query, some at a time, as values of these types."""
     from nodes.execution.engine.duckdb_engine import values
 
-    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine):
+    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine, before):
         columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
         yield [list(items) for items in zip(*columns, strict=True)]
 

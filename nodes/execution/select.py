@@ -1,7 +1,7 @@
 """SELECT: the engine over what its scans read, or no engine at all for a row or a few reached by key."""
 
 import functools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from expressions.analysis.scopes import Scan
@@ -118,16 +118,21 @@ async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:
     )
 
 
-def feed_of(env: Environment, transaction: Transaction, scan: Scan, context: Context) -> Any:
-    """The scan as a stream for the engine."""
+def feed_of(
+    env: Environment, transaction: Transaction, scan: Scan, context: Context, way: Callable[[], Access] | None = None
+) -> Any:
+    """The scan as a stream for the engine. `way` says how it reaches its rows once the engine begins to read."""
     import asyncio
 
     from nodes.execution.engine.duckdb_engine import Feed
 
-    table, way = table_of(env, scan), access_of(env, scan, context)
+    table = table_of(env, scan)
+    if way is None:
+        known = access_of(env, scan, context)
+        way = lambda: known  # noqa: E731
     columns = [c for c in scan.descriptor.columns if c.id in scan.used]
     schema = arrow_schema(columns)
-    return Feed(schema, lambda: arrow_batches(transaction, table, way, columns), asyncio.get_running_loop())
+    return Feed(schema, lambda: arrow_batches(transaction, table, way(), columns), asyncio.get_running_loop())
 
 
 async def select_result(

@@ -14,7 +14,7 @@ from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.context import Environment
 from nodes.execution.select import access_of, whole_access
 from nodes.sql.conditions.access_paths import Access
-from nodes.sql.conditions.predicates import Bound, column_bounds
+from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
 from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
 from nodes.sql.statements import Statement
@@ -79,7 +79,12 @@ def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
 def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan, context: Context) -> list[str]:
     if plan.join is None:
         return _scan_lines(env, plan.scan, context)
-    return [ENGINE, *(line for scan in plan.scans for line in _indented(_scan_lines(env, scan, context)))]
+    ways = {id(scan): _scan_lines(env, scan, context) for scan in plan.scans}
+    lookup, scan = plan.join.lookup, plan.scan
+    if lookup is not None and access_of(env, scan, context).points is None:
+        named = ", ".join(scan.descriptor.column(column).name for column in lookup.columns)
+        ways[id(scan)].append(f"  By Key: by {named}, when the other tables' rows are at most {VALUES_MAX}")
+    return [ENGINE, *(line for lines in ways.values() for line in _indented(lines))]
 
 
 def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[str]:

@@ -27,7 +27,7 @@ def planned(
     pins = [transaction.pins[table] for table in sorted(enforced_by(plan).tables) if table in transaction.pins]
     others = {pin.table_id: pin.descriptor for pin in pins if isinstance(pin.descriptor, Descriptor)}
     layout = {"storages": env.storages, "buckets": env.buckets}
-    scans = [reads.scan_json(scan, context, **layout) for scan in reads.scans_of(plan)]
+    scans = reads.scans_json(plan, context, **layout)
     hidden = reads.hidden(named.values(), trace.kind, reads.written(plan))
     trace.planned(transaction.pins, (named | others).values(), scans, hidden)
 

@@ -71,14 +71,28 @@ class InsertPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """A short way to the rows of a join: the other tables' rows are gathered, and say which keys are to be read."""
+
+    gather: Parts
+    """The rows of the other tables: first the values k0, k1, .. that `columns` of the written table have to equal."""
+    columns: tuple[ColumnId, ...]
+    outputs: tuple[Output, ...]
+    """Types of these values."""
+    parts: Parts
+    """The query of the join over what was gathered."""
+
+
+@dataclass(frozen=True, slots=True)
 class Join:
     """The query of an UPDATE or DELETE over several tables: keys of rows, the values they get, those of RETURNING.
 
-    It may find a row several times: the first one counts.
+    A row that is joined several times is found once, with what came first.
     """
 
     parts: Parts
     outputs: tuple[Output, ...]
+    lookup: Lookup | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,22 @@ def written(plan: Plan) -> frozenset[TableId]:
     return frozenset()
 
 
+def scans_json(plan: Plan, context: Context, *, storages: int, buckets: int) -> list[Json]:
+    """The way of each scan of a plan to its rows."""
+    found = []
+    for scan in scans_of(plan):
+        way = scan_json(scan, context, storages=storages, buckets=buckets)
+        if way["by"] == "all rows" and _may_be_looked_up(scan, plan):
+            way["by"] = "keys, if few"
+        found.append(way)
+    return found
+
+
+def _may_be_looked_up(scan: Scan, plan: Plan) -> bool:
+    is_joined = isinstance(plan, UpdatePlan | DeletePlan) and plan.join is not None and scan is plan.scan
+    return is_joined and plan.join.lookup is not None  # type: ignore[union-attr]
+
+
 def scan_json(scan: Scan, context: Context, *, storages: int, buckets: int) -> Json:
     """The way of one scan to its rows."""
     descriptor = scan.descriptor

@@ -11,6 +11,7 @@ what a filter lets through is not gathered into chunks of 2,048 rows (`_register
 
 import asyncio
 import datetime as dt
+import functools
 import logging
 import re
 import uuid
@@ -150,11 +151,17 @@ class Engine:
         self._functions: Any = None
         self._functions_lock = Lock()
 
-    async def run(self, sql: str, tables: dict[str, Feed], zone: str = UTC) -> AsyncIterator[pa.RecordBatch]:
-        """The result in batches, worked out in a time zone. Raises `SqlError`."""
+    async def run(
+        self, sql: str, tables: dict[str, Feed], zone: str = UTC, before: "Gathered | None" = None
+    ) -> AsyncIterator[pa.RecordBatch]:
+        """The result in batches, worked out in a time zone. `before` may change the query. Raises `SqlError`."""
         connection = self._database.cursor()
         try:
-            reader = await self._in_thread(connection, tables, lambda: self._open(connection, sql, tables, zone))
+            if before is not None:
+                look = functools.partial(self._gather, connection, before, tables, zone)
+                sql = before.query(await self._in_thread(connection, tables, look)) or sql
+            known = tables if before is None else {}
+            reader = await self._in_thread(connection, tables, lambda: self._open(connection, sql, known, zone))
             while True:
                 batch = await self._in_thread(connection, tables, lambda: _take(reader))
                 if batch is None:
@@ -189,6 +196,20 @@ class Engine:
         if calls_functions(sql):
             self._make_functions()
         return _open(connection, sql, tables, zone)
+
+    def _gather(self, connection: Any, before: "Gathered", tables: dict[str, Feed], zone: str) -> pa.Table | None:
+        """Keep the rows of a query as a temporary table, and return what is asked of it; None when it has too many."""
+        if calls_functions(before.sql):
+            self._make_functions()
+        _prepare(connection, tables, zone)
+        try:
+            connection.execute(
+                f"CREATE TEMP TABLE {before.name} AS {before.sql} LIMIT {before.rows_max + 1}"
+            ).fetchall()
+        except duckdb.OutOfMemoryException:
+            return None
+        ((count,),) = connection.execute(f"SELECT count(*) FROM {before.name}").fetchall()
+        return connection.sql(before.asked).to_arrow_table() if count <= before.rows_max else None
 
     def _make_functions(self) -> None:
         """Make the functions that the engine has not, once they are needed: it loads numpy then, 30 MB and a while."""
@@ -225,12 +246,30 @@ def _register(connection: Any, name: str, feed: Feed) -> None:
     connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {', '.join(columns)} FROM {name}_pages")
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """Rows that the engine keeps before a query, under a name for it, when they are few.
+
+    `query` is given what was `asked` of them, or None when they are many; it returns the query to run, if another one.
+    """
+
+    name: str
+    sql: str
+    asked: str
+    rows_max: int
+    query: Callable[[pa.Table | None], str | None]
+
+
 def _open(connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
+    _prepare(connection, tables, zone)
+    return connection.sql(sql).to_arrow_reader(READER_ROWS)
+
+
+def _prepare(connection: Any, tables: dict[str, Feed], zone: str) -> None:
     in_zone = f"; SET timezone = '{zone}'" if zone != UTC else ""
     connection.execute(f"SET streaming_buffer_size = '{STREAM_BUFFER}'{in_zone}")
     for name, feed in tables.items():
         _register(connection, name, feed)
-    return connection.sql(sql).to_arrow_reader(READER_ROWS)
 
 
 def _take(reader: Any) -> pa.RecordBatch | None:

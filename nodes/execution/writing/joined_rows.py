@@ -2,25 +2,34 @@
 
     DELETE FROM trips USING airports ..     engine: keys (7, 9, 7)     rows 7 and 9
 
-Both reads are of one snapshot, so what the query found is what is there. A row that it finds several times is changed
-once, with what was found first, as in PostgreSQL.
+All reads are of one snapshot, so what the query found is what is there. A row that is joined several times is changed
+once, with what the engine found first. Where few rows of the other tables say which keys the rows have, only these are
+read (`nodes.sql.writes.joins`).
 """
 
 from collections.abc import AsyncIterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog.elements import Column
+from expressions.analysis.scopes import Scan
 from expressions.typed import PyValue
 from nodes.execution.expressions import engine_batches
 from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.pages import point_rows
 from nodes.execution.row_codec import decoded
-from nodes.execution.select import feed_of, rendered
+from nodes.execution.select import access_of, feed_of, rendered
 from nodes.execution.writing.target_rows import hold
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
-from nodes.sql.plans import DeletePlan, Join, UpdatePlan
+from nodes.sql.conditions.access_paths import Access, looked_up
+from nodes.sql.conditions.predicates import VALUES_MAX
+from nodes.sql.plans import DeletePlan, Join, Lookup, UpdatePlan
+from nodes.sql.writes.joins import GATHERED
 from storage import encoding
 from storage.pairs import StoredRow
+
+if TYPE_CHECKING:
+    from nodes.execution.engine.duckdb_engine import Gathered
 
 
 class Joined(NamedTuple):
@@ -35,7 +44,7 @@ class Joined(NamedTuple):
 async def joined_rows(
     work: Writing, plan: UpdatePlan | DeletePlan, assigned: int, reads: Sequence[Column]
 ) -> list[Joined]:
-    """The rows, in the order in which they were found; `assigned` values of each are for columns."""
+    """The rows, in the order of their keys; `assigned` values of each are for columns."""
     assert plan.join is not None
     keys = work.descriptor.key_columns
     found: dict[bytes, Sequence[PyValue]] = {}
@@ -43,9 +52,8 @@ async def joined_rows(
         for row in rows:
             parts = zip(keys, row, strict=False)
             key = b"".join(encoding.encode(column.type, value) for column, value in parts)
-            if key not in found:
-                found[key] = row[len(keys) :]
-                work.held.take(len(key) + bytes_of(found[key]))
+            found[key] = row[len(keys) :]
+            work.held.take(len(key) + bytes_of(found[key]))
             await work.turns.give()
         if len(found) > ROWS_MAX:
             raise too_many("statement")
@@ -56,7 +64,7 @@ async def joined_rows(
             hold(work, old, values)
             stored[old.key] = old, values
             await work.turns.give()
-    return [Joined(*stored[key], row[:assigned], row[assigned:]) for key, row in found.items()]
+    return [Joined(*stored[key], found[key][:assigned], found[key][assigned:]) for key in sorted(found)]
 
 
 async def _found(work: Writing, plan: UpdatePlan | DeletePlan, join: Join) -> AsyncIterator[list[list[PyValue]]]:
@@ -64,5 +72,46 @@ async def _found(work: Writing, plan: UpdatePlan | DeletePlan, join: Join) -> As
         held.take_parts(join.parts)
         sql = await rendered(join.parts, work.context)
         feeds = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in plan.scans}
-        async for rows in engine_batches(work, sql, feeds, join.outputs):
+        gathered = None
+        if join.lookup is not None:
+            short = _ShortWay(work, plan.scan, join.lookup, access_of(work.env, plan.scan, work.context))
+            if short.way.points is None:
+                feeds[plan.scan.sql] = feed_of(work.env, work.transaction, plan.scan, work.context, lambda: short.way)
+                gathered = await short.gathered()
+        async for rows in engine_batches(work, sql, feeds, join.outputs, gathered):
             yield rows
+
+
+@dataclass(eq=False)
+class _ShortWay:
+    """The rows of the written table by what the other tables' rows say, once these are gathered and are few."""
+
+    work: Writing
+    scan: Scan
+    lookup: Lookup
+    way: Access
+    """How the rows are read: as the conditions alone say, at first."""
+
+    async def gathered(self) -> "Gathered":
+        from nodes.execution.engine.duckdb_engine import Gathered
+
+        context = self.work.context
+        rest = await rendered(self.lookup.parts, context)
+        listed = ", ".join(f"k{place}" for place in range(len(self.lookup.columns)))
+
+        def query(found: Any) -> str | None:
+            way = None if found is None else self._way(found)
+            self.way = way or self.way
+            return None if way is None else rest
+
+        sql = await rendered(self.lookup.gather, context)
+        return Gathered(GATHERED, sql, f"SELECT DISTINCT {listed} FROM {GATHERED}", VALUES_MAX, query)
+
+    def _way(self, found: Any) -> Access | None:
+        from nodes.execution.engine.duckdb_engine import values
+
+        columns = [values(c.combine_chunks(), o.type) for c, o in zip(found.columns, self.lookup.outputs, strict=True)]
+        rows: list[list[PyValue]] = [list(row) for row in zip(*columns, strict=True)]
+        env, descriptor, conditions = self.work.env, self.scan.descriptor, self.scan.conditions
+        layout = {"storages": env.storages, "buckets": env.buckets}
+        return looked_up(descriptor, self.lookup.columns, rows, conditions, self.work.context, **layout)

@@ -7,8 +7,9 @@ only where the conditions imply its predicate. The conditions are still checked 
 bound may be too wide but never too narrow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
@@ -17,7 +18,7 @@ from catalog.values.types import FLOATING, SqlType, Value
 from expressions.rows import compiled
 from expressions.typed import Context, Expr, PyValue, evaluate
 from nodes.sql.conditions.implication import is_implied
-from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
+from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds, fits
 from storage import encoding, pairs
 from storage.buckets import bucket_of, storage_of
 
@@ -62,9 +63,7 @@ def access(
     primary = _path(descriptor, bounds, [(c, False) for c in descriptor.primary_key], None)
     best = primary
     for index in descriptor.public_indexes:
-        if index.where is not None and not (
-            conditions and is_implied(descriptor, compiled(descriptor, index.where), conditions, context)
-        ):
+        if not _serves(descriptor, index, conditions, context):
             continue
         path = _path(descriptor, bounds, [(p.column, p.descending) for p in index.columns], index)
         path.score += PARTIAL_SCORE if index.where is not None else 0
@@ -81,6 +80,13 @@ def access(
         placed = tuple(range(1, storages + 1))  # unique entries lie by their own values
     used = tuple(column_id for column_id, _ in best.columns[: best.used])
     return Access(best.index, _joined(ranges), placed, points, used)
+
+
+def _serves(descriptor: Descriptor, index: Index, conditions: Sequence[Expr], context: Context) -> bool:
+    """True if every row that meets the conditions has an entry in the index."""
+    if index.where is None:
+        return True
+    return bool(conditions) and is_implied(descriptor, compiled(descriptor, index.where), conditions, context)
 
 
 def along(
@@ -185,3 +191,57 @@ def _storages(descriptor: Descriptor, bounds: dict[ColumnId, Bound], storages: i
     function = descriptor.placement.function
     found = {storage_of(bucket_of(function, key, buckets), storages, buckets) for key in combinations}
     return tuple(sorted(found))
+
+
+RANGES_MAX = 100
+"""Key ranges that looked-up values are worth, each of which is read by itself."""
+
+
+def looked_up(
+    descriptor: Descriptor,
+    columns: Sequence[ColumnId],
+    rows: Sequence[Sequence[PyValue]],
+    conditions: Sequence[Expr],
+    context: Context,
+    *,
+    storages: int,
+    buckets: int,
+) -> Access | None:
+    """The way to the rows that have one of these combinations of values in `columns`; None when there is no short one.
+
+    The conditions say whether a partial index may serve.
+    """
+    place = {column_id: n for n, column_id in enumerate(columns)}
+    covered = _leading(descriptor.primary_key, place)
+    index: Index | None = None
+    for other in descriptor.public_indexes:
+        columns_of = [part.column for part in other.columns]
+        if len(_leading(columns_of, place)) > len(covered) and _serves(descriptor, other, conditions, context):
+            covered, index = _leading(columns_of, place), other
+    falling = {} if index is None else {part.column: part.descending for part in index.columns}
+    described = [(descriptor.column(c), place[c], falling.get(c, False)) for c in covered]
+    prefixes = sorted({key for row in rows if (key := _prefix(described, row)) is not None})
+    if index is None and len(covered) == len(descriptor.primary_key):
+        return Access(None, (), (), tuple(prefixes), tuple(covered))
+    if not covered or len(prefixes) > RANGES_MAX:
+        return None
+    start = pairs.prefix(descriptor, descriptor.placement.id, PRIMARY if index is None else index.id)
+    ranges = tuple((start + prefix, pairs.after(start + prefix)) for prefix in prefixes)
+    everywhere = tuple(range(1, descriptor.placement.storage_count(storages) + 1))
+    return Access(index, ranges, everywhere, None, tuple(covered))
+
+
+def _leading(columns: Sequence[ColumnId], known: Container[ColumnId]) -> Sequence[ColumnId]:
+    """The first of these columns, as many as are known one after the other."""
+    return list(takewhile(lambda column: column in known, columns))
+
+
+def _prefix(described: Sequence[tuple[Column, int, bool]], row: Sequence[PyValue]) -> bytes | None:
+    """The first bytes of the keys of rows with these values; None when no row can have them."""
+    parts = []
+    for column, place, descending in described:
+        value = row[place]
+        if value is None or not fits(column.type, value):
+            return None
+        parts.append(encoding.encode(column.type, value, descending=descending))
+    return b"".join(parts)

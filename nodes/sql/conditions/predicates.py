@@ -14,7 +14,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.values import numerics
-from catalog.values.types import INT_LIMITS
+from catalog.values.types import INT_LIMITS, SqlType
 from expressions.sqltypes import BOOL, INTEGERS
 from expressions.typed import Call, ColumnRef, Context, Expr, PyValue, bare, evaluate, is_constant
 from expressions.values.arithmetic import order_key
@@ -89,17 +89,17 @@ def _note(descriptor: Descriptor, condition: Expr, context: Context, bounds: dic
     elif condition.name == "OR":
         _note_alternatives(descriptor, condition, context, bounds)
     elif condition.name == "IS NULL":
-        column = _column(condition.args[0])
+        column = column_of(condition.args[0])
         if column is not None:
             bounds.setdefault(ColumnId(column.column_id), Bound()).keep([None])
     elif condition.name == "IN":
-        column = _column(condition.args[0])
+        column = column_of(condition.args[0])
         if column is not None and all(is_constant(arg) for arg in condition.args[1:]):
             values = [evaluate(arg, {}, context) for arg in condition.args[1:]]
             kept = [v for v in values if v is not None and _fits(descriptor, column, v)]
             bounds.setdefault(ColumnId(column.column_id), Bound()).keep(kept)
     elif condition.name == "= ANY":
-        column = _column(condition.args[0])
+        column = column_of(condition.args[0])
         if column is not None and is_constant(condition.args[1]):
             items: Any = evaluate(condition.args[1], {}, context)
             _note_array(descriptor, column, items or (), bounds.setdefault(ColumnId(column.column_id), Bound()))
@@ -120,9 +120,9 @@ def _note_array(descriptor: Descriptor, column: ColumnRef, items: Sequence[PyVal
 
 def _note_comparison(descriptor: Descriptor, condition: Call, context: Context, bounds: dict[ColumnId, Bound]) -> None:
     name, (left, right) = condition.name, condition.args
-    if _column(left) is None:
+    if column_of(left) is None:
         name, left, right = FLIPPED[name], right, left
-    column = _column(left)
+    column = column_of(left)
     if column is None or not is_constant(right):
         return
     value = evaluate(right, {}, context)
@@ -164,7 +164,7 @@ def _note_alternatives(
         bounds.setdefault(column_id, Bound()).keep(values)
 
 
-def _column(expr: Expr) -> ColumnRef | None:
+def column_of(expr: Expr) -> ColumnRef | None:
     """The column an expression is, seen through the widening of an integer."""
     expr = bare(expr)
     if isinstance(expr, Call) and expr.name == "cast" and {expr.type, expr.args[0].type} <= set(INTEGERS):
@@ -173,8 +173,11 @@ def _column(expr: Expr) -> ColumnRef | None:
 
 
 def _fits(descriptor: Descriptor, column: ColumnRef, value: PyValue) -> bool:
-    """True if the column could hold the value at all."""
-    sql_type = descriptor.column(ColumnId(column.column_id)).type
+    return fits(descriptor.column(ColumnId(column.column_id)).type, value)
+
+
+def fits(sql_type: SqlType, value: PyValue) -> bool:
+    """True if a column of this type could hold the value at all."""
     if sql_type in INT_LIMITS:
         return isinstance(value, int) and -INT_LIMITS[sql_type] <= value < INT_LIMITS[sql_type]
     return True

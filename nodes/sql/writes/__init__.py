@@ -2,6 +2,7 @@
 
 inserts      INSERT
 updates      UPDATE and DELETE
+joins        the rows that these find with other tables
 assignments  what both assign to the columns of a table
 identity     numbers that a statement gives identity columns
 row_rules    NOT NULL and CHECK

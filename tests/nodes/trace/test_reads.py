@@ -54,6 +54,23 @@ def scans(sql: str, descriptor: Descriptor) -> list[reads.Json]:
     return [reads.scan_json(scan, NOW, storages=2, buckets=16) for scan in reads.scans_of(plan)]
 
 
+@pytest.mark.parametrize(
+    ("where", "by"),
+    [
+        pytest.param("f.id = v.n", "keys, if few", id="the key"),
+        pytest.param("f.dest = v.n::text", "keys, if few", id="an index"),
+        pytest.param("f.id < v.n", "all rows", id="not equal"),
+        pytest.param("f.id = v.n AND f.id = 7", "key", id="the key is known anyway"),
+    ],
+)
+def test_rows_that_other_tables_say_are_read_by_key(where: str, by: str) -> None:
+    [statement] = parse(f"DELETE FROM flights f USING (VALUES (1)) v(n) WHERE {where}")
+    table = replace(with_index(State.PUBLIC), table_id=TableId(next(IDS)))
+    plan = make_plan(statement, {"flights": table}, Parameters())
+    [scan] = reads.scans_json(plan, NOW, storages=2, buckets=16)
+    assert scan["by"] == by
+
+
 @pytest.mark.parametrize("state", [State.DELETE_ONLY, State.WRITE_ONLY])
 def test_an_index_that_is_not_public_would_serve_and_may_not(state: State) -> None:
     [scan] = scans("SELECT id FROM flights WHERE dest = 'BOS'", with_index(state, filling=True))
