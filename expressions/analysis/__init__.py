@@ -1,10 +1,12 @@
 """From PostgreSQL's parse tree to typed expressions: pure.
 
 analyzer    the expression of any parse node, of:
-building      casts, operators and connectives
+casts         casts and arrays
+calls         calls of functions, and
+composed        format, to_char and pg_typeof
+aggregates      aggregates and window functions
 comparisons   of rows, lists, ranges and arrays' elements
-composed      format, to_char and pg_typeof
-aggregates    aggregates and window functions
+building      typed expressions from typed parts: what casts, operators and functions PostgreSQL means
 tree        what parse nodes say by themselves
 scopes      what a name means
 """

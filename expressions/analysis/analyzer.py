@@ -5,91 +5,31 @@ ends here, by name and with its place in the statement, and so does every mistak
 data.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
-from expressions.analysis.aggregates import Aggregates, grouping, refuse_aggregates
+from expressions.analysis.aggregates import refuse_aggregates
 from expressions.analysis.building import Parameters
-from expressions.analysis.comparisons import Comparisons
-from expressions.analysis.composed import formatted, shown_date, type_of
+from expressions.analysis.casts import Casts
 from expressions.analysis.scopes import Scan, Scope
-from expressions.analysis.tree import (
-    function_name,
-    interval_literal,
-    interval_unit_of_name,
-    is_row,
-    length_of_name,
-    location_of,
-    number_literal,
-    operator_name,
-    refuse_long_list,
-    type_of_name,
-)
+from expressions.analysis.tree import is_row, location_of, number_literal, operator_name
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.documents import building as documents
-from expressions.errors import (
-    STATEMENT_TOO_COMPLEX,
-    TOO_MANY_ARGUMENTS,
-    UNDEFINED_FUNCTION,
-    UNDEFINED_PARAMETER,
-    SqlError,
-    unsupported,
-)
-from expressions.functions import allowed
-from expressions.sqltypes import (
-    ARRAY_OF,
-    BOOL,
-    DATE,
-    DOCUMENTS,
-    INT4,
-    INTERVAL,
-    JSONB,
-    KEYED,
-    NO_MODIFIER,
-    NUMBERED,
-    NUMERIC,
-    TEXT,
-    TEXTUAL,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UNKNOWN,
-    Type,
-    key_text,
-)
-from expressions.typed import (
-    Call,
-    Context,
-    Expr,
-    Fragment,
-    Literal,
-    Parameter,
-    is_constant,
-    lazy_call,
-    modifier_of,
-    size_of,
-    sort_key,
-)
+from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_PARAMETER, SqlError, unsupported
+from expressions.sqltypes import ARRAY_OF, BOOL, DOCUMENTS, INT4, KEYED, TEXT, TEXTUAL, UNKNOWN, Type, key_text
+from expressions.typed import Call, Expr, Fragment, Literal, Parameter, lazy_call, size_of, sort_key
 from expressions.values import arithmetic
 
 Node = Any
 DEPTH_MAX = 200
 PARTS_MAX = 100_000
-ARGUMENTS_MAX = 100
-
-SESSION_VALUES = {
-    "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
-    "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
-}  # fmt: skip
-OF_CONSTANTS = ("current_setting", "set_config", "like_escape")
 
 
 @dataclass(eq=False)
-class Analyzer(Comparisons):
+class Analyzer(Casts):
     """The analysis of one statement. `subquery` analyses a SELECT inside it (`nodes.sql.queries.selects`)."""
 
     catalog: Mapping[str, Descriptor]
@@ -166,21 +106,6 @@ class Analyzer(Comparisons):
             parts.append(part.string.sval)
         return scope.resolve(parts, node.location)
 
-    def _sqlvalue_function(self, node: Node, scope: Scope) -> Expr:
-        name = pb.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_").lower()
-        now = lazy_call("now", "", (), TIMESTAMPTZ, arithmetic.now, node.location)
-        if name == "current_date":
-            return self.cast(now, DATE, node.location)
-        if name == "localtime":
-            return self.cast(now, TIME, node.location)
-        if name == "localtimestamp":
-            return self.cast(now, TIMESTAMP, node.location)
-        if name == "current_timestamp":
-            return now
-        if name in SESSION_VALUES:
-            return session_value(SESSION_VALUES[name], node.location)
-        raise unsupported(name, node.location)
-
     # -- operators ----------------------------------------------------------------------------------------------
 
     def _a_expr(self, node: Node, scope: Scope) -> Expr:
@@ -237,81 +162,7 @@ class Analyzer(Comparisons):
         first = self.coerce(left, of) if left.type is UNKNOWN else left
         return lazy_call("nullif", "nullif({0}, {1})", (first, test.args[1]), of, arithmetic.nullif, node.location)
 
-    # -- functions and casts ------------------------------------------------------------------------------------
-
-    def _type_cast(self, node: Node, scope: Scope) -> Expr:
-        if node.arg.WhichOneof("node") == "a_array_expr" and not len(node.arg.a_array_expr.elements):
-            nothing: Any = ()
-            return Literal(nothing, type_of_name(node.type_name), node.location)
-        if node.arg.WhichOneof("node") == "a_array_expr" and len(node.type_name.array_bounds):
-            return self._array(node.arg.a_array_expr, scope, type_of_name(node.type_name))
-        arg = self.expr(node.arg, scope)
-        place = node.location if node.location >= 0 else arg.offset
-        unit = interval_unit_of_name(node.type_name)
-        if unit is not None:
-            return self._interval(arg, unit, place)
-        cast = self.cast(arg, type_of_name(node.type_name), place)
-        if cast is arg and cast.type is NUMERIC and modifier_of(cast) != NO_MODIFIER:
-            cast = Call("cast", "{0}", (arg,), NUMERIC, lambda value: value, offset=place)  # its scale is its own
-        return self.of_length(cast, length_of_name(node.type_name), is_explicit=True, offset=place)
-
-    def _interval(self, arg: Expr, unit: str, offset: int) -> Expr:
-        """`interval '5' day` and the like: the unit of a number without one, and the least that is kept."""
-        if arg.type is UNKNOWN and isinstance(arg, Literal) and isinstance(arg.value, str):
-            arg = Literal(interval_literal(arg.value, unit, arg.offset), INTERVAL, arg.offset)
-        value = self.cast(arg, INTERVAL, offset)
-        return (
-            value
-            if unit == "second"
-            else self.function("date_trunc", allowed.FUNCTIONS["date_trunc"], (Literal(unit, TEXT), value), offset)
-        )
-
-    def _a_array_expr(self, node: Node, scope: Scope) -> Expr:
-        refuse_long_list(len(node.elements), node.location)
-        if not len(node.elements):
-            raise SqlError(
-                "42P18", "cannot determine type of empty array", node.location, hint="cast it, as in ARRAY[]::integer[]"
-            )
-        args, of = self.common([self.expr(item, scope) for item in node.elements], "ARRAY")
-        if of in TEXTUAL:
-            args, of = [self.coerce(arg, TEXT) for arg in args], TEXT
-        if of not in ARRAY_OF:
-            raise unsupported(f"an array of {of}", node.location)
-        return Call("array", "[{all}]", tuple(args), ARRAY_OF[of], offset=node.location)
-
-    def _array(self, node: Node, scope: Scope, of: Type) -> Expr:
-        """ARRAY[..] under a cast: it is its elements that are cast."""
-        refuse_long_list(len(node.elements), node.location)
-        element = of.element
-        assert element is not None
-        args = tuple(self.cast(self.expr(item, scope), element, node.location) for item in node.elements)
-        return Call("array", "[{all}]", args, of, offset=node.location)
-
-    def _a_indirection(self, node: Node, scope: Scope) -> Expr:
-        """An element of an array, by its number, or a field of one that has its number beside it."""
-        expr = self.expr(node.arg, scope)
-        for item in node.indirection:
-            if expr.type is NUMBERED and item.WhichOneof("node") == "string" and item.string.sval in ("x", "n"):
-                field_ = item.string.sval
-                expr = Call("field", f"struct_extract({{0}}, '{field_}')", (expr,), INT4, offset=expr.offset)
-                continue
-            if expr.type is JSONB and item.WhichOneof("node") == "a_indices" and not item.a_indices.is_slice:
-                expr = self.operator("->", (expr, self.expr(item.a_indices.uidx, scope)), expr.offset)
-                continue
-            if item.WhichOneof("node") != "a_indices" or item.a_indices.is_slice or expr.type.element is None:
-                raise unsupported("a slice of an array, or a field of a value", expr.offset)
-            number = self.coerce(self.expr(item.a_indices.uidx, scope), INT4)
-            first = expr.type.first
-            place = "{1}" if first == 1 else f"{{1}} + {1 - first}"
-            template = f"CASE WHEN {{1}} >= {first} THEN {{0}}[{place}] END"
-            expr = Call("element", template, (expr, number), expr.type.element, offset=expr.offset)
-        return expr
-
-    def _collate_clause(self, node: Node, scope: Scope) -> Expr:
-        name = node.collname[-1].string.sval
-        if name not in ("C", "POSIX", "default", "ucs_basic"):
-            raise unsupported(f'collation "{name}"', node.location, hint="text is ordered by code point (C)")
-        return self.expr(node.arg, scope)
+    # -- the first of several values ------------------------------------------------------------------------------
 
     def _coalesce_expr(self, node: Node, scope: Scope) -> Expr:
         args, of = self.common([self.expr(arg, scope) for arg in node.args], "COALESCE")
@@ -339,73 +190,6 @@ class Analyzer(Comparisons):
         )
         typed, of = self.common([*values, default], "CASE")
         return self.case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
-
-    def _grouping_func(self, node: Node, scope: Scope) -> Expr:
-        return grouping([self.known(self.expr(arg, scope)) for arg in node.args], node.location)
-
-    def _func_call(self, node: Node, scope: Scope) -> Expr:
-        name = function_name(node)
-        if node.func_variadic:
-            raise unsupported("VARIADIC", node.location)
-        if (
-            name in allowed.AGGREGATES
-            or name in documents.AGGREGATES
-            or name in allowed.WINDOW_ONLY
-            or name in ("percentile_cont", "percentile_disc", "mode")
-        ):
-            return Aggregates(self).call(name, node, scope)
-        if node.agg_star or node.agg_distinct or node.HasField("over") or len(node.agg_order):
-            raise SqlError("42809", f"{name} is not an aggregate function", node.location)
-        if len(node.args) > ARGUMENTS_MAX:
-            message = f"cannot pass more than {ARGUMENTS_MAX} arguments to a function"
-            raise SqlError(TOO_MANY_ARGUMENTS, message, node.location)
-        if name == "make_interval" and any(arg.WhichOneof("node") == "named_arg_expr" for arg in node.args):
-            return self._make_interval(node, scope)
-        args = [self.expr(arg, scope) for arg in node.args]
-        if name in SESSION_VALUES and not args:
-            return session_value(SESSION_VALUES[name], node.location)
-        if name == "pg_backend_pid" and not args:
-            return self.cast(session_value("pid", node.location), INT4, node.location)
-        if name == "pg_is_in_recovery" and not args:
-            return Literal(False, BOOL, node.location)
-        if name in ("concat", "concat_ws", "quote_literal", "quote_nullable"):
-            args = [self.output_text(a) for a in args]
-        if name == "pg_typeof" and len(args) == 1:
-            return type_of(self, args[0], node.location)
-        if name == "to_char" and len(args) == 2 and args[0].type in (DATE, TIMESTAMP, TIMESTAMPTZ):
-            return shown_date(self, args[0], args[1], node.location)
-        if name == "format" and args:
-            return formatted(self, args, node.location)
-        if name in documents.BUILT:
-            build, of = documents.BUILT[name]
-            return build(self, args, of, node.location)
-        if name in allowed.SETS:
-            rows = self.set_of(name, args, node.location)
-            return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
-        if name == "octet_length" and args:
-            args[0] = self.padded(args[0])
-        call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
-        if name in OF_CONSTANTS and not is_constant(call):
-            raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
-        return call
-
-    def _make_interval(self, node: Node, scope: Scope) -> Expr:
-        """make_interval(days => 10): what is not named is nothing."""
-        fields = ("years", "months", "weeks", "days", "hours", "mins", "secs")
-        given: dict[str, Expr] = {}
-        for place, arg in enumerate(node.args):
-            is_named = arg.WhichOneof("node") == "named_arg_expr"
-            field = arg.named_arg_expr.name if is_named else fields[min(place, len(fields) - 1)]
-            if field in given or field not in fields:
-                message = f"function make_interval({field} => ..) does not exist"
-                raise SqlError(UNDEFINED_FUNCTION, message, node.location)
-            given[field] = self.expr(arg.named_arg_expr.arg if is_named else arg, scope)
-        args = [given.get(field, Literal(0, INT4)) for field in fields]
-        return self.function("make_interval", allowed.FUNCTIONS["make_interval"], args, node.location)
-
-    def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
-        """A function that gives rows, as the engine's list of them. Its type is that of a row."""
-        return self.function(name, allowed.SETS[name], args, offset)
 
     # -- subqueries ---------------------------------------------------------------------------------------------
 
@@ -446,10 +230,3 @@ class Analyzer(Comparisons):
             whole = ("(", sort_key(test.args[0]), f" {name} {kind} ", *rows, ")")
             return Fragment(whole, BOOL, offset=node.location)
         return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)
-
-
-def session_value(name: str, offset: int) -> Call:
-    def compute(context: Context) -> str | None:
-        return context.session[name]
-
-    return lazy_call("session", "", (), TEXT, compute, offset)

@@ -1,5 +1,6 @@
 """The import rule for pure modules, on a small graph."""
 
+import ast
 import re
 from graphlib import TopologicalSorter
 
@@ -61,6 +62,28 @@ def test_nothing_that_people_run_needs_the_tests(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files
     assert [str(file) for file in files if IMPORTS_TESTS.search(file.read_text())] == []
+
+
+BY_CUSTOM = frozenset({
+    "__init__", "__pycache__", "admin", "apps", "commands", "consumers", "forms", "management", "migrations", "models",
+    "routing", "selectors", "services", "signals", "streams", "tasks", "templatetags", "urls", "views",
+})  # fmt: skip
+"""Names of Django's, which say by themselves what is in them."""
+
+
+@pytest.mark.parametrize("package", contract_of()[1])
+def test_each_package_is_its_table_of_contents(package: str) -> None:
+    """Its `__init__` names every module and room beside it, and no other."""
+    unnamed, gone = [], []
+    for init in sorted((ROOT / package).rglob("__init__.py")):
+        room = init.parent
+        if BY_CUSTOM.isdisjoint(room.relative_to(ROOT).parts):
+            here = {file.stem for file in room.glob("*.py")} | {file.parent.name for file in room.glob("*/__init__.py")}
+            said = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
+            unnamed += [str(room / name) for name in sorted(here - BY_CUSTOM) if not re.search(rf"\b{name}\b", said)]
+            lines = re.findall(r"^ *([a-z_]+)/?  +\S", said, re.MULTILINE)
+            gone += [str(room / name) for name in lines if name not in here and not (room / name).is_dir()]
+    assert (unnamed, gone) == ([], [])
 
 
 def test_no_import_circle() -> None:

@@ -1,0 +1,127 @@
+"""Calls: of functions, aggregates and window functions, and of what looks like none of them, such as current_user."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from postgast import pg_query_pb2 as pb
+
+from expressions.analysis.aggregates import Aggregates, grouping
+from expressions.analysis.comparisons import Comparisons
+from expressions.analysis.composed import formatted, shown_date, type_of
+from expressions.analysis.scopes import Scope
+from expressions.analysis.tree import function_name
+from expressions.documents import building as documents
+from expressions.errors import TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
+from expressions.functions import allowed
+from expressions.sqltypes import BOOL, DATE, INT4, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ
+from expressions.typed import Call, Context, Expr, Literal, is_constant, lazy_call
+from expressions.values import arithmetic
+
+Node = Any
+ARGUMENTS_MAX = 100
+
+SESSION_VALUES = {
+    "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
+    "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
+}  # fmt: skip
+OF_CONSTANTS = ("current_setting", "set_config", "like_escape")
+
+
+class Calls(Comparisons):
+    """The analysis of calls; that of their arguments is the subclass's."""
+
+    windows: dict[str, Node]
+
+    @abstractmethod
+    def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
+        """A boolean expression that contains no aggregate."""
+
+    def _sqlvalue_function(self, node: Node, scope: Scope) -> Expr:
+        name = pb.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_").lower()
+        now = lazy_call("now", "", (), TIMESTAMPTZ, arithmetic.now, node.location)
+        if name == "current_date":
+            return self.cast(now, DATE, node.location)
+        if name == "localtime":
+            return self.cast(now, TIME, node.location)
+        if name == "localtimestamp":
+            return self.cast(now, TIMESTAMP, node.location)
+        if name == "current_timestamp":
+            return now
+        if name in SESSION_VALUES:
+            return session_value(SESSION_VALUES[name], node.location)
+        raise unsupported(name, node.location)
+
+    def _func_call(self, node: Node, scope: Scope) -> Expr:
+        name = function_name(node)
+        if node.func_variadic:
+            raise unsupported("VARIADIC", node.location)
+        if (
+            name in allowed.AGGREGATES
+            or name in documents.AGGREGATES
+            or name in allowed.WINDOW_ONLY
+            or name in ("percentile_cont", "percentile_disc", "mode")
+        ):
+            return Aggregates(self).call(name, node, scope)
+        if node.agg_star or node.agg_distinct or node.HasField("over") or len(node.agg_order):
+            raise SqlError("42809", f"{name} is not an aggregate function", node.location)
+        if len(node.args) > ARGUMENTS_MAX:
+            message = f"cannot pass more than {ARGUMENTS_MAX} arguments to a function"
+            raise SqlError(TOO_MANY_ARGUMENTS, message, node.location)
+        if name == "make_interval" and any(arg.WhichOneof("node") == "named_arg_expr" for arg in node.args):
+            return self._make_interval(node, scope)
+        args = [self.expr(arg, scope) for arg in node.args]
+        if name in SESSION_VALUES and not args:
+            return session_value(SESSION_VALUES[name], node.location)
+        if name == "pg_backend_pid" and not args:
+            return self.cast(session_value("pid", node.location), INT4, node.location)
+        if name == "pg_is_in_recovery" and not args:
+            return Literal(False, BOOL, node.location)
+        if name in ("concat", "concat_ws", "quote_literal", "quote_nullable"):
+            args = [self.output_text(a) for a in args]
+        if name == "pg_typeof" and len(args) == 1:
+            return type_of(self, args[0], node.location)
+        if name == "to_char" and len(args) == 2 and args[0].type in (DATE, TIMESTAMP, TIMESTAMPTZ):
+            return shown_date(self, args[0], args[1], node.location)
+        if name == "format" and args:
+            return formatted(self, args, node.location)
+        if name in documents.BUILT:
+            build, of = documents.BUILT[name]
+            return build(self, args, of, node.location)
+        if name in allowed.SETS:
+            rows = self.set_of(name, args, node.location)
+            return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
+        if name == "octet_length" and args:
+            args[0] = self.padded(args[0])
+        call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
+        if name in OF_CONSTANTS and not is_constant(call):
+            raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
+        return call
+
+    def _make_interval(self, node: Node, scope: Scope) -> Expr:
+        """make_interval(days => 10): what is not named is nothing."""
+        fields = ("years", "months", "weeks", "days", "hours", "mins", "secs")
+        given: dict[str, Expr] = {}
+        for place, arg in enumerate(node.args):
+            is_named = arg.WhichOneof("node") == "named_arg_expr"
+            field = arg.named_arg_expr.name if is_named else fields[min(place, len(fields) - 1)]
+            if field in given or field not in fields:
+                message = f"function make_interval({field} => ..) does not exist"
+                raise SqlError(UNDEFINED_FUNCTION, message, node.location)
+            given[field] = self.expr(arg.named_arg_expr.arg if is_named else arg, scope)
+        args = [given.get(field, Literal(0, INT4)) for field in fields]
+        return self.function("make_interval", allowed.FUNCTIONS["make_interval"], args, node.location)
+
+    def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
+        """A function that gives rows, as the engine's list of them. Its type is that of a row."""
+        return self.function(name, allowed.SETS[name], args, offset)
+
+    def _grouping_func(self, node: Node, scope: Scope) -> Expr:
+        return grouping([self.known(self.expr(arg, scope)) for arg in node.args], node.location)
+
+
+def session_value(name: str, offset: int) -> Call:
+    def compute(context: Context) -> str | None:
+        return context.session[name]
+
+    return lazy_call("session", "", (), TEXT, compute, offset)
