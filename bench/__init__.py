@@ -17,6 +17,7 @@ stage       steps on the lab's stage
 classroom   a class of thirty at the lab
 rows, writers  rows and writers for them
 screenshots, webp  the pictures of README and docs, from a running product
+looks       every page in every look, from a running product
 report      the figures, and their page
 soak/       a storm over a whole cluster, and its judge
 """

@@ -159,7 +159,7 @@ class Story:
 
 
 def main() -> int:
-    link = _link()
+    link = sign_in_link()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         look: dict[str, Any] = {"bypass_csp": True, "locale": "en", "reduced_motion": "reduce"}
@@ -177,7 +177,7 @@ def main() -> int:
     return 0 if total <= BYTES_MAX else 1
 
 
-def _link() -> str:
+def sign_in_link() -> str:
     """A link that signs in, from the cluster that runs here. Raises `NoPicture`."""
     asked = subprocess.run(
         [sys.executable, "manage.py", "signin-link"], cwd=ROOT, capture_output=True, text=True, check=False

@@ -165,16 +165,19 @@ def _answer(request: HttpRequest, shown: dict[str, Any], sql: str) -> HttpRespon
 
 
 def _page(request: HttpRequest) -> dict[str, Any]:
-    """The page with the panes as they are: each with its newest answer, its transaction and its history."""
+    """The page with the panes as they are: each with its newest answer, its transaction and its history.
+
+    The address may choose a pane's node and put a statement into it (`node`, `sql`, `pane`).
+    """
     count, nodes = _count(request), list(Node.objects.filter(port__gt=0))  # a bulk load is a node without a port
-    wished, into = request.GET.get("node"), request.GET.get("pane", NUMBERS[0])
+    wished, into, names = request.GET.get("node"), request.GET.get("pane", NUMBERS[0]), {node.name for node in nodes}
     pages = []
     for place, number in enumerate(NUMBERS[:count]):
         pane = panes.get(_owner(request), number)
         first = nodes[min(place, len(nodes) - 1)].name if nodes else ""
         last = _answered(pane.last) if pane is not None and pane.last is not None else {}
         sql = _wished(request, number) if number == into else ""
-        chosen = pane.node if pane else wished if place == 0 and wished else first
+        chosen = wished if number == into and wished in names else pane.node if pane else first
         pages.append(_around(request, number) | last | {"node": chosen, "sql": sql})
     return {"section": "console", "nodes": nodes, "panes": pages} | _tables(count)
 

@@ -19,6 +19,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext_lazy
 
+from catalog.story import SENTENCES
 from catalog.templatetags.glossary import term_link
 from catalog.text.phrases import in_other_words
 
@@ -87,6 +88,12 @@ def occasion_word(name: str) -> Any:
 def story_group(name: str) -> Any:
     """A group of the story's kinds, in the reader's language."""
     return GROUP_WORDS[name]
+
+
+@register.filter
+def story_kind(name: str) -> str:
+    """A kind of the story's events, in the reader's language; what an address calls so stays as it is."""
+    return gettext(name) if name in SENTENCES else name
 
 
 @register.filter

@@ -23,6 +23,8 @@ GLYPH_LETTERS = 3
 FLAG_ROWS = 4
 FLAG, BAR, PAD, COUNT, TEXT = 1.7, 1.7, 0.5, 2.4, 1.2
 RISE_LEAST, RISE_MOST, STEP = 1.3, 6.0, 0.6
+MARK = 1.2
+"""Lanes have so much room above their bars where something happened to a node: for the words of it."""
 LANES = 20.0
 """All lanes together are not higher than this, as long as each can rise a little: three fill a projector."""
 TICK = 10.0
@@ -107,7 +109,8 @@ def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
     marks = [mark for mark in marks if mark.concerns({walk.table_id})]
     flags = _flags(walk.versions, scale)
     drawn = lanes(walk, marks, scale)
-    room = LANES / max(len(drawn), 1) - BAR - 2 * PAD
+    head = MARK if any(lane.marks for lane in drawn) else 0.0
+    room = LANES / max(len(drawn), 1) - head - BAR - 2 * PAD
     rise = max(min(STEP * (len(walk.versions) - 1), RISE_MOST, room), RISE_LEAST)
     top = round(FLAG * (1 + max((flag["row"] for flag in flags), default=-1)) + PAD, 2)
     counted, y = [], top
@@ -118,9 +121,9 @@ def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
         counted.append(asdict(count) | {"slices": slices, "text_y": round(y + TEXT, 2)})
         y = round(y + COUNT + PAD, 2)
     shown = []
-    height = round(rise + BAR + 2 * PAD, 2)
+    height = round(head + rise + BAR + 2 * PAD, 2)
     for lane in drawn:
-        shown.append(_lane(lane, y, rise, len(walk.versions)))
+        shown.append(_lane(lane, y, head, rise, len(walk.versions)))
         y = round(y + height, 2)
     return {
         "id": walk.table_id,
@@ -137,12 +140,12 @@ def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
     }
 
 
-def _lane(lane: Lane, y: float, rise: float, versions: int) -> Json:
-    """A lane's bars climb from its lower edge: the oldest version lies lowest."""
+def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json:
+    """A lane's bars climb from its lower edge, where the oldest version lies, up to `head` below its upper one."""
     step = rise / max(versions - 1, 1)
 
     def at(number: int) -> float:
-        return round(y + PAD + rise - number * step, 2)
+        return round(y + head + PAD + rise - number * step, 2)
 
     return {
         "node": lane.node,
@@ -260,11 +263,12 @@ def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
         for use in walk.uses:
             left = end if use.ended is None else use.ended
             if use.version == older.version and left > newer.published_at:
-                waits.append((left - newer.published_at, use.node, older.version, newer.published_at))
+                is_over = use.ended is not None and use.ended <= end
+                waits.append((left - newer.published_at, use.node, older.version, newer.published_at, is_over))
     wait, is_fallen = None, False
     if waits:
-        length, node, version, since = max(waits)
-        wait = {"seconds": round(length, 3), "node": node, "version": version}
+        length, node, version, since, is_over = max(waits)
+        wait = {"seconds": round(length, 3), "node": node, "version": version, "is_over": is_over}
         is_fallen = any(fell < since + length and rose > since for fell, rose, _ in falls(marks, end).get(node, ()))
     return {
         "first": walk.versions[0].version if walk.versions else None,

@@ -18,7 +18,8 @@ def shown(pane: Pane | None) -> Json:
     """The pane's transaction for its page; `digest` stands for all that it says."""
     status = "idle" if pane is None else pane.transaction
     held = None if pane is None else pane.held
-    found: Json = {"status": status, "since": None, "tables": [], "has_written": False}
+    node = "" if pane is None else pane.node
+    found: Json = {"status": status, "node": node, "since": None, "tables": [], "has_written": False}
     if pane is not None and held is not None:
         used = _used(pane.node, held["tables"])
         found |= {"since": held["since"], "has_written": held["has_written"], "tables": used}

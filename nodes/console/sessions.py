@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
+from django.utils.translation import gettext
 from psycopg import generators, pq, waiting
 
 from nodes.trace.record import SQLSTATE as TRACE
@@ -158,7 +159,8 @@ class Pane:
     def run(self, sql: str) -> Answer:
         """Send the statements as one simple query and keep the first rows of each."""
         if not self.in_use.acquire(blocking=False):
-            raise PaneError(f"the last statement still runs on {self.node}; stop it, or wait")
+            refusal = gettext("the last statement still runs on %(node)s; stop it, or wait") % {"node": self.node}
+            raise PaneError(refusal)
         try:
             self.used_at, started = time.monotonic(), time.monotonic()
             self.answer = answer = Answer(self.node, sql)
@@ -343,20 +345,35 @@ class Panes:
         return self.open.get((owner, number))
 
     def take(self, owner: str, number: str, node: str, connect: Callable[[], psycopg.Connection], user: str) -> Pane:
-        """The pane's session on `node`; one on another node, or a dead one, is closed and replaced."""
+        """The pane's session on `node`; one on another node, or a dead one, is closed and replaced.
+
+        Not while a transaction is open there: nobody loses one by choosing another node.
+        """
         self.close_idle()
         pane = self.open.get((owner, number))
         if pane is not None and pane.node == node and not pane.connection.closed:
             return pane
+        if pane is not None and pane.transaction == "open":
+            raise PaneError(
+                gettext(
+                    "This pane has an open transaction on %(elsewhere)s. COMMIT or ROLLBACK it, or end the session,"
+                    " before the pane goes to %(node)s."
+                )
+                % {"elsewhere": pane.node, "node": node}
+            )
         self.close(owner, number)
         with self.guard:
             mine = sum(1 for other in self.open.values() if other.user == user)
             if len(self.open) >= PANES_MAX or mine >= PANES_MAX_EACH:
-                raise PaneError(f"{len(self.open)} console sessions are open, {mine} of them yours; end one first")
+                counts = {"n": len(self.open), "mine": mine}
+                raise PaneError(
+                    gettext("%(n)s console sessions are open, %(mine)s of them yours; end one first") % counts
+                )
         try:
             pane = Pane(node, connect, user)
         except psycopg.OperationalError as error:
-            raise PaneError(f"{node} does not answer: {str(error).strip()}") from error
+            why = {"node": node, "error": str(error).strip()}
+            raise PaneError(gettext("%(node)s does not answer: %(error)s") % why) from error
         with self.guard:
             self.open[owner, number] = pane
             self._watch()

@@ -75,7 +75,7 @@ def marked() -> dict[str, str]:
         if path.relative_to(ROOT).parts[0] not in NO_APPS:
             found |= dict.fromkeys(texts_of(path.read_text(encoding="utf-8")), path.name)
     for sentences in (SENTENCES, UNCOUNTED, UNEXPLAINED, NO_ROWS):
-        found |= dict.fromkeys(sentences.values(), "story.py")
+        found |= dict.fromkeys([*sentences, *sentences.values()], "story.py")
     return found | dict.fromkeys(PHRASES, "phrases.py")
 
 

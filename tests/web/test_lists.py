@@ -236,6 +236,17 @@ def test_the_story_is_filtered_by_the_address(
     assert [html.unescape(line) for line in lines] == [sentences[name] for name in found]
 
 
+def test_kinds_of_the_story_are_in_the_readers_language(client_of: ClientOf, people: Any) -> None:
+    """Those of its lines, and those that an address chose; the address itself has them as they are."""
+    happened("node joined", node="n1", incarnation=1)
+    lea = client_of("lea")
+    lea.cookies["django_language"] = "zh-hans"
+    page = lea.get("/story/?kind=node+joined&kind=%3Cb%3E").content.decode()
+    assert re.search(r'href="\?kind=node%20joined"[^>]*>节点加入</a>', page)
+    assert 'value="node joined" checked> 节点加入</label>' in page
+    assert 'value="&lt;b&gt;" checked> &lt;b&gt;</label>' in page
+
+
 def test_pages_of_the_story_and_what_came_since(
     client_of: ClientOf, monkeypatch: pytest.MonkeyPatch, people: Any
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leases.samples import Sample
 from leases.staircase.facts import SECONDS_MAX, Facts, Second, Walk, from_json, to_json
 from leases.staircase.lanes import LAGGARDS, LANES_MAX
+from leases.staircase.picture import BAR, TEXT
 from leases.staircase.plots import POINTS_MAX, Span, beside
 from leases.staircase.seconds import seconds_of
 from leases.staircase.stops import STOPS_MAX
@@ -86,9 +87,24 @@ def test_the_sentence_names_the_longest_wait() -> None:
     uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05), use("n2", 1, -5.0, 38.0, until=38.0)]
     shown = picture(facts(LADDER[:2], uses, end=50.0, marks=(Mark(9.0, "killed", "n2"),)))
     summary = shown["tables"][0]["summary"]
-    assert summary["wait"] == {"seconds": 28.0, "node": "n2", "version": 1}
+    assert summary["wait"] == {"seconds": 28.0, "node": "n2", "version": 1, "is_over": True}
     assert summary["is_fallen"]
     assert (summary["first"], summary["last"], summary["nodes"], summary["at_once"]) == (1, 2, 2, 2)
+
+
+def test_a_wait_that_lasts_is_not_over() -> None:
+    """Neither that of a node which still uses the version, nor one that ended only after the window."""
+    for later in (use("n1", 1, -5.0), use("n1", 1, -5.0, 60.0)):
+        summary = picture(facts(LADDER[:2], [later], end=70.0).until(50.0))["tables"][0]["summary"]
+        assert summary["wait"] == {"seconds": 40.0, "node": "n1", "version": 1, "is_over": False}
+
+
+def test_the_words_of_a_mark_stand_above_every_bar_of_its_lane() -> None:
+    uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05, 40.1), use("n1", 3, 40.05)]
+    shown = picture(facts(LADDER, uses, end=50.0, marks=(Mark(30.0, "revoked", "n1"),)))["tables"][0]
+    [lane] = shown["lanes"]
+    assert min(bar["y"] for bar in lane["bars"]) >= lane["y"] + TEXT
+    assert max(bar["y"] for bar in lane["bars"]) + BAR <= lane["y"] + shown["lane_height"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The console's panes: whose they are, and when they are given up. Their node is PostgreSQL itself here."""
 
+import re
 import threading
 import time
 
@@ -42,6 +43,31 @@ def test_signing_out_gives_up_what_was_left_open(browser: Client) -> None:
     assert others.transaction == "open"
     other_browser.post("/sign-out/")
     assert others.transaction == "closed"
+
+
+def test_an_open_transaction_is_not_lost_by_choosing_another_node(browser: Client) -> None:
+    Node.objects.create(name="n2", incarnation=1, host="127.0.0.1", port=5432, pid=1)
+    mine = open_pane(browser, "1")
+    said = browser.post("/console/1/run/", {"sql": "SELECT 1", "node": "n2"}, headers={"HX-Request": "true"})
+    assert "This pane has an open transaction on n1." in said.content.decode()
+    assert 'name="node" value="n1"' in said.content.decode(), "COMMIT and ROLLBACK are for the node that has it"
+    assert mine.transaction == "open"
+    browser.post("/console/1/run/", {"sql": "ROLLBACK", "node": "n1"})
+    browser.post("/console/1/run/", {"sql": "SELECT 1", "node": "n2"})
+    now = panes.get(browser.session.session_key or "", "1")
+    assert (mine.transaction, now and now.node) == ("closed", "n2")
+    browser.post("/sign-out/")
+
+
+def test_an_address_chooses_the_node_of_a_pane_that_has_a_session_elsewhere(browser: Client) -> None:
+    Node.objects.create(name="n2", incarnation=1, host="127.0.0.1", port=5432, pid=1)
+    open_pane(browser, "1")
+    chosen = {
+        query: re.findall(r'<option value="(\w+)" selected', browser.get(f"/console/{query}").content.decode())
+        for query in ("", "?node=n2", "?node=n9", "?panes=2&pane=2&node=n1")
+    }
+    assert chosen == {"": ["n1"], "?node=n2": ["n2"], "?node=n9": ["n1"], "?panes=2&pane=2&node=n1": ["n1", "n1"]}
+    browser.post("/sign-out/")
 
 
 def test_copy_ends_at_once(dsn: str) -> None:

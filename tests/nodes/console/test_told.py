@@ -235,7 +235,7 @@ def test_an_open_transaction_says_what_it_holds_and_who_waits(
     monkeypatch.setattr(held, "leases_on", lambda node: [Leased])
     monkeypatch.setattr(held, "waits_for_leases", lambda _tables: [waiting])
     said = words(open_in(run, held_by_n1))
-    assert "A transaction is open Since 2026-01-01 12:00:00. It has written: ROLLBACK undoes that." in said
+    assert "A transaction is open on n1 Since 2026-01-01 12:00:00. It has written: ROLLBACK undoes that." in said
     assert "uses flights v14, its lease ends at" in said
     assert "change 12 waits for it: flights: index by_dest" in said
     assert "COMMIT ROLLBACK" in said

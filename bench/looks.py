@@ -1,0 +1,192 @@
+"""Every page in every look, from a running product: `make run`, and in another terminal `python -m bench.looks FOLDER`.
+
+A look is a width, a theme and a language. The pages are found along the links, one address of each route or several
+(`--each`), besides those of `MORE`, which are states that no link leads to. Of each: a picture of its whole length, and
+what is wrong with it:
+
+    FOLDER/390-dark-zh-hans/table-version.png
+    390-dark-zh-hans /tables/7/versions/3/: 12 pixels lie beyond the right edge
+
+`--only` takes pages whose name or address contains a word; `--looks` takes looks that do. Exit status 1: something is
+wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections import deque
+from collections.abc import Iterator
+from html import unescape
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from django.urls import Resolver404, resolve
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Error as BrowserError
+
+from bench.screenshots import CHROMIUM, ROOT, sign_in_link
+
+WIDTHS, THEMES, LANGUAGES = (390, 1920), ("light", "dark"), ("en", "zh-hans")
+HEIGHTS = {390: 844, 1920: 1080}
+LENGTH_MAX = 6000
+"""A longer page is cut in its picture."""
+SETTLE_MS = 400
+AXE = ROOT / "tests" / "product" / "browser" / "vendor" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RUN_AXE = """tags => axe.run(document, {runOnly: tags, preload: false}).then(found => found.violations.map(
+  v => `${v.id}: ${v.nodes.map(n => n.target.join(' ')).slice(0, 3).join(' | ')}`))"""
+SETTLED = "Promise.all(document.getAnimations().filter(one => one instanceof CSSTransition).map(one => one.finished))"
+BEYOND = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+MORE = (
+    "/nothing/",
+    "/changes/new/?statement=CREATE%20INDEX%20looks%20ON%20flights%20(nope)",
+    "/changes/new/?statement=CREATE%20UNIQUE%20INDEX%20looks%20ON%20flights%20(dest)",
+    "/story/?kind=nodes",
+    "/story/?text=nothing-of-this-name",
+    "/changes/?text=nothing-of-this-name",
+    "/audit-trail/?text=nothing-of-this-name",
+    "/console/?panes=2",
+    "/?present=1",
+    "/lab/stage/?setup=fill",
+    "/lab/stage/?present=1",
+)
+NO_PAGES = re.compile(r"^/(static|sign-out|theme|jsi18n|language|healthz|metrics|admin/logout)|\.(csv|json|css)\b")
+
+
+class Found(NamedTuple):
+    """A page by the name of its route, with a number where it is not the first, and its address."""
+
+    name: str
+    path: str
+
+
+def main() -> int:
+    asked = _arguments()
+    problems: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        visitor = browser.new_context()
+        page = visitor.new_page()
+        page.goto(sign_in_link())
+        address = "{0.scheme}://{0.netloc}".format(urlsplit(page.url))
+        pages = [one for one in _pages(visitor, address, asked.each) if asked.only in f"{one.name} {one.path}"]
+        print(f"{len(pages)} pages", flush=True)
+        for width, theme, language in product(WIDTHS, THEMES, LANGUAGES):
+            look = f"{width}-{theme}-{language}"
+            if asked.looks in look:
+                context = _dressed(browser, visitor, address, width, theme, language)
+                for wrong in _look(context, address, pages, asked.folder / look):
+                    problems.append(wrong)
+                    print(f"{look} {wrong}", flush=True)
+                context.close()
+        browser.close()
+    print(f"{len(problems)} problems")
+    return 1 if problems else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.looks", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--each", type=int, default=1, metavar="N")
+    parser.add_argument("--only", default="", metavar="WORD")
+    parser.add_argument("--looks", default="", metavar="WORD")
+    return parser.parse_args()
+
+
+def _pages(visitor: BrowserContext, address: str, each: int) -> list[Found]:
+    """The pages that links lead to from the front page, at most `each` of a route, then those of `MORE`."""
+    waiting, seen, by_route = deque(["/"]), {"/"}, dict[str, list[str]]()
+    while waiting:
+        path = waiting.popleft()
+        taken = by_route.setdefault(_route(path), [])
+        if len(taken) == each:
+            continue
+        answer = visitor.request.get(f"{address}{path}", max_redirects=5)
+        if not answer.ok or "text/html" not in answer.headers.get("content-type", ""):
+            continue
+        taken.append(path)
+        for link in re.findall(r'<a\b[^>]*?\bhref="([^"]+)"', answer.text()):
+            to = urlsplit(urljoin(f"{address}{path}", unescape(link)))
+            other = f"{to.path}?{to.query}" if to.query else to.path
+            if f"{to.scheme}://{to.netloc}" == address and other not in seen and _route(other):
+                seen.add(other)
+                waiting.append(other)
+    found = [(name, path) for name, paths in by_route.items() for path in paths]
+    return list(_named([*found, *((_route(path) or "nothing", path) for path in MORE)]))
+
+
+def _route(path: str) -> str:
+    """The name of a page's route; none of what is no page."""
+    if NO_PAGES.search(path):
+        return ""
+    try:
+        match = resolve(urlsplit(path).path)
+    except Resolver404:
+        return ""
+    return re.sub("[:/]", "-", str(match.view_name or match.route))
+
+
+def _named(pages: list[tuple[str, str]]) -> Iterator[Found]:
+    counts: dict[str, int] = {}
+    for name, path in pages:
+        counts[name] = counts.get(name, 0) + 1
+        yield Found(name if counts[name] == 1 else f"{name}-{counts[name]}", path)
+
+
+def _dressed(
+    browser: Browser, visitor: BrowserContext, address: str, width: int, theme: str, language: str
+) -> BrowserContext:
+    """A browser with this look, in which the same person has signed in."""
+    look: dict[str, Any] = {"viewport": {"width": width, "height": HEIGHTS[width]}, "color_scheme": theme}
+    context = browser.new_context(**look, reduced_motion="reduce")
+    kept: list[Any] = [*visitor.cookies(), {"name": "django_language", "value": language, "url": address}]
+    context.add_cookies(kept)
+    return context
+
+
+def _look(context: BrowserContext, address: str, pages: list[Found], folder: Path) -> Iterator[str]:
+    """Take a picture of each page; what is wrong with them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    for name, path in pages:
+        try:
+            yield from (f"{path}: {wrong}" for wrong in _photographed(page, address, path, folder / f"{name}.png"))
+        except BrowserError as error:
+            yield f"{path}: {error.message.partition(chr(10))[0]}"
+        yield from (f"{path}: {one}" for one in complaints if "404 (Not Found)" not in one or path != "/nothing/")
+        complaints.clear()
+
+
+def _photographed(page: Page, address: str, path: str, file: Path) -> list[str]:
+    page.goto(f"{address}{path}", wait_until="load")
+    page.wait_for_selector("h1", state="attached")
+    page.wait_for_timeout(SETTLE_MS)
+    page.evaluate(SETTLED)
+    length = min(int(page.evaluate("document.documentElement.scrollHeight")), LENGTH_MAX)
+    size = page.viewport_size
+    assert size is not None
+    whole: Any = {"x": 0, "y": 0, "width": size["width"], "height": length}
+    page.screenshot(path=file, full_page=True, caret="initial", clip=whole)
+    session = page.context.new_cdp_session(page)
+    session.send("Runtime.evaluate", {"expression": AXE.read_text()})
+    session.detach()
+    wrong: list[str] = page.evaluate(RUN_AXE, RULES)
+    beyond = int(page.evaluate(BEYOND))
+    return [*wrong, *([f"{beyond} pixels lie beyond the right edge"] if beyond else [])]
+
+
+if __name__ == "__main__":
+    import os
+
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
+    django.setup()
+    sys.exit(main())
