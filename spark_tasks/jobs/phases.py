@@ -14,8 +14,10 @@ from django.conf import settings
 from django.db import connection
 
 from catalog.database import database_dsn
+from catalog.descriptor import Descriptor
 from catalog.selectors import descriptor_at
 from spark_tasks.chunks.chunk import RunToken
+from spark_tasks.chunks.snapshot_reads import Size
 from spark_tasks.jobs.claim import Claim, RunFailed
 from spark_tasks.jobs.run_ranges import prepare, prepare_again, ranges_over, reading, size_at_once, spread
 from spark_tasks.models import Kind, ReorgRun
@@ -31,13 +33,15 @@ from spark_tasks.reorganise.tombstones import (
     with_tombstones,
 )
 from spark_tasks.reorganise.verify import verify
-from spark_tasks.runs.ranges import KeyRange
+from spark_tasks.runs.ranges import KeyRange, is_of_row, placement_of
 from spark_tasks.runs.report import first_of_each_kind, gather
-from spark_tasks.runs.run_elements import elements_of
+from spark_tasks.runs.run_elements import Elements, elements_of
 from spark_tasks.spark import session
 
 log = logging.getLogger(__name__)
 
+WHOLE = Size(frozenset(), lambda rows, _: max(1, rows))
+"""Ranges that are whole storages."""
 PASSES_MAX = 20
 """So often a deletion goes over the rows again because some have moved meanwhile."""
 
@@ -87,10 +91,19 @@ def delete(claim: Claim) -> None:
             claim, lambda run_token: DeleteRows(run_token, descriptor, settings.STORAGE_COUNT, settings.BUCKET_COUNT)
         )
     else:
-        prepare(claim.run, lambda: ranges_over(descriptor, key_spaces(descriptor, elements)))
         placements = elements.placements
+        prepare(claim.run, lambda: ranges_to_empty(descriptor, elements))
         spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns, placements=placements))
         _delete_what_moved(claim)
+
+
+def ranges_to_empty(descriptor: Descriptor, elements: Elements) -> list[KeyRange]:
+    """Ranges of a deletion. Values are walked to, block by block of a storage: those are one range for each storage."""
+    spaces = key_spaces(descriptor, elements)
+    walked = [s for s in spaces if is_of_row(s.low) and placement_of(s.low) not in elements.placements]
+    others = [space for space in spaces if space not in walked]
+    found = ranges_over(descriptor, others) if others else []
+    return found + ranges_over(descriptor, walked, WHOLE) if walked else found
 
 
 def _delete_what_moved(claim: Claim) -> None:
@@ -103,7 +116,7 @@ def _delete_what_moved(claim: Claim) -> None:
         with reading("schemalab delete") as reader:
             if not are_values_left(reader, descriptor, elements, settings.STORAGE_COUNT):
                 return
-        prepare_again(claim, ranges_over(descriptor, [key_space(descriptor)]))
+        prepare_again(claim, ranges_over(descriptor, [key_space(descriptor)], WHOLE))
         spread(claim, lambda run_token: DeleteKeys(run_token, table_id, elements.columns))
     if elements.columns:
         raise RunFailed(f"{claim.run}: after {PASSES_MAX} passes rows still move their values on; try again later")

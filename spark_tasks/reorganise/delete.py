@@ -1,13 +1,20 @@
 """Removing what nobody uses any more: entries of indexes, values of columns, or the rows of a table, in delete-only.
 
-An index, a column or a placement is emptied by keys: pairs and tombstones, whatever is there (R8). A table is emptied
-row by row, each with all its entries in one transaction (R9), so that at every moment what is left is consistent.
-Whoever still removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
+An index or a placement is emptied by keys: pairs and tombstones, whatever is there (R8). A table is emptied row by row,
+each with all its entries in one transaction (R9), so that at every moment what is left is consistent. Whoever still
+removes pairs of the element meanwhile is not hindered: a chunk gives way, as a fill's does.
+
+Values of a column lie among those of all others, one of each row. They are not looked up but walked to:
+
+    blocks of the pair table    1 2 3 4 5 6|7 8 ..    removed: the pairs of a few blocks whose keys end with the column
+
+A pair that moves to another block meanwhile, with its row, is left for the pass that follows (`jobs.phases`).
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from struct import Struct
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -22,10 +29,23 @@ from storage.mutations import source_columns
 from storage.page_sizes import runs
 from storage.pairs import COLUMN
 from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
-from storage.statements import COLUMN_SUFFIX
+from storage.statements import COLUMN_SUFFIX, ends_exactly_sql
 
-Step = Callable[[chunk.Connection, KeyRange, int], tuple[int, bytes | None]]
-"""Removes a few pairs from a range: how many, and the last key (None: nothing is left of the range)."""
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The work of one chunk: pairs removed, those looked at for it, and where it came to (None: to the range's end)."""
+
+    pairs: int
+    looked_at: int
+    reached: bytes | None
+
+
+Step = Callable[[chunk.Connection, KeyRange, bytes | None, int], Removed]
+"""Removes pairs of a range, looking at about so many, from where the chunk before it came to."""
+
+PAIRS_PER_BLOCK = 100
+"""About so many pairs lie in a block of a pair table."""
 
 SCANNED_MAX = 200_000
 """Pairs that a chunk looks at in search of those it removes: a range may have grown to any number since it was cut."""
@@ -47,6 +67,10 @@ LAST_OF_PAGE = "SELECT key FROM {kv} WHERE key >= %b AND key < %b ORDER BY key O
 DELETE_ALL = "DELETE FROM {kv} WHERE key >= %b AND key < %b"
 """Entries of an index, or pairs of a placement, lie side by side and all go: one walk, without a look-up of each."""
 
+DELETE_VALUES = """DELETE FROM {kv} WHERE ctid >= '({first},0)' AND ctid < '({last},0)'
+ AND key >= '\\x{low}'::bytea AND key < '\\x{high}'::bytea AND {ends};
+SELECT {last} >= pg_relation_size('{kv}'::regclass) / current_setting('block_size')::int"""
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteKeys:
@@ -65,33 +89,59 @@ class DeleteKeys:
         """Empty the ranges one after the other; yields how many pairs were removed. Raises `RunClosed`."""
         return empty(self.run_token, key_ranges, self._step)
 
-    def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
-        is_whole = placement_of(key_range.low) in self.placements
-        if self.tombstones_only or (is_among_rows(key_range) and not is_whole):
-            return self._some(connection, key_range, size)
-        return self._all(connection, key_range, size)
+    def _step(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
+        if self.tombstones_only:
+            return self._tombstones(connection, rest_of(key_range, reached), size)
+        if is_among_rows(key_range) and placement_of(key_range.low) not in self.placements:
+            return self._values(connection, key_range, reached, size)
+        return self._all(connection, rest_of(key_range, reached), size)
 
-    def _all(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
+    def _all(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> Removed:
         """Whatever is there, up to the last of `size` keys."""
         cursor, table = connection.cursor(binary=True), kv(key_range.storage, self.table_id)
         found = cursor.execute(LAST_OF_PAGE.format(kv=table), (key_range.low, key_range.high, size)).fetchone()
         last = None if found is None else found[0]
         high = key_range.high if last is None else next_low(last)
-        return cursor.execute(DELETE_ALL.format(kv=table), (key_range.low, high)).rowcount, last
+        count = cursor.execute(DELETE_ALL.format(kv=table), (key_range.low, high)).rowcount
+        return Removed(count, count, last)
 
-    def _some(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
-        only = ["is_tombstone"] if self.tombstones_only else []
-        only_kv = " AND kv.value IS NULL" if self.tombstones_only else ""
+    def _values(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
+        """Values of the columns in the next blocks of the storage, tombstones among them."""
+        first = _block_of(reached)
+        last = first + max(1, size // PAIRS_PER_BLOCK)
+        table, ends = kv(key_range.storage, self.table_id), ends_exactly_sql(self.columns)
+        bounds = {"first": first, "last": last, "low": key_range.low.hex(), "high": key_range.high.hex()}
+        cursor = connection.execute(DELETE_VALUES.format(kv=table, ends=ends, **bounds))
+        count = cursor.rowcount
+        cursor.nextset()
+        row = cursor.fetchone()
+        assert row is not None
+        return Removed(count, size, None if row[0] else BLOCK.pack(last))
+
+    def _tombstones(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> Removed:
+        only, only_kv = ["is_tombstone"], " AND kv.value IS NULL"
         params: dict[str, Any] = {"low": key_range.low, "high": key_range.high, "size": size, "scanned": SCANNED_MAX}
         if is_among_rows(key_range) and placement_of(key_range.low) not in self.placements:
             only.append(f"{COLUMN_SUFFIX} = ANY(%(suffixes)b::bytea[])")
             params |= {"suffixes": column_suffixes(self.columns)}
-        sql = DELETE_PAGE.format(
-            kv=kv(key_range.storage, self.table_id), only=" AND ".join(only) or "true", only_kv=only_kv
-        )
+        sql = DELETE_PAGE.format(kv=kv(key_range.storage, self.table_id), only=" AND ".join(only), only_kv=only_kv)
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
-        return int(row[0]), row[1]
+        return Removed(int(row[0]), int(row[0]), row[1])
+
+
+BLOCK = Struct(">Q")
+"""The block that a walk comes to next, as the mark of a chunk keeps it: a key is longer."""
+
+
+def _block_of(reached: bytes | None) -> int:
+    """The block at which a walk goes on. A mark that names a key is an older release's, which went by keys: begin."""
+    return 0 if reached is None or len(reached) != BLOCK.size else int(BLOCK.unpack(reached)[0])
+
+
+def rest_of(key_range: KeyRange, reached: bytes | None) -> KeyRange:
+    """The part of a range behind the last key that a chunk came to."""
+    return key_range if reached is None else replace(key_range, low=next_low(reached))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +157,13 @@ class DeleteRows:
         """Empty the ranges one after the other; yields how many pairs of rows were removed. Raises `RunClosed`."""
         return empty(self.run_token, key_ranges, self._step)
 
-    def _step(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[int, bytes | None]:
+    def _step(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
         size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
-        keys, is_last = self._keys(connection, key_range, size)
+        keys, is_last = self._keys(connection, rest_of(key_range, reached), size)
         for storage, doomed in self._doomed(connection, key_range.storage, keys).items():
             sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE key = ANY(%b::bytea[])"
             connection.execute(sql, (doomed,))
-        return len(keys), None if is_last else keys[-1]
+        return Removed(len(keys), len(keys), None if is_last else keys[-1])
 
     @property
     def _columns(self) -> list[ColumnId]:
@@ -181,11 +231,11 @@ def empty(run_token: chunk.RunToken, key_ranges: Iterable[KeyRange], step: Step)
                 progress = chunk.progress_of(connection, run_token, key_range)
                 while not is_done:
                     began = time.perf_counter()
-                    count, is_done, pace = _chunk(connection, run_token, key_range, progress, step, pace, control)
-                    removed += count
+                    done, pace = _chunk(connection, run_token, key_range, progress, step, pace, control)
+                    removed, is_done = removed + done.pairs, done.reached is None
                     if not is_done:
                         seconds = time.perf_counter() - began
-                        chunk.keep_pace(connection, run_token, control, rows=count, seconds=seconds)
+                        chunk.keep_pace(connection, run_token, control, rows=done.pairs, seconds=seconds)
             except chunk.RangeDone:
                 pass  # by another attempt: what was to be removed has been removed
             yield removed
@@ -199,20 +249,23 @@ def _chunk(
     step: Step,
     pace: Pace,
     control: chunk.RunControl,
-) -> tuple[int, bool, Pace]:
-    rest = key_range if progress.reached is None else replace(key_range, low=next_low(progress.reached.key))
+) -> tuple[Removed, Pace]:
+    reached = None if progress.reached is None else progress.reached.key
     for _ in chunk.tries(f"range {key_range.id} of run {run_token.run_id}"):
         began = time.perf_counter()
         try:
             with chunk.chunk(connection, run_token, key_range, control, progress) as this_chunk:
-                count, last = step(connection, rest, chunk.pairs_of_chunk(run_token, control, pace))
-                removed = progress.rows_done + count  # by all attempts together: the range's total when nothing is left
+                done = step(connection, key_range, reached, chunk.pairs_of_chunk(run_token, control, pace))
+                removed = progress.rows_done + done.pairs  # by all attempts together: all there were when none is left
                 this_chunk.mark = chunk.Mark(removed, removed, is_done=True)
-                if last is not None:
-                    reached, total = Reached(key_range.storage, last), max(removed, key_range.rows)
-                    this_chunk.mark = chunk.Mark(removed, total, is_done=False, reached=reached)
+                if done.reached is not None:
+                    total = max(removed, key_range.rows)
+                    this_chunk.mark = chunk.Mark(
+                        removed, total, is_done=False, reached=Reached(key_range.storage, done.reached)
+                    )
         except chunk.GIVES_WAY:
             pace = pace.after_giving_way()
         else:
-            return count, last is None, pace.after(pairs=count, seconds=time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            return done, pace.after(pairs=done.looked_at, seconds=seconds, is_quiet=control.is_quiet)
     raise AssertionError("tries() raises before this")

@@ -65,8 +65,8 @@ class RowsWithoutValue:
 
     def _look(self, rows: StoredRows, storage: int, found: Finding) -> None:
         for clause, element, expression in self._computing():
-            has_value = computed(self.descriptor, rows, expression, "", _has_value(element), False)
-            without = chosen(rows, pc.invert(pa.array(has_value, pa.bool_())))
+            has_value = computed(self.descriptor, rows, expression, "", _has_value(element), False, to=pa.bool_())
+            without = chosen(rows, pc.invert(has_value))
             named = (self._violation(clause, element, expression, storage, row) for row in first_rows(without))
             found.note(clause, _named(element), len(without), named)
 

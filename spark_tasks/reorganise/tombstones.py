@@ -18,7 +18,7 @@ from spark_tasks.runs.ranges import placement_of
 from spark_tasks.runs.run_elements import Elements
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, column_suffixes, kv
-from storage.statements import COLUMN_SUFFIX
+from storage.statements import COLUMN_SUFFIX, ends_exactly_sql
 
 Connection = psycopg.Connection[Any]
 
@@ -85,13 +85,10 @@ def _has_tombstone(connection: Connection, table: str, space: KeySpace) -> bool:
 
 def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
     """True when the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
-    space, columns = key_space(descriptor), column_suffixes(elements.columns)
+    space, ends = key_space(descriptor), ends_exactly_sql(elements.columns)
     for storage in range(1, descriptor.storage_count(storages) + 1):
-        sql = (
-            f"SELECT FROM {kv(storage, descriptor.table_id)}"
-            f" WHERE key >= %b AND key < %b AND {COLUMN_SUFFIX} = ANY(%b::bytea[]) LIMIT 1"
-        )
-        if connection.cursor(binary=True).execute(sql, (space.low, space.high, columns)).fetchone() is not None:
+        sql = f"SELECT FROM {kv(storage, descriptor.table_id)} WHERE key >= %b AND key < %b AND {ends} LIMIT 1"
+        if connection.cursor(binary=True).execute(sql, (space.low, space.high)).fetchone() is not None:
             return True
     return False
 

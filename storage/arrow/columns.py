@@ -53,8 +53,8 @@ def derived_values(descriptor: Descriptor, column: Column, rows: StoredRows) -> 
     """The encoded value of a derived column for each row, as `derived.derived_value` has it. Raises `CannotDerive`."""
     assert column.derived is not None, column
     what = f"column {column.name}"
-    found = computed(descriptor, rows, column.derived.expression, what, lambda value: encoded_derived(column, value))
-    return pa.array(found, pa.binary())
+    expression = column.derived.expression
+    return computed(descriptor, rows, expression, what, lambda value: encoded_derived(column, value), to=pa.binary())
 
 
 def mismatched(descriptor: Descriptor, column: Column, rows: StoredRows) -> pa.Array:
@@ -78,7 +78,7 @@ def _or_wrong(descriptor: Descriptor, rows: StoredRows, column: Column, expressi
         except SqlError:
             return b""
 
-    return pa.array(computed(descriptor, rows, expression, f"column {column.name}", encoded, b""), pa.binary())
+    return computed(descriptor, rows, expression, f"column {column.name}", encoded, b"", to=pa.binary())
 
 
 def missing(column: Column, rows: StoredRows) -> pa.Array:
@@ -93,8 +93,7 @@ def breaks(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> 
     assert constraint.rule in ROW_RULES, f"{constraint.name} is no matter of one row"
     assert constraint.expression is not None, constraint
     what = f"constraint {constraint.name}"
-    found = computed(descriptor, rows, constraint.expression, what, lambda value: value is False, True)
-    return pa.array(found, pa.bool_())
+    return computed(descriptor, rows, constraint.expression, what, lambda value: value is False, True, to=pa.bool_())
 
 
 def _any_null(descriptor: Descriptor, constraint: Constraint, rows: StoredRows) -> pa.Array:

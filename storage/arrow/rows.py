@@ -142,11 +142,13 @@ def computed(
     what: str,
     of: Callable[[PyValue], T],
     otherwise: T | None = None,
-) -> list[T]:
+    *,
+    to: pa.DataType,
+) -> pa.Array:
     """`of` the value of an expression of the schema for each row: what `pairs.computed` says, for all of them.
 
-    Python computes it row by row; rows that are equal in the one column it reads share one computation. For a row
-    that has no value: `otherwise`, or `CannotDerive` when that is None.
+    Python computes it row by row; rows that are equal in the one column it reads share one computation, and its
+    outcome is handed out by Arrow. For a row that has no value: `otherwise`, or `CannotDerive` when that is None.
     """
     columns = [descriptor.column(c) for c in sorted(columns_of(expression))]
     encoded, places = [encoded_column(descriptor, rows, column) for column in columns], None
@@ -164,7 +166,7 @@ def computed(
                 at = len(found) if places is None else pc.index(places, len(found)).as_py()
                 raise pairs.CannotDerive(what, pairs.row_words(descriptor, rows.keys[at].as_py()), error) from error
             found.append(otherwise)
-    return found if places is None else [found[place] for place in places.to_pylist()]
+    return pa.array(found, to) if places is None else pa.array(found, to).take(places)
 
 
 def record_batch(descriptor: Descriptor, rows: StoredRows, columns: Sequence[Column]) -> pa.RecordBatch:
@@ -205,8 +207,9 @@ def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: boo
     what, otherwise, masks = f"the condition of index {index.name}", False if now else None, []
     for first in range(0, len(rows), ROWS_AT_ONCE):
         some = rows.slice(first, ROWS_AT_ONCE)
-        found = computed(descriptor, some, index.where, what, lambda value: value is True, otherwise)
-        masks.append(pa.array(found, pa.bool_()))
+        masks.append(
+            computed(descriptor, some, index.where, what, lambda value: value is True, otherwise, to=pa.bool_())
+        )
     return pa.concat_arrays(masks) if masks else pa.array([], pa.bool_())
 
 

@@ -22,11 +22,11 @@ from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.services import close_run, pause_run, run_status, start_run
 from storage.arrow.encoding import Pairs
 from storage.integrity.clauses import element_label
-from storage.pairs import column_key, prefix
+from storage.pairs import COLUMN, column_key, prefix
 from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, claim_run, entries, to_filling, to_public
 from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs
-from tests.spark_tasks.test_kinds import BETWEEN, people
+from tests.spark_tasks.test_kinds import BETWEEN, as_inserted, people
 from tests.storage.stage import BY_NAME, Stage, user
 
 __all__ = ["runs"]
@@ -206,6 +206,61 @@ def test_what_a_deletion_removed_is_counted_exactly_after_pauses(
     assert seen == [CHUNK * number for number in range(1, PAUSES + 1)]
     status = run_status(run_id)
     assert (status.state, status.rows_done, status.rows_total, entries(stage)) == ("done", ROWS, ROWS, set())
+
+
+def blocks_of(stage: Stage) -> int:
+    """Of the pairs of the table on both storages."""
+    sizes = ", ".join(f"pg_relation_size('storage_{n}.kv_{stage.table_id}')" for n in (1, 2))
+    [row] = stage.sql(f"SELECT ARRAY[{sizes}], current_setting('block_size')::int")
+    return sum(size // row[1] for size in row[0])
+
+
+def with_values_to_delete(stage: Stage, runs: Runs) -> Change:
+    """Some hundred rows with a value of a column in delete-only, a tombstone among them."""
+    change = Change((SCORE,))
+    rows = [as_inserted(stage, row) for row in people(stage, 400)]
+    stage.insert(rows)
+    change.to_filling(stage)
+    assert runs.do("fill", *change.said).state == "done"
+    stage.delete(rows[7:8])
+    close_run(runs.of(Kind.FILL).id)
+    change.to(stage, State.DELETE_ONLY)
+    return change
+
+
+def test_a_deletion_of_values_walks_each_block_once_however_often_it_is_paused(
+    stage: Stage, small: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = with_values_to_delete(stage, small)
+    others = {key for pairs in stage.contents() for key in pairs} - score_keys(stage)
+    run_id, blocks, seen = small.start("delete", *change.said), blocks_of(stage), [0]
+    while run_status(run_id).state != "done":
+        assert len(seen) <= blocks + 1, "it moves"
+        do(run_id, monkeypatch, pause_after(run_id, 1))
+        seen.append(run_status(run_id).rows_done)
+        resume(run_id)
+    assert seen == sorted(seen)
+    assert len(seen) > PAUSES, "sometimes: it was really interrupted"
+    assert (chunks_of(run_id), run_status(run_id).rows_done) == (blocks, 400)
+    assert {key for pairs in stage.contents() for key in pairs} == others
+
+
+def test_a_deletion_that_an_older_release_began_by_keys_is_begun_anew_by_blocks(stage: Stage, small: Runs) -> None:
+    change = with_values_to_delete(stage, small)
+    run_id = small.start("delete", *change.said)
+    claim = claim_run(run_id)
+    assert claim is not None
+    prepare(claim.run, lambda: ranges_over(stage.now, key_spaces(claim.descriptor(), claim.elements)))
+    reached = max(score_keys(stage))
+    ReorgRange.objects.filter(run_id=run_id).update(reached_storage=1, reached_key=reached, chunks=1)
+    ReorgRun.objects.filter(id=run_id).update(state="waiting")
+    RUNS.run(run_id)
+    assert (run_status(run_id).state, score_keys(stage)) == ("done", set())
+
+
+def score_keys(stage: Stage) -> set[bytes]:
+    """The keys of all pairs of the column that is added, tombstones among them."""
+    return {key for pairs in stage.contents() for key in pairs if key.endswith(COLUMN.pack(SCORE.id))}
 
 
 def test_the_key_space_is_cut_once_however_often_a_run_is_interrupted(
