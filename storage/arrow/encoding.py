@@ -9,7 +9,6 @@ for every type. Nothing but Arrow kernels and the standard library's strided cop
 """
 
 import struct
-from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,8 @@ from catalog.values import bytea
 from catalog.values.packed import LEFT_OUT, PACKED
 from catalog.values.types import FLOATING, WRITTEN, SqlType
 from storage import encoding
+from storage.arrow.buffers import bytes_of, swapped
+from storage.arrow.key_order import key_order
 from storage.encoding import INVERSE, KEY_LENGTHS, LIVE, NULL, PAYLOAD_BYTES, WHOLE_VALUE
 
 ARROW: dict[SqlType, pa.DataType] = {
@@ -45,7 +46,6 @@ ARROW: dict[SqlType, pa.DataType] = {
 END = 1 << 30
 """A slice to the end: longer than any value."""
 
-_CODES = {2: "h", 4: "i", 8: "q"}
 _INTS = {2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
 _SIGNS = {size: pa.scalar(-(1 << 8 * size - 1), of) for size, of in _INTS.items()}
 _EMPTY = pa.scalar(b"", pa.binary())
@@ -72,8 +72,8 @@ class Pairs:
         return Pairs(self.keys.filter(mask), self.values.filter(mask))
 
     def sorted(self) -> "Pairs":
-        order = pc.sort_indices(self.keys)
-        return Pairs(self.keys.take(order), self.values.take(order))
+        order = key_order(self.keys)
+        return self if order is None else Pairs(self.keys.take(order), self.values.take(order))
 
 
 def concat(parts: Iterable[Pairs]) -> Pairs:
@@ -170,7 +170,7 @@ def _whole_values(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
 
 def inverted(encoded: pa.Array) -> pa.Array:
     """Every byte inverted: ascending order becomes descending."""
-    data, first = _bytes_of(encoded)
+    data, first = bytes_of(encoded)
     offsets = encoded.buffers()[1].slice(4 * encoded.offset, 4 * (len(encoded) + 1))
     if first:
         moved = pc.subtract(
@@ -222,7 +222,7 @@ def _payloads(sql_type: SqlType, column: pa.Array) -> bytes:
         ordered = _ordered_bits(column, size)
     else:
         ordered = pc.bit_wise_xor(column.cast(_INTS[size]), _SIGNS[size])
-    return _swapped(_raw(ordered, count * size), size)
+    return swapped(_raw(ordered, count * size), size)
 
 
 def _ordered_bits(column: pa.Array, size: int) -> pa.Array:
@@ -243,7 +243,7 @@ def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
     if sql_type is SqlType.BYTEA:
         return pc.replace_substring(pc.binary_slice(encoded, 1, -len(bytea.END)), bytea.ESCAPED_ZERO, bytea.ZERO)
     size, count = PAYLOAD_BYTES[sql_type], len(encoded)
-    data, _ = _bytes_of(pc.binary_slice(encoded, 1, END))
+    data, _ = bytes_of(pc.binary_slice(encoded, 1, END))
     if len(data) != count * size:
         raise MalformedPairs(f"{len(data)} bytes are not {count} values of {sql_type.value}")
     if sql_type is SqlType.BOOLEAN:
@@ -251,7 +251,7 @@ def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
     if sql_type is SqlType.UUID:
         storage = pa.Array.from_buffers(pa.binary(16), count, [None, pa.py_buffer(data)])
         return pa.ExtensionArray.from_storage(pa.uuid(), storage)
-    bits = pa.Array.from_buffers(_INTS[size], count, [None, pa.py_buffer(_swapped(data, size))])
+    bits = pa.Array.from_buffers(_INTS[size], count, [None, pa.py_buffer(swapped(data, size))])
     flipped = pc.bit_wise_xor(bits, _SIGNS[size])
     if sql_type in FLOATING:
         is_positive = pc.less(bits, pa.scalar(0, _INTS[size]))
@@ -278,23 +278,6 @@ def _raw(column: pa.Array, size: int) -> bytes:
     return bytes(column.buffers()[1].slice(width * column.offset, size)) if size else b""
 
 
-def _swapped(data: bytes, size: int) -> bytes:
-    numbers = array(_CODES[size])
-    numbers.frombytes(data)
-    numbers.byteswap()
-    return numbers.tobytes()
-
-
-def _bytes_of(column: pa.Array) -> tuple[bytes, int]:
-    """The bytes of all values of a binary column one after the other, and where they begin in its buffer."""
-    _, offsets, data = column.buffers()
-    if not len(column) or data is None:
-        return b"", 0
-    bounds = memoryview(offsets).cast("B").cast("i")
-    first, last = bounds[column.offset], bounds[column.offset + len(column)]
-    return bytes(data.slice(first, last - first)), first
-
-
 # --- pages, COPY and parameters
 
 
@@ -308,7 +291,7 @@ def unpack(
 
 
 def _column(count: int, data: bytes, sizes: bytes) -> pa.Array:
-    lengths = pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(_swapped(sizes, 4))])
+    lengths = pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(swapped(sizes, 4))])
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     return pa.Array.from_buffers(pa.binary(), count, [None, offsets.buffers()[1], pa.py_buffer(data)])
 
@@ -320,7 +303,7 @@ COPY_TAIL = b"\xff\xff"
 def copy_payload(pairs: Pairs) -> bytes:
     """The pairs as PostgreSQL's COPY BINARY reads them, head and tail included."""
     rows = join(b"\x00\x02", _sizes(pairs.keys), pairs.keys, _sizes(pairs.values), pairs.values)
-    return COPY_HEAD + _bytes_of(rows)[0] + COPY_TAIL
+    return COPY_HEAD + bytes_of(rows)[0] + COPY_TAIL
 
 
 ARRAY_HEAD = struct.Struct(">iiiii")
@@ -330,7 +313,7 @@ BYTEA = 17
 
 def array_payload(column: pa.Array) -> bytes:
     """A column of bytes as PostgreSQL reads an array of bytea in binary: one dimension, from 1 on, without NULLs."""
-    elements, _ = _bytes_of(join(_sizes(column), column)) if len(column) else (b"", 0)
+    elements, _ = bytes_of(join(_sizes(column), column)) if len(column) else (b"", 0)
     return ARRAY_HEAD.pack(1, 0, BYTEA, len(column), 1) + elements
 
 
@@ -340,4 +323,4 @@ def _sizes(column: pa.Array) -> pa.Array | bytes:
     bounds = pc.min_max(lengths)
     if bounds["min"].as_py() == bounds["max"].as_py():
         return int(bounds["min"].as_py() or 0).to_bytes(4)
-    return fixed_length(_swapped(_raw(lengths, 4 * len(column)), 4), len(column), 4)
+    return fixed_length(swapped(_raw(lengths, 4 * len(column)), 4), len(column), 4)

@@ -40,6 +40,7 @@ from storage.arrow.encoding import (
     listed,
     value_of_key,
 )
+from storage.arrow.key_order import key_order
 from storage.buckets import CUSTOM
 
 T = TypeVar("T")
@@ -215,7 +216,9 @@ def accepted(descriptor: Descriptor, index: Index, rows: StoredRows, *, now: boo
 
 def in_key_order(rows: StoredRows) -> StoredRows:
     """The same rows, by K(r)."""
-    order = pc.sort_indices(rows.keys)
+    order = key_order(rows.keys)
+    if order is None:
+        return rows
     return StoredRows(rows.keys.take(order), {c: v.take(order) for c, v in rows.columns.items()}, rows.orphans)
 
 

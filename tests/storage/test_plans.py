@@ -160,7 +160,7 @@ def test_no_statement_reads_pairs_but_by_key(dsn: str, table_id: int) -> None:
 
 
 def test_values_are_removed_by_blocks(dsn: str, table_id: int) -> None:
-    """A chunk walks to a few blocks of a large table, whatever PostgreSQL believes: through it all would take seconds."""
+    """A chunk walks to a few blocks of a large table, whatever PostgreSQL believes: all of it would take seconds."""
     sql = DELETE_VALUES.partition(";")[0].format(
         kv=kv(1, table_id), first=2, last=12, low=LOW.hex(), high=HIGH.hex(), ends=ends_exactly_sql([3])
     )
