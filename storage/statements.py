@@ -197,7 +197,7 @@ def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
 def ends_exactly_sql(column_ids: Iterable[int]) -> str:
     """The condition that a key of a row's pair ends with one of these columns' ids, as SQL.
 
-    Most keys are told by their last byte, which costs a fraction of cutting the end off each.
+    The last byte rules most keys out, which costs a fraction of cutting the end off each.
     """
     wanted = sorted(set(column_ids))
     last = ", ".join(map(str, sorted({column_id % 256 for column_id in wanted})))
