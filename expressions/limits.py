@@ -7,6 +7,7 @@ An expression is computed for one row in one go, and a short one may look at a l
 others wait for their turn meanwhile, the characters looked at are counted from one row to the next (`begin_anew`).
 """
 
+from collections.abc import Callable
 from contextvars import ContextVar
 
 from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SqlError
@@ -27,6 +28,8 @@ AT_ONCE = 32
 """Characters that a search or a copy passes while one is looked at."""
 
 _left: ContextVar[list[int] | None] = ContextVar("characters left", default=None)
+pauses: ContextVar[Callable[[], None] | None] = ContextVar("pauses", default=None)
+"""What is called now and then by work that may take long, where somebody watches over its time."""
 
 
 def begin_anew() -> None:
@@ -42,6 +45,13 @@ def look_at(chars: int) -> None:
     """Count characters. Raises 54001 when they are too many for one row."""
     if chars > SHORT_CHARS:
         _count(chars)
+
+
+def pause() -> None:
+    """Let who watches over the time of this work end it."""
+    watch = pauses.get()
+    if watch is not None:
+        watch()
 
 
 def pass_over(text: str) -> None:

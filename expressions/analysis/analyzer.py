@@ -127,6 +127,12 @@ class Analyzer(Casts):
 
     _x_like = _x_ilike = _x_op
 
+    def _x_similar(self, node: Node, scope: Scope) -> Expr:
+        """SIMILAR TO: its pattern becomes a regular expression."""
+        word = "~" if operator_name(node.name) == "~" else "!~"
+        args = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
+        return self.operator(word, args, node.location)
+
     def _bool_expr(self, node: Node, scope: Scope) -> Expr:
         word = pb.BoolExprType.Name(node.boolop).removesuffix("_EXPR")
         args = [self.boolean(self.expr(arg, scope), word) for arg in node.args]

@@ -4,7 +4,8 @@ from expressions.documents import functions as documents
 from expressions.functions import casts
 from expressions.functions.overloads import Named, Overload
 from expressions.limits import grown, guarded
-from expressions.sqltypes import ARRAY_OF, BOOL, DOCUMENTS, INT4, INT8, NUMERIC, TEXT, TEXTUAL, TYPE_WORDS
+from expressions.regexes import functions as regexes
+from expressions.sqltypes import BOOL, DOCUMENTS, INT4, INT8, NUMERIC, TEXT, TEXTUAL, TYPE_WORDS
 from expressions.values import arithmetic, texts
 from expressions.values.own import TEXTS
 
@@ -17,10 +18,8 @@ def operators() -> Named:
     yield "!~~", Overload(two, BOOL, "({0} NOT LIKE {1} ESCAPE '\\')", texts.not_like)
     yield "~~*", Overload(two, BOOL, "({0} ILIKE {1} ESCAPE '\\')")
     yield "!~~*", Overload(two, BOOL, "({0} NOT ILIKE {1} ESCAPE '\\')")
-    yield "~", Overload(two, BOOL, "regexp_matches({0}, {1})")
-    yield "!~", Overload(two, BOOL, "(NOT regexp_matches({0}, {1}))")
-    yield "~*", Overload(two, BOOL, "regexp_matches({0}, {1}, 'i')")
-    yield "!~*", Overload(two, BOOL, "(NOT regexp_matches({0}, {1}, 'i'))")
+    for name, test in regexes.TESTS.items():  # of an expression that is translated (`expressions.analysis.building`)
+        yield name, Overload(two, BOOL, test.template, test.compute)
 
 
 _CHARACTER = (
@@ -83,11 +82,6 @@ def functions() -> Named:
     yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")
     yield "chr", Overload((INT4,), TEXT, _CHARACTER)
     yield "md5", Overload((TEXT,), TEXT, "md5({0})")
-    length = "strlen({0}) * (1 + strlen({2}) - strlen(replace({2}, '\\', ''))) + strlen({2})"
-    once = f"regexp_replace({{0}}, {{1}}, {grown(length, '{2}')})"
-    often = grown(f"{length} * len(regexp_extract_all({{0}}, {{1}}))", "{2}")
-    yield "regexp_replace", Overload((TEXT, TEXT, TEXT), TEXT, once)
-    yield "regexp_replace", Overload((TEXT, TEXT, TEXT, TEXT), TEXT, f"regexp_replace({{0}}, {{1}}, {often}, {{3}})")
     yield "concat", Overload((TEXT,), TEXT, _checked("concat({all})"), strict=False, variadic=True)
     yield "concat_ws", Overload((TEXT, TEXT), TEXT, _checked("concat_ws({all})"), strict=False, variadic=True)
     doubled = "replace(replace({0}, '\\', '\\\\'), '''', '''''')"
@@ -105,15 +99,6 @@ def functions() -> Named:
     refused = "CASE WHEN {2} <= 0 THEN error('SQLSTATE 22011 negative substring length not allowed') ELSE %s END"
     yield "overlay", Overload((TEXT, TEXT, INT4), TEXT, refused % (joined % "length({1})"))
     yield "overlay", Overload((TEXT, TEXT, INT4, INT4), TEXT, refused % (joined % "{3}"))
-    yield "regexp_like", Overload((TEXT, TEXT), BOOL, "regexp_matches({0}, {1})")
-    yield "regexp_count", Overload((TEXT, TEXT), INT4, "CAST(len(regexp_extract_all({0}, {1})) AS INTEGER)")
-    found = "CASE WHEN regexp_matches({0}, {1}) THEN regexp_extract({0}, {1}) END"
-    yield "regexp_substr", Overload((TEXT, TEXT), TEXT, found)
-    yield "regexp_split_to_array", Overload((TEXT, TEXT), ARRAY_OF[TEXT], "string_split_regex({0}, {1})")
-
-
-def sets() -> Named:
-    yield "regexp_split_to_table", Overload((TEXT, TEXT), TEXT, "string_split_regex({0}, {1})")
 
 
 def _is_valid() -> str:

@@ -12,8 +12,10 @@ from expressions.limits import VALUE_BYTES_MAX
 from expressions.rows import parsed
 from expressions.typed import Context, Expr, evaluate, is_simple, render
 from nodes.execution.engine.duckdb_engine import translated
+from nodes.execution.engine.engine_functions import register
 
 ENGINE = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+register(ENGINE)
 
 
 def analysed(text: str) -> Expr:

@@ -5,12 +5,16 @@ with the SQLSTATE in it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from time import thread_time
 from typing import Any
 
 import duckdb
 
 from catalog.values.packed import LEFT_OUT, PACKED
 from catalog.values.types import SqlType
+from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
+from expressions.limits import pauses
+from expressions.regexes import functions as regexes
 from expressions.sqltypes import STORED, Type
 from expressions.values import bytestrings, clock_times, intervals
 from expressions.values.own import DOUBLE_TEXT, OWN_WORD, TEXTS, Own
@@ -23,6 +27,10 @@ OWN: tuple[Own, ...] = (
     *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
     *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT,
 )  # fmt: skip
+LONG: tuple[Own, ...] = (*regexes.OF_ONE_MATCH, regexes.RE2_TEXT, *regexes.OF_ALL_MATCHES)
+"""Functions that may take a second for one value, so their time is watched. They may give NULL for what is none."""
+VALUE_S_MAX = 10.0
+"""CPU seconds of a thread for one value: what computes it cannot be interrupted from outside."""
 
 
 def calls_functions(sql: str) -> bool:
@@ -37,8 +45,34 @@ def register(database: "duckdb.DuckDBPyConnection") -> None:
     for own in OWN:
         called = refusing(_of_packed(own), len(own.args))
         database.create_function(own.engine_name, called, [of.duck for of in own.args], own.result.duck)
+    for own in (*LONG, *regexes.SETS):
+        called = refusing(_watched(own), len(own.args))
+        result = own.result.duck + "[]" * (own in regexes.SETS)
+        names = [of.duck for of in own.args]
+        database.create_function(own.engine_name, called, names, result, null_handling="special")
     for name, function in _over_lists():
         database.create_function(name, function, ["BLOB[]"], "BLOB", null_handling="special")
+
+
+def _watched(own: Own) -> Callable[..., Any]:
+    """The function, ended when it takes too long; an array is a list to the engine."""
+
+    def computed(*args: Any) -> Any:
+        began = thread_time()
+
+        def watch() -> None:
+            if thread_time() - began > VALUE_S_MAX:
+                message = f"{own.called[0]} takes more than {VALUE_S_MAX:.0f} s for one value"
+                raise SqlError(STATEMENT_TOO_COMPLEX, message)
+
+        token = pauses.set(watch)
+        try:
+            found = own.compute(*args)
+        finally:
+            pauses.reset(token)
+        return list(found) if isinstance(found, tuple) else found
+
+    return computed
 
 
 def _over_lists() -> Iterator[tuple[str, Callable[[Sequence[bytes | None] | None], bytes | None]]]:
