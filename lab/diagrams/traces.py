@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from catalog.diagrams.sequence import Event, draw
 from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE, ends
 from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
+from lab.explorer.spaces.config import step_id
 from lab.explorer.spaces.fill import Step
-from lab.explorer.spaces.full_space import step_id
 from lab.explorer.verdict import Answer
 from lab.scripts.commands_of import Lab
 from lab.scripts.golden import played_lines

@@ -33,7 +33,7 @@ from lab.exercises.chapter import Design, Outcome
 from lab.exercises.plan_texts import fault_of_plan, mistake_of_lines
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.planned import prove
-from lab.explorer.spaces.full_space import step_id
+from lab.explorer.spaces.config import step_id
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of

@@ -17,7 +17,8 @@ from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.model import Model
-from lab.explorer.spaces.full_space import Impossible, Plain
+from lab.explorer.spaces.config import Impossible
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.verdict import Answer, Verdict
 from lab.explorer.witness import parse
 

@@ -47,8 +47,9 @@ from lab.explorer.plans.small_tables import (
     part_of,
 )
 from lab.explorer.rules_left_out import Broken
+from lab.explorer.spaces.config import Config, version_words
 from lab.explorer.spaces.fill import Step
-from lab.explorer.spaces.full_space import Config, Plain, version_words
+from lab.explorer.spaces.full_space import Plain
 from lab.texts import Text, Values, clauses, joined, listed
 from storage import encoding
 from storage.pairs import PairName

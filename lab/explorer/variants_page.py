@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lab.explorer.model import Model
 from lab.explorer.rules_left_out import WORDS, Broken
-from lab.explorer.spaces.full_space import step_id
+from lab.explorer.spaces.config import step_id
 from lab.explorer.variant import Variant
 from lab.explorer.verdict import Answer, Verdict
 

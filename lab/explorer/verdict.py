@@ -18,7 +18,8 @@ from lab.explorer.contents.numbered import Fault, Seen
 from lab.explorer.model import Model
 from lab.explorer.narration import narrate
 from lab.explorer.plans.program import Do, Program
-from lab.explorer.spaces.full_space import Plain, sorted_nodes, step_id
+from lab.explorer.spaces.config import sorted_nodes, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reduced_space import Atomic, fits
 from lab.explorer.spaces.search import UNHURRIED, Budget, Found, Watch, search
 from lab.explorer.spaces.symmetry import Symmetry

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from lab.explorer.contents.numbered import Fault
 from lab.explorer.contents.statements import row_of
+from lab.explorer.spaces.config import Config, Impossible, step_id
 from lab.explorer.spaces.fill import Step
-from lab.explorer.spaces.full_space import Config, Impossible, Plain, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reasons import NO_STEP
 from lab.explorer.spaces.reduced_space import Atomic, World
 from lab.explorer.spaces.search import Space, W

@@ -16,8 +16,9 @@ from lab.explorer.contents.statements import INSERT, Statement, row_of
 from lab.explorer.lanes import EXECUTOR, FILL, actor_of
 from lab.explorer.model import BadModel
 from lab.explorer.planned import Part, parts_of
+from lab.explorer.spaces.config import Config, step_id
 from lab.explorer.spaces.fill import Step
-from lab.explorer.spaces.full_space import Config, Plain, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.own.naming import names_for
 from lab.sessions.model.session import machine_of
 from lab.sessions.model.setups import CHAPTER, NAMES, model_of, model_parameter

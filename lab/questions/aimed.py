@@ -7,7 +7,8 @@ from a position    the state there, where no transaction is open and no lease ha
 
 from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.numbered import Fault
-from lab.explorer.spaces.full_space import Config, Plain
+from lab.explorer.spaces.config import Config
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reduced_space import Atomic, World
 from lab.questions.goal import Goal
 from lab.texts import NOTHING, Text

@@ -12,7 +12,8 @@ the first one under which the same steps do no damage.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.explorer.spaces.full_space import Plain, step_id
+from lab.explorer.spaces.config import step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.sessions.model.session import Machine, Position, machine_of
 from lab.sessions.model.setups import model_of
 from lab.sessions.session import BadSession, Session

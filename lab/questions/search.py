@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.explorer.contents.numbered import Fault
-from lab.explorer.spaces.full_space import Config, Plain, step_id
+from lab.explorer.spaces.config import Config, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Verdict, explore_spaces
 from lab.questions.aimed import AimedAtomic, AimedPlain, why_not_from

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from lab.explorer.rules_left_out import Broken
-from lab.explorer.spaces.full_space import step_id
+from lab.explorer.spaces.config import step_id
 from lab.explorer.spaces.search import Budget
 from lab.explorer.variant import Variant
 from lab.explorer.variants import all_variants

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from lab.explorer.contents.statements import INSERT, Statement, inserted, row_of, row_text, rows_of_range
 from lab.explorer.lanes import EXECUTOR, FILL, actor_of
 from lab.explorer.narration import request_text
+from lab.explorer.spaces.config import BEGUN, HAS_READ, Config, step_id
 from lab.explorer.spaces.fill import UNREAD, Step
-from lab.explorer.spaces.full_space import BEGUN, HAS_READ, Config, Plain, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.sessions.shown import NOTHING, Offer, Text
 
 NOT_BEGUN = BEGUN - 1

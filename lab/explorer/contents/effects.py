@@ -1,4 +1,4 @@
-"""Effects of statements, fills and deletions on the contents of the model's table.
+"""Effects of statements on the contents of the model's table; those of reorganisations come with them.
 
 Nothing is decided here: contents are pairs, and each effect is worked out once by calling
 `storage.mutations`, `storage.store` and `storage.integrity.clauses` on them, and then remembered
@@ -7,74 +7,41 @@ under small numbers. A model has a few hundred different contents, its worlds mi
     contents 17 ──delete row 1 as v2──► contents 4
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, Column, State
-from lab.explorer.contents.judgement import Judgement
-from lab.explorer.contents.numbered import (
-    NOT_NAMED,
-    Acknowledged,
-    Effect,
-    Numbers,
-    Seen,
-    Slot,
-    Snapshot,
-)
-from lab.explorer.contents.statements import (
-    DELETE,
-    INSERT,
-    MOVE,
-    NO_VALUE,
-    Statement,
-    inserted,
-    rows_of_range,
-    statements_of,
-)
+from catalog.elements import Column, State
+from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Effect, Seen, Slot, Snapshot
+from lab.explorer.contents.reorganisation import Reorganisation
+from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, Statement, inserted, statements_of
 from lab.explorer.model import Model
-from lab.explorer.plans.program import Do, Program, Schema, Stop, program_of
-from lab.explorer.plans.small_tables import (
-    NEW,
-    OLD,
-    A,
-    encoded,
-    part_of,
-    refuses,
-    row_key_of,
-    value_column,
-)
+from lab.explorer.plans.program import Program, Schema, program_of
+from lab.explorer.plans.small_tables import encoded, refuses, row_key_of, value_column
 from lab.explorer.rules_left_out import Broken
-from storage import encoding
-from storage.buckets import BUCKETS, storage_of
 from storage.mutations import (
     REMOVALS,
     Act,
     Op,
     TableNotWritable,
     delete_row,
-    fill_row,
     in_order,
     insert_row,
     readable_columns,
     update_row,
 )
 from storage.pairs import StoredRow
-from storage.store import DuplicateKey, MemoryStore, apply_op
+from storage.store import DuplicateKey, apply_op
 
 
-class Effects(Judgement):
+class Effects(Reorganisation):
     """All effects of one model, worked out when first asked for."""
 
     def __init__(self, model: Model, program: Program | None = None) -> None:
         super().__init__(model, program_of(model) if program is None else program)
-        self._chunks: Numbers[tuple[Op, ...]] = Numbers()
-        self.chunks = self._chunks.values
         self._effects: dict[tuple[int, Schema, Statement, int, int | None], Effect | None] = {}
         self._choices: dict[tuple[int, Schema], list[tuple[Statement, Effect]]] = {}
         self._refusals: dict[tuple[int, Schema], int] = {}
-        self._reads: dict[tuple[int, int, int], int] = {}
-        self._fills: dict[tuple[int, int], Effect] = {}
         self.statements = tuple(statements_of(model))
         self.subjects: tuple[tuple[str, int], ...] = tuple((INSERT, row) for row in range(1, model.rows + 1))
 
@@ -285,138 +252,9 @@ class Effects(Judgement):
             rows[row - 1] = NOT_NAMED if other == NO_VALUE else encoded(other)
         return tuple(rows)
 
-    def _home(self, op: Op) -> int:
-        return storage_of(op.bucket, op.storages or self.storages, BUCKETS) - 1
-
-    # Reorganisation
-
-    def read_range(self, contents: int, schema: int, number: int) -> int:
-        """The number of the chunk that a fill will put for the rows of range `number`, as it reads them now."""
-        key = contents, schema, number
-        if key not in self._reads:
-            self._reads[key] = self.chunk(self._fill_ops(contents, self.program.descriptors[schema], number))
-        return self._reads[key]
-
-    def _fill_ops(self, contents: int, schema: Descriptor, number: int) -> tuple[Op, ...]:
-        """The pairs that these rows require of a fill (R2)."""
-        rows = self.snapshot(contents).rows(schema)
-        wanted = {row_key_of(row) for row in rows_of_range(self.model, number)}
-        found: list[Op] = []
-        for key in sorted(wanted & rows.keys()):
-            ops = fill_row(schema, rows[key])
-            if self.model.lacks(Broken.INDEX_FIRST):
-                ops = [*_of_rows(ops, self), *_of_indexes(fill_row(schema, _without_a(rows[key])), self)]
-            found += ops
-        if self.storages == 1:
-            found = [replace(op, bucket=1) for op in found]
-        return tuple(sorted(found, key=lambda op: op.key))
-
-    def chunk(self, ops: tuple[Op, ...]) -> int:
-        """The number of what one attempt will put."""
-        return self._chunks.of(ops)
-
-    def fill(self, contents: int, chunk: int) -> Effect:
-        """A chunk is put: where there is neither a pair nor a tombstone (R2)."""
-        key = contents, chunk
-        if key not in self._fills:
-            self._fills[key] = self._put_chunk(contents, chunk)
-        return self._fills[key]
-
-    def _put_chunk(self, contents: int, chunk: int) -> Effect:
-        before = self.known[contents]
-        store = MemoryStore(self.storages, pairs=before.storages())
-        seen = Seen.NOTHING
-        put: list[Slot] = []
-        for op in self.chunks[chunk]:
-            pairs = store.pairs[self._home(op)]
-            if op.key in pairs:
-                seen |= Seen.FILL_MET_TOMBSTONE if pairs[op.key] is None else Seen.FILL_MET_PAIR
-            if self._fill_one(store, op):
-                put.append((self._home(op), op.key))
-        written = self.mask(put)
-        return Effect(self.number(store.pairs, before.acknowledged), written, written, seen)
-
-    def _fill_one(self, store: MemoryStore, op: Op) -> bool:
-        pairs = store.pairs[self._home(op)]
-        if self.model.lacks(Broken.BLIND):
-            pairs[op.key] = op.value
-            return True
-        if self.model.lacks(Broken.EXISTS_ONLY):
-            name = self.name_of(op.key)
-            owner = name.row_key if name.row_key is not None else op.value
-            if owner not in Snapshot(store.pairs).rows(self.widest) or pairs.get(op.key) is not None:
-                return False
-            pairs[op.key] = op.value
-            return True
-        return store.fill(op)
-
-    def act(self, at: int, contents: int) -> tuple[int, int, int]:
-        """The executor's act at stop `at`: contents after it, and the stop it comes to."""
-        stop = self.program.stops[at]
-        if stop.do in (Do.CLEAR, Do.PURGE):
-            return self.tidy(contents).after, at + 1, Seen.NOTHING
-        if stop.do is Do.DELETE:
-            return self.delete(contents, stop).after, at + 1, Seen.NOTHING
-        if stop.do is Do.REMOVE:
-            return self.remove_storages(contents).after, at + 1, Seen.NOTHING
-        if stop.do is Do.VERIFY and not self.verifies(contents, self._next_version(at)):
-            assert stop.otherwise is not None, "a verification has steps back"
-            return contents, stop.otherwise, Seen.VERIFY_FAILED
-        return contents, at + 1, Seen.NOTHING
-
-    def _next_version(self, at: int) -> Schema:
-        """The version that is published after stop `at`: what a verification is for."""
-        return next(stop.next_schema for stop in self.program.stops[at:] if stop.do is Do.PUBLISH)
-
-    def tidy(self, contents: int) -> Effect:
-        """Tombstones of the elements are removed: clear (R6) and purge (R8)."""
-        return self._remove(contents, lambda key, value: value is None and self._part_of(key) is not None)
-
-    def delete(self, contents: int, stop: Stop) -> Effect:
-        """Pairs and tombstones of the elements are deleted; of two placements, those of the one that is dropped."""
-        if self.model.has_placements:
-            going = {OLD if part == 0 else NEW for part in stop.parts}
-            return self._remove(contents, lambda key, _: self.name_of(key).placement in going)
-        return self._remove(contents, lambda key, _: self._part_of(key) in stop.parts)
-
-    def remove_storages(self, contents: int) -> Effect:
-        """The storages go that the new placement does not have, with all that lies there."""
-        _, left = self.model.storage_counts
-        before = self.known[contents]
-        storages = before.storages()
-        gone = [(home, key) for home, pairs in enumerate(storages) if home >= left for key in pairs]
-        storages = [pairs if home < left else {} for home, pairs in enumerate(storages)]
-        written = self.mask(gone)
-        return Effect(self.number(storages, before.acknowledged), written, written)
-
-    def _part_of(self, key: bytes) -> int | None:
-        return part_of(self.model, self.name_of(key))
-
-    def _remove(self, contents: int, matches: Callable[[bytes, bytes | None], bool]) -> Effect:
-        before = self.known[contents]
-        storages = before.storages()
-        gone = [(home, k) for home, pairs in enumerate(storages) for k, v in pairs.items() if matches(k, v)]
-        for home, key in gone:
-            del storages[home][key]
-        written = self.mask(gone)
-        return Effect(self.number(storages, before.acknowledged), written, written)
-
 
 def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:
     """True if an update to this value is taken and changes anything."""
     if column.state is not State.PUBLIC:
         return False
     return readable_columns(schema, old)[column.id] != encoded(value)
-
-
-def _of_rows(ops: Iterable[Op], effects: Effects) -> Iterator[Op]:
-    return (op for op in ops if effects.name_of(op.key).index == PRIMARY)
-
-
-def _of_indexes(ops: Iterable[Op], effects: Effects) -> Iterator[Op]:
-    return (op for op in ops if effects.name_of(op.key).index != PRIMARY)
-
-
-def _without_a(row: StoredRow) -> StoredRow:
-    """A row as a fill reads it that takes a missing value for NULL."""
-    return replace(row, columns={A: encoding.NULL, **row.columns})

@@ -1,6 +1,8 @@
 """The worlds of a model, and the search through them.
 
-full_space     one world step by step: what each actor may do now, and why not
+config         one state of a world, as a value
+hindrances     why a step may not be taken now
+full_space     one world step by step: what each actor may do, and what happens then
 reduced_space  the same world with transactions as single events: far fewer states
 reasons        why a step may not be taken, by which rule
 fill           the fill, range by range, with a second worker

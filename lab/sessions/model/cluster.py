@@ -29,10 +29,11 @@ from lab.explorer.plans.small_tables import (
     A,
     elements_of,
 )
+from lab.explorer.spaces.config import HAS_READ, HAS_WRITTEN, Config
+from lab.explorer.spaces.config import Node as ModelNode
+from lab.explorer.spaces.config import Transaction as ModelTransaction
 from lab.explorer.spaces.fill import UNREAD
-from lab.explorer.spaces.full_space import HAS_READ, HAS_WRITTEN, Config, Plain
-from lab.explorer.spaces.full_space import Node as ModelNode
-from lab.explorer.spaces.full_space import Transaction as ModelTransaction
+from lab.explorer.spaces.full_space import Plain
 from lab.sessions import grain, pairs
 from lab.sessions.names import MODEL_NAMES, Names
 from lab.sessions.probe import probes

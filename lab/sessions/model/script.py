@@ -34,8 +34,9 @@ from lab.explorer.contents.statements import (
 from lab.explorer.model import Model
 from lab.explorer.plans.small_tables import CHILD, FIRST_VALUE, IDS, PARENT
 from lab.explorer.rules_left_out import Broken
+from lab.explorer.spaces.config import step_id
 from lab.explorer.spaces.fill import Step
-from lab.explorer.spaces.full_space import Plain, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.scripts import golden
 from lab.scripts.commands_of import Lab, perform
 from lab.sessions.model.session import machine_of

@@ -18,8 +18,9 @@ from lab.explorer.lanes import STORE, actor_of, ends
 from lab.explorer.model import BadModel, Model
 from lab.explorer.narration import narrator_of
 from lab.explorer.plans.small_tables import CHILD, NAMES, PARENT
+from lab.explorer.spaces.config import Config, step_id
 from lab.explorer.spaces.fill import Step
-from lab.explorer.spaces.full_space import Config, Plain, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reasons import NO_STEP, Reason
 from lab.explorer.witness import given_named
 from lab.sessions.grain import ACTS, label_of, offers

@@ -11,7 +11,8 @@ from lab.explorer.narration import narrate
 from lab.explorer.plans.program import Do
 from lab.explorer.plans.small_tables import CHILD, row_key_of
 from lab.explorer.rules_left_out import Broken
-from lab.explorer.spaces.full_space import Config, Plain
+from lab.explorer.spaces.config import Config
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.search import search
 from lab.explorer.variants import all_variants
 from storage.pairs import column_key, prefix

@@ -6,7 +6,8 @@ from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Seen
 from lab.explorer.model import Model
-from lab.explorer.spaces.full_space import Config, Plain
+from lab.explorer.spaces.config import Config
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reduced_space import Atomic, World
 from lab.explorer.spaces.search import Space, W, search
 from lab.explorer.spaces.symmetry import Symmetry

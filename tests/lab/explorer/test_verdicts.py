@@ -9,7 +9,8 @@ import pytest
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.model import BadModel, Model, from_json
 from lab.explorer.rules_left_out import Broken
-from lab.explorer.spaces.full_space import Impossible, Plain, step_id
+from lab.explorer.spaces.config import Impossible, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.search import Budget
 from lab.explorer.variant import DROP_INDEX, RESHARD
 from lab.explorer.variants import all_variants

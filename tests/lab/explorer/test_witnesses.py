@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lab.explorer.contents.foreign_keys import effects_of
-from lab.explorer.spaces.full_space import Plain, step_id
+from lab.explorer.spaces.config import step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.explorer.variants import all_variants
 from lab.explorer.witness import parse
 from lab.scripts import golden

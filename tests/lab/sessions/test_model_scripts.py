@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lab.explorer.spaces.full_space import step_id
+from lab.explorer.spaces.config import step_id
 from lab.scripts import golden
 from lab.sessions.model.script import NoSentence, script_of
 from lab.sessions.model.session import machine_of

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab.explorer.spaces.full_space import Config, Plain, step_id
+from lab.explorer.spaces.config import Config, step_id
+from lab.explorer.spaces.full_space import Plain
 from lab.sessions.grain import offers
 from lab.sessions.model.session import Machine, machine_of
 from lab.sessions.model.setups import MODEL_SETUPS, model_of

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from lab.explorer.spaces.full_space import step_id
+from lab.explorer.spaces.config import step_id
 from lab.explorer.variants import all_variants
 from lab.sessions.model.session import machine_of
 from lab.sessions.model.setups import MODEL_SETUPS, model_of
