@@ -1,6 +1,9 @@
 """A whole cluster as one deterministic value: the product's machines around a store in memory.
 
-world            nodes, database, store, the messages between them, a clock
+world            nodes, store, the messages between them, a clock
+parts              nodes, transactions and messages, as values
+database           what the database answers to a node's lease machine
+consistency        the clauses that its pairs break
 control_plane    catalog, lease rows, fences, locks
 node_statements  what a node does with a statement (T1 to T3)
 foreign_keys     what a statement asks of other tables (L11)

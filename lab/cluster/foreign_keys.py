@@ -15,7 +15,7 @@ from functools import partial
 from catalog.descriptor import Descriptor
 from catalog.elements import TableId
 from lab.cluster.control_plane import Without
-from lab.cluster.world import Transaction
+from lab.cluster.parts import Transaction
 from lab.scripts.text import BadRow, key_text
 from storage.buckets import storage_of
 from storage.integrity.offenders import dangling_words

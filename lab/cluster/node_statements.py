@@ -17,7 +17,8 @@ from catalog.elements import NodeId, State, TableId
 from catalog.values.types import BadValue
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.foreign_keys import check_references
-from lab.cluster.world import Message, Node, Transaction, World
+from lab.cluster.parts import Message, Node, Transaction
+from lab.cluster.world import World
 from lab.scripts.text import BadRow, assignments, key_of, new_row, op_text, row_text, subject
 from leases.node import vocabulary
 from leases.rules import NotLeasable, check_leasable

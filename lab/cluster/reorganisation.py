@@ -17,6 +17,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, Index, Kind, Placement, State, TableId
 from changes.plan.element_states import state_of, with_state
 from changes.plan.model import Element
+from lab.cluster import consistency
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from lab.scripts.text import key_text
@@ -235,11 +236,11 @@ def verify(world: World, table: TableId, elements: Elements) -> list[str]:
     world.untidy |= labels(elements)
     has_rules = any(element.kind is Kind.CONSTRAINT for element in elements)
     if public.placement != newest.placement:  # then the copy left behind says what the new one lacks
-        known = {(one.key, one.why) for one in world.violations(table, newest)}
-        return [str(one) for one in world.violations(table, public) if (one.key, one.why) not in known]
-    before = {one.why for one in world.violations(table, newest)} if has_rules else set()
+        known = {(one.key, one.why) for one in consistency.violations(world, table, newest)}
+        return [str(one) for one in consistency.violations(world, table, public) if (one.key, one.why) not in known]
+    before = {one.why for one in consistency.violations(world, table, newest)} if has_rules else set()
     is_one = _is_about(public, elements)
-    found = world.violations(table, public.next_version())
+    found = consistency.violations(world, table, public.next_version())
     judged = (one if is_one(one.key) else _as_rule(one) for one in found)
     return [
         str(one) for one in judged if is_one(one.key) or (has_rules and one.clause == "C6" and one.why not in before)

@@ -19,8 +19,9 @@ from catalog.elements import NodeId, TableId
 from lab.cluster import node_statements
 from lab.cluster.acknowledged import Acknowledged, Done
 from lab.cluster.control_plane import LabError, Without
+from lab.cluster.parts import Transaction
 from lab.cluster.rolling import RollingPublish
-from lab.cluster.world import Transaction, World
+from lab.cluster.world import World
 from lab.scripts.text import new_row
 from leases import rules
 from leases.rules import Refusal

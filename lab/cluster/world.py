@@ -17,78 +17,20 @@ from dataclasses import dataclass, field, replace
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
 from lab.cluster.control_plane import Control, Hindrances, LabError, Without
+from lab.cluster.database import answer, failure
+from lab.cluster.parts import Message, Node, Transaction
 from leases.gossip import News
 from leases.node import machine, vocabulary
 from leases.node.holdings import NodeLeases
 from leases.rules import Hindrance
-from storage.integrity.clauses import Referenced, Violation, check
 from storage.pairs import Pair
-from storage.store import MemoryStore, MemoryTransaction, TransactionStatus
+from storage.store import MemoryStore, TransactionStatus
 
 DELIVERIES_MAX = 10_000
 """So many messages may follow from one event; more means that the cluster talks to itself."""
 
 WAKINGS_MAX = 1_000
 """So often may nodes wake in one span of time; more means that one spins."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """On its way: a request to the database, or something a node is going to hear."""
-
-    node: NodeId
-    content: vocabulary.Effect | vocabulary.Event
-
-    @property
-    def is_request(self) -> bool:
-        return isinstance(self.content, vocabulary.Acquire | vocabulary.Renew | vocabulary.Release)
-
-
-@dataclass
-class Transaction:
-    """A transaction of `actor`; its snapshot shows the versions `newest`. `ended`: why it was ended from outside.
-
-    A table is pinned first and `entered` a round trip later: only then the lock is held and the deadline armed (T2).
-    `is_sent`: COMMIT was sent, and not answered yet; `is_lost`: its session was lost since.
-    """
-
-    actor: str
-    node: NodeId
-    store: MemoryTransaction
-    newest: dict[TableId, int]
-    pins: dict[TableId, tuple[int, int]] = field(default_factory=dict)
-    entered: dict[TableId, int] = field(default_factory=dict)
-    ended: str | None = None
-    until: dict[TableId, float] = field(default_factory=dict)
-    """The end of its time with a version that is not leased; nothing extends it."""
-    is_sent: bool = False
-    is_lost: bool = False
-
-    @property
-    def is_committing(self) -> bool:
-        """From here on nobody can end it."""
-        return self.store.status is TransactionStatus.FLUSHING
-
-    @property
-    def holds_locks(self) -> bool:
-        return self.store.status in (TransactionStatus.OPEN, TransactionStatus.FLUSHING)
-
-    def uses(self, table: TableId, version: int) -> bool:
-        return table in self.pins and self.pins[table][1] == version
-
-
-@dataclass
-class Node:
-    """A process. `taken` are the pins that a script holds without a transaction; its clock is its own."""
-
-    name: NodeId
-    leases: NodeLeases
-    is_running: bool = True
-    is_frozen: bool = False
-    is_cut_off: bool = False
-    holds_messages: bool = False
-    clock_ahead_s: float = 0.0
-    taken: dict[TableId, list[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -210,13 +152,13 @@ class World:
         if not message.is_request:
             self._notify(message)
             return
-        for answer in self._answer(message):
-            self.messages.append(Message(message.node, answer))
+        for event in answer(self.control, self.nodes[message.node], message.content, self.now):
+            self.messages.append(Message(message.node, event))
 
     def lose(self, at: int) -> None:
         """A message is lost: news without a trace (L6); of a request or its answer the node learns that it failed."""
         message = self.messages[at]
-        instead = _failure(message.content)
+        instead = failure(message.content)
         if instead is None and not isinstance(message.content, News):
             raise LabError(f"what {message.node} is going to hear is its own: it can't be lost")
         self.messages[at : at + 1] = [] if instead is None else [Message(message.node, instead)]
@@ -256,44 +198,6 @@ class World:
             self.say(f"{node}: lost its lease on {what}")
         else:
             self.say(f"{node}: learns of {what} as it renews")
-
-    def _answer(self, message: Message) -> list[vocabulary.Event]:
-        """The database's answer to a request, or the failure that a node sees which is cut off."""
-        node, request = self.nodes[message.node], message.content
-        match request:
-            case vocabulary.Acquire(table):
-                return [self._acquire(node, table)]
-            case vocabulary.Renew(tables):
-                if node.is_cut_off:
-                    return [vocabulary.RenewFailed("cannot renew: the database does not answer")]
-                return [vocabulary.Renewed(tuple(self._renew(node, table) for table in tables))]
-            case vocabulary.Release(table, version):
-                if node.is_cut_off:
-                    reason = "cannot release: the database does not answer"
-                    return [vocabulary.ReleaseFailed(table, version, reason)]
-                self.control.release(table, version, node.name)
-                return [vocabulary.Released(table, version)]
-            case _:
-                return []
-
-    def _acquire(self, node: Node, table: TableId) -> vocabulary.Event:
-        name = self.control.newest(table).name
-        if node.is_cut_off:
-            return vocabulary.AcquireFailed(table, f"cannot lease {name}: the database does not answer")
-        lease = self.control.acquire(table, node.name, self.now)
-        if lease is None:
-            state = self.control.newest(table).state.value
-            return vocabulary.AcquireFailed(table, f"cannot lease {name}: it is {state}", gone=True)
-        left_s, is_leased = lease.expires_at - self.now, self.control.newest(table).coordination.has_leases
-        return vocabulary.Acquired(table, lease.version, lease.expires_at, left_s, name, is_leased)
-
-    def _renew(self, node: Node, table: TableId) -> vocabulary.RenewOutcome:
-        newest = self.control.newest(table).version
-        lease = self.control.renew(table, node.name, self.now)
-        if lease is None:
-            return vocabulary.RenewOutcome(table, newest, vocabulary.Renewal.LOST)
-        left_s = lease.expires_at - self.now
-        return vocabulary.RenewOutcome(table, newest, vocabulary.Renewal.RENEWED, lease.expires_at, left_s)
 
     # Time
 
@@ -407,55 +311,7 @@ class World:
                 self.say(f"{one.actor}: its session on {self.table_name(table, one.entered[table])} is ended")
                 self.end_transaction(one, "its session was ended: it held back a change without a lease")
 
-    # Consistency
-
     def pairs(self, table: TableId) -> list[list[Pair]]:
         """The table's pairs on every storage, in key order."""
         start = table.to_bytes(4)
         return [sorted(pair for pair in pairs.items() if pair[0].startswith(start)) for pairs in self.store.pairs]
-
-    def violations(self, table: TableId, descriptor: Descriptor) -> list[Violation]:
-        """Every clause that the pairs break under one version: of a foreign key also where only the parent bears it."""
-        found = self._check(descriptor, self.referenced(descriptor))
-        for foreign_key in descriptor.referenced_by:
-            assert foreign_key.references is not None, foreign_key
-            child = self.control.newest(foreign_key.references)
-            is_borne = any(one.id == foreign_key.partner for one in child.constraints)
-            if not is_borne and {column.id for column in child.columns}.issuperset(foreign_key.reference_columns):
-                seen = replace(child, constraints=(foreign_key.mirrored(descriptor.table_id),))
-                found += self._check(seen, [Referenced(descriptor, self._storages(table), self.store.storages)])
-        return found
-
-    def _check(self, descriptor: Descriptor, referenced: list[Referenced]) -> list[Violation]:
-        return check(
-            descriptor,
-            self._storages(descriptor.table_id),
-            unfinished=frozenset(self.untidy),
-            buckets=self.store.buckets,
-            referenced=referenced,
-            first=self.store.storages,
-        )
-
-    def _storages(self, table: TableId) -> list[dict[bytes, bytes | None]]:
-        return [dict(pairs) for pairs in self.pairs(table)]
-
-    def referenced(self, descriptor: Descriptor) -> list[Referenced]:
-        """The other tables that its foreign keys refer to, as they are now."""
-        tables = {one.references for one in descriptor.foreign_keys} - {descriptor.table_id, None}
-        return [
-            Referenced(self.control.newest(table), self._storages(table), self.store.storages)
-            for table in sorted(table for table in tables if table is not None)
-        ]
-
-
-def _failure(lost: vocabulary.Effect | vocabulary.Event) -> vocabulary.Event | None:
-    """The failure that a node hears instead of an answer: whether it was done, it cannot know."""
-    match lost:
-        case vocabulary.Acquire(table) | vocabulary.Acquired(table):
-            return vocabulary.AcquireFailed(table, "cannot lease: the connection was lost")
-        case vocabulary.Renew() | vocabulary.Renewed():
-            return vocabulary.RenewFailed("cannot renew: the connection was lost")
-        case vocabulary.Release(table, version) | vocabulary.Released(table, version):
-            return vocabulary.ReleaseFailed(table, version, "cannot release: the connection was lost")
-        case _:
-            return None

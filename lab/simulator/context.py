@@ -9,7 +9,7 @@ from random import Random
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
 from lab.cluster.driver import Driver
-from lab.cluster.world import Node
+from lab.cluster.parts import Node
 from lab.scripts.commands import Lab
 from lab.simulator.faults import Fault
 from lab.simulator.oracle import Write

@@ -21,7 +21,7 @@ from changes.executor.events import Outcome
 from changes.executor.state import Direction
 from changes.plan.model import MoveKind, Plan, StepKind
 from lab.cluster.driver import Driver
-from lab.cluster.world import Node
+from lab.cluster.parts import Node
 from lab.scripts.commands import Lab
 from lab.scripts.commands_of.changes import RUN_ERROR
 from lab.scripts.text import row_text

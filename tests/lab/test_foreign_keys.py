@@ -4,7 +4,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NO_ACTION, RESTRICT, NodeId, State, TableId
-from lab.cluster import node_statements
+from lab.cluster import consistency, node_statements
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.world import World
 from tests.references import AIRPORTS, BY_CITY, CITY, TRIPS, airports, linked, trips
@@ -86,7 +86,7 @@ def test_a_table_that_refers_to_itself_sees_its_own_row() -> None:
     world.publish(trips())
     world.publish(self_linked())
     node_statements.insert(world, "n1", TRIPS, ["1", None, None])
-    assert world.violations(TRIPS, world.control.newest(TRIPS)) == []
+    assert consistency.violations(world, TRIPS, world.control.newest(TRIPS)) == []
 
 
 @pytest.mark.parametrize("first", ["child", "parent"])
@@ -100,7 +100,7 @@ def test_of_an_insert_that_refers_to_a_row_and_its_delete_one_is_refused(first: 
     node_statements.commit(world, winner)
     with pytest.raises(LabError, match="40001"):
         node_statements.commit(world, loser)
-    assert world.violations(TRIPS, world.control.newest(TRIPS)) == []
+    assert consistency.violations(world, TRIPS, world.control.newest(TRIPS)) == []
 
 
 def test_without_the_check_for_conflicts_both_succeed_and_c6_is_broken() -> None:
@@ -112,7 +112,7 @@ def test_without_the_check_for_conflicts_both_succeed_and_c6_is_broken() -> None
     node_statements.delete(world, "n2", AIRPORTS, ["OSL"])
     node_statements.commit(world, "n1")
     node_statements.commit(world, "n2")
-    (broken,) = world.violations(TRIPS, world.control.newest(TRIPS))
+    (broken,) = consistency.violations(world, TRIPS, world.control.newest(TRIPS))
     assert broken.clause == "C6"
     assert broken.why.endswith("breaks constraint trips_code_fkey: no row of airports has (code) = ('OSL')")
 

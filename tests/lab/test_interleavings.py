@@ -13,7 +13,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
 from catalog.values.types import SqlType
 from changes.executor.state import Direction
-from lab.cluster import node_statements
+from lab.cluster import consistency, node_statements
 from lab.cluster.control_plane import LabError
 from lab.cluster.driver import Driver
 from lab.cluster.reorganisation import put_chunk, read_chunk
@@ -242,7 +242,7 @@ def _put(world: World, driver: Driver, pick: int) -> None:
 def _check(lab: Lab) -> None:
     world = lab.world
     for descriptor in world.control.versions_in_force(USERS, world.now, world.locked()):
-        assert world.violations(USERS, descriptor) == []
+        assert consistency.violations(world, USERS, descriptor) == []
 
 
 # Plans of several elements

@@ -23,7 +23,7 @@ from storage.store import MemoryStore
 
 
 class Reorganisation(Judgement):
-    """What fills and the executor's own acts do to contents, worked out when first asked for."""
+    """Effects of fills and of the executor's own acts, worked out when first asked for."""
 
     def __init__(self, model: Model, program: Program) -> None:
         super().__init__(model, program)

@@ -28,7 +28,7 @@ from leases import rules
 
 
 class Hindrances:
-    """What may happen in a state of a model's world, and why anything else may not."""
+    """Steps that may be taken in a state of a model's world, and why any other may not."""
 
     def __init__(self, effects: Effects) -> None:
         self.effects, self.model = effects, effects.model

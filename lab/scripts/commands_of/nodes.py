@@ -3,7 +3,7 @@
 from catalog.elements import NodeId
 from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError
-from lab.cluster.world import Message
+from lab.cluster.parts import Message
 from lab.scripts.commands import Lab, Match, command
 from leases.gossip import News
 from leases.node import vocabulary

@@ -3,6 +3,7 @@
 from catalog.elements import TableId
 from changes.ddl.actions import CreateTable
 from changes.ddl.statements import parse
+from lab.cluster import consistency
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.driver import note_filling
 from lab.scripts.commands import Lab, Match, command
@@ -114,5 +115,5 @@ def _check(lab: Lab, match: Match) -> None:
     world = lab.world
     versions = world.control.accepted_versions if match[2] else world.control.versions_in_force
     for descriptor in versions(world.control.find(match[1]), world.now, world.locked()):
-        violations = world.violations(descriptor.table_id, descriptor)
+        violations = consistency.violations(world, descriptor.table_id, descriptor)
         world.say(f"{descriptor}: {'consistent' if not violations else '; '.join(map(str, violations))}")

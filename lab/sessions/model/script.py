@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from catalog.elements import State, TableId
 from changes.executor import events
 from changes.plan.model import StepKind
-from lab.cluster import reorganisation
+from lab.cluster import consistency, reorganisation
 from lab.cluster.control_plane import LabError, Without
 from lab.explorer.contents.statements import (
     DELETE,
@@ -244,7 +244,7 @@ class Lines:
         world = self.lab.world
         accepted, locked = world.control.accepted_versions, world.locked()
         versions = (version for table in self.tables for version in accepted(table, world.now, locked))
-        return {one.clause for version in versions for one in world.violations(version.table_id, version)}
+        return {one.clause for version in versions for one in consistency.violations(world, version.table_id, version)}
 
 
 def _prologue(model: Model) -> Iterator[str]:

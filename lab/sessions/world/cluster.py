@@ -7,10 +7,10 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, State, TableId
 from catalog.values.types import to_text
 from changes.plan.model import describe
+from lab.cluster.parts import Message as WorldMessage
+from lab.cluster.parts import Node as WorldNode
+from lab.cluster.parts import Transaction as WorldTransaction
 from lab.cluster.requests import Stage
-from lab.cluster.world import Message as WorldMessage
-from lab.cluster.world import Node as WorldNode
-from lab.cluster.world import Transaction as WorldTransaction
 from lab.explorer.lanes import CATALOG, STORE
 from lab.scripts.commands import Lab
 from lab.scripts.text import key_text, value_text

@@ -18,6 +18,7 @@ from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from changes.plan.model import Plan
+from lab.cluster import consistency
 from lab.cluster.control_plane import Without
 from lab.explorer.contents.numbered import Fault
 from lab.scripts.commands_of import Lab, Refusal, perform
@@ -252,7 +253,7 @@ def _faults(lab: Lab) -> list[Fault]:
     found = [
         Fault(violation.clause, one.version, violation.why)
         for one in world.control.accepted_versions(T, world.now, world.locked())
-        for violation in world.violations(T, one)
+        for violation in consistency.violations(world, T, one)
     ]
     newest = world.control.newest(T).version
     outside = world.control.outside_two_versions(world.now)

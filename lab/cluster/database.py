@@ -1,0 +1,61 @@
+"""Answers of the database to a node's lease machine, and what the node hears instead of one that is lost."""
+
+from catalog.elements import TableId
+from lab.cluster.control_plane import Control
+from lab.cluster.parts import Node
+from leases.node import vocabulary
+
+
+def answer(
+    control: Control, node: Node, request: vocabulary.Effect | vocabulary.Event, now: float
+) -> list[vocabulary.Event]:
+    """The database's answer to a request, or the failure that a node sees which is cut off."""
+    match request:
+        case vocabulary.Acquire(table):
+            return [_acquire(control, node, table, now)]
+        case vocabulary.Renew(tables):
+            if node.is_cut_off:
+                return [vocabulary.RenewFailed("cannot renew: the database does not answer")]
+            return [vocabulary.Renewed(tuple(_renew(control, node, table, now) for table in tables))]
+        case vocabulary.Release(table, version):
+            if node.is_cut_off:
+                reason = "cannot release: the database does not answer"
+                return [vocabulary.ReleaseFailed(table, version, reason)]
+            control.release(table, version, node.name)
+            return [vocabulary.Released(table, version)]
+        case _:
+            return []
+
+
+def _acquire(control: Control, node: Node, table: TableId, now: float) -> vocabulary.Event:
+    name = control.newest(table).name
+    if node.is_cut_off:
+        return vocabulary.AcquireFailed(table, f"cannot lease {name}: the database does not answer")
+    lease = control.acquire(table, node.name, now)
+    if lease is None:
+        state = control.newest(table).state.value
+        return vocabulary.AcquireFailed(table, f"cannot lease {name}: it is {state}", gone=True)
+    left_s, is_leased = lease.expires_at - now, control.newest(table).coordination.has_leases
+    return vocabulary.Acquired(table, lease.version, lease.expires_at, left_s, name, is_leased)
+
+
+def _renew(control: Control, node: Node, table: TableId, now: float) -> vocabulary.RenewOutcome:
+    newest = control.newest(table).version
+    lease = control.renew(table, node.name, now)
+    if lease is None:
+        return vocabulary.RenewOutcome(table, newest, vocabulary.Renewal.LOST)
+    left_s = lease.expires_at - now
+    return vocabulary.RenewOutcome(table, newest, vocabulary.Renewal.RENEWED, lease.expires_at, left_s)
+
+
+def failure(lost: vocabulary.Effect | vocabulary.Event) -> vocabulary.Event | None:
+    """The failure that a node hears instead of an answer: whether it was done, it cannot know."""
+    match lost:
+        case vocabulary.Acquire(table) | vocabulary.Acquired(table):
+            return vocabulary.AcquireFailed(table, "cannot lease: the connection was lost")
+        case vocabulary.Renew() | vocabulary.Renewed():
+            return vocabulary.RenewFailed("cannot renew: the connection was lost")
+        case vocabulary.Release(table, version) | vocabulary.Released(table, version):
+            return vocabulary.ReleaseFailed(table, version, "cannot release: the connection was lost")
+        case _:
+            return None
