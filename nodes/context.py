@@ -20,7 +20,8 @@ from nodes.notifications.hub import Hub
 from nodes.router.router import Router
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
-from nodes.store.transaction import Owner, Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Owner, Transaction
 
 TABLES_MAX = 256
 

@@ -22,7 +22,8 @@ from nodes.execution.fairness import Turns
 from nodes.router.attempts import Attempts
 from nodes.router.batches import Batch, Ending, parts_of
 from nodes.sql.writes.row_rules import rules_of
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from nodes.wire.results import Row
 from storage.buckets import storage_of
 

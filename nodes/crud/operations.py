@@ -28,7 +28,8 @@ from nodes.crud.values import assignments, conditions, flat_row, key_values, nam
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.select import access_of, select
 from nodes.sql.plans import SelectPlan
-from nodes.store.transaction import Hashes, Transaction
+from nodes.store.entering import Hashes
+from nodes.store.transaction import Transaction
 from nodes.wire.results import Result, Row
 from storage import encoding
 from storage.buckets import CUSTOM

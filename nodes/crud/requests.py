@@ -37,8 +37,10 @@ from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan
 from nodes.sql.statements import parse
 from nodes.store.checked import checked
+from nodes.store.entering import Hashes, PinLike
 from nodes.store.name_resolution import Names
-from nodes.store.transaction import Hashes, Owner, PinLike, Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Owner, Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of

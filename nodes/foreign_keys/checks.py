@@ -22,7 +22,7 @@ from nodes.foreign_keys.probes import Probe, first_refusal
 from nodes.foreign_keys.scan_referencing import Path, first_referring, path_to
 from nodes.foreign_keys.violations import Check
 from nodes.store.pipeline import bytea_array
-from nodes.store.transaction import Retry
+from nodes.store.refusals import Retry
 from storage import pairs
 from storage.buckets import storage_of
 from storage.integrity import references

@@ -17,7 +17,8 @@ from catalog.elements import ColumnId, Constraint, TableId
 from leases.rules import NotLeasable
 from nodes.context import Environment
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, TruncatePlan, UpdatePlan
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from storage.integrity import references
 
 

@@ -27,7 +27,8 @@ from nodes.notifications.listening import Listening
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.schema.new_tables import NewTables
 from nodes.settings.variables import READ_ONLY, Variables
-from nodes.store.transaction import Owner, Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Owner, Transaction
 from nodes.wire.results import Row
 
 

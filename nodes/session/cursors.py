@@ -22,7 +22,7 @@ from nodes.session.block import Block
 from nodes.session.planned import Asked, PlannedStatements
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import Statement
-from nodes.store.transaction import Retry
+from nodes.store.refusals import Retry
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 

@@ -37,7 +37,8 @@ from nodes.sql.queries.query import Output
 from nodes.sql.statements import Statement, relations_in
 from nodes.store.checked import checked
 from nodes.store.name_resolution import NamedRelations, Names
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.parameters import array_bytes, values_of

@@ -15,7 +15,8 @@ from nodes.clients.protocols import CopyData
 from nodes.context import Environment
 from nodes.router.attempts import CONFLICTS_MAX, pause_s
 from nodes.session.block import Block, for_client
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from nodes.trace.record import Trace
 
 T = TypeVar("T")

@@ -1,7 +1,10 @@
 """A node's side of PostgreSQL.
 
 pipeline         sessions in libpq's pipeline mode
-transaction      from BEGIN and `enter` to COMMIT, under leases, with a deadline (section 6)
+transaction      from BEGIN and `enter` to COMMIT, under leases (section 6)
+entering         the door: `enter` for each version in use (T2)
+deadline         what ends a transaction with its leases, and moves when they are renewed (T4)
+refusals         errors of the store in the terms of a client
 checked          errors of an old schema count only where something vouches for it
 lost_commit      asks until it is known what became of a COMMIT whose session was lost (T7)
 name_resolution  from names to the versions that a transaction uses (L12)

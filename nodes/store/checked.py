@@ -8,7 +8,8 @@ Answers that need no storage are checked when their transaction commits (`nodes.
 """
 
 from expressions.errors import SqlError
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 
 OF_A_SCHEMA = ("0A", "21", "22", "23", "42")
 """Classes of errors that another version of a table might not have led to."""

@@ -26,7 +26,8 @@ from nodes.context import Environment
 from nodes.sql.naming import DEPTH_MAX, ViewInUse, too_deep
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command, int4
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 
 VIEW = "SELECT jsonb_build_object('id', id, 'name', name, 'revision', revision, 'body', body)::text FROM catalog_view"
 VIEW_NAMED, VIEW_NUMBERED = f"{VIEW} WHERE name = %b", f"{VIEW} WHERE id = %b"

@@ -10,13 +10,11 @@ commit     once it is sent, neither a cancel nor a lost session decides: the sto
 
 import asyncio
 import datetime as dt
-import functools
 import logging
-import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from psycopg import pq
 
@@ -25,18 +23,14 @@ from catalog.descriptor import Descriptor
 from catalog.view_definition import ViewDefinition
 from expressions.errors import (
     CONNECTION_FAILURE,
-    DEADLOCK,
-    FENCE_REFUSALS,
-    INTERNAL_ERROR,
     INVALID_SAVEPOINT,
     NO_ACTIVE_TRANSACTION,
-    NOT_IN_PREREQUISITE_STATE,
-    SERIALIZATION_FAILURE,
-    TRANSACTION_TIMEOUT,
     TRANSACTION_UNKNOWN,
-    UNDEFINED_TABLE,
     SqlError,
 )
+from nodes.store import refusals
+from nodes.store.deadline import Deadline
+from nodes.store.entering import BOTH_HASHES, Hashes, PinLike, arm_command, enter_command
 from nodes.store.lost_commit import outcome_of
 from nodes.store.pipeline import (
     CancelledAtCommit,
@@ -46,11 +40,10 @@ from nodes.store.pipeline import (
     StoreError,
     StorePool,
     finished,
-    int4,
 )
+from nodes.store.refusals import CommitUnknown, Retry
 from nodes.trace.record import Trace
 from storage.commit_outcomes import Outcome
-from storage.postgres import BELOW_FENCE, STORAGE_REMOVED, arm_deadline_sql, enter_sql
 
 log = logging.getLogger(__name__)
 
@@ -58,86 +51,13 @@ BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 BEGIN_READ_ONLY = "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
 XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
 COMMIT = Command("COMMIT")
-LOOK_S = 0.2
-"""How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
-ADMIN_SHUTDOWN = "57P01"
 SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
-
-PG_EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
-MICROSECOND = dt.timedelta(microseconds=1)
-_INT8 = struct.Struct("!q")
-
-
-class PinLike(Protocol):
-    """A use of one version of a table (`leases.asyncio.keeper`)."""
-
-    ended_because: str | None
-
-    @property
-    def table_id(self) -> int: ...
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def descriptor(self) -> object: ...
-
-    @property
-    def schema_hash(self) -> str: ...
-
-    @property
-    def sharding_hash(self) -> str: ...
-
-    @property
-    def expires_at_now(self) -> dt.datetime: ...
-
-    @property
-    def is_leased(self) -> bool: ...
 
 
 class Owner(Protocol):
     """The session of a transaction."""
 
     def label(self) -> tuple[int, str, str, str, bool]: ...
-
-
-class Hashes(NamedTuple):
-    """The hashes of a table that `enter` is given to compare; the version it is always given."""
-
-    schema: bool = True
-    sharding: bool = True
-
-
-BOTH_HASHES = Hashes()
-
-
-class Retry(SqlError):
-    """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions.
-
-    `refusal` is the code with which `enter` refused `pin`, before anything was written.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        sqlstate: str = SERIALIZATION_FAILURE,
-        stale: bool = False,
-        hint: str | None = None,
-        refusal: str | None = None,
-        pin: PinLike | None = None,
-    ) -> None:
-        super().__init__(sqlstate, message, hint=hint or "try the transaction again")
-        self.stale, self.refusal, self.pin = stale, refusal, pin
-
-
-class CommitUnknown(SqlError):
-    """The session was lost at COMMIT and nobody knows what became of the transaction."""
-
-
-def timestamptz(moment: dt.datetime) -> bytes:
-    """PostgreSQL's binary form."""
-    return _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
 
 
 @dataclass(eq=False)
@@ -170,10 +90,8 @@ class Transaction:
     is_over: bool = False
     has_committed: bool = False
     _entered: dict[int, PinLike] = field(default_factory=dict)
-    _armed: dt.datetime | None = None
+    _deadline: Deadline | None = None
     _xid: bytes | None = None
-    _looking: asyncio.TimerHandle | None = None
-    _moving: asyncio.Task[None] | None = None
     _ahead: "asyncio.Task[list[pq.abc.PGresult]] | None" = None
     _failed_ahead: SqlError | None = None
     _has_failed: bool = False
@@ -221,8 +139,8 @@ class Transaction:
     ) -> "list[pq.abc.PGresult]":
         if before is not None:
             await asyncio.wait([before])
-        if self._moving is not None:
-            await asyncio.shield(self._moving)
+        if self._deadline is not None and self._deadline.moving is not None:
+            await asyncio.shield(self._deadline.moving)
         try:
             return await self._run(commands)
         except SqlError as error:
@@ -256,11 +174,11 @@ class Transaction:
         except StoreError as error:
             self._has_failed = True
             raise self._translated(error, skipped, entering) from error
-        self._entered, self._armed = pins, armed
+        self._entered = pins
         if commit:
             self._finish(committed=True)
-        elif self._looking is None:
-            self._look_later()
+        else:
+            self._note_armed(armed)
         return results[skipped : skipped + len(commands)]
 
     async def _connect(self) -> StoreConnection:
@@ -278,9 +196,17 @@ class Transaction:
         expires_at = self.expires_at
         if new and expires_at is not None:
             return [self._enter(pin, expires_at) for pin in new], expires_at
-        if expires_at is not None and self._armed is not None and expires_at > self._armed:
-            return [Command(arm_deadline_sql(), (timestamptz(expires_at),))], expires_at
-        return [], self._armed
+        deadline = self._deadline
+        if deadline is None:
+            return [], None
+        if expires_at is not None and deadline.is_before(expires_at):
+            return [arm_command(expires_at)], expires_at
+        return [], deadline.armed
+
+    def _note_armed(self, armed: dt.datetime | None) -> None:
+        """The deadline that the store has now."""
+        self._deadline = self._deadline or Deadline(self)
+        self._deadline.move_to(armed)
 
     def _enter(self, pin: PinLike, expires_at: dt.datetime) -> Command:
         return enter_command(pin, expires_at, self.storages, self.sends.get(pin.table_id, BOTH_HASHES))
@@ -352,8 +278,8 @@ class Transaction:
         if self.is_over:
             return
         self.is_over, self.has_committed = True, committed
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._deadline is not None:
+            self._deadline.close()
         self.savepoints.clear()
         self.settle(self)
         self._leave_session()
@@ -363,38 +289,11 @@ class Transaction:
         if connection is not None:
             self.pool.put_back(connection)
 
-    # -- the deadline while nothing runs (T4) -------------------------------------------------------------------
-
-    def _look_later(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(LOOK_S, self._look)
-
-    def _look(self) -> None:
-        """Move the deadline if all versions pinned were renewed and no statement runs, which would take it along."""
-        expires_at, connection = self.expires_at, self.connection
-        is_later = expires_at is not None and self._armed is not None and expires_at > self._armed
-        if is_later and connection is not None and connection.is_ready:
-            self._moving = asyncio.get_running_loop().create_task(self._move(connection, expires_at))
-        elif not self.is_over:
-            self._look_later()
-
-    async def _move(self, connection: StoreConnection, expires_at: dt.datetime) -> None:
-        try:
-            await connection.run([Command(arm_deadline_sql(), (timestamptz(expires_at),))])
-            self._armed = expires_at
-        except StoreConnectionLost as lost:
-            log.info("moving a deadline: %s", lost)  # the next statement reports it
-        except StoreError as error:
-            await self.abandon(error.message)
-        finally:
-            self._moving = None
-            if not self.is_over:
-                self._look_later()
-
     async def _quiet(self) -> None:
         """Wait until the session takes a batch: a deadline that is being moved takes a round trip, a page is read."""
         while True:
-            if self._moving is not None:
-                await asyncio.shield(self._moving)
+            if self._deadline is not None and self._deadline.moving is not None:
+                await asyncio.shield(self._deadline.moving)
             elif self._ahead is not None and not self._ahead.done():
                 await asyncio.wait([self._ahead])
             else:
@@ -429,7 +328,8 @@ class Transaction:
         enters = [self._enter(pin, expires_at) for pin in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
         await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters], list(pins.values()))
-        self._entered, self._armed, self._has_failed, self._failed_ahead = pins, expires_at, False, None
+        self._entered, self._has_failed, self._failed_ahead = pins, False, None
+        self._note_armed(expires_at)
         del self.savepoints[place + 1 :]
         return number
 
@@ -456,43 +356,11 @@ class Transaction:
             raise self._ended(StoreConnectionLost(CONNECTION_FAILURE, self.connection.last_words))
 
     def _ended(self, lost: StoreError) -> SqlError:
-        """Why the session at the store is gone, in the client's terms."""
-        tables = ", ".join(sorted(str(pin.descriptor) for pin in self.pins.values())) or "no table"
-        ended = next((pin.ended_because for pin in self.pins.values() if pin.ended_because), None)
-        if ended is not None:
-            return Retry(f"the transaction had to end: {ended}", stale=True)
-        if lost.sqlstate == TRANSACTION_TIMEOUT or "transaction timeout" in lost.message:
-            return Retry(f"the transaction had to end: the lease on {tables} ended", stale=True)
-        if lost.sqlstate == ADMIN_SHUTDOWN or "administrator command" in lost.message:
-            return Retry(
-                f"the transaction had to end: its session at the store was ended from outside (it used {tables})",
-                stale=True,
-                hint="a lease was revoked, or a schema change had waited for it; try again",
-            )
-        return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
+        return refusals.why_ended(self.pins.values(), lost)
 
     def _translated(self, error: StoreError, skipped: int = 0, entering: Sequence[PinLike] = ()) -> SqlError:
-        """`entering`: the uses whose `enter` are the last of the `skipped` commands."""
-        place = error.position - skipped + len(entering)
-        pin = entering[place] if 0 <= place < len(entering) else None
-        if pin is not None and error.sqlstate in STORAGE_REMOVED:
-            message = f"the schema moved on: {pin.descriptor} is on a storage that was removed since"
-            return Retry(message, stale=True, refusal=BELOW_FENCE, pin=pin)
-        if error.sqlstate in FENCE_REFUSALS:
-            return Retry(f"the schema moved on: {error.message}", stale=True, refusal=error.sqlstate, pin=pin)
-        if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
-            return Retry(error.message, sqlstate=error.sqlstate)
-        if error.sqlstate == TRANSACTION_TIMEOUT:
-            return self._ended(error)
-        if error.sqlstate.startswith(("53", "54", "57", "55")):
-            return SqlError(error.sqlstate, error.message, detail=error.detail or None)
-        if error.sqlstate == "22012":
-            return Refused(error.position - skipped)
-        if error.sqlstate == UNDEFINED_TABLE and self.own:  # no lease keeps them: what a dead node has made is freed
-            message = "tables that this session has made are gone: its node was taken for dead"
-            return SqlError(NOT_IN_PREREQUISITE_STATE, message, hint="DISCARD TEMP, and make them again")
-        log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
-        return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
+        pins, has_own_tables = self.pins.values(), bool(self.own)
+        return refusals.translated(error, pins, skipped=skipped, entering=entering, has_own_tables=has_own_tables)
 
     async def _settle_cancelled(
         self, cancelled: CancelledAtCommit, sent: int, *, asks: bool
@@ -547,36 +415,3 @@ class Transaction:
             f"the session at the store was lost at COMMIT and its outcome is not known: {lost.message}",
             hint="look whether the change is there before you try again",
         )
-
-
-class Refused(SqlError):
-    """A command found what must not be, as an existing pair where a new one goes: number `position` of its batch."""
-
-    def __init__(self, position: int) -> None:
-        super().__init__("23505", "duplicate key")
-        self.position = position
-
-
-def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES) -> Command:
-    """The door of one table on all storages that its rows may lie on (T2); the cluster began with `storages`."""
-    descriptor = pin.descriptor
-    if isinstance(descriptor, Descriptor):
-        storages = descriptor.storage_count(storages)
-    schema_hash = pin.schema_hash if hashes.schema else None
-    return _entry(
-        storages, pin.table_id, pin.version, schema_hash, pin.sharding_hash if hashes.sharding else None, expires_at
-    )
-
-
-@functools.lru_cache(maxsize=256)
-def _entry(
-    storages: int,
-    table_id: int,
-    version: int,
-    schema_hash: str | None,
-    sharding_hash: str | None,
-    expires_at: dt.datetime,
-) -> Command:
-    """The same for all transactions between two renewals of a lease."""
-    hashes = (None if text is None else text.encode() for text in (schema_hash, sharding_hash))
-    return Command(enter_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))

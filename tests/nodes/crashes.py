@@ -22,7 +22,8 @@ import psycopg
 
 from expressions.errors import SqlError
 from nodes.store.pipeline import Command, StorePool, int4
-from nodes.store.transaction import CommitUnknown, Transaction
+from nodes.store.refusals import CommitUnknown
+from nodes.store.transaction import Transaction
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of, prepare_folders
 from schemalab.supervisor.children import start, stop

@@ -20,7 +20,8 @@ from nodes.foreign_keys.probes import Probe, first_refusal, violated_by
 from nodes.foreign_keys.violations import Check
 from nodes.sql.writes.row_rules import moving_state
 from nodes.store.pipeline import Command, bytea_array, int8
-from nodes.store.transaction import Refused, Transaction
+from nodes.store.refusals import Refused
+from nodes.store.transaction import Transaction
 from nodes.trace import writes
 from storage import encoding, pairs
 from storage.browser.lines import READ_BYTES_MAX

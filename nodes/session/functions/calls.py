@@ -25,7 +25,8 @@ from nodes.sql.queries.query import Output
 from nodes.sql.session_calls import field_of, lone_call, name_of
 from nodes.sql.statements import Statement
 from nodes.store.pipeline import Command
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from nodes.wire.columns import Columns
 from nodes.wire.messages import Field
 from nodes.wire.parameters import values_of

@@ -37,7 +37,8 @@ from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.statements import Statement, ddl_error, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql
 from nodes.store.pipeline import finished
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from nodes.session.schema.temporary_tables import TABLES_MAX, TemporaryTables
 from nodes.sql.plans import TruncatePlan
 from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from changes.ddl.resolve import NothingToDo

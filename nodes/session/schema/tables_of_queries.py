@@ -11,7 +11,7 @@ from nodes.session.schema.ddl import SchemaStatements
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import parse
 from nodes.sql.tables_of_queries import TableOfQuery
-from nodes.store.transaction import Retry
+from nodes.store.refusals import Retry
 from nodes.wire.results import Result
 
 

@@ -25,7 +25,8 @@ from nodes.crud.values import flat_row
 from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.batches import Batch, Ending
 from nodes.store.pipeline import StoreError
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from storage.postgres import BELOW_FENCE
 from tests.nodes.sql.test_access_paths import TABLE
 

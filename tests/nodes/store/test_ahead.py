@@ -8,7 +8,8 @@ import pytest
 
 from expressions.errors import SqlError
 from nodes.store.pipeline import Command, StoreError
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from tests.nodes.store.test_deadlines import Pin, Store, after, transaction_on
 
 FIRST, NEXT, OTHER = Command("SELECT 'first'"), Command("SELECT 'next'"), Command("SELECT 'other'")

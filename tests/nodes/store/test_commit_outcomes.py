@@ -18,7 +18,8 @@ from psycopg import pq
 
 from expressions.errors import SqlError
 from nodes.store.pipeline import CancelledAtCommit, Command, StoreConnection, StoreConnectionLost, StoreError, StorePool
-from nodes.store.transaction import Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from storage.commit_outcomes import LIFE
 
 OK, TUPLES = pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK

@@ -11,8 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from nodes.store.entering import PG_EPOCH
 from nodes.store.pipeline import Command, StoreError
-from nodes.store.transaction import PG_EPOCH, Retry, Transaction
+from nodes.store.refusals import Retry
+from nodes.store.transaction import Transaction
 from tests.nodes.clients.test_clients import add_unique_index
 from tests.nodes.conftest import SHORT_LEASE_S, Cluster
 from tests.nodes.session.test_transactions import wait_for_no_session
@@ -142,7 +144,7 @@ def idle(store: Store, transaction: Transaction, *events: Callable[[], None]) ->
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodes.store.transaction.LOOK_S", 0.01)
+    monkeypatch.setattr("nodes.store.deadline.LOOK_S", 0.01)
 
 
 async def until(is_so: Callable[[], bool]) -> None:

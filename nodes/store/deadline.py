@@ -1,0 +1,82 @@
+"""The deadline of an open transaction at the store, which moves with the leases it rests on (T4).
+
+While statements come, each takes a new deadline along. While none does, somebody has to look: the client may think for
+longer than the leases last that the transaction began under, and they were renewed.
+"""
+
+import asyncio
+import datetime as dt
+import logging
+from typing import Protocol
+
+from nodes.store.entering import arm_command
+from nodes.store.pipeline import StoreConnection, StoreConnectionLost, StoreError
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.2
+"""How often an open transaction looks whether its leases were renewed: often, as a lease is renewed at its half."""
+
+
+class Bounded(Protocol):
+    """A transaction, as far as its deadline asks."""
+
+    connection: StoreConnection | None
+    is_over: bool
+
+    @property
+    def expires_at(self) -> dt.datetime | None: ...
+
+    async def abandon(self, why: str) -> None: ...
+
+
+class Deadline:
+    """What is armed at the store for one transaction; `moving` is the batch that moves it, while one does."""
+
+    __slots__ = ("_looking", "_transaction", "armed", "moving")
+
+    def __init__(self, transaction: Bounded) -> None:
+        self._transaction = transaction
+        self._looking: asyncio.TimerHandle | None = None
+        self.armed: dt.datetime | None = None
+        self.moving: asyncio.Task[None] | None = None
+
+    def move_to(self, armed: dt.datetime | None) -> None:
+        """A batch has armed this one; from the first on somebody looks."""
+        self.armed = armed
+        if self._looking is None:
+            self._look_later()
+
+    def is_before(self, expires_at: dt.datetime | None) -> bool:
+        """True if a renewal allows more than is armed."""
+        return expires_at is not None and self.armed is not None and expires_at > self.armed
+
+    def close(self) -> None:
+        """The transaction is over."""
+        if self._looking is not None:
+            self._looking.cancel()
+
+    def _look_later(self) -> None:
+        self._looking = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+
+    def _look(self) -> None:
+        """Move the deadline if all versions pinned were renewed and no statement runs, which would take it along."""
+        expires_at, connection = self._transaction.expires_at, self._transaction.connection
+        if self.is_before(expires_at) and connection is not None and connection.is_ready:
+            assert expires_at is not None
+            self.moving = asyncio.get_running_loop().create_task(self._move(connection, expires_at))
+        elif not self._transaction.is_over:
+            self._look_later()
+
+    async def _move(self, connection: StoreConnection, expires_at: dt.datetime) -> None:
+        try:
+            await connection.run([arm_command(expires_at)])
+            self.armed = expires_at
+        except StoreConnectionLost as lost:
+            log.info("moving a deadline: %s", lost)  # the next statement reports it
+        except StoreError as error:
+            await self._transaction.abandon(error.message)
+        finally:
+            self.moving = None
+            if not self._transaction.is_over:
+                self._look_later()

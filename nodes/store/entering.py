@@ -1,0 +1,91 @@
+"""The door of a transaction: `enter` for each version that it uses, with the hashes that are compared (T2).
+
+    pins of a transaction  -->  one command for each table, on all storages that its rows may lie on
+
+The command is the same for all transactions between two renewals of a lease, and is made once for them.
+"""
+
+import datetime as dt
+import functools
+import struct
+from typing import NamedTuple, Protocol
+
+from catalog.descriptor import Descriptor
+from nodes.store.pipeline import Command, int4
+from storage.postgres import arm_deadline_sql, enter_sql
+
+PG_EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+MICROSECOND = dt.timedelta(microseconds=1)
+_INT8 = struct.Struct("!q")
+
+
+class PinLike(Protocol):
+    """A use of one version of a table (`leases.asyncio.keeper`)."""
+
+    ended_because: str | None
+
+    @property
+    def table_id(self) -> int: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def descriptor(self) -> object: ...
+
+    @property
+    def schema_hash(self) -> str: ...
+
+    @property
+    def sharding_hash(self) -> str: ...
+
+    @property
+    def expires_at_now(self) -> dt.datetime: ...
+
+    @property
+    def is_leased(self) -> bool: ...
+
+
+class Hashes(NamedTuple):
+    """The hashes of a table that `enter` is given to compare; the version it is always given."""
+
+    schema: bool = True
+    sharding: bool = True
+
+
+BOTH_HASHES = Hashes()
+
+
+def timestamptz(moment: dt.datetime) -> bytes:
+    """PostgreSQL's binary form."""
+    return _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
+
+
+def arm_command(expires_at: dt.datetime) -> Command:
+    """What moves the deadline after a renewal at the same version (T4)."""
+    return Command(arm_deadline_sql(), (timestamptz(expires_at),))
+
+
+def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES) -> Command:
+    """The door of one table on all storages that its rows may lie on (T2); the cluster began with `storages`."""
+    descriptor = pin.descriptor
+    if isinstance(descriptor, Descriptor):
+        storages = descriptor.storage_count(storages)
+    schema_hash = pin.schema_hash if hashes.schema else None
+    return _entry(
+        storages, pin.table_id, pin.version, schema_hash, pin.sharding_hash if hashes.sharding else None, expires_at
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _entry(
+    storages: int,
+    table_id: int,
+    version: int,
+    schema_hash: str | None,
+    sharding_hash: str | None,
+    expires_at: dt.datetime,
+) -> Command:
+    """The same for all transactions between two renewals of a lease."""
+    hashes = (None if text is None else text.encode() for text in (schema_hash, sharding_hash))
+    return Command(enter_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))

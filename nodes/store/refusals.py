@@ -1,0 +1,109 @@
+"""Errors of the store in the terms of a client: what may be tried again, what is over, what nobody knows.
+
+`enter` refused, 40001, 40P01      Retry: nothing was kept
+the session was ended              Retry, with the reason: a lease that ended, a revocation
+a pair that must not be there      Refused: the writer says which
+lost at COMMIT                     CommitUnknown, if nobody can say what became of it (T7)
+"""
+
+import logging
+from collections.abc import Collection, Sequence
+
+from expressions.errors import (
+    CONNECTION_FAILURE,
+    DEADLOCK,
+    FENCE_REFUSALS,
+    INTERNAL_ERROR,
+    NOT_IN_PREREQUISITE_STATE,
+    SERIALIZATION_FAILURE,
+    TRANSACTION_TIMEOUT,
+    UNDEFINED_TABLE,
+    SqlError,
+)
+from nodes.store.entering import PinLike
+from nodes.store.pipeline import StoreError
+from storage.postgres import BELOW_FENCE, STORAGE_REMOVED
+
+log = logging.getLogger(__name__)
+
+ADMIN_SHUTDOWN = "57P01"
+
+
+class Retry(SqlError):
+    """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions.
+
+    `refusal` is the code with which `enter` refused `pin`, before anything was written.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        sqlstate: str = SERIALIZATION_FAILURE,
+        stale: bool = False,
+        hint: str | None = None,
+        refusal: str | None = None,
+        pin: PinLike | None = None,
+    ) -> None:
+        super().__init__(sqlstate, message, hint=hint or "try the transaction again")
+        self.stale, self.refusal, self.pin = stale, refusal, pin
+
+
+class CommitUnknown(SqlError):
+    """The session was lost at COMMIT and nobody knows what became of the transaction."""
+
+
+class Refused(SqlError):
+    """A command found what must not be, as an existing pair where a new one goes: number `position` of its batch."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__("23505", "duplicate key")
+        self.position = position
+
+
+def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
+    """The reason for which the session of a transaction with these uses is gone."""
+    tables = ", ".join(sorted(str(pin.descriptor) for pin in pins)) or "no table"
+    ended = next((pin.ended_because for pin in pins if pin.ended_because), None)
+    if ended is not None:
+        return Retry(f"the transaction had to end: {ended}", stale=True)
+    if lost.sqlstate == TRANSACTION_TIMEOUT or "transaction timeout" in lost.message:
+        return Retry(f"the transaction had to end: the lease on {tables} ended", stale=True)
+    if lost.sqlstate == ADMIN_SHUTDOWN or "administrator command" in lost.message:
+        return Retry(
+            f"the transaction had to end: its session at the store was ended from outside (it used {tables})",
+            stale=True,
+            hint="a lease was revoked, or a schema change had waited for it; try again",
+        )
+    return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
+
+
+def translated(
+    error: StoreError,
+    pins: Collection[PinLike],
+    *,
+    skipped: int = 0,
+    entering: Sequence[PinLike] = (),
+    has_own_tables: bool = False,
+) -> SqlError:
+    """`entering`: the uses whose `enter` are the last of the `skipped` commands of the batch."""
+    place = error.position - skipped + len(entering)
+    pin = entering[place] if 0 <= place < len(entering) else None
+    if pin is not None and error.sqlstate in STORAGE_REMOVED:
+        message = f"the schema moved on: {pin.descriptor} is on a storage that was removed since"
+        return Retry(message, stale=True, refusal=BELOW_FENCE, pin=pin)
+    if error.sqlstate in FENCE_REFUSALS:
+        return Retry(f"the schema moved on: {error.message}", stale=True, refusal=error.sqlstate, pin=pin)
+    if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
+        return Retry(error.message, sqlstate=error.sqlstate)
+    if error.sqlstate == TRANSACTION_TIMEOUT:
+        return why_ended(pins, error)
+    if error.sqlstate.startswith(("53", "54", "57", "55")):
+        return SqlError(error.sqlstate, error.message, detail=error.detail or None)
+    if error.sqlstate == "22012":
+        return Refused(error.position - skipped)
+    if error.sqlstate == UNDEFINED_TABLE and has_own_tables:  # no lease keeps them: what a dead node has made is freed
+        message = "tables that this session has made are gone: its node was taken for dead"
+        return SqlError(NOT_IN_PREREQUISITE_STATE, message, hint="DISCARD TEMP, and make them again")
+    log.error("the store refused a statement: %s %s %s", error.sqlstate, error.message, error.detail)
+    return SqlError(INTERNAL_ERROR, f"the store refused a statement: {error.message}")
