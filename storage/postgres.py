@@ -32,8 +32,8 @@ from storage.statements import (
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
     "KeyTooLong", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
-    "end_sessions", "enter_params", "enter_sql", "fence", "get_sql", "held_before", "holders", "insert_version_copies",
-    "insert_version_copy", "kv",
+    "end_sessions", "enter_at_sql", "enter_params", "enter_sql", "fence", "get_sql", "held_before", "holders",
+    "insert_version_copies", "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
     "statements_for", "storages_kept", "storages_there", "take_spare_table", "try_exclusive",
 ]  # fmt: skip
@@ -79,6 +79,12 @@ def enter_sql(storages: int) -> str:
     names = "table_id, version, schema_hash, sharding_hash, expires_at"
     doors = ", ".join(f"storage_{number}.enter({names})" for number in range(1, storages + 1))
     return f"SELECT {doors} FROM (VALUES (%b::int, %b::int, %b::text, %b::text, %b::timestamptz)) AS entry ({names})"
+
+
+@functools.lru_cache
+def enter_at_sql(storages: tuple[int, ...]) -> str:
+    """The same on these storages alone, with the protocol's numbered parameters: it costs half of what names cost."""
+    return "SELECT " + ", ".join(f"storage_{number}.enter($1, $2, $3, $4, $5)" for number in storages)
 
 
 def enter_params(

@@ -169,7 +169,8 @@ async def _points(
     if way.points is None or len(way.points) > POINTS_AT_ONCE:
         return None
     table = table_of(env, simple.scan)
-    results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit)
+    only = table.only_home(way.points)
+    results = await transaction.run(point_commands(table, way.points, simple.scan.used), commit=commit, only=only)
     rows = rows_in(table, results)
     if rows is None:
         if commit:

@@ -1,4 +1,4 @@
-"""The deadline of an open transaction at the store, which moves with the leases it rests on (T4).
+"""The deadline of an open transaction at the store, which moves with its leases (T4).
 
 While statements come, each takes a new deadline along. While none does, somebody has to look: the client may think for
 longer than the leases last that the transaction began under, and they were renewed.
@@ -31,7 +31,7 @@ class Bounded(Protocol):
 
 
 class Deadline:
-    """What is armed at the store for one transaction; `moving` is the batch that moves it, while one does."""
+    """Of one transaction: what is armed at the store, and the batch that is moving it, if one is."""
 
     __slots__ = ("_looking", "_transaction", "armed", "moving")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from catalog.descriptor import Descriptor
 from nodes.store.pipeline import Command, int4
-from storage.postgres import arm_deadline_sql, enter_sql
+from storage.postgres import arm_deadline_sql, enter_at_sql
 
 PG_EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -62,24 +62,31 @@ def timestamptz(moment: dt.datetime) -> bytes:
 
 
 def arm_command(expires_at: dt.datetime) -> Command:
-    """What moves the deadline after a renewal at the same version (T4)."""
+    """The command that moves the deadline after a renewal at the same version (T4)."""
     return Command(arm_deadline_sql(), (timestamptz(expires_at),))
 
 
-def enter_command(pin: PinLike, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES) -> Command:
-    """The door of one table on all storages that its rows may lie on (T2); the cluster began with `storages`."""
-    descriptor = pin.descriptor
-    if isinstance(descriptor, Descriptor):
-        storages = descriptor.storage_count(storages)
+def enter_command(
+    pin: PinLike, expires_at: dt.datetime, storages: int, hashes: Hashes = BOTH_HASHES, only: int | None = None
+) -> Command:
+    """The door of one table on all storages that its rows may lie on (T2); the cluster began with `storages`.
+
+    On one storage `only`, where the transaction is one batch that uses no other.
+    """
     schema_hash = pin.schema_hash if hashes.schema else None
-    return _entry(
-        storages, pin.table_id, pin.version, schema_hash, pin.sharding_hash if hashes.sharding else None, expires_at
-    )
+    sharding_hash = pin.sharding_hash if hashes.sharding else None
+    descriptor = pin.descriptor
+    if only is None:
+        count = descriptor.storage_count(storages) if isinstance(descriptor, Descriptor) else storages
+        entered = tuple(range(1, count + 1))
+    else:
+        entered = (only,)
+    return _entry(entered, pin.table_id, pin.version, schema_hash, sharding_hash, expires_at)
 
 
 @functools.lru_cache(maxsize=256)
 def _entry(
-    storages: int,
+    storages: tuple[int, ...],
     table_id: int,
     version: int,
     schema_hash: str | None,
@@ -88,4 +95,4 @@ def _entry(
 ) -> Command:
     """The same for all transactions between two renewals of a lease."""
     hashes = (None if text is None else text.encode() for text in (schema_hash, sharding_hash))
-    return Command(enter_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))
+    return Command(enter_at_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))

@@ -118,15 +118,22 @@ class Transaction:
         return min((pin.expires_at_now for pin in self.pins.values()), default=None)
 
     async def run(
-        self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False
+        self,
+        commands: Sequence[Command],
+        *,
+        commit: bool = False,
+        returns_xid: bool = False,
+        only: int | None = None,
     ) -> "list[pq.abc.PGresult]":
         """Run one batch: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
 
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
+        `only`: the one storage that the commands use; it alone is entered if the batch is the whole transaction.
         """
-        await self._quiet()
-        self._refuse_failed_ahead()
-        return await self._run(commands, commit=commit, returns_xid=returns_xid)
+        if self._ahead is not None or self._deadline is not None:
+            await self._quiet()
+            self._refuse_failed_ahead()
+        return await self._run(commands, commit=commit, returns_xid=returns_xid, only=only)
 
     def ahead(self, commands: Sequence[Command]) -> "asyncio.Task[list[pq.abc.PGresult]]":
         """Begin a batch whose results are wanted later, perhaps never. Should it fail, the transaction has failed."""
@@ -148,11 +155,17 @@ class Transaction:
             raise
 
     async def _run(
-        self, commands: Sequence[Command], *, commit: bool = False, returns_xid: bool = False
+        self,
+        commands: Sequence[Command],
+        *,
+        commit: bool = False,
+        returns_xid: bool = False,
+        only: int | None = None,
     ) -> "list[pq.abc.PGresult]":
         self._refuse_ended()
         entering = self._not_entered()
-        prologue, armed = self._prologue(entering)
+        is_whole = commit and self.connection is None and len(self.pins) == 1
+        prologue, armed = self._prologue(entering, only if is_whole else None)
         batch, pins = [*prologue, *commands], dict(self.pins)
         skipped = len(batch) - len(commands)
         if commit:
@@ -191,11 +204,11 @@ class Transaction:
         """The uses of tables that no storage has been asked about yet."""
         return [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
 
-    def _prologue(self, new: Sequence[PinLike]) -> tuple[list[Command], dt.datetime | None]:
+    def _prologue(self, new: Sequence[PinLike], only: int | None = None) -> tuple[list[Command], dt.datetime | None]:
         """`enter` for tables not entered yet; else the deadline, when a renewal has moved it; what is armed then."""
         expires_at = self.expires_at
         if new and expires_at is not None:
-            return [self._enter(pin, expires_at) for pin in new], expires_at
+            return [self._enter(pin, expires_at, only) for pin in new], expires_at
         deadline = self._deadline
         if deadline is None:
             return [], None
@@ -208,8 +221,8 @@ class Transaction:
         self._deadline = self._deadline or Deadline(self)
         self._deadline.move_to(armed)
 
-    def _enter(self, pin: PinLike, expires_at: dt.datetime) -> Command:
-        return enter_command(pin, expires_at, self.storages, self.sends.get(pin.table_id, BOTH_HASHES))
+    def _enter(self, pin: PinLike, expires_at: dt.datetime, only: int | None = None) -> Command:
+        return enter_command(pin, expires_at, self.storages, self.sends.get(pin.table_id, BOTH_HASHES), only)
 
     def note_written(self) -> None:
         self.has_written = True

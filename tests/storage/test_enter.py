@@ -115,7 +115,7 @@ def test_either_the_publisher_waits_or_the_writer_is_refused(
 
 def test_the_steps_above_are_those_of_enter(stage: Stage) -> None:
     [(source,)] = stage.sql("SELECT prosrc FROM pg_proc WHERE oid = 'storage_1.enter'::regproc")
-    order = ["pg_advisory_xact_lock_shared", "pg_sequence_last_value", ".versions v", "storage_arm_deadline"]
+    order = ["pg_advisory_xact_lock_shared", "pg_sequence_last_value", ".versions v", "set_config"]
     places = [source.index(word) for word in order]
     assert places == sorted(places)
 

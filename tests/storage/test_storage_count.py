@@ -47,6 +47,7 @@ LOOPS_OVER_A_NUMBER = {
     "nodes/foreign_keys/checks.py": "`storage_count`",
     "nodes/foreign_keys/scan_referencing.py": "`storage_count`",
     "nodes/selectors.py": "what there is",
+    "nodes/store/entering.py": "`storage_count`",
     "nodes/sql/conditions/access_paths.py": "`storage_count`",
     "spark_tasks/checks/range_check.py": "`storage_count`, and what there is",
     "spark_tasks/chunks/chunk.py": "`storage_count`, by `backfill`",

@@ -105,7 +105,7 @@ class Writer:
         (statement,) = self._statements(ops)
         sql = put_if_there_sql(statement.storage, self.descriptor.table_id)
         command = Command(sql, (existence, *map(bytea_array, statement.params)))
-        (result,) = await self.transaction.run([command], commit=commit, returns_xid=True)
+        (result,) = await self.transaction.run([command], commit=commit, returns_xid=True, only=statement.storage)
         return result.get_value(0, 1) == b"\x01"
 
     async def violated(self, probes: Sequence[Probe]) -> list[Check]:
@@ -136,8 +136,10 @@ class Writer:
         puts = [s for s in statements if s.act not in REMOVALS]
         writes = [*removals, *put_commands(puts)]
         checked = [foreign_key_probes.checked_command(probes)] if probes else []
+        homes = {s.storage for s in statements}
+        only = homes.pop() if len(homes) == 1 and not probes else None
         try:
-            await self.transaction.run([*writes, *checked], commit=True, returns_xid=bool(puts or checked))
+            await self.transaction.run([*writes, *checked], commit=True, returns_xid=bool(puts or checked), only=only)
         except Refused as refused:
             if refused.position < len(writes):
                 candidates = [key for s in statements if s.returns_keys for key in s.keys]

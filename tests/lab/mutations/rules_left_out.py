@@ -235,8 +235,8 @@ SWITCHES = (
         "T2",
         "the lock comes first",
         ENTER,
-        "PERFORM pg_advisory_xact_lock_shared(p_table, p_version);",
-        "",
+        "CASE WHEN pg_advisory_xact_lock_shared(p_table, p_version) IS NOT NULL",
+        "CASE WHEN true",
         f"{ENTER_TESTS}test_enter_waits_for_a_publisher_and_then_sees_its_fence",
     ),
     Switch(
@@ -260,9 +260,9 @@ SWITCHES = (
         "T4",
         "the deadline is armed",
         ENTER,
-        "PERFORM storage_arm_deadline(p_expires_at);",
+        "armed := set_config('transaction_timeout', least(left_ms, 2147483647)::bigint::text, true);",
         "",
-        f"{ENTER_TESTS}test_less_than_a_millisecond_is_no_lease",
+        f"{ENTER_TESTS}test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called_again",
     ),
     Switch(
         "T1",
