@@ -90,16 +90,16 @@ def node_of(session: str) -> str:
 # --- L7
 
 
-def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int, is_rolled_out: bool = False) -> Blocked | None:
+def publish(cur: Any, versions: Iterable[Descriptor], *, storages: int) -> Blocked | None:
     """Make each of `versions` its table's newest, all or none. None: done, or it had been done before (re-entry, X2).
 
-    `is_rolled_out`: the storages know them already (`changes.driver.rolling`). Raises `UnexpectedVersion`.
+    `storages` learn of them, the first so many. Raises `UnexpectedVersion`.
     """
     news = in_lock_order(versions)
     found = _hindrance_to(cur, news)
     if found is None:
         for new in news:
-            _write_version(cur, new, 0 if is_rolled_out else storages)
+            _write_version(cur, new, storages)
     return None if found is DONE else found
 
 

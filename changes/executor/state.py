@@ -100,13 +100,8 @@ class Execution:
         """It can only go on (X6)."""
         if self.direction is Direction.BACK:
             return False
-        point_of_no_return = self.plan.forward[self.plan.point_of_no_return]
-        has_begun = (
-            self.position == self.plan.point_of_no_return
-            and point_of_no_return.kind is not StepKind.PUBLISH
-            and self.asked
-        )
-        return self.position > self.plan.point_of_no_return or has_begun
+        has_begun = self.asked or self.position > self.plan.point_of_no_return
+        return self.position > self.plan.last_reversible and has_begun
 
     @property
     def is_publishing(self) -> bool:

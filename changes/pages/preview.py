@@ -109,14 +109,13 @@ def waits(plan: Plan) -> str:
 def no_return(plan: Plan) -> Json:
     """The step after which the change can only go on, and why (X6)."""
     step = plan.forward[plan.point_of_no_return]
-    begun = "once it has begun" if step.kind is StepKind.DELETE else "once it is published"
+    begun = "once it is published" if plan.last_reversible == plan.point_of_no_return else "once it has begun"
     return {"number": plan.point_of_no_return, "text": describe(plan, step), "why": why_no_return(plan), "when": begun}
 
 
 def rollback(plan: Plan) -> Json:
     """The rollback of a cancel or a failure that comes as late as it can."""
-    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
-    steps = rollback_steps(plan, reversible)
+    steps = rollback_steps(plan, plan.reversible_publishes)
     return {"summary": _summary(plan, steps), "steps": [describe(plan, step) for step in steps]}
 
 

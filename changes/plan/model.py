@@ -168,6 +168,18 @@ class Plan:
         return tuple(step for step in self.forward if step.kind is StepKind.PUBLISH)
 
     @property
+    def last_reversible(self) -> int:
+        """The last step at which the change may still roll back (X6): of the point of no return only a publish is one,
+        for what a deletion has begun is lost."""
+        at = self.point_of_no_return
+        return at if at < len(self.forward) and self.forward[at].kind is StepKind.PUBLISH else at - 1
+
+    @property
+    def reversible_publishes(self) -> int:
+        """The number of publishes before the point of no return."""
+        return sum(step.kind is StepKind.PUBLISH for step in self.forward[: self.point_of_no_return])
+
+    @property
     def result(self) -> Descriptor:
         """The table as the change leaves it."""
         return self.publishes[-1].published

@@ -27,8 +27,7 @@ def rollback_steps(plan: Plan, published: int) -> tuple[Step, ...]:
     """The steps from where `published` forward versions are out, back to a table as before."""
     if published == 0:
         return ()
-    reversible = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
-    assert published <= reversible, f"there is no rollback: {why_no_return(plan)}"
+    assert published <= plan.reversible_publishes, f"there is no rollback: {why_no_return(plan)}"
     return tuple(_walk(plan, published))
 
 

@@ -17,9 +17,6 @@ from expressions.values.intervals import engine_interval
 
 Node = Any
 Parts = list[str | Expr]
-OF_ANY_TYPE = frozenset({
-    "count", "min", "max", "any_value", "first_value", "last_value", "nth_value", "lag", "lead", "array_agg",
-})  # fmt: skip
 GROUPING = "CAST(GROUPING("
 """The beginning of a call of GROUPING."""
 GROUPING_MAX = 31

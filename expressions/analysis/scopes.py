@@ -107,7 +107,6 @@ class Scope:
     parent: "Scope | None" = None
     relations: list[Relation] = field(default_factory=list)
     merged: dict[str, Expr] = field(default_factory=dict)
-    merged_from: dict[str, tuple[Relation, ...]] = field(default_factory=dict)
 
     def find(self, name: str, offset: int) -> Expr | None:
         """The column an unqualified name stands for, in this query or one around it."""

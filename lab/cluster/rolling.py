@@ -1,6 +1,6 @@
 """A rolling publish in the lab: the storages learn of the next version one after the other, then the catalog.
 
-It is `changes.driver.rolling` over the lab's cluster: begun when L7's condition is met, and every fence is set then; at
+It is begun when L7's condition is met, and every fence is set then; at
 its end each storage knows the version that nodes take leases on from now on.
 """
 

@@ -230,7 +230,8 @@ def _task(table: Table, start: Start) -> Task:
 
 def _predict(table: Table, start: Start) -> Predict:
     form = Form(table.one_of("form", tuple(form.value for form in Form)))
-    values = {name: _observed(f"{table.place}.choices.{name}", value) for name, value in _dict(table, "choices")}
+    choices = table.table("choices").body
+    values = {name: _observed(f"{table.place}.choices.{name}", value) for name, value in choices.items()}
     items = tuple(
         _item(Table(f"{table.place}.items[{n}]", one), start) for n, one in enumerate(table.items("items"), 1)
     )
@@ -289,10 +290,6 @@ def _observed(place: str, value: object) -> Observed:
     if isinstance(value, str | int) and not isinstance(value, bool):
         return value
     raise BadExercise(f"{place} must be a text, a number or a list of texts, not {value!r}")
-
-
-def _dict(table: Table, key: str) -> list[tuple[str, object]]:
-    return list(table.table(key).body.items())
 
 
 def _item(table: Table, start: Start) -> Item:

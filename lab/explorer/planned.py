@@ -201,7 +201,8 @@ def _part(plan: Plan, elements: tuple[Element, ...], *, nodes: int) -> Part:
     kind, *also = (element.kind for element in elements)
     if kind is Kind.PLACEMENT:
         return _placed_part(plan, elements, nodes=nodes)
-    check, partial = _has_check(plan, elements), any(_is_partial(plan, one) for one in elements)
+    check = any(one.kind is Kind.CONSTRAINT and one.column is None for one in elements)
+    partial = any(_is_partial(plan, one) for one in elements)
     stages = _stages(plan, elements)
     how = _coordination(plan)
     model = Model(
@@ -277,7 +278,7 @@ def _part_to_itself(plan: Plan, elements: tuple[Element, ...], *, nodes: int) ->
 def _unsteady(plan: Plan, element: Element) -> tuple[Element, ...]:
     """The elements that a foreign key needs and that are not public wherever it is enforced."""
     below = [one for one in moving(plan) if _needs(plan, element, one)]
-    directions = [plan.forward, *(rollback_steps(plan, done) for done in _ways(plan))]
+    directions = [plan.forward, *(rollback_steps(plan, done) for done in range(1, 1 + plan.reversible_publishes))]
     versions = [step.published for steps in directions for step in steps if step.descriptor is not None]
     enforced = [version for version in versions if state_of(version, element) is not State.ABSENT]
     return tuple(one for one in below if any(state_of(version, one) is not State.PUBLIC for version in enforced))
@@ -293,18 +294,9 @@ def _needs(plan: Plan, element: Element, one: Element) -> bool:
     return one.kind is Kind.TABLE or (one.kind.is_user_column and one.id in _made_of(plan, element))
 
 
-def _ways(plan: Plan) -> range:
-    """After how many of its publishes the plan may roll back."""
-    return range(1, 1 + sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return]))
-
-
 def _first(plan: Plan, element: Element) -> State:
     is_added = any(move.element == element and move.kind is MoveKind.ADD for move in plan.moves)
     return State.ABSENT if is_added else State.PUBLIC
-
-
-def _has_check(plan: Plan, elements: Sequence[Element]) -> bool:
-    return any(element.kind is Kind.CONSTRAINT and element.column is None for element in elements)
 
 
 class _OnSmallTables:

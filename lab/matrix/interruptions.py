@@ -5,7 +5,7 @@ from enum import Enum
 
 from changes.executor.events import Outcome
 from changes.executor.state import Direction
-from changes.plan.model import Plan, StepKind
+from changes.plan.model import Plan
 
 
 class Interruption(Enum):
@@ -41,10 +41,7 @@ def expected_outcome(plan: Plan, direction: Direction, position: int, interrupti
     """The end that the change must have: only a cancel or an error before the point of no return rolls it back (X6)."""
     if direction is Direction.BACK:
         return Outcome.CANCELLED
-    is_late = position > plan.point_of_no_return or (
-        position == plan.point_of_no_return and plan.forward[position].kind is not StepKind.PUBLISH
-    )
-    if is_late or interruption not in CANCELS | ERRORS:
+    if position > plan.last_reversible or interruption not in CANCELS | ERRORS:
         return Outcome.DONE
     return Outcome.CANCELLED if interruption in CANCELS else Outcome.FAILED
 

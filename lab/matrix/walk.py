@@ -142,7 +142,7 @@ class Walk:
         state, plan = self.driver.state, self.plan
         if self.cell.direction is not Direction.BACK or self.cancelled or self.driver.asked is None:
             return False
-        return state.position == last_cancel(plan)
+        return state.position == plan.last_reversible
 
     def _is_there(self) -> bool:
         """At the step of the cell, in the middle of it where it has one."""
@@ -229,12 +229,6 @@ class Walk:
                 for op in insert_row(table, row, world.store.buckets):
                     made[world.store.home(op) - 1][op.key] = op.value
         return made
-
-
-def last_cancel(plan: Plan) -> int:
-    """The last step at which a cancel is still taken (X6)."""
-    at = plan.point_of_no_return
-    return at if plan.forward[at].kind is StepKind.PUBLISH else at - 1
 
 
 # --- the interruptions
@@ -335,7 +329,7 @@ def steps_of(kind: ChangeKind) -> dict[Direction, tuple[str, ...]]:
     assert walk.simulation.finding is None, f"{kind.name}: {walk.simulation.finding}"
     assert walk.simulation.lab.changes, f"{kind.name} is no change"
     plan = walk.plan
-    published = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: last_cancel(plan)])
+    published = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.last_reversible])
     directions = {Direction.FORWARD: plan.forward, Direction.BACK: rollback_steps(plan, published)}
     return {direction: tuple(describe(plan, step) for step in steps) for direction, steps in directions.items()}
 

@@ -78,7 +78,8 @@ def _number(setting: Setting, text: str) -> str:
     if setting.kind == "integer":
         number = float(math.floor(number + 0.5)) if abs(number) < 2**53 else number  # halves: away from zero
     if not float(setting.low or -math.inf) <= number <= float(setting.high or math.inf):
-        words = [f"{_plain(end)}{_spaced(setting.unit)}" for end in (number, float(setting.low), float(setting.high))]
+        unit = setting.unit and f" {setting.unit}"
+        words = [f"{_plain(end)}{unit}" for end in (number, float(setting.low), float(setting.high))]
         message = f'{words[0]} is outside the valid range for parameter "{setting.name}" ({words[1]} .. {words[2]})'
         raise SqlError(INVALID_PARAMETER_VALUE, message)
     return _plain(number)
@@ -104,10 +105,6 @@ def _unit(unit: str) -> tuple[int, str]:
     """8kB is 8 of kB."""
     figures = unit.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
     return int(figures or 1), unit[len(figures) :]
-
-
-def _spaced(unit: str) -> str:
-    return f" {unit}" if unit else ""
 
 
 def _plain(number: float) -> str:

@@ -94,10 +94,6 @@ class Slot:
         """A tombstone is where it was needed, and another row's entry where that row's is."""
         return self.stored == "live" and not self.other and self.belongs not in (None, self.storage)
 
-    @property
-    def is_visible(self) -> bool:
-        return self.why in ("visible", "reads as")
-
 
 @dataclass(frozen=True, slots=True)
 class Shown:

@@ -99,8 +99,6 @@ def _node(name: str, *what: str) -> tuple[Line, ...]:
 
 
 PLAN, SEND, COMMIT, RELOAD = "request insert t ({})", "send request", "commit request", "reload t"
-ROUTED = ("a", "b")
-"""The columns of one type, whose names a publish exchanges."""
 
 
 def _router(name: str) -> tuple[Line, ...]:

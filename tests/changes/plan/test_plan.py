@@ -77,9 +77,8 @@ def test_the_rollback_ends_where_it_began(plan: Plan) -> None:
 
 
 def _reversible(plan: Plan) -> list[tuple[int, Descriptor]]:
-    before_turn = sum(step.kind is StepKind.PUBLISH for step in plan.forward[: plan.point_of_no_return])
     descriptors = [step.descriptor for step in plan.publishes if step.descriptor]
-    return [(published, descriptors[published - 1]) for published in range(1, before_turn + 1)]
+    return [(published, descriptors[published - 1]) for published in range(1, plan.reversible_publishes + 1)]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +95,19 @@ def _reversible(plan: Plan) -> list[tuple[int, Descriptor]]:
 def test_the_point_of_no_return(name: str, point_of_no_return: str) -> None:
     plan = PLANS[name]
     assert describe(plan, plan.forward[plan.point_of_no_return]) == point_of_no_return
+
+
+@pytest.mark.parametrize(
+    ("name", "is_reversible"),
+    [
+        pytest.param("drop an index", True, id="a publish may be waited for, and then it was not done"),
+        pytest.param("drop a table", False, id="what a deletion has begun is lost"),
+    ],
+)
+def test_the_last_step_that_may_roll_back(name: str, is_reversible: bool) -> None:
+    plan = PLANS[name]
+    assert plan.last_reversible == plan.point_of_no_return - (not is_reversible)
+    assert replace(plan, point_of_no_return=len(plan.forward)).last_reversible == len(plan.forward) - 1
 
 
 def test_a_dropped_index_is_public_again_at_once() -> None:

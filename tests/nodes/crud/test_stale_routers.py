@@ -18,10 +18,10 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import PlacementId, State
 from changes.driver import publish as publishing
-from changes.driver import rolling
 from nodes.client import AsyncCrud, Crud, CrudError
 from storage.buckets import bucket_of, storage_of
 from tests.nodes.conftest import START_S_MAX, STORAGES, Cluster
+from tests.nodes.crud import rolling_publish as rolling
 
 BOTH = ") WITH (coordination = 'both'"
 

@@ -5,7 +5,7 @@
     publish    v+1 is the newest: nodes take leases on it, and every storage knows it
 
 So storages that disagree for a while never refuse anybody: who plans with v finds it everywhere, and nobody plans with
-v+1 before all know it. It is for tests and the lab, where it shows that; a change publishes in one transaction.
+v+1 before all know it. A change publishes in one transaction; `lab.cluster.rolling` is the same over the lab's cluster.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add_copy(cur: Any, storage: int, new: Descriptor) -> None:
 
 def finish(cur: Any, new: Descriptor, *, storages: int) -> Blocked | None:
     """Publish `new`, which every storage knows. None: done."""
-    blocked = publish.publish(cur, [new], storages=storages, is_rolled_out=True)
+    blocked = publish.publish(cur, [new], storages=0)
     if blocked is None:
         publish.close_last_but_one(cur, [new], storages=storages)
     return blocked
