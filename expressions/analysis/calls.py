@@ -8,7 +8,7 @@ from postgast import pg_query_pb2 as pb
 
 from expressions.analysis.aggregates import Aggregates, grouping
 from expressions.analysis.comparisons import Comparisons
-from expressions.analysis.composed import formatted, shown_date, type_of
+from expressions.analysis.composed import counted_nulls, formatted, overlapping, shown_date, type_of
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import function_name
 from expressions.documents import building as documents
@@ -26,6 +26,17 @@ SESSION_VALUES = {
     "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
 }  # fmt: skip
 OF_CONSTANTS = ("current_setting", "set_config", "like_escape")
+
+
+_OF_PATHS = "use ->, #> and jsonb_array_elements, or @> for a question"
+_OF_RECORDS = "use ->> and casts for each column"
+REFUSED = {
+    **dict.fromkeys(("jsonb_path_query", "jsonb_path_query_array", "jsonb_path_query_first", "jsonb_path_exists",
+        "jsonb_path_match", "jsonb_path_query_tz", "jsonb_path_exists_tz"), _OF_PATHS),
+    **{f"{of}_{end}": _OF_RECORDS for of in ("json", "jsonb")
+       for end in ("populate_record", "populate_recordset", "to_record", "to_recordset")},
+}  # fmt: skip
+"""Functions of documents that a node has not, and what to use instead."""
 
 
 class Calls(Comparisons):
@@ -83,6 +94,13 @@ class Calls(Comparisons):
             return type_of(self, args[0], node.location)
         if name == "to_char" and len(args) == 2 and args[0].type in (DATE, TIMESTAMP, TIMESTAMPTZ):
             return shown_date(self, args[0], args[1], node.location)
+        if name in ("num_nulls", "num_nonnulls") and args:
+            return counted_nulls(self, args, node.location, of_nulls=name == "num_nulls")
+        if name == "overlaps" and len(args) == 4:
+            return overlapping(self, args, node.location)
+        if name in REFUSED or name in allowed.PAIRS:
+            hint = REFUSED.get(name, "it may stand in FROM")
+            raise unsupported(f"function {name}{' among values' * (name in allowed.PAIRS)}", node.location, hint=hint)
         if name == "format" and args:
             return formatted(self, args, node.location)
         if name in documents.BUILT:
@@ -115,6 +133,11 @@ class Calls(Comparisons):
     def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
         """A function that gives rows, as the engine's list of them. Its type is that of a row."""
         return self.function(name, allowed.SETS[name], args, offset)
+
+    def pair_of(self, name: str, args: Sequence[Expr], offset: int) -> list[Call]:
+        """A function that gives rows of two columns, as the engine's lists of both."""
+        overloads = allowed.PAIRS[name]
+        return [self.function(name, overloads[place::2], args, offset) for place in range(2)]
 
     def _grouping_func(self, node: Node, scope: Scope) -> Expr:
         return grouping([self.known(self.expr(arg, scope)) for arg in node.args], node.location)

@@ -1,14 +1,15 @@
-"""Calls that look at the types or the constants they are given: format, to_char, pg_typeof."""
+"""Calls that look at the types or the constants they are given: format, to_char, pg_typeof, num_nulls, OVERLAPS."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from expressions.analysis.building import Builder
 from expressions.dates.formats import date_pattern
-from expressions.errors import unsupported
+from expressions.errors import UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
-from expressions.sqltypes import REGTYPE, TEXT, TIMESTAMP, UNKNOWN
-from expressions.typed import Call, Expr, Literal
+from expressions.sqltypes import BOOL, DATE, INT4, INTERVAL, REGTYPE, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from expressions.typed import Call, Expr, Literal, lazy_call
 from expressions.values.object_names import OBJECTS
 
 
@@ -47,3 +48,51 @@ def type_of(builder: Builder, arg: Expr, offset: int) -> Expr:
     builder.note_relations(frozenset({OBJECTS}))
     template = f"CASE WHEN {{0}} IS NULL THEN {arg.type.oid} ELSE {arg.type.oid} END"
     return Call("pg_typeof", template, (arg,), REGTYPE, offset=offset)
+
+
+def counted_nulls(builder: Builder, args: Sequence[Expr], offset: int, *, of_nulls: bool) -> Expr:
+    """num_nulls and num_nonnulls: of values of any types."""
+    word = "NULL" if of_nulls else "NOT NULL"
+    template = " + ".join(f"CASE WHEN {{{place}}} IS {word} THEN 1 ELSE 0 END" for place in range(len(args)))
+
+    def compute(_: Any, *values: Callable[[], Any]) -> int:
+        return sum((value() is None) is of_nulls for value in values)
+
+    name = "num_nulls" if of_nulls else "num_nonnulls"
+    return lazy_call(name, f"({template})", [builder.known(arg) for arg in args], INT4, compute, offset)
+
+
+_SPANS = (
+    "list_transform([{{'a': least({0}, {1}), 'b': CASE WHEN {0} IS NOT NULL AND {1} IS NOT NULL THEN greatest({0}, {1})"
+    " END, 'c': least({2}, {3}), 'd': CASE WHEN {2} IS NOT NULL AND {3} IS NOT NULL THEN greatest({2}, {3}) END}}],"
+    " lambda s: CASE WHEN s.a > s.c THEN CASE WHEN s.a < s.d THEN true WHEN s.b IS NOT NULL AND s.d IS NOT NULL"
+    " THEN false END WHEN s.a < s.c THEN CASE WHEN s.c < s.b THEN true WHEN s.b IS NOT NULL AND s.d IS NOT NULL THEN"
+    " false END WHEN s.a = s.c AND s.b IS NOT NULL AND s.d IS NOT NULL THEN true END)[1]"
+)
+
+
+def overlapping(builder: Builder, args: Sequence[Expr], offset: int) -> Expr:
+    """(start, end or length) OVERLAPS (start, end or length)."""
+    ends = list(args)
+    for start in (0, 2):
+        if ends[start + 1].type is INTERVAL:
+            ends[start + 1] = builder.operator("+", (ends[start], ends[start + 1]), offset)
+    spans, of = builder.common(ends, "OVERLAPS")
+    if of not in (DATE, TIMESTAMP, TIMESTAMPTZ, TIME):
+        shown = ", ".join(str(arg.type) for arg in args)
+        raise SqlError(UNDEFINED_FUNCTION, f"function pg_catalog.overlaps({shown}) does not exist", offset)
+    return lazy_call("overlaps", _SPANS, spans, BOOL, _overlap, offset)
+
+
+def _overlap(_: Any, *thunks: Callable[[], Any]) -> bool | None:
+    first, second = ([thunk() for thunk in pair] for pair in (thunks[:2], thunks[2:]))
+    starts: list[Any] = [min((end for end in pair if end is not None), default=None) for pair in (first, second)]
+    lasts: list[Any] = [None if None in pair else max(pair) for pair in (first, second)]
+    if None in starts:
+        return None
+    if starts[0] != starts[1]:
+        later = 0 if starts[0] > starts[1] else 1
+        if lasts[1 - later] is not None and starts[later] < lasts[1 - later]:
+            return True
+        return None if None in lasts else False
+    return None if None in lasts else True

@@ -6,6 +6,7 @@ function of the query engine (`nodes.execution.engine.document_functions`), whic
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from catalog.values.documents import Jsonb, key_of, parsed
@@ -91,6 +92,8 @@ def functions() -> Iterator[Line]:
         yield Line(f"{of}_array_length", (of,), INT4, "length_of", parts.length_of)
     yield Line("jsonb_set", (JSONB, _TEXTS, JSONB), JSONB, "with_value", jsonb.with_value)
     yield Line("jsonb_set", (JSONB, _TEXTS, JSONB, BOOL), JSONB, "with_value_if", jsonb.with_value)
+    yield Line("jsonb_insert", (JSONB, _TEXTS, JSONB), JSONB, "with_inserted", jsonb.with_inserted)
+    yield Line("jsonb_insert", (JSONB, _TEXTS, JSONB, BOOL), JSONB, "with_inserted_at", jsonb.with_inserted)
     yield Line("jsonb_strip_nulls", (JSONB,), JSONB, "without_nulls", jsonb.without_nulls)
     yield Line("jsonb_pretty", (JSONB,), TEXT, "pretty", jsonb.pretty)
 
@@ -103,6 +106,14 @@ def sets() -> Iterator[Line]:
     yield Line("jsonb_array_elements_text", (JSONB,), TEXT, "jsonb_element_texts", parts.element_texts_of_jsonb)
     yield Line("json_object_keys", (JSON,), TEXT, "json_keys", parts.keys_of_json)
     yield Line("jsonb_object_keys", (JSONB,), TEXT, "jsonb_keys", parts.keys_of_jsonb)
+
+
+def pairs() -> Iterator[Line]:
+    """Functions that give rows of two columns: a line for the keys, one for the values."""
+    for of in DOCUMENTS:
+        for name, result, values in ((f"{of}_each", of, parts.values_of), (f"{of}_each_text", TEXT, parts.texts_of)):
+            yield Line(name, (of,), TEXT, f"{name}_keys", partial(parts.keys_of_each, name=name))
+            yield Line(name, (of,), result, f"{name}_values", partial(values, name=name))
 
 
 NUMBERS = (INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8)
@@ -143,7 +154,7 @@ def engine_functions() -> dict[str, tuple[Compute, tuple[str, ...], str]]:
     found: dict[str, tuple[Compute, tuple[str, ...], str]] = {"key": (key, ("VARCHAR",), "BLOB")}
     for line in (*operators(), *functions(), *own()):
         found[line.word] = (line.compute, tuple(of.duck for of in line.args), line.result.duck)
-    for line in sets():
+    for line in (*sets(), *pairs()):
         found[line.word] = (line.compute, tuple(of.duck for of in line.args), f"{line.result.duck}[]")
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 from catalog.values import documents, numerics
 from catalog.values.documents import Jsonb, Parsed, in_order, parsed
 from expressions.documents.parts import index_of
-from expressions.errors import INVALID_PARAMETER_VALUE, INVALID_TEXT, STATEMENT_TOO_COMPLEX, SqlError
+from expressions.errors import INVALID_PARAMETER_VALUE, INVALID_TEXT, NULL_NOT_ALLOWED, STATEMENT_TOO_COMPLEX, SqlError
 from expressions.limits import refuse_length
 
 COMPARISONS_MAX = 100_000
@@ -149,6 +149,35 @@ def with_value(document: str, path: Sequence[str | None], new: str, create: bool
     if not path or (not value and not create):
         return written(value)
     return written(_changed(value, path, 0, (parsed(new), create)))
+
+
+def with_inserted(document: str, path: Sequence[str | None], new: str, after: bool = False) -> Jsonb:
+    """jsonb_insert: a new member, or a new element before or after the one that the path leads to."""
+    value = _container(document, "set path in")
+    return written(_inserted(value, path, 0, parsed(new), after) if path else value)
+
+
+def _inserted(value: Parsed, path: Sequence[str | None], place: int, new: Parsed, after: bool) -> Parsed:
+    step, is_last = path[place], place == len(path) - 1
+    if step is None:
+        raise SqlError(NULL_NOT_ALLOWED, f"path element at position {place + 1} is null")
+    if isinstance(value, dict):
+        if not is_last:
+            inner = {step: _inserted(value[step], path, place + 1, new, after)} if step in value else {}
+            return in_order(value | inner)
+        if step in value:
+            hint = "Try using the function jsonb_set to replace key value."
+            raise SqlError(INVALID_PARAMETER_VALUE, "cannot replace existing key", hint=hint)
+        return in_order({**value, step: new})
+    if not isinstance(value, list):
+        return value
+    listed, index = list(value), _index(step, place)
+    index = index + len(listed) if index < 0 else index
+    if is_last:
+        listed.insert(min(max(index + after, 0) if index >= 0 else 0, len(listed)), new)
+    elif 0 <= index < len(listed):
+        listed[index] = _inserted(listed[index], path, place + 1, new, after)
+    return listed
 
 
 def _changed(value: Parsed, path: Sequence[str | None], place: int, new: tuple[Parsed, bool] | None) -> Parsed:

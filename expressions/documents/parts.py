@@ -199,5 +199,26 @@ def keys_of_json(document: str, name: str = "json_object_keys") -> list[str]:
     return [key for key, _ in members(document)]
 
 
+def _members_of_each(document: str, name: str) -> list[tuple[str, str]]:
+    if kind_of(document) != "object":
+        of = "an array as an object" if kind_of(document) == "array" else "a scalar"
+        message = f"cannot deconstruct {of}" if name.startswith("json_") else f"cannot call {name} on a non-object"
+        raise SqlError(INVALID_PARAMETER_VALUE, message)
+    return list(members(document))
+
+
+def keys_of_each(document: str, name: str) -> list[str]:
+    """The keys of json_each and its kin."""
+    return [key for key, _ in _members_of_each(document, name)]
+
+
+def values_of(document: str, name: str) -> list[str]:
+    return [value for _, value in _members_of_each(document, name)]
+
+
+def texts_of(document: str, name: str) -> list[str | None]:
+    return [text_of(value) for _, value in _members_of_each(document, name)]
+
+
 def keys_of_jsonb(document: str) -> list[str]:
     return keys_of_json(document, "jsonb_object_keys")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from expressions.documents import functions as documents
 from expressions.functions import aggregates, casts, moments, numbers, texts
 from expressions.functions.overloads import Named, Overload
+from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
 from expressions.sqltypes import BOOL, FLOAT4, FLOAT8, FLOATS, JSON, NUMERIC, STORED, TEXT, UUID, VARCHAR, key_text
 from expressions.values import arithmetic, arrays, bytestrings, clock_times, intervals, object_names
@@ -83,6 +84,7 @@ FUNCTIONS = _table(
     _documents(documents.functions()),
     _arrays(arrays.functions({of: casts.TEMPLATES[of, TEXT] for of in (*FLOATS, NUMERIC, *TEXTS)})),
     _own(regexes.OF_ONE_MATCH),
+    _own(number_patterns.FUNCTIONS),
     _arrays(regexes.of_all_matches()),
     _own(bytestrings.FUNCTIONS),
     _own(intervals.FUNCTIONS),
@@ -90,5 +92,7 @@ FUNCTIONS = _table(
 )
 SETS = _table(_arrays(arrays.sets()), _arrays(regexes.sets()), _documents(documents.sets(), of_rows=True))
 """Functions that give rows, each as a list of them."""
+PAIRS = _table(_documents(documents.pairs(), of_rows=True))
+"""Functions that give rows of two columns: of each name the lists of both, one after the other."""
 AGGREGATES = _table(aggregates.aggregates())
 WINDOW_ONLY = _table(aggregates.windows())

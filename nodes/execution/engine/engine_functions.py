@@ -14,6 +14,7 @@ from catalog.values.packed import LEFT_OUT, PACKED
 from catalog.values.types import SqlType
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
 from expressions.limits import pauses
+from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
 from expressions.sqltypes import STORED, Type
 from expressions.values import bytestrings, clock_times, intervals
@@ -27,7 +28,9 @@ OWN: tuple[Own, ...] = (
     *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
     *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT,
 )  # fmt: skip
-LONG: tuple[Own, ...] = (*regexes.OF_ONE_MATCH, regexes.RE2_TEXT, *regexes.OF_ALL_MATCHES)
+LONG: tuple[Own, ...] = (
+    *regexes.OF_ONE_MATCH, regexes.RE2_TEXT, *regexes.OF_ALL_MATCHES, *number_patterns.FUNCTIONS,
+)  # fmt: skip
 """Functions that may take a second for one value, so their time is watched. They may give NULL for what is none."""
 VALUE_S_MAX = 10.0
 """CPU seconds of a thread for one value: what computes it cannot be interrupted from outside."""
@@ -56,6 +59,7 @@ def register(database: "duckdb.DuckDBPyConnection") -> None:
 
 def _watched(own: Own) -> Callable[..., Any]:
     """The function, ended when it takes too long; an array is a list to the engine."""
+    compute = _of_packed(own)
 
     def computed(*args: Any) -> Any:
         began = thread_time()
@@ -67,7 +71,7 @@ def _watched(own: Own) -> Callable[..., Any]:
 
         token = pauses.set(watch)
         try:
-            found = own.compute(*args)
+            found = compute(*args)
         finally:
             pauses.reset(token)
         return list(found) if isinstance(found, tuple) else found
@@ -112,7 +116,7 @@ def _of_packed(own: Own) -> Callable[..., Any]:
     def computed(*args: Any) -> Any:
         values = (arg if read is None else read(arg) for arg, read in zip(args, readers, strict=True))
         found = own.compute(*values)
-        return found if write is None else write(found)
+        return found if write is None or found is None else write(found)
 
     return computed
 

@@ -168,7 +168,7 @@ class FromClause:
             alias = node.alias.aliasname if node.HasField("alias") else name
             known = renamed(empty, [a.string.sval for a in node.alias.colnames], alias, calls[0].location)
             return self._derived(scope, alias, known, (f"(SELECT {nothing} WHERE false)",), calls[0].location)
-        unknown = next((n for n in names if n not in allowed.SETS), None)
+        unknown = next((n for n in names if n not in allowed.SETS and n not in allowed.PAIRS), None)
         if unknown is not None or len(calls) > 1:
             shown = unknown or "several functions"
             hint = "generate_series, unnest and generate_subscripts may stand there"
@@ -177,10 +177,15 @@ class FromClause:
         given = [self.analyzer.expr(arg, scope) for arg in calls[0].args]
         several = name == "unnest" and len(given) > 1
         each = [[arg] for arg in given] if several else [given]
-        lists = [self.analyzer.set_of(name, args, calls[0].location) for args in each]
+        is_pair = name in allowed.PAIRS
+        if is_pair:
+            lists = self.analyzer.pair_of(name, given, calls[0].location)
+        else:
+            lists = [self.analyzer.set_of(name, args, calls[0].location) for args in each]
         alias = node.alias.aliasname if node.HasField("alias") else name
         named = "value" if "_array_elements" in name else alias  # PostgreSQL's name of what they give
-        outputs = [Output(name if several else named, rows.type) for rows in lists]
+        titles = ["key", "value"] if is_pair else [name if several else named] * len(lists)
+        outputs = [Output(title, rows.type) for title, rows in zip(titles, lists, strict=True)]
         columns: list[Parts] = [("unnest(", rows, f") AS o{place}") for place, rows in enumerate(lists)]
         if node.ordinality:
             longest = ("greatest(", *joined(("len(", rows, ")") for rows in lists), ")")

@@ -121,3 +121,15 @@ DELETE FROM papers WHERE b = '{"n": 0.0}' RETURNING id;
 INSERT INTO papers VALUES (1, '1', '2') ON CONFLICT (id) DO UPDATE SET b = excluded.b RETURNING b;
 SELECT p.id, e FROM papers AS p, jsonb_array_elements_text(p.b -> 'tags') AS t(e) ORDER BY 1, 2;
 SELECT p.id, q.id FROM papers AS p JOIN papers AS q ON p.b = q.b AND p.id < q.id ORDER BY 1, 2;
+-- members as rows, and insertion
+SELECT * FROM jsonb_each('{"b": 1, "aa": [2], "a": null}');
+SELECT * FROM json_each_text('{"b": "x\ty", "a": {"c":  1}, "b": null}') AS t;
+SELECT key, value, n FROM json_each('{"b": 1, "a": 2}') WITH ORDINALITY AS t(key, value, n) ORDER BY n;
+SELECT p.id, m.key, m.value FROM papers AS p, jsonb_each_text(p.b) AS m WHERE jsonb_typeof(p.b) = 'object' ORDER BY 1, 2;
+SELECT * FROM jsonb_each('[1]');
+SELECT * FROM json_each('[1]');
+SELECT * FROM json_each_text('1');
+SELECT jsonb_insert('{"a": [0, 1, 2]}', '{a, 1}', '"new"'), jsonb_insert('{"a": [0, 1, 2]}', '{a, 1}', '"new"', true), jsonb_insert('[1, 2]', '{-1}', '9'), jsonb_insert('[1, 2]', '{-1}', '9', true), jsonb_insert('[1, 2]', '{-9}', '9'), jsonb_insert('[1, 2]', '{-9}', '9', true), jsonb_insert('[1, 2]', '{9}', '9'), jsonb_insert('[]', '{0}', '9', true), jsonb_insert('[1, 2]', '{2}', '9'), jsonb_insert('{"a": 1}', '{b}', '2'), jsonb_insert('{"a": 1}', '{b, c}', '2'), jsonb_insert('{"a": 1}', '{}', '2'), jsonb_insert('[1, 2]', '{1}', '9', true), jsonb_insert('[[1]]', '{0, 0}', '9');
+SELECT jsonb_insert('{"a": 1}', '{a}', '2');
+SELECT jsonb_insert('1', '{a}', '2');
+SELECT jsonb_insert('[1]', '{x}', '2');

@@ -44,3 +44,10 @@ SELECT regexp_split_to_table(name, 'n', 'i') FROM people WHERE id = 1;
 SELECT 'abc' SIMILAR TO 'abc', 'abc' SIMILAR TO 'a', 'abc' SIMILAR TO '%(b|d)%', 'abc' SIMILAR TO '(b|c)%', 'a.c' SIMILAR TO 'a.c', 'abc' SIMILAR TO 'a.c', 'abc' NOT SIMILAR TO '_b_', 'a%c' SIMILAR TO 'a#%c' ESCAPE '#', 'abc' SIMILAR TO 'a[a-c]+', 'a^' SIMILAR TO 'a^', 'aa' SIMILAR TO 'a{2}', 'abc' SIMILAR TO NULL, '12' SIMILAR TO '\d+', E'a\nb' SIMILAR TO 'a_b', 'a]' SIMILAR TO 'a[]]', 'ab' SIMILAR TO '(a)(b)';
 SELECT 'abc' SIMILAR TO 'a' ESCAPE 'xy';
 SELECT id FROM people WHERE name SIMILAR TO '(a|b)%' ORDER BY id;
+-- rules of a table
+CREATE TEMP TABLE addresses (id int PRIMARY KEY, email text CHECK (email ~ '^[^@\s]+@[^@\s]+$'), code text CHECK (code SIMILAR TO '[A-Z]{2}[0-9]+'), amount text DEFAULT to_char(5, 'FM000'));
+INSERT INTO addresses VALUES (1, 'a@b', 'AB12') RETURNING *;
+INSERT INTO addresses VALUES (2, 'a@b@c', 'AB12');
+INSERT INTO addresses VALUES (3, NULL, 'A12');
+INSERT INTO addresses VALUES (4, regexp_replace('x y@z', '\s', '', 'g'), (regexp_match('-QQ7-', '\w+'))[1]) RETURNING *;
+UPDATE addresses SET email = regexp_replace(email, '@.*', '') RETURNING *;
