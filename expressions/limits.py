@@ -7,18 +7,17 @@ An expression is computed for one row in one go, and a short one may look at a l
 others wait for their turn meanwhile, the characters looked at are counted from one row to the next (`begin_anew`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from typing import Any
 
+from catalog.values.arrays import ELEMENTS_MAX, TOO_MANY_ELEMENTS
 from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SqlError
 
 VALUE_BYTES_MAX = 2**20
 TOO_LONG = f"a value may have at most {VALUE_BYTES_MAX} bytes"
 GROWN_BYTES_MAX = 2**17
 """For what multiplies lengths: the query engine computes such a text for 2,048 rows at a time."""
-ELEMENTS_MAX = VALUE_BYTES_MAX // 8
-"""Of an array: each element counts as eight bytes at least. All arrays that a client sends at once have no more."""
-TOO_MANY_ELEMENTS = f"an array may have at most {ELEMENTS_MAX} elements"
 
 CHARS_AT_ONCE_MAX = 2**22
 """Characters looked at one by one, some tenth of a microsecond each, before others have their turn."""
@@ -83,6 +82,23 @@ def too_many_elements() -> SqlError:
     return SqlError(PROGRAM_LIMIT, TOO_MANY_ELEMENTS, hint="send them in several statements")
 
 
+def refuse_array(items: Sequence[Any]) -> None:
+    """Raises 54000 for an array of too many elements, or of more than a value may have altogether."""
+    if len(items) > ELEMENTS_MAX:
+        raise too_many_elements()
+    if _chars_of(items) > VALUE_BYTES_MAX:
+        raise too_long()
+
+
+def look_over(items: Sequence[Any]) -> None:
+    """Count the elements of an array, and what they have. Raises 54001."""
+    look_at(len(items) + _chars_of(items))
+
+
+def _chars_of(items: Sequence[Any]) -> int:
+    return sum(len(item) for item in items if isinstance(item, str | bytes))
+
+
 def refuse_length(length: int) -> None:
     """Raises 54000 for a text of more characters than a value may have bytes."""
     if length > VALUE_BYTES_MAX:
@@ -101,14 +117,15 @@ def guarded(length: str, operand: str, duck: str = "VARCHAR", *, bytes_max: int 
     And it is a text that is no number, not `error()`, which the engine takes to be volatile and refuses in windows.
     """
     words = TOO_LONG if bytes_max == VALUE_BYTES_MAX else f"a text may grow to at most {bytes_max} bytes"
-    return f"CASE WHEN {length} > {bytes_max} THEN {_refusal(words, duck)} ELSE {operand} END"
+    return f"CASE WHEN {length} > {bytes_max} THEN {refusal(words, duck)} ELSE {operand} END"
 
 
 def guarded_elements(array: str, duck: str) -> str:
     """The engine's text for an array of type `duck`, refused where it has too many elements. `array` is a name."""
-    return f"CASE WHEN len({array}) > {ELEMENTS_MAX} THEN {_refusal(TOO_MANY_ELEMENTS, duck)} ELSE {array} END"
+    return f"CASE WHEN len({array}) > {ELEMENTS_MAX} THEN {refusal(TOO_MANY_ELEMENTS, duck)} ELSE {array} END"
 
 
-def _refusal(words: str, duck: str) -> str:
-    refusal = f"CAST('SQLSTATE {PROGRAM_LIMIT} {words}' AS INTEGER)"
-    return f"CAST([{refusal}] AS {duck})" if duck.endswith("[]") else f"CAST({refusal} AS {duck})"
+def refusal(words: str, duck: str, code: str = PROGRAM_LIMIT) -> str:
+    """The engine's text for a value of type `duck` that there is none of: the statement ends with this code."""
+    refused = f"CAST(CAST('SQLSTATE {code} {words}' AS INTEGER) AS VARCHAR)"
+    return f"CAST([{refused}] AS {duck})" if duck.endswith("[]") else f"CAST({refused} AS {duck})"

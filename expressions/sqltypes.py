@@ -9,6 +9,7 @@ of which all but the first ones sort (`KEYED`).
 
 from dataclasses import dataclass, field
 
+from catalog.values import types
 from catalog.values.packed import LEFT_OUT
 from catalog.values.types import SqlType
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_FUNCTION, UNDEFINED_OBJECT, SqlError
@@ -65,7 +66,7 @@ STORED = (
     BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, TEXT, VARCHAR, BPCHAR, DATE, TIMESTAMP, TIMESTAMPTZ, UUID,
     BYTEA, TIME, INTERVAL, JSON, JSONB,
 )  # fmt: skip
-OF_SQL_TYPE = {t.sql_type: t for t in STORED}
+OF_SQL_TYPE: dict[SqlType | None, Type] = {t.sql_type: t for t in STORED}
 INTEGERS = (INT2, INT4, INT8)
 FLOATS = (FLOAT4, FLOAT8)
 TEXTUAL = (TEXT, VARCHAR, BPCHAR)
@@ -88,11 +89,19 @@ SYSTEM = {OID: INT8, NAME: TEXT, CHAR: TEXT}
 
 _ARRAY_OIDS = {
     BOOL: 1000, INT2: 1005, FLOAT4: 1021, INT4: 1007, INT8: 1016, FLOAT8: 1022, NUMERIC: 1231, TEXT: 1009,
+    VARCHAR: 1015,
     DATE: 1182, TIMESTAMP: 1115, TIMESTAMPTZ: 1185, UUID: 2951, OID: 1028, NAME: 1003,
     JSON: 199, JSONB: 3807,
     BYTEA: 1001, TIME: 1183, INTERVAL: 1187,
 }  # fmt: skip
-ARRAY_OF = {of: Type(f"{of}[]", oid, -1, f"{of.duck}[]", "A", element=of) for of, oid in _ARRAY_OIDS.items()}
+ARRAY_OF = {
+    of: Type(
+        f"{of}[]", oid, -1, f"{of.duck}[]", "A", sql_type=of.sql_type and types.ARRAY_OF.get(of.sql_type), element=of
+    )
+    for of, oid in _ARRAY_OIDS.items()
+}
+OF_SQL_TYPE |= {array.sql_type: array for array in ARRAY_OF.values() if array.sql_type is not None}
+KEYED |= {ARRAY_OF[of]: f"list_transform(@, lambda e: {key.replace('@', 'e')})" for of, key in tuple(KEYED.items())}
 INT2VECTOR = Type("int2vector", 22, -1, "INTEGER[]", "A", element=INT4, first=0)
 OIDVECTOR = Type("oidvector", 30, -1, "BIGINT[]", "A", element=OID, first=0)
 NUMBERED = Type("record", 2249, -1, "STRUCT(x INTEGER, n INTEGER)", "P")
@@ -131,14 +140,13 @@ _REFUSED = {
     "timetz": "time with time zone: use time, or timestamptz",
     "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
 }  # fmt: skip
-_ELEMENTS = {"varchar": TEXT, "bpchar": TEXT}
+_ELEMENTS = {"bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""
 
 PARAMETER_OIDS = {t.oid: t for t in STORED} | {
     26: OID, 19: NAME, 18: CHAR,
     2205: REGCLASS, 2206: REGTYPE,
 } | {t.oid: t for t in ARRAY_OF.values()} | {
-    1005: ARRAY_OF[INT4], 1021: ARRAY_OF[FLOAT8], 1015: ARRAY_OF[TEXT],
     1014: ARRAY_OF[TEXT], 1002: ARRAY_OF[TEXT],
 }  # fmt: skip
 """What a client may declare a parameter to be: smaller and fixed kinds widen to one of ours."""
@@ -146,7 +154,7 @@ PARAMETER_OIDS = {t.oid: t for t in STORED} | {
 
 def key_text(of: Type, text: str) -> str:
     """The SQL that the engine compares a value by, of SQL `text`. Raises 42883 for what is not compared."""
-    if of is JSON:
+    if JSON in (of, of.element):
         raise SqlError(UNDEFINED_FUNCTION, "could not identify an equality operator for type json", hint="use jsonb")
     return KEYED[of].replace("@", text) if of in KEYED else text
 

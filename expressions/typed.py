@@ -55,9 +55,10 @@ from expressions.values.object_names import oid_of
 from expressions.values.system_values import char_from, oid_from, small_from
 
 PyValue = (
-    bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID | None
-)
-"""A value as Python has it. An array is a tuple of them, which no column holds: its type says so, not this one."""
+    bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
+    | tuple[Any, ...] | None
+)  # fmt: skip
+"""A value as Python has it. An array is a tuple of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def sort_key(expr: "Expr") -> "Expr":
     """The expression by which the engine sorts and groups values, where that is not the whole of them."""
     if expr.type not in KEYED:
         return expr
-    if expr.type is JSON:
+    if JSON in (expr.type, expr.type.element):
         message = "could not identify an ordering operator for type json"
         begin = min((part.offset for part in walk(expr) if part.offset >= 0), default=-1)
         raise SqlError(UNDEFINED_FUNCTION, message, begin, hint="use jsonb, or cast it to text")

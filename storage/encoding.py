@@ -10,10 +10,11 @@
     date        01 · 4 bytes             days since 1970-01-01
     timestamp   01 · 8 bytes             microseconds since 1970-01-01 (UTC with time zone)
     uuid        01 · 16 bytes
-    json, jsonb 01 · UTF-8 · 00          values of columns only: these bytes do not sort
     bytea       01 · bytes · 00 01           `catalog.values.bytea`; a 00 in them is 00 FF
     time        01 · 8 bytes                 microseconds since midnight
     interval    01 · 10 bytes                `catalog.values.intervals`; its span: 1 month and 30 days are one key
+    array       01 · elements · 00       each as in a column's pair; of columns only, as are
+    json, jsonb 01 · UTF-8 · 00          these bytes do not sort
 
 Every encoding ends by itself, so a key is encodings one after the other. Column values
 in pairs use the same bytes: an index key is made of them, nothing is decoded. A column
@@ -34,12 +35,12 @@ from decimal import Decimal
 from catalog.values import bytea, intervals, numerics, times
 from catalog.values.documents import Jsonb
 from catalog.values.packed import LEFT_OUT, PACKED, pack
-from catalog.values.types import WRITTEN, SqlType, Value
+from catalog.values.types import ARRAY_OF, ARRAYS, WRITTEN, SqlType, Value
 
 NULL = b"\x02"
 LIVE = b"\x01"
 WHOLE_VALUE = b"\x03"
-TEXT_END = 0
+TEXT_END = ARRAY_END = 0
 SIGN_16, SIGN_32, SIGN_64 = 1 << 15, 1 << 31, 1 << 63
 MASK_32, MASK_64 = (1 << 32) - 1, (1 << 64) - 1
 EPOCH_DAY = dt.date(1970, 1, 1)
@@ -65,6 +66,7 @@ PAYLOAD_BYTES = {
     SqlType.TIME: 8,
 }
 """Bytes after the marker of each type of fixed length; text ends with 00 instead, others have `KEY_LENGTHS`."""
+ELEMENT = {array: of for of, array in ARRAY_OF.items()}
 MALFORMED = (numerics.Malformed, bytea.Malformed, times.Malformed, intervals.Malformed)
 KEY_LENGTHS = {
     SqlType.NUMERIC: numerics.key_length,
@@ -133,6 +135,8 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
         return 1
     if marker != LIVE[0] and not (marker == WHOLE_VALUE[0] and sql_type in LEFT_OUT):
         raise Undecodable(f"no {sql_type.value} starts at byte {offset} of {data.hex()}")
+    if sql_type in ARRAYS:
+        return _array_length(sql_type, data, offset, flip=flip)
     key_length = KEY_LENGTHS.get(sql_type)
     if key_length is not None:
         left_out = LEFT_OUT[sql_type] if marker == WHOLE_VALUE[0] else 0
@@ -145,6 +149,15 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
     if end <= offset or end > len(data):
         raise Undecodable(f"the {sql_type.value} at byte {offset} of {data.hex()} has no end")
     return end - offset
+
+
+def _array_length(sql_type: SqlType, data: bytes, offset: int, *, flip: int) -> int:
+    element, place = ELEMENT[sql_type], offset + 1
+    while place < len(data) and data[place] != ARRAY_END ^ flip:
+        place += length_at(element, data, place, descending=bool(flip))
+    if place >= len(data):
+        raise Undecodable(f"the {sql_type.value} at byte {offset} of {data.hex()} has no end")
+    return place + 1 - offset
 
 
 def inverted(data: bytes) -> bytes:
@@ -197,6 +210,25 @@ def _encode_text(value: Value) -> bytes:
 def _encode_char(value: Value) -> bytes:
     assert isinstance(value, str), value
     return _encode_text(value.rstrip(" "))
+
+
+def _encode_array(element: SqlType) -> Callable[[Value], bytes]:
+    def encoded(value: Value) -> bytes:
+        assert isinstance(value, tuple), value
+        return b"".join(encode_value(element, item) for item in value) + bytes((ARRAY_END,))
+
+    return encoded
+
+
+def _decode_array(element: SqlType) -> Callable[[bytes], Value]:
+    def decoded(payload: bytes) -> Value:
+        items, place = [], 0
+        while payload[place] != ARRAY_END:
+            item, place = decode(element, payload, place)
+            items.append(item)
+        return tuple(items)
+
+    return decoded
 
 
 def _encode_numeric(value: Value) -> bytes:
@@ -287,6 +319,7 @@ _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.BYTEA: _encode_bytea,
     SqlType.TIME: _encode_time,
     SqlType.INTERVAL: _encode_interval,
+    **{array: _encode_array(of) for of, array in ARRAY_OF.items()},
 }
 
 _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
@@ -306,5 +339,6 @@ _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.BYTEA: bytea.of_key,
     SqlType.TIME: lambda payload: times.of_micros(_signed_64(payload)),
     SqlType.INTERVAL: intervals.of_key,
+    **{array: _decode_array(of) for of, array in ARRAY_OF.items()},
 }
 _WHOLE_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {of: PACKED[of][1] for of in LEFT_OUT}

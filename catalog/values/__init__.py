@@ -4,6 +4,7 @@ types           the SQL types, and their texts
 floats          texts of numbers with a floating point
 numerics        numbers of any number of digits: texts, and bytes that sort
 documents       json and jsonb: checked, in one form, compared
+arrays          arrays as texts
 bytea           strings of bytes: texts, and bytes that sort and end
 times           times of day: texts, and microseconds
 intervals       months, days and microseconds: texts, and bytes that sort

@@ -5,9 +5,9 @@ the store (`storage.encoding`). This file owns the first two, so that a node, a 
 load and a test read and print a value the same way.
 
     boolean bool · smallint, integer, bigint int · real, double float · numeric Decimal · text, varchar str
-    char str without trailing blanks · uuid UUID · json str · jsonb Jsonb, in its one form
-    char str without trailing blanks · uuid UUID · bytea bytes
+    char str without trailing blanks · uuid UUID · json str · jsonb Jsonb, in its one form · bytea bytes
     time timedelta since midnight · interval Interval
+    an array a tuple of its elements
     date date · timestamp naive datetime · timestamptz datetime in UTC
 """
 
@@ -17,14 +17,18 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
+from typing import Any
 
-from catalog.values import bytea, documents, floats, numerics, times
+from catalog.values import arrays, bytea, documents, floats, numerics, times
 from catalog.values.interval_texts import FieldOverflow as IntervalOverflow
 from catalog.values.interval_texts import NoInterval, read_interval
 from catalog.values.intervals import Interval, OutOfRange
 from catalog.values.intervals import text_of as interval_text
 
-Value = bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
+Value = (
+    bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
+    | tuple[Any, ...]
+)  # fmt: skip
 
 
 class SqlType(Enum):
@@ -51,6 +55,24 @@ class SqlType(Enum):
     BYTEA = "bytea"
     TIME = "time"
     INTERVAL = "interval"
+    BOOLEAN_ARRAY = "boolean[]"
+    SMALLINT_ARRAY = "smallint[]"
+    INTEGER_ARRAY = "integer[]"
+    BIGINT_ARRAY = "bigint[]"
+    REAL_ARRAY = "real[]"
+    DOUBLE_ARRAY = "double precision[]"
+    NUMERIC_ARRAY = "numeric[]"
+    TEXT_ARRAY = "text[]"
+    VARCHAR_ARRAY = "varchar[]"
+    DATE_ARRAY = "date[]"
+    TIMESTAMP_ARRAY = "timestamp[]"
+    TIMESTAMPTZ_ARRAY = "timestamptz[]"
+    UUID_ARRAY = "uuid[]"
+    JSON_ARRAY = "json[]"
+    JSONB_ARRAY = "jsonb[]"
+    BYTEA_ARRAY = "bytea[]"
+    TIME_ARRAY = "time[]"
+    INTERVAL_ARRAY = "interval[]"
 
     @property
     def oid(self) -> int:
@@ -61,6 +83,11 @@ class SqlType(Enum):
     def typlen(self) -> int:
         """Bytes of a binary value; -1 when they vary."""
         return _WIRE[self][1]
+
+    @property
+    def element(self) -> "SqlType | None":
+        """The type of an array's elements; None of what is no array."""
+        return _ELEMENTS.get(self)
 
 
 _WIRE = {
@@ -83,7 +110,30 @@ _WIRE = {
     SqlType.BYTEA: (17, -1),
     SqlType.TIME: (1083, 8),
     SqlType.INTERVAL: (1186, 16),
+    SqlType.BOOLEAN_ARRAY: (1000, -1),
+    SqlType.SMALLINT_ARRAY: (1005, -1),
+    SqlType.INTEGER_ARRAY: (1007, -1),
+    SqlType.BIGINT_ARRAY: (1016, -1),
+    SqlType.REAL_ARRAY: (1021, -1),
+    SqlType.DOUBLE_ARRAY: (1022, -1),
+    SqlType.NUMERIC_ARRAY: (1231, -1),
+    SqlType.TEXT_ARRAY: (1009, -1),
+    SqlType.VARCHAR_ARRAY: (1015, -1),
+    SqlType.DATE_ARRAY: (1182, -1),
+    SqlType.TIMESTAMP_ARRAY: (1115, -1),
+    SqlType.TIMESTAMPTZ_ARRAY: (1185, -1),
+    SqlType.UUID_ARRAY: (2951, -1),
+    SqlType.JSON_ARRAY: (199, -1),
+    SqlType.JSONB_ARRAY: (3807, -1),
+    SqlType.BYTEA_ARRAY: (1001, -1),
+    SqlType.TIME_ARRAY: (1183, -1),
+    SqlType.INTERVAL_ARRAY: (1187, -1),
 }
+
+ARRAY_OF = {of: array for of in SqlType for array in SqlType if array.value == f"{of.value}[]"}
+"""The arrays that a column may have, by the types of their elements."""
+_ELEMENTS = {array: of for of, array in ARRAY_OF.items()}
+ARRAYS = frozenset(_ELEMENTS)
 
 INT_LIMITS = {SqlType.SMALLINT: 2**15, SqlType.INTEGER: 2**31, SqlType.BIGINT: 2**63}
 WHOLE = frozenset(INT_LIMITS)
@@ -92,7 +142,7 @@ TEXTS = frozenset({SqlType.TEXT, SqlType.VARCHAR, SqlType.CHAR})
 DOCUMENTS = frozenset({SqlType.JSON, SqlType.JSONB})
 WRITTEN = TEXTS | DOCUMENTS
 """The types whose values are texts here, and stored as such."""
-UNSORTED = DOCUMENTS
+UNSORTED = DOCUMENTS | ARRAYS
 """The types of which there is no key: no index can have them."""
 LENGTHS = {SqlType.VARCHAR: "character varying", SqlType.CHAR: "character"}
 """The types that may have a length, and their long names."""
@@ -150,6 +200,14 @@ class BadDocument(BadValue):
         self.sqlstate, self.detail = error.sqlstate, error.detail or None
 
 
+class BadArray(BadValue):
+    """A text that is no array, or none that a node takes."""
+
+    def __init__(self, error: arrays.NotAnArray) -> None:
+        super().__init__(str(error))
+        self.sqlstate = error.sqlstate
+
+
 class FieldOverflow(NumberOutOfRange):
     """A number that a numeric(precision, scale) has no room for; `detail` says what there is room for."""
 
@@ -181,6 +239,9 @@ def to_text(sql_type: SqlType, value: Value) -> str:
         return times.text_of(value)
     if isinstance(value, Interval):
         return interval_text(value)
+    if isinstance(value, tuple):
+        element = _ELEMENTS[sql_type]
+        return arrays.array_text(value, lambda item: to_text(element, item))
     return str(value)
 
 
@@ -254,6 +315,15 @@ def _parse_char(sql_type: SqlType, text: str) -> str:
     return _parse_string(sql_type, text).rstrip(" ")
 
 
+def _parse_array(sql_type: SqlType, text: str) -> tuple[Any, ...]:
+    element = _ELEMENTS[sql_type]
+    try:
+        words = arrays.words_of(text)
+    except arrays.NotAnArray as error:
+        raise BadArray(error) from None
+    return tuple(None if word is None else parse_text(element, word) for word in words)
+
+
 def _parse_json(_: SqlType, text: str) -> str:
     try:
         documents.check(text)
@@ -280,6 +350,8 @@ def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value 
     """
     if length is None:
         return value
+    if isinstance(value, tuple):
+        return tuple(fitted(_ELEMENTS[sql_type], length, item) for item in value)
     if isinstance(value, Decimal):
         try:
             return numerics.fitted(length, value)
@@ -299,6 +371,8 @@ def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: 
     an entry of a text would keep: it changes to nothing but a longer char. A numeric keeps its scale, and may have
     more digits before the point.
     """
+    if to in ARRAYS and of in ARRAYS:
+        return holds_as_stored(_ELEMENTS[to], to_length, _ELEMENTS[of], of_length)
     if to is SqlType.NUMERIC:
         return of is to and (to_length is None or (of_length is not None and _has_room(to_length, of_length)))
     if to is not of and SqlType.CHAR in (to, of):
@@ -317,6 +391,8 @@ def type_name(sql_type: SqlType, length: int | None) -> str:
     """The type as a statement names it, with its length, or its precision and scale."""
     if length is None:
         return sql_type.value
+    if sql_type in ARRAYS:
+        return f"{type_name(_ELEMENTS[sql_type], length)}[]"
     if sql_type is SqlType.NUMERIC:
         precision, scale = numerics.precision_and_scale(length)
         return f"numeric({precision},{scale})"
@@ -447,4 +523,5 @@ _PARSERS: dict[SqlType, Callable[[SqlType, str], Value]] = {
     SqlType.BYTEA: _parse_bytea,
     SqlType.TIME: _parse_time,
     SqlType.INTERVAL: lambda _, text: parse_interval(text),
+    **dict.fromkeys(ARRAYS, _parse_array),
 }

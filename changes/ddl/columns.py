@@ -16,6 +16,7 @@ from typing import Any
 
 from catalog.values.numerics import modifier_named
 from catalog.values.types import (
+    ARRAY_OF,
     FLOATING,
     INT_LIMITS,
     LENGTH_MAX,
@@ -139,8 +140,8 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
     words = [name.string.sval for name in node.names]
     schema, name = ("pg_catalog", *words)[-2:]
     position = where(node.location)
-    if node.array_bounds:
-        raise unsupported("an array type", position=position, hint="Keep the elements in a table of their own.")
+    if len(node.array_bounds) > 1:
+        raise unsupported("an array of arrays", position=position, hint="A jsonb may be nested.")
     if schema == "pg_catalog" and name in INSTEAD:
         raise unsupported(f"type {_written(name)}", position=position, hint=f"Use {INSTEAD[name]}.")
     found = TYPES.get(name) or SERIALS.get(name)
@@ -150,7 +151,13 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
         raise DdlError(UNDEFINED_OBJECT, f'type "{spelled}" does not exist', position=position, hint=hint)
     if node.typmods and found not in LENGTHS and found is not SqlType.NUMERIC:
         raise unsupported(f"a precision for type {found.value}", position=position, hint=f"Write {found.value} alone.")
-    return found, name in SERIALS
+    if not node.array_bounds:
+        return found, name in SERIALS
+    if name in SERIALS:
+        raise DdlError("0A000", "array of serial is not implemented", position=position)
+    if found not in ARRAY_OF:
+        raise unsupported(f"an array of {_written(name)}", position=position, hint="Use varchar[] or text[].")
+    return ARRAY_OF[found], False
 
 
 def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
@@ -159,6 +166,7 @@ def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
     Raises `DdlError` for one that there cannot be, or a char without one.
     """
     position = source.where(node.location)
+    sql_type = sql_type.element or sql_type
     if sql_type is SqlType.NUMERIC:
         return _read_modifier(node, position)
     if sql_type not in LENGTHS:

@@ -177,7 +177,7 @@ class Analyzer(Casts):
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
-        if of in DOCUMENTS:
+        if of in DOCUMENTS or (of.element is not None and of in KEYED):
             raise unsupported(f"{word.upper()} of {of}", node.location)
         template = f"own_{of.name}_{word}([{{all}}])" if of in KEYED else f"{word}({{all}})"
         return lazy_call(word, template, args, of, arithmetic.extreme(pick), node.location)

@@ -44,6 +44,7 @@ from expressions.sqltypes import (
 )
 from expressions.typed import (
     Call,
+    ColumnRef,
     Context,
     Expr,
     Fragment,
@@ -186,6 +187,8 @@ class Builder:
         A numeric of this precision and scale: rounded by both, refused (22003) where it has no room.
         """
         of = expr.type
+        if length is not None and of.element in OF_A_LENGTH:
+            return self._elements_of_length(expr, length, is_explicit=is_explicit, offset=offset)
         if length is None or of not in OF_A_LENGTH:
             return expr
         if of is NUMERIC:
@@ -207,6 +210,24 @@ class Builder:
         call = Call(name, template, (expr,), of, compute, offset=offset, modifier=length + HEAD)
         if isinstance(expr, Literal) and not is_explicit:
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
+        return call
+
+    def _elements_of_length(self, expr: Expr, length: int, *, is_explicit: bool, offset: int) -> Expr:
+        """An array whose elements are fitted one by one."""
+        element = expr.type.element
+        assert element is not None
+        each = self.of_length(ColumnRef("e", element, "e"), length, is_explicit=is_explicit, offset=offset)
+        assert isinstance(each, Call)
+        fit = each.compute
+        assert fit is not None
+        template = f"list_transform({{0}}, lambda e: {each.template.format('e')})"
+
+        def compute(items: Any) -> Any:
+            return tuple(None if item is None else fit(item) for item in items)
+
+        call = Call(f"{each.name} each", template, (expr,), expr.type, compute, offset=offset, modifier=length + HEAD)
+        if isinstance(expr, Literal) and not is_explicit:
+            return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), expr.type, expr.offset)
         return call
 
     # -- operators and functions ---------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ from expressions.sqltypes import (
     UNKNOWN,
     Type,
 )
-from expressions.typed import Call, Expr, Literal, modifier_of
+from expressions.typed import Call, Expr, Literal, lazy_call, modifier_of
+from expressions.values import array_values
 
 Node = Any
 
@@ -39,7 +40,8 @@ class Casts(Calls):
             nothing: Any = ()
             return Literal(nothing, type_of_name(node.type_name), node.location)
         if node.arg.WhichOneof("node") == "a_array_expr" and len(node.type_name.array_bounds):
-            return self._array(node.arg.a_array_expr, scope, type_of_name(node.type_name))
+            array = self._array(node.arg.a_array_expr, scope, type_of_name(node.type_name))
+            return self.of_length(array, length_of_name(node.type_name), is_explicit=True, offset=node.location)
         arg = self.expr(node.arg, scope)
         place = node.location if node.location >= 0 else arg.offset
         unit = interval_unit_of_name(node.type_name)
@@ -72,7 +74,7 @@ class Casts(Calls):
             args, of = [self.coerce(arg, TEXT) for arg in args], TEXT
         if of not in ARRAY_OF:
             raise unsupported(f"an array of {of}", node.location)
-        return Call("array", "[{all}]", tuple(args), ARRAY_OF[of], offset=node.location)
+        return lazy_call("array", "[{all}]", args, ARRAY_OF[of], array_values.made, node.location)
 
     def _array(self, node: Node, scope: Scope, of: Type) -> Expr:
         """ARRAY[..] under a cast: it is its elements that are cast."""
@@ -80,7 +82,7 @@ class Casts(Calls):
         element = of.element
         assert element is not None
         args = tuple(self.cast(self.expr(item, scope), element, node.location) for item in node.elements)
-        return Call("array", "[{all}]", args, of, offset=node.location)
+        return lazy_call("array", "[{all}]", args, of, array_values.made, node.location)
 
     def _a_indirection(self, node: Node, scope: Scope) -> Expr:
         """An element of an array, by its number, or a field of one that has its number beside it."""
@@ -99,7 +101,8 @@ class Casts(Calls):
             first = expr.type.first
             place = "{1}" if first == 1 else f"{{1}} + {1 - first}"
             template = f"CASE WHEN {{1}} >= {first} THEN {{0}}[{place}] END"
-            expr = Call("element", template, (expr, number), expr.type.element, offset=expr.offset)
+            compute = array_values.element if first == 1 else None
+            expr = Call("element", template, (expr, number), expr.type.element, compute, offset=expr.offset)
         return expr
 
     def _collate_clause(self, node: Node, scope: Scope) -> Expr:

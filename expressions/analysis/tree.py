@@ -58,6 +58,8 @@ def function_name(node: Node) -> str:
 
 def type_of_name(node: Node) -> Type:
     name = node.names[-1].string.sval
+    if len(node.array_bounds) > 1:
+        raise unsupported("an array of arrays", node.location)
     if len(node.array_bounds):
         return array_type_named(name, node.location)
     length = None
@@ -69,12 +71,12 @@ def type_of_name(node: Node) -> Type:
 def length_of_name(node: Node) -> int | None:
     """The length of a varchar or char that a cast names, or a numeric's modifier. Raises 22023 where it cannot be."""
     name = node.names[-1].string.sval
-    if name == "numeric" and len(node.typmods) and not len(node.array_bounds):
+    if name == "numeric" and len(node.typmods):
         try:
             return modifier_named([item.a_const.ival.ival for item in node.typmods])
         except ValueError as error:
             raise SqlError("22023", str(error), node.location) from None
-    if name not in ("varchar", "bpchar") or not len(node.typmods) or len(node.array_bounds):
+    if name not in ("varchar", "bpchar") or not len(node.typmods) or (name == "bpchar" and len(node.array_bounds)):
         return None
     length = int(node.typmods[0].a_const.ival.ival)
     shown = "varchar" if name == "varchar" else "char"

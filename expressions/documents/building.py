@@ -35,6 +35,7 @@ from expressions.sqltypes import (
 )
 from expressions.typed import Call, Expr, PyValue, lazy_call
 from expressions.values import arithmetic
+from expressions.values.array_values import made
 
 NULL = "null"
 Parts = list[str | Expr]
@@ -186,7 +187,9 @@ def converted(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr
 def extracted(casts: Casts, args: Sequence[Expr], of: Type, offset: int, *, as_text: bool = False) -> Expr:
     """json_extract_path and its kin: the other arguments are the path."""
     document, *steps = args
-    path = Call("array", "[{all}]", tuple(casts.cast(step, TEXT, offset) for step in steps), ARRAY_OF[TEXT])
+    path = lazy_call(
+        "array", "[{all}]", [casts.cast(step, TEXT, offset) for step in steps], ARRAY_OF[TEXT], made, offset
+    )
     return casts.operator("#>>" if as_text else "#>", (casts.cast(document, of, offset), path), offset)
 
 

@@ -12,6 +12,7 @@ from expressions.sqltypes import (
     INT8,
     INTEGERS,
     INTERVAL,
+    JSON,
     NUMERIC,
     STORED,
     TEXT,
@@ -26,9 +27,9 @@ def aggregates() -> Named:
     def agg(name: str, args: tuple[Type, ...], result: Type, template: str) -> tuple[str, Overload]:
         return name, Overload(args, result, template, aggregate=True)
 
-    for of in STORED:
+    for of in (*STORED, *ARRAY_OF.values()):
         yield agg("count", (of,), INT8, "count")
-        if of not in (BOOL, UUID, VARCHAR, *DOCUMENTS):
+        if of not in (BOOL, UUID, VARCHAR, *DOCUMENTS, ARRAY_OF[JSON]):
             yield agg("min", (of,), of, "min")
             yield agg("max", (of,), of, "max")
     for of in (*INTEGERS, NUMERIC):
@@ -67,7 +68,7 @@ def windows() -> Named:
     for name in ("percent_rank", "cume_dist"):
         yield name, Overload((), FLOAT8, name, aggregate=True)
     yield "ntile", Overload((INT4,), INT4, "ntile", aggregate=True)
-    for of in STORED:
+    for of in (*STORED, *ARRAY_OF.values()):
         for name in ("first_value", "last_value"):
             yield name, Overload((of,), of, name, aggregate=True)
         yield "nth_value", Overload((of, INT4), of, "nth_value", aggregate=True)

@@ -5,15 +5,30 @@ settings. A line gives the types, DuckDB's text for it and, where one row's valu
 without the engine, the Python twin.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from catalog.values.types import to_text
 from expressions.documents import functions as documents
 from expressions.functions import aggregates, casts, moments, numbers, texts
 from expressions.functions.overloads import Named, Overload
 from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
-from expressions.sqltypes import BOOL, FLOAT4, FLOAT8, FLOATS, JSON, NUMERIC, STORED, TEXT, UUID, VARCHAR, key_text
-from expressions.values import arithmetic, arrays, bytestrings, clock_times, intervals, object_names
+from expressions.sqltypes import (
+    BOOL,
+    FLOAT4,
+    FLOAT8,
+    FLOATS,
+    JSON,
+    NUMERIC,
+    STORED,
+    TEXT,
+    TIMESTAMPTZ,
+    UUID,
+    VARCHAR,
+    Type,
+    key_text,
+)
+from expressions.values import arithmetic, array_values, arrays, bytestrings, clock_times, intervals, object_names
 from expressions.values.own import TEXTS, Own
 
 
@@ -32,7 +47,17 @@ def _documents(lines: Iterator[documents.Line], *, of_rows: bool = False) -> Nam
 
 def _arrays(lines: Iterator[arrays.Line]) -> Named:
     for name, args, result, template in lines:
-        yield name, Overload(args, result, template)
+        compute, strict = array_values.compute_of(name, args, _writer(args))
+        yield name, Overload(args, result, template, compute, strict)
+
+
+def _writer(args: Sequence[Type]) -> Callable[[object], str] | None:
+    """Shows an element of an array, if that is the same in every session."""
+    of = next((of.element for of in args if of.element is not None), None)
+    if of is None or of.sql_type is None or of is TIMESTAMPTZ:
+        return None
+    sql_type = of.sql_type
+    return lambda item: to_text(sql_type, item)  # type: ignore[arg-type]
 
 
 def _own(table: Iterable[Own]) -> Named:

@@ -39,7 +39,7 @@ from expressions.sqltypes import (
 )
 from expressions.values import arithmetic, bytestrings, clock_times, object_names
 from expressions.values.arithmetic import Compute
-from expressions.values.own import DOUBLE_TEXT, TEXTS
+from expressions.values.own import ARRAY_TEXTS, DOUBLE_TEXT, TEXTS
 from expressions.values.system_values import OID_COUNT
 
 IMPLICIT = frozenset(
@@ -55,13 +55,17 @@ IMPLICIT = frozenset(
     | {(of, OID) for of in (*INTEGERS, *NAMED)}
     | {(OID, of) for of in NAMED}
     | {(VARCHAR, TEXT), (BPCHAR, TEXT), (BPCHAR, VARCHAR)}
-    | {(TEXT, NAME), (VARCHAR, NAME), (BPCHAR, NAME), (ARRAY_OF[NAME], ARRAY_OF[TEXT])}
+    | {(TEXT, NAME), (VARCHAR, NAME), (BPCHAR, NAME)}
+    | {(ARRAY_OF[NAME], ARRAY_OF[TEXT]), (ARRAY_OF[VARCHAR], ARRAY_OF[TEXT])}
 )
-ASSIGNMENT = IMPLICIT | {
+_ASSIGNMENT = IMPLICIT | {
     (TEXT, VARCHAR), (TEXT, BPCHAR), (VARCHAR, BPCHAR),
     (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
     (TIMESTAMPTZ, TIMESTAMP), (TIMESTAMP, TIME), (TIMESTAMPTZ, TIME), (INTERVAL, TIME), (JSON, JSONB), (JSONB, JSON),
 } | {(of, whole) for of in (NUMERIC, *FLOATS) for whole in INTEGERS} | {(of, NUMERIC) for of in FLOATS}  # fmt: skip
+ASSIGNMENT = _ASSIGNMENT | {
+    (ARRAY_OF[a], ARRAY_OF[b]) for a, b in _ASSIGNMENT if a in ARRAY_OF and b in ARRAY_OF and not {a, b} & set(SYSTEM)
+}
 
 _DOUBLE_TEXT = (
     "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END"
@@ -148,6 +152,7 @@ TEMPLATES: dict[tuple[Type, Type], str] = {
     **{(of, to): template for of, to, template, _ in documents.casts()},
     **{(TEXT, of): own.template for of, (own, _, _) in TEXTS.items()},
     **{(of, TEXT): own.template for of, (_, own, _) in TEXTS.items()},
+    **{(own.args[0], own.result): own.template for own in ARRAY_TEXTS},
     (BYTEA, TEXT): "('\\x' || lower(hex({0})))",
     (TIMESTAMP, TIME): "(epoch_us({0}) - epoch_us(date_trunc('day', {0})))",
     (TIMESTAMPTZ, TIME): (
@@ -156,7 +161,7 @@ TEMPLATES: dict[tuple[Type, Type], str] = {
     **{(own.args[0], own.result): own.template for own in (*clock_times.CASTS, *bytestrings.CASTS)},
 }
 
-_PLAIN = {(a, b) for a, b in ASSIGNMENT} | {(INT4, BOOL), (BOOL, INT4)} | {(t, TEXT) for t in STORED if t not in FLOATS}
+_PLAIN = _ASSIGNMENT | {(INT4, BOOL), (BOOL, INT4)} | {(t, TEXT) for t in STORED if t not in FLOATS}
 TEMPLATES |= {pair: "CAST({0} AS " + pair[1].duck + ")" for pair in _PLAIN if pair not in TEMPLATES}
 
 
@@ -203,12 +208,15 @@ TEMPLATES |= {
     (ARRAY_OF[NUMERIC], ARRAY_OF[FLOAT8]): f"list_transform({{0}}, lambda e: {_ELEMENT_TO_DOUBLE})",
     (ARRAY_OF[FLOAT8], ARRAY_OF[NUMERIC]): "list_transform({0}, lambda e: numeric_of_double(e))",
 }
-EXACT = frozenset((a, b) for a in WIDENED for b in WIDENED if (a, b) in IMPLICIT) | {
-    *((of, NUMERIC) for of in INTEGERS), (NUMERIC, FLOAT8), (FLOAT8, NUMERIC),
-}  # fmt: skip
-"""Casts of numbers that arrays of them have in Python, too."""
-
-
+TEMPLATES |= {
+    (ARRAY_OF[a], ARRAY_OF[b]): f"list_transform({{0}}, lambda e: {template.format('e')})"
+    for (a, b), template in tuple(TEMPLATES.items())
+    if a in ARRAY_OF and b in ARRAY_OF and (ARRAY_OF[a], ARRAY_OF[b]) not in TEMPLATES
+}
+TEMPLATES |= {  # the engine takes a NaN that a function gives it for NULL
+    (TEXT, ARRAY_OF[of]): TEMPLATES[ARRAY_OF[TEXT], ARRAY_OF[of]].format(TEMPLATES[TEXT, ARRAY_OF[TEXT]])
+    for of in FLOATS
+}
 _DOCUMENT_CASTS = {(of, to): compute for of, to, _, compute in documents.casts()}
 _DOCUMENT_CASTS |= documents.number_casts()
 OWN_CASTS = {(own.args[0], own.result): own.compute for own in (*clock_times.CASTS, *bytestrings.CASTS)}
@@ -228,7 +236,9 @@ def compute_of(source: Type, target: Type) -> Compute | None:
         return arithmetic.text_to(target.sql_type)
     if target is TEXT and source.sql_type is not None:
         return arithmetic.text_of(source.sql_type)
-    if source.element is not None and target.element is not None and (source.element, target.element) in EXACT:
-        cast = arithmetic.CASTS[source.element, target.element]
+    if source.element is not None and target.element is not None:
+        cast = compute_of(source.element, target.element)
+        if cast is None or (source.element, target.element) in arithmetic.ZONED:
+            return None
         return lambda items: tuple(None if item is None else cast(item) for item in items)
     return arithmetic.CASTS.get((source, target)) or OWN_CASTS.get((source, target))

@@ -10,6 +10,7 @@ bytestrings     functions of bytea
 clock_times     functions of time
 intervals       functions of interval, and what it is to the query engine
 arrays          arrays as values
+array_values      functions of arrays, for one row
 array_literals    arrays as texts
 array_constants   constant arrays for the query engine
 system_values   oids and other values that only the catalog has

@@ -24,7 +24,7 @@ from expressions.errors import (
     UNDEFINED_OBJECT,
     SqlError,
 )
-from expressions.limits import look_at, pass_over
+from expressions.limits import look_at, look_over, pass_over
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
@@ -126,12 +126,17 @@ def divide_real(a: float, b: float) -> float:
 
 def order_key(value: Any) -> Any:
     """NaN equals itself and is the greatest of numbers."""
+    if isinstance(value, tuple):  # an array: a NULL is the greatest of elements
+        return 0, tuple((2,) if item is None else order_key(item) for item in value)
     return (1, 0.0) if isinstance(value, float | Decimal) and value != value else (0, value)
 
 
 def compare(test: Callable[[Any, Any], bool]) -> Compute:
     def compared(a: Any, b: Any) -> bool:
-        if isinstance(a, float | Decimal):
+        if isinstance(a, tuple):
+            look_over(a)
+            look_over(b)
+        if isinstance(a, float | Decimal | tuple):
             a, b = order_key(a), order_key(b)
         elif isinstance(a, Jsonb):
             look_at(len(a) + len(b))
@@ -329,6 +334,10 @@ def fit_of(of: SqlType, length: int | None) -> Compute | None:
     """The function by which an assignment gives a value its length, or precision and scale; None: it has none."""
     if length is None:
         return None
+    if of.element is not None:
+        fit = fit_of(of.element, length)
+        assert fit is not None
+        return lambda items: tuple(None if item is None else fit(item) for item in items)
     return fit_to(length) if of is SqlType.NUMERIC else cut_to(length, of, is_explicit=False)
 
 

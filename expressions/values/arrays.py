@@ -1,8 +1,8 @@
 """Arrays: lists of values of one type, as PostgreSQL writes, compares and takes them apart.
 
-They are values of statements only: a column has none. A list of the query engine counts from 1 as PostgreSQL's does;
-the two vectors of pg_catalog count from 0. Arrays of arrays are refused by name. What makes a longer array, or a text
-of one, is refused before it is longer than a value may be.
+A list of the query engine counts from 1 as PostgreSQL's does; the two vectors of pg_catalog count from 0. Arrays of
+arrays are refused by name. What makes a longer array, or a text of one, is refused before it is longer than a value
+may be.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -214,7 +214,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         for of in (
             *(one for one in STORED if one not in OF_A_LENGTH),
             *SYSTEM,
-            *ARRAY_OF.values(),
+            *(array for of, array in ARRAY_OF.items() if of not in OF_A_LENGTH),
             REGTYPES,
             *VECTORS,
         )
@@ -223,9 +223,14 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         f" WHEN {of.oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || ')' ELSE '{other}' END"
         for of, other in ((VARCHAR, VARCHAR.name), (BPCHAR, "bpchar"))
     )
+    name = VARCHAR.name
+    types += f" WHEN {ARRAY_OF[VARCHAR].oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{name}(' || ({{1}} - {HEAD}) || ')[]'"
+    types += f" ELSE '{name}[]' END"
     scale = f"(xor(({{1}} - {HEAD}) & 2047, 1024) - 1024)"
     digits = f"'numeric(' || (({{1}} - {HEAD}) >> 16) || ',' || {scale} || ')'"
     types += f" WHEN {NUMERIC.oid} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} ELSE 'numeric' END"
+    array = ARRAY_OF[NUMERIC].oid
+    types += f" WHEN {array} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} || '[]' ELSE 'numeric[]' END"
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown
     nothing = "CAST(NULL AS VARCHAR)"

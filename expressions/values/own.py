@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catalog.values.types import SqlType
-from expressions.sqltypes import BOOL, BYTEA, FLOAT8, INTERVAL, TEXT, TIME, Type
+from expressions.sqltypes import ARRAY_OF, BOOL, BYTEA, FLOAT8, INTERVAL, TEXT, TIME, TIMESTAMPTZ, Type
 from expressions.values import arithmetic
 
 OWN_WORD = "own_"
@@ -52,8 +52,9 @@ def lines(
 
 def _of_texts(of: Type) -> tuple[Own, Own, Own]:
     """A text as a value, a value as its text, and whether a text is a value."""
-    sql_type, group = of.sql_type, str(of.sql_type and of.sql_type.value)
+    sql_type = of.sql_type
     assert sql_type is not None
+    group = sql_type.name.lower()
     return (
         Own(group, "of_text", (), (TEXT,), of, arithmetic.text_to(sql_type)),
         Own(group, "text", (), (of,), TEXT, arithmetic.text_of(sql_type)),
@@ -62,5 +63,12 @@ def _of_texts(of: Type) -> tuple[Own, Own, Own]:
 
 
 TEXTS = {of: _of_texts(of) for of in (BYTEA, TIME, INTERVAL)}
+ARRAY_TEXTS = tuple(
+    own
+    for element, array in ARRAY_OF.items()
+    if array.sql_type is not None and element is not TIMESTAMPTZ
+    for own in _of_texts(array)[:2]
+)
+"""The same of arrays. The text of a timestamptz depends on the session, so that there is none of an array of them."""
 DOUBLE_TEXT = Own("double", "text", (), (FLOAT8,), TEXT, arithmetic.text_of(SqlType.DOUBLE))
 """The text of a double from 2^54 on: halfway between two of them the engine's would be shorter than PostgreSQL's."""

@@ -10,7 +10,7 @@ from itertools import islice, product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
-from catalog.values.types import BadValue, SqlType, Value, parse_text
+from catalog.values.types import ARRAYS, BadValue, SqlType, Value, parse_text
 from expressions.errors import SqlError
 from expressions.rows import columns_of, value_of
 from lab.scripts.text import value_text
@@ -36,6 +36,7 @@ SAMPLES: Mapping[SqlType, tuple[str, ...]] = {
     SqlType.BYTEA: ("\\x0a", "\\x0b", "\\x"),
     SqlType.TIME: ("09:00:00", "17:30:00", "00:00:00"),
     SqlType.INTERVAL: ("01:00:00", "1 day", "00:00:00", "1 mon"),
+    **dict.fromkeys(ARRAYS, ("{}", "{NULL}")),
 }
 LITERAL = re.compile(r"'((?:[^']|'')*)'|(?<![\w\"#])(\d+(?:\.\d+)?)")
 LITERAL_CHARACTERS_MAX, CANDIDATES_MAX, ROWS_TRIED_MAX = 40, 12, 100

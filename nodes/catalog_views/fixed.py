@@ -55,7 +55,7 @@ from nodes.catalog_views.values import (
 
 BY_VALUE = frozenset({1, 2, 4, 8})
 """Lengths of types that PostgreSQL passes by value."""
-STORAGES = {**dict.fromkeys((*TEXTUAL, BYTEA, *DOCUMENTS), "x"), NUMERIC: "m"}
+STORAGES = {**dict.fromkeys((*TEXTUAL, BYTEA, *DOCUMENTS, *ARRAY_OF.values()), "x"), NUMERIC: "m"}
 """How PostgreSQL keeps long values; p: as they are."""
 ALIGNMENTS = {1: "c", 2: "s", 4: "i", 8: "d", -1: "i"}
 TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 1042: "bpchar", 1043: "varchar",
@@ -63,9 +63,12 @@ TYPE_NAMES = {16: "bool", 20: "int8", 21: "int2", 23: "int4", 25: "text", 1042: 
     1184: "timestamptz", 1083: "time", 1186: "interval", 2950: "uuid", 17: "bytea", 114: "json", 3802: "jsonb",
     26: "oid", 19: "name", 18: "char"}  # fmt: skip
 """As pg_type has them; `format_type` gives the names of SQL."""
+TYPE_NAMES |= {array.oid: f"_{TYPE_NAMES[of.oid]}" for of, array in ARRAY_OF.items()}
 
 
 def alignment_of(of: Type) -> str:
+    if of.element is not None:
+        return array_alignment(of.element)
     return "d" if of is INTERVAL else ALIGNMENTS.get(of.typlen, "c")
 
 
@@ -153,8 +156,13 @@ def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
                 **usual, "oid": array.oid, "typname": f"_{name}", "typlen": -1, "typcategory": "A", "typelem": of.oid,
                 **{f"typ{word}": FUNCTIONS[f"array_{ends}"] for word, ends in _INPUT_OUTPUT}, **modifiers,
                 "typsubscript": FUNCTIONS["array_subscript_handler"], "typanalyze": FUNCTIONS["array_typanalyze"],
-                "typalign": "d" if of.typlen in (8, 16) and of is not UUID else "i", "typstorage": "x",
+                "typalign": array_alignment(of), "typstorage": "x",
             }  # fmt: skip
+
+
+def array_alignment(of: Type) -> str:
+    """Where an array of such elements may begin."""
+    return "d" if of.typlen in (8, 16) and of is not UUID else "i"
 
 
 def _vectors() -> Iterator[Row]:

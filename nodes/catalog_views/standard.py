@@ -58,7 +58,7 @@ def described(column: Column) -> Row:
     of = column.type
     digits = _DIGITS.get(of)
     return {
-        "data_type": OF_SQL_TYPE[of].name, "character_octet_length": _bytes(column),
+        "data_type": "ARRAY" if of.element else OF_SQL_TYPE[of].name, "character_octet_length": _bytes(column),
         "character_maximum_length": column.length if of in TEXTS else None,
         "numeric_precision": digits, "numeric_precision_radix": 2 if digits else None,
         "numeric_scale": 0 if of in WHOLE else None, **_precision(column), "datetime_precision": _FRACTION.get(of),

@@ -66,14 +66,14 @@ def _attributes(tables: Sequence[Descriptor]) -> Iterator[Row]:
 
 
 def _kind(column: Column) -> Row:
-    of, is_text = OF_SQL_TYPE[column.type], column.type in TEXTS
+    of, is_text = OF_SQL_TYPE[column.type], (column.type.element or column.type) in TEXTS
     oid, typlen = of.oid, of.typlen
     return {
         "atttypid": oid, "attlen": typlen,
         "atttypmod": NO_MODIFIER if column.length is None else column.length + HEAD,
         "attbyval": typlen in BY_VALUE,
-        "attalign": alignment_of(of), "attcompression": "", "attgenerated": "",
-        "attstorage": STORAGES.get(of, "p"),
+        "attalign": alignment_of(of), "attndims": 0 if of.element is None else 1, "attcompression": "",
+        "attgenerated": "", "attstorage": STORAGES.get(of, "p"),
         "attislocal": True, "attcollation": DEFAULT_COLLATION if is_text else 0,
         "attstattarget": None,
     }  # fmt: skip

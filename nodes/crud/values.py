@@ -1,7 +1,8 @@
 """Values of JSON as values of columns, and what a request means by a row, a key, an update or a condition.
 
 A value becomes the text that PostgreSQL would read for the column, as `json_populate_record` does: 7, "7" and 7.5 are
-all read by the column's own type. In a row, a list or an object is a value of json or jsonb.
+all read by the column's own type. In a row, a list or an object is a value of json or jsonb, and a list is the array of
+a column that has such.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
+from catalog.values.arrays import array_text
 from catalog.values.documents import DEPTH_MAX, TOO_DEEP, with_numbers
 from catalog.values.types import DOCUMENTS, SqlType
 from expressions.errors import PROGRAM_LIMIT
@@ -42,6 +44,8 @@ class Condition:
 
 def text_of(value: Any, what: str, of: SqlType | None = None) -> str | None:
     """The text of a value, as PostgreSQL would read it. Raises for what no column can hold."""
+    if of is not None and of.element is not None and isinstance(value, list):
+        return array_text([text_of(item, what, of.element) for item in value], str)
     match value:
         case None:
             return None
@@ -53,7 +57,8 @@ def text_of(value: Any, what: str, of: SqlType | None = None) -> str | None:
             return str(value)
         case list() | dict() if of in DOCUMENTS:
             return with_numbers(_written_out(value), lambda number: number.text)
-    raise bad_row(f"{what}: a list or an object is the value of a column of json or jsonb in a row, and of no other")
+    of_them = "of a column of json or jsonb in a row, a list also of one of arrays, and of no other"
+    raise bad_row(f"{what}: a list or an object is the value {of_them}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,5 +96,5 @@ def _type_of(name: str, output: Output) -> str:
     if of.sql_type is None:
         message = f'column "{name}" is of type {of}, which no column of a table has'
         raise SqlError(FEATURE_NOT_SUPPORTED, message, hint="cast it")
-    has_length = of in OF_A_LENGTH and output.modifier != NO_MODIFIER
+    has_length = (of.element or of) in OF_A_LENGTH and output.modifier != NO_MODIFIER
     return type_name(of.sql_type, output.modifier - HEAD if has_length else None)

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from catalog.values.arrays import array_text
 from catalog.values.bytea import escaped_text
 from catalog.values.times import micros_of
 from catalog.values.types import to_text
@@ -44,7 +45,6 @@ from expressions.sqltypes import (
     VECTORS,
     Type,
 )
-from expressions.values.array_literals import array_text
 from expressions.values.system_values import byte_of, char_of
 from nodes.sql.queries.query import Output
 from nodes.wire.messages import Field

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from catalog.values.arrays import ELEMENTS_MAX
 from catalog.values.intervals import Interval, OutOfRange, checked
 from catalog.values.times import Malformed, of_micros
 from catalog.values.types import BadValue, DatetimeOutOfRange, SqlType, parse_text
@@ -24,7 +25,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.limits import ELEMENTS_MAX, TOO_LONG, VALUE_BYTES_MAX, too_many_elements
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, too_many_elements
 from expressions.typed import PyValue, parse_value
 from expressions.values.system_values import char_of
 from nodes.wire.messages import decode_text
@@ -156,7 +157,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
 
 
 ELEMENT_OIDS = {of.oid: element.oid for element, of in sqltypes.ARRAY_OF.items()} | {
-    1005: sqltypes.INT2.oid, 1021: sqltypes.FLOAT4.oid, 1015: VARCHAR, 1014: BPCHAR, 1002: CHAR,
+    1014: BPCHAR, 1002: CHAR,
 }  # fmt: skip
 """The type of an array's elements, by that of the array."""
 

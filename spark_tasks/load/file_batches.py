@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
 
@@ -25,6 +26,7 @@ TOO_LARGE = "straddling object"
 """What Arrow says of a row that does not fit."""
 TAKEN_BY_NONE = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval)
 """Of Arrow's types those that no column has."""
+LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 OF_BYTES = (pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
 QUOTE = b'"'
 READ_AT_ONCE = 1 << 22
@@ -147,9 +149,19 @@ def _plain(name: str, column: pa.Array) -> pa.Array:
         return column.cast(pa.time64("us"), safe=False)
     if any(is_of(column.type) for is_of in OF_BYTES):
         return column.cast(pa.binary())
+    if any(is_of(column.type) for is_of in LISTS):
+        lists = column.cast(pa.list_(column.type.value_type))
+        items = _plain(name, lists.flatten())
+        return pa.ListArray.from_arrays(_offsets(lists), items, mask=lists.is_null())
     if any(is_of(column.type) for is_of in TAKEN_BY_NONE):
         raise CannotLoad(f"column {name} of the file is of type {column.type}, which no column takes")
     return column
+
+
+def _offsets(lists: pa.Array) -> pa.Array:
+    """Where each list begins among the items of all; one that is NULL has none."""
+    counts = pc.fill_null(pc.list_value_length(lists), 0)
+    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(counts).cast(pa.int32())])
 
 
 def _refuse_repeated(path: Path, names: list[str]) -> None:

@@ -8,7 +8,9 @@
 The values themselves are parsed by Arrow where it reads what PostgreSQL reads, one by one where it does not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -17,11 +19,12 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Kind, State
 from catalog.states import Write, rule
+from catalog.values.arrays import ELEMENTS_MAX, TOO_MANY_ELEMENTS
 from catalog.values.intervals import DAY
 from catalog.values.types import DOCUMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
-from storage.arrow.encoding import ARROW, PACKED, column_of
+from storage.arrow.encoding import ARROW, PACKED, column_of, listed
 from storage.arrow.rows import StoredRows, rows_of_batch
 from storage.derived import derived_columns
 from storage.integrity.clauses import row_words
@@ -108,6 +111,8 @@ PLAIN = {
 
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
+    if pa.types.is_list(given.type):
+        return _arrays(column, given, first)
     if pa.types.is_binary(given.type) and column.type is not SqlType.BYTEA:
         raise CannotLoad(f"column {column.name} of the file is of type binary, which only a bytea column takes")
     if column.type in TEXTS:
@@ -128,6 +133,33 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
         _value(column, text, number_in_file(first, n)) for n, text in enumerate(given.cast(pa.string()).to_pylist())
     ]
     return column_of(column.type, values)
+
+
+def _arrays(column: Column, given: pa.Array, first: int) -> pa.Array:
+    """The lists of a file as the values of a column of arrays: each item as a value of the element's type."""
+    element = column.type.element
+    if element is None:
+        raise CannotLoad(f"column {column.name} of the file is of type {given.type}, which only an array takes")
+    if pa.types.is_list(given.type.value_type):
+        raise CannotLoad(f"column {column.name} of the file has lists of lists: an array has one dimension")
+    if (pc.max(pc.list_value_length(given)).as_py() or 0) > ELEMENTS_MAX:
+        raise CannotLoad(f"column {column.name}: {TOO_MANY_ELEMENTS}")
+    of_items, items = replace(column, type=element), given.flatten()
+    try:
+        parsed = _parse(of_items, items, first)
+    except CannotLoad:
+        for number, row in enumerate(pc.list_parent_indices(given).to_pylist()):  # which row is it?
+            _parse(of_items, items.slice(number, 1), first + row)
+        raise
+    counts = pc.list_value_length(given).to_pylist()
+    return column_of(column.type, _in_lists(listed(element, parsed), counts))
+
+
+def _in_lists(items: Sequence[Any], counts: Sequence[int | None]) -> Iterator[tuple[Any, ...] | None]:
+    """The items one list after the other; a list without a count is NULL."""
+    rest = iter(items)
+    for count in counts:
+        yield None if count is None else tuple(islice(rest, count))
 
 
 def _times_of_day(column: Column, micros: pa.Array, first: int) -> pa.Array:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from catalog.values import bytea
 from catalog.values.packed import LEFT_OUT, PACKED
-from catalog.values.types import FLOATING, WRITTEN, SqlType
+from catalog.values.types import ARRAY_OF, ARRAYS, FLOATING, WRITTEN, SqlType
 from storage import encoding
 from storage.arrow.buffers import bytes_of, swapped
 from storage.arrow.key_order import key_order
@@ -41,6 +41,7 @@ ARROW: dict[SqlType, pa.DataType] = {
     SqlType.TIME: pa.int64(),
     SqlType.INTERVAL: pa.binary(),
 }
+ARROW |= {array: pa.list_(pa.string() if of is SqlType.UUID else ARROW[of]) for of, array in ARRAY_OF.items()}
 """The Arrow type of each column type. Some have none (`catalog.values.packed`): Arrow's own numeric is too short."""
 
 END = 1 << 30
@@ -92,6 +93,9 @@ def encode(sql_type: SqlType, column: pa.Array, *, descending: bool = False) -> 
     if sql_type in LEFT_OUT:
         encoded = key_of(sql_type, encode_value(sql_type, column))
         return inverted(encoded) if descending else encoded
+    if sql_type in ARRAYS:
+        values = listed(sql_type, column)
+        return pa.array([encoding.encode(sql_type, items, descending=descending) for items in values], pa.binary())
     if sql_type in WRITTEN:
         column = pc.utf8_rtrim(column, " ") if sql_type is SqlType.CHAR else column
         encoded = join(LIVE, column.cast(pa.binary()), b"\x00")
@@ -236,6 +240,8 @@ def _ordered_bits(column: pa.Array, size: int) -> pa.Array:
 
 
 def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
+    if sql_type in ARRAYS:
+        return column_of(sql_type, [encoding.decode(sql_type, data)[0] for data in encoded.to_pylist()])
     if sql_type in LEFT_OUT:
         return pc.binary_slice(encoded, 1, END)
     if sql_type in WRITTEN:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.values.documents import canonical
-from catalog.values.intervals import DAY, Interval
+from catalog.values.intervals import DAY, INFINITE, Interval
 from catalog.values.numerics import plain
 from catalog.values.times import of_micros
 from catalog.values.types import BadValue, SqlType, parse_text, to_text
@@ -128,7 +128,12 @@ VALUES = {
         st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 2),
         st.integers(-(2**31), 2**31 - 1) | st.integers(-60, 60),
         st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3).map(lambda days: days * DAY),
-    ),
+    ).filter(lambda one: (one.months, one.days, one.micros) not in INFINITE),
+}
+VALUES |= {
+    of: st.lists(st.none() | VALUES[element], max_size=4).map(tuple)
+    for of in SqlType
+    if (element := of.element) is not None
 }
 
 

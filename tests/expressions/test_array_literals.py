@@ -4,9 +4,9 @@ import random
 
 import pytest
 
+from catalog.values.arrays import ELEMENTS_MAX, array_text
 from expressions.errors import SqlError
-from expressions.limits import ELEMENTS_MAX
-from expressions.values.array_literals import array_text, vector_words, words_of
+from expressions.values.array_literals import vector_words, words_of
 
 
 @pytest.mark.parametrize(("text", "words"), [

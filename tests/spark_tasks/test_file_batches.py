@@ -85,8 +85,8 @@ def test_what_is_no_parquet_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_parquet_column_that_no_column_takes_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    parquet.write_table(pa.table({"id": [1], "tags": [["a"]]}), path)
-    with pytest.raises(CannotLoad, match="column tags of the file is of type list"):
+    parquet.write_table(pa.table({"id": [1], "tags": [{"a": 1}]}), path)
+    with pytest.raises(CannotLoad, match="column tags of the file is of type struct"):
         rows_of(path)
 
 

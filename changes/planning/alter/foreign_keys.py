@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, PRIMARY, ColumnId, Constraint, Index, IndexId, State
+from catalog.values.types import ARRAYS
 from changes.ddl.actions import Name, NewForeignKey
 from changes.ddl.columns import constant
 from changes.ddl.errors import (
@@ -170,6 +171,8 @@ def _check_types(
             )
             message = f'foreign key constraint "{name}" cannot be implemented: {why}'
             hint = f"Both are compared by their stored bytes: give {mine.name} the type {theirs.type.value} first."
+            if mine.type in ARRAYS:
+                hint = "Keep what each element refers to in a table of its own."
             raise DdlError(DATATYPE_MISMATCH, message, position=action.columns[at].position, hint=hint)
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
-from catalog.values.types import TEXTS, SqlType, holds_as_stored
+from catalog.values.types import ARRAYS, TEXTS, SqlType, holds_as_stored, type_name
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
@@ -142,6 +142,9 @@ def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None
         raise unsupported(what, position=position, hint=hint)
     if column.identity:
         raise unsupported(f"a type change of {name}, an identity column,", position=position)
+    if {column.type, action.type} & ARRAYS:
+        what = f"a change of {name} from {column.type_name} to {type_name(action.type, action.length)}"
+        raise unsupported(what, position=action.position, hint="Add a column, fill it with UPDATE, and drop this one.")
     if (column.type, action.type) not in INVERTIBLE:
         known = ", ".join(sorted(SHOWN.get(to, to.value) for of, to in INVERTIBLE if of is column.type))
         what = f"a cast without an inverse, from {column.type.value} to {action.type.value},"

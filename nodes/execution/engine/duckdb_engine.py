@@ -25,9 +25,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.values.arrays import ELEMENTS_MAX
 from catalog.values.packed import PACKED
 from expressions import errors
-from expressions.limits import ELEMENTS_MAX, VALUE_BYTES_MAX, too_long, too_many_elements
+from expressions.limits import VALUE_BYTES_MAX, too_long, too_many_elements
 from expressions.sqltypes import (
     DATE,
     INT2,
@@ -385,21 +386,18 @@ def values(column: pa.Array, of: Type) -> list[Any]:
             raise
         what = "date" if one is DATE else "timestamp"
         raise errors.SqlError(errors.DATETIME_OUT_OF_RANGE, f"{what} out of range") from None
-    if one.sql_type in PACKED:
-        return _unpacked(listed, PACKED[one.sql_type][1], is_array=of is not one)
-    if one is UUID and of is not one:
-        return [None if items is None else [_uuid(item) for item in items] for items in listed]
-    return [_uuid(value) for value in listed] if one is UUID else listed
+    change = _uuid if one is UUID else PACKED[one.sql_type][1] if one.sql_type in PACKED else None
+    if of.element is not None:
+        return [None if items is None else tuple(_changed(items, change)) for items in listed]
+    return _changed(listed, change)
 
 
-def _unpacked(listed: list[Any], value_of: Callable[[bytes], Any], *, is_array: bool) -> list[Any]:
-    if is_array:
-        return [None if items is None else _unpacked(items, value_of, is_array=False) for items in listed]
-    return [None if data is None else value_of(data) for data in listed]
+def _uuid(value: Any) -> uuid.UUID:
+    return value if isinstance(value, uuid.UUID) else uuid.UUID(str(value))
 
 
-def _uuid(value: Any) -> uuid.UUID | None:
-    return value if value is None or isinstance(value, uuid.UUID) else uuid.UUID(str(value))
+def _changed(listed: list[Any], change: Callable[[Any], Any] | None) -> list[Any]:
+    return listed if change is None else [None if value is None else change(value) for value in listed]
 
 
 _OWN = re.compile(
@@ -408,7 +406,7 @@ _OWN = re.compile(
     re.DOTALL,
 )
 
-_GUARD = re.compile(r"Could not convert string 'SQLSTATE (54\d{3}) ([^']*)'")
+_GUARD = re.compile(r"Could not convert string 'SQLSTATE (\w{5}) ([^']*)'")
 """What `expressions.limits.guarded` makes the engine say."""
 
 

@@ -18,7 +18,7 @@ from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
 from expressions.sqltypes import STORED, Type
 from expressions.values import bytestrings, clock_times, intervals
-from expressions.values.own import DOUBLE_TEXT, OWN_WORD, TEXTS, Own
+from expressions.values.own import ARRAY_TEXTS, DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from nodes.execution.engine import document_functions, numeric_functions
 from nodes.execution.engine.numeric_functions import refusing
 
@@ -26,7 +26,7 @@ OWN: tuple[Own, ...] = (
     *bytestrings.OPERATORS, *bytestrings.FUNCTIONS, bytestrings.ESCAPED, *bytestrings.CASTS,
     *intervals.OPERATORS, *intervals.FUNCTIONS, intervals.MICROS, intervals.OF_PARTS,
     *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
-    *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT,
+    *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT, *ARRAY_TEXTS,
 )  # fmt: skip
 LONG: tuple[Own, ...] = (
     *regexes.OF_ONE_MATCH, regexes.RE2_TEXT, *regexes.OF_ALL_MATCHES, *number_patterns.FUNCTIONS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, TableId
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from expressions.limits import TOO_LONG, VALUE_BYTES_MAX
+from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, refuse_array
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.fairness import Turns
@@ -109,8 +109,10 @@ class Writing:
 
 
 def refuse_long(descriptor: Descriptor, values: Mapping[ColumnId, PyValue]) -> None:
-    """Raises 54000 for a text that is longer than a value may be."""
+    """Raises 54000 for a text or an array that is longer than a value may be."""
     for column_id, value in values.items():
+        if isinstance(value, tuple):
+            refuse_array(value)
         if isinstance(value, str) and len(value) * 4 > VALUE_BYTES_MAX and len(value.encode()) > VALUE_BYTES_MAX:
             column = descriptor.column(column_id).name
             raise SqlError(PROGRAM_LIMIT, TOO_LONG, table=descriptor.name, column=column)

@@ -4,13 +4,15 @@ Types, names and states are checked here; values are checked where rows are made
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
+from catalog.values.types import SqlType
 from expressions.analysis.aggregates import refuse_aggregates
 from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.array_elements import element_assigned
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.dates.zones import PLAIN, TimeStyle
@@ -24,7 +26,7 @@ from expressions.errors import (
 )
 from expressions.functions.casts import is_assigned
 from expressions.rows import parsed
-from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
+from expressions.sqltypes import INT4, OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Expr, Fragment, Literal, walk
 from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Returning
@@ -73,18 +75,47 @@ class Assignments:
 
     def _assignments(self, targets: Iterable[Node], descriptor: Descriptor, scope: Scope) -> dict[ColumnId, Expr]:
         assignments: dict[ColumnId, Expr] = {}
+        parts: set[ColumnId] = set()
         for item in targets:
             target = item.res_target
             column = self.column(descriptor, target.name, target.location)
-            if column.id in assignments:
+            is_part = len(target.indirection) > 0
+            if column.id in assignments and not (is_part and column.id in parts):
                 message = f'multiple assignments to same column "{column.name}"'
                 raise SqlError(SYNTAX_ERROR, message, target.location)
+            if is_part:
+                parts.add(column.id)
+                assignments[column.id] = self._with_element(target, column, assignments.get(column.id), scope)
+                continue
             expr = self._assigned(target.val, column, scope, "UPDATE")
             refuse_assigned(column, expr)
             if expr is None:
                 expr = self.defaults(descriptor).get(column.id, Literal(None, OF_SQL_TYPE[column.type]))
             assignments[column.id] = expr
         return assignments
+
+    def _with_element(self, target: Node, column: Column, array: Expr | None, scope: Scope) -> Expr:
+        """SET a[2] = ..: the array with another element; `array` is what is assigned to the column so far."""
+        (first, *more), whole = target.indirection, "assign the whole column"
+        if column.type.element is None:
+            if column.type is SqlType.JSONB:
+                raise unsupported(f"SET of a part of {column.name}", target.location, f"{whole}, with jsonb_set")
+            message = f"cannot subscript type {column.type_name} because it does not support subscripting"
+            raise SqlError(DATATYPE_MISMATCH, message, target.location)
+        if more or first.WhichOneof("node") != "a_indices" or first.a_indices.is_slice:
+            raise unsupported(f"SET of a slice of {column.name}", target.location, whole)
+        if is_default(target.val):
+            raise SqlError("0A000", "cannot set an array element to DEFAULT", target.location)
+        number = self.analyzer.coerce(self.analyzer.expr(first.a_indices.uidx, scope), INT4)
+        try:
+            element = self._assigned(target.val, replace(column, type=column.type.element), scope, "UPDATE")
+        except SqlError as error:
+            if error.sqlstate == DATATYPE_MISMATCH:
+                error.offset = target.location
+            raise
+        assert element is not None
+        array = scope.relations[0].column(column.name) if array is None else array
+        return element_assigned(array, number, element, target.location)
 
     def _given(self, node: Node, scope: Scope) -> Expr:
         """The expression that is assigned to a column: also one of SET (a, b) = (.., ..) or = (SELECT .., ..)."""

@@ -51,6 +51,15 @@ def test_a_document_keeps_the_digits_of_its_numbers():
     assert text_of(read_json(given, "row"), "j", SqlType.JSON) == given
 
 
+def test_a_list_is_the_array_of_a_column_that_has_such():
+    given = read_json('[1, null, "a,b", true, 1.10, "null"]', "row")
+    assert text_of(given, "t", SqlType.TEXT_ARRAY) == '{1,NULL,"a,b",true,1.10,"null"}'
+    assert text_of(read_json('[{"a": 1.0}, [2]]', "row"), "j", SqlType.JSONB_ARRAY) == r'{"{\"a\": 1.0}",[2]}'
+    for of in (None, SqlType.TEXT, SqlType.INTEGER):
+        assert code(lambda of=of: text_of([1], "t", of))
+    assert code(lambda: text_of([[1]], "t", SqlType.INTEGER_ARRAY))
+
+
 def test_a_document_that_is_nested_too_deep_is_refused():
     for text in ("[" * 201 + "]" * 201, '{"a":' * 500 + "1" + "}" * 500):
         assert code(lambda text=text: text_of(read_json(text, "row"), "j", SqlType.JSONB))

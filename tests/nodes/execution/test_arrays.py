@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from expressions.limits import ELEMENTS_MAX
+from catalog.values.arrays import ELEMENTS_MAX
 from tests.nodes.conftest import Cluster
 
 AGGREGATED = "(SELECT array_agg(g) AS a FROM generate_series(1, {count}) g) s"

@@ -6,12 +6,14 @@ Texts are drawn, read by both, and compared as both put them in order: a type wi
 import random
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from catalog.values.documents import Jsonb
-from catalog.values.types import TEXTS, SqlType, parse_text, to_text
-from storage.encoding import encode
+from catalog.values.arrays import array_text
+from catalog.values.types import TEXTS, UNSORTED, SqlType, Value, parse_text, to_text
+from expressions.values.arithmetic import order_key
+from storage.encoding import decode, encode, encode_value
 from tests.nodes.conftest import Cluster
 
 ROWS = 300
@@ -133,10 +135,27 @@ DRAWN: dict[SqlType, Callable[[random.Random], str]] = {
     SqlType.TIME: time_of_day,
     SqlType.INTERVAL: interval,
 }
-COLLATED = TEXTS
 
 
-@pytest.mark.parametrize("sql_type", [of for of in SqlType if of is not SqlType.JSON], ids=lambda of: of.value)
+def array(of: SqlType) -> Callable[[random.Random], str]:
+    """Arrays of few of the values that are drawn, some of them NULL, so that many begin alike."""
+    chance = random.Random(7)
+    few = [None, *(DRAWN[of](chance) for _ in range(4))]
+    return lambda chance: array_text([chance.choice(few) for _ in range(chance.randrange(4))], str)
+
+
+DRAWN |= {of: array(element) for of in SqlType if (element := of.element) in DRAWN and element is not None}
+COLLATED = TEXTS | {SqlType.TEXT_ARRAY, SqlType.VARCHAR_ARRAY}
+
+
+def place(of: SqlType, value: Value) -> Any:
+    """What a value is sorted by: the bytes of a key, where there are such."""
+    return order_key(value) if of in UNSORTED else encode(of, value)
+
+
+@pytest.mark.parametrize(
+    "sql_type", [of for of in SqlType if SqlType.JSON not in (of, of.element)], ids=lambda of: of.value
+)
 def test_bytes_sort_and_texts_read_as_postgresqls(cluster: Cluster, sql_type: SqlType) -> None:
     chance = random.Random(5)
     texts = [DRAWN[sql_type](chance) for _ in range(ROWS)]
@@ -149,7 +168,9 @@ def test_bytes_sort_and_texts_read_as_postgresqls(cluster: Cluster, sql_type: Sq
         store.execute("SET timezone = 'UTC'")
         theirs = store.execute(sql, [texts]).fetchall()
     values = [parse_text(sql_type, one) for one in texts]
-    encoded = [value.key if isinstance(value, Jsonb) else encode(sql_type, value) for value in values]
+    encoded = [place(sql_type, value) for value in values]
+    kept = [decode(sql_type, encode_value(sql_type, value))[0] for value in values]
+    assert list(map(order_key, kept)) == list(map(order_key, values))
     ranks = {data: rank for rank, data in enumerate(sorted(set(encoded)), 1)}
     shown = [to_text(sql_type, value) for value in values]
     if sql_type is SqlType.BOOLEAN:

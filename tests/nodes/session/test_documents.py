@@ -99,3 +99,15 @@ def test_what_operators_make_of_documents_can_be_read_again(cluster: Cluster, pa
         assert ours.execute(f"SELECT b = b, b @> '{{}}' FROM {papers}").fetchone() == (True, True)
         with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="with an exponent"):
             ours.execute(f"INSERT INTO {papers} VALUES (2, NULL, %s)", [f"[{','.join(['1e-16383'] * 60_000)}]"])
+
+
+def test_a_part_of_a_document_is_not_assigned_in_the_place_of_the_whole(cluster: Cluster, papers: str) -> None:
+    with cluster.connect() as ours:
+        ours.execute(f"DELETE FROM {papers}")
+        ours.execute(f"INSERT INTO {papers} VALUES (1, '{{}}', %s)", [Jsonb(DOCUMENT)])
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="SET of a part of"):
+            ours.execute(f"UPDATE {papers} SET b['a'] = '1' WHERE id = 1")
+        for name in ("j['a']", "id[1]"):
+            with pytest.raises(psycopg.errors.DatatypeMismatch, match="does not support subscripting"):
+                ours.execute(f"UPDATE {papers} SET {name} = '1' WHERE id = 1")
+        assert ours.execute(f"SELECT b FROM {papers} WHERE id = 1").fetchone() == (DOCUMENT,)

@@ -12,8 +12,8 @@ from psycopg.adapt import PyFormat, Transformer
 from psycopg.types.array import ListBinaryDumper, ListDumper
 from psycopg.types.numeric import DecimalBinaryDumper
 
+from catalog.values.arrays import ELEMENTS_MAX
 from expressions.errors import SqlError
-from expressions.limits import ELEMENTS_MAX
 from expressions.sqltypes import PARAMETER_OIDS
 from nodes.wire.parameters import ELEMENT_OIDS, array_bytes, values_of
 
