@@ -137,11 +137,25 @@ class Environment:
             return known  # type: ignore[return-value]
         held = None if fresh else self.keeper.pin_held(table_id)
         pin = held or await self.keeper.pin(table_id, fresh)
-        transaction.pins[table_id] = pin
-        self._holders[id(pin)] = (pin, transaction)
+        self._hold(transaction, pin)
         if transaction.trace is not None:
             transaction.trace.leased(pin, was_held=held is not None, fresh=fresh)
         return pin
+
+    def pin_held(self, transaction: Transaction, descriptor: Descriptor) -> bool:
+        """Use just this version, if the node holds a lease on it and it is the newest that it knows."""
+        pin = self.keeper.pin_held(descriptor.table_id)
+        if pin is None:
+            return False
+        if pin.descriptor is not descriptor or not pin.is_leased:
+            self.keeper.unpin(pin)
+            return False
+        self._hold(transaction, pin)
+        return True
+
+    def _hold(self, transaction: Transaction, pin: Pin) -> None:
+        transaction.pins[pin.table_id] = pin
+        self._holders[id(pin)] = (pin, transaction)
 
     def unpin(self, transaction: Transaction, table_id: int) -> None:
         """The transaction has not used the table after all."""

@@ -2,6 +2,7 @@
 
 session          its life, its settings, and who executes each of its statements
 planned          statements on rows, TRUNCATE, EXPLAIN
+points           statements alone that read one row by its key
 named            PREPARE and EXECUTE
 arguments        their values, and those of calls
 cursors          DECLARE, FETCH, MOVE, CLOSE

@@ -28,6 +28,7 @@ from nodes.session import tracing
 from nodes.session.block import Block
 from nodes.session.explain import Explained, explain
 from nodes.session.functions.values import SessionValues
+from nodes.session.points import PointReads
 from nodes.session.tries import OnceMore, tried
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, TO, make_copy_plan
@@ -74,6 +75,7 @@ class PlannedStatements:
 
     def __post_init__(self) -> None:
         self.names = Names(self.env)
+        self.points = PointReads(self.env, self.variables, self.block)
 
     async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         """A statement on rows."""
@@ -90,6 +92,10 @@ class PlannedStatements:
             raise await self.block.refused(retry) from retry
 
     async def _alone(self, asked: Asked, prepared: Prepared) -> Result:
+        point = await self.points.answer(asked)
+        if point is not None:
+            prepared.check_result(point.fields)
+            return point
         in_one_batch = True
 
         async def once(transaction: Transaction, fresh: bool) -> Result:
@@ -99,6 +105,7 @@ class PlannedStatements:
                     plan, context = await self._plan(transaction, asked, fresh=fresh)
                     prepared.check_result(plan_fields(plan))
                     result = await self._performed(asked, transaction, plan, context, commit=in_one_batch)
+                    self.points.learn(asked.statement, tuple(asked.oids), plan)
             except (Ambiguous, NotInOneBatch) as error:
                 in_one_batch = False
                 raise OnceMore from error

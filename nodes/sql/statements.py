@@ -42,6 +42,8 @@ class Statement:
     start: int = 0
     tables: frozenset[str] = frozenset()
     plans: dict[Any, Any] = field(default_factory=dict)
+    point: Any = None
+    """Its newest plan compiled, where that reads one row by its key (`nodes.session.points`)."""
     _within: "Statement | None" = None
 
     def remember(self, key: Any, plan: Any) -> None:

@@ -1,0 +1,177 @@
+"""SELECT of one row by its whole key, compiled for a plan: the faster twin of `nodes.execution.select`.
+
+    parameters -> K(r) -> its storage -> one command -> pairs -> values as the client gets them
+
+All that depends on no parameter is worked out once: the plan is of one version of its table, and so is this. Values go
+from the bytes of their pair straight to those of the wire where both hold the same. A property test holds each such way
+against the one over Python's values.
+"""
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from catalog.elements import EXISTS, Column
+from catalog.values.packed import LEFT_OUT
+from expressions.limits import VALUE_BYTES_MAX
+from expressions.sqltypes import BOOL, INT2, INT4, INT8, TEXT, VARCHAR, Type
+from expressions.typed import Call, ColumnRef, Expr, Literal, Parameter, PyValue
+from nodes.context import Environment
+from nodes.execution.pages import Table
+from nodes.sql.conditions.predicates import conjuncts
+from nodes.sql.plans import SelectPlan
+from nodes.store.pipeline import Command, bytea_array
+from nodes.wire.columns import BINARY_FORMAT, Writer, each
+from nodes.wire.results import Row
+from storage import encoding
+from storage.encoding import NULL, SIGN_16, SIGN_32, SIGN_64
+from storage.page_sizes import longest_of
+from storage.pairs import missing_value
+from storage.statements import KEY_BYTES_MAX, get_sql
+
+Compute = Callable[[Sequence[PyValue]], PyValue]
+Straight = Callable[[bytes], bytes]
+
+
+class PointRead:
+    """A plan as far as no parameter decides. `fields` are those of its result."""
+
+    __slots__ = ("_commands", "_ends", "_formats", "_keys", "_targets", "env", "fields", "plan", "table")
+
+    def __init__(self, env: Environment, plan: SelectPlan, table: Table, keys: Sequence[Compute]) -> None:
+        assert plan.query.simple is not None
+        self.env, self.plan, self.table, self._keys = env, plan, table, keys
+        self.fields = plan.columns.fields
+        self._ends = table.pair_ends(plan.query.simple.scan.used)
+        self._formats: dict[tuple[int, ...], tuple[tuple[bytes, int, bytes, Straight], ...]] = {}
+
+    @classmethod
+    def of(cls, env: Environment, plan: SelectPlan) -> "PointRead | None":
+        """The plan compiled; None when it is about more than columns of one row whose storage its key says."""
+        simple = plan.query.simple
+        if simple is None or not plan.needs_no_engine or plan.copy is not None or simple.where is None:
+            return None
+        pinned = simple.scan.pinned_key
+        if pinned is None or len(conjuncts(simple.where)) != len(pinned):
+            return None
+        table, keys = env.table(simple.scan.descriptor), [compiled(expr) for expr in pinned]
+        known = [key for key in keys if key is not None]
+        is_small = longest_of(len(table.pair_ends(simple.scan.used))) > VALUE_BYTES_MAX
+        are_columns = all(isinstance(target, ColumnRef) for target in simple.targets)
+        if any(column.type in LEFT_OUT for column in table.descriptor.key_columns):
+            return None  # the key is not all of such a value
+        if len(known) < len(keys) or not (is_small and are_columns and table.descriptor.is_home_in_key):
+            return None
+        return cls(env, plan, table, known)
+
+    def key_of(self, parameters: Sequence[PyValue]) -> list[bytes] | None:
+        """The encoded values of the key's columns; None for a key that no row has."""
+        parts = []
+        for column, compute in zip(self.table.descriptor.key_columns, self._keys, strict=True):
+            value = compute(parameters)
+            if value is None:
+                return None
+            parts.append(encoding.encode(column.type, value))
+        return parts if sum(map(len, parts)) < KEY_BYTES_MAX else None
+
+    def question(self, key: bytes) -> tuple[int, Command]:
+        """The storage of the row with this key, and the command that reads its pairs there."""
+        storage, start = self.table.home(key)[0], self.table.start + key
+        sql = get_sql(storage, self.table.descriptor.table_id)
+        return storage, Command(sql, (bytea_array([start + end for end in self._ends]),))
+
+    def answer(self, key: Sequence[bytes], result: Any, formats: tuple[int, ...]) -> list[Row]:
+        """The row that these pairs are of, or none."""
+        found: dict[bytes, bytes] = {}
+        for place in range(result.ntuples):
+            found[result.get_value(place, 0)[-2:]] = result.get_value(place, 1)
+        if _EXISTS not in found:
+            return []
+        targets = self._formats.get(formats)
+        if targets is None:
+            targets = self._formats[formats] = tuple(self._targets_in(formats))
+        row: list[bytes | None] = []
+        for end, place, missing, write in targets:
+            data = found.get(end, missing) if place < 0 else key[place]
+            row.append(None if data == NULL else write(data))
+        return [row]
+
+    def _targets_in(self, formats: tuple[int, ...]) -> Iterator[tuple[bytes, int, bytes, Straight]]:
+        """For each column: the end of its pair's key, its place in the row's key or -1, what no pair means, the way."""
+        if len(self._formats) > FORMATS_MAX:
+            self._formats.clear()
+        simple, columns, descriptor = self.plan.query.simple, self.plan.columns, self.table.descriptor
+        assert simple is not None
+        wanted = each(formats, len(columns.types))
+        for target, of, form, write in zip(
+            simple.targets, columns.types, wanted, columns.writers(formats), strict=True
+        ):
+            assert isinstance(target, ColumnRef)
+            column = self.table.columns[target.column_id]  # type: ignore[index]
+            place = descriptor.primary_key.index(column.id) if column.id in descriptor.primary_key else -1
+            straight = (BINARY if form == BINARY_FORMAT else TEXTS).get(of)
+            yield column.id.to_bytes(2), place, missing_value(column), straight or by_value(column, write)
+
+
+FORMATS_MAX = 16
+_EXISTS = EXISTS.to_bytes(2)
+
+
+def compiled(expr: Expr) -> Compute | None:
+    """The expression as a function of the parameters; None for what `evaluate` alone can do."""
+    match expr:
+        case Parameter():
+            place = expr.number - 1
+            return lambda parameters: parameters[place]
+        case Literal():
+            constant = expr.value
+            return lambda parameters: constant
+        case Call(args=(only,), strict=True, compute=compute) if compute is not None:
+            inner = compiled(only)
+            return None if inner is None else _applied(compute, inner)
+    return None
+
+
+def _applied(compute: Callable[..., PyValue], inner: Compute) -> Compute:
+    def apply(parameters: Sequence[PyValue]) -> PyValue:
+        value = inner(parameters)
+        return None if value is None else compute(value)
+
+    return apply
+
+
+# -- from a pair's bytes to those of the wire; NULL is dealt with before -----------------------------------------------
+
+_U16, _U32, _U64 = struct.Struct(">H").unpack_from, struct.Struct(">I").unpack_from, struct.Struct(">Q").unpack_from
+
+
+def _without_ends(data: bytes) -> bytes:
+    return data[1:-1]
+
+
+def _without_sign(data: bytes) -> bytes:
+    """A whole number as PostgreSQL sends it: in pairs its sign is flipped, so that negative ones sort first."""
+    return bytes((data[1] ^ 0x80,)) + data[2:]
+
+
+TEXTS: dict[Type, Straight] = {
+    TEXT: _without_ends,
+    VARCHAR: _without_ends,
+    INT2: lambda data: b"%d" % (_U16(data, 1)[0] - SIGN_16),
+    INT4: lambda data: b"%d" % (_U32(data, 1)[0] - SIGN_32),
+    INT8: lambda data: b"%d" % (_U64(data, 1)[0] - SIGN_64),
+    BOOL: lambda data: b"t" if data[1] else b"f",
+}
+BINARY: dict[Type, Straight] = {
+    TEXT: _without_ends,
+    VARCHAR: _without_ends,
+    INT2: _without_sign,
+    INT4: _without_sign,
+    INT8: _without_sign,
+    BOOL: lambda data: data[1:],
+}
+
+
+def by_value(column: Column, write: Writer) -> Callable[[bytes], Any]:
+    """The way over Python's value, which all types have."""
+    return lambda data: write(encoding.decode(column.type, data)[0])
