@@ -21,22 +21,7 @@ from catalog.story_list import reading
 from changes import change_list, proofs, selectors, services
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
-from changes.executor.interventions import (
-    KEPT_PERCENT_LIMITS,
-    SLOWER_MS_LIMITS,
-    THROTTLE_MAX,
-    THROTTLE_MIN,
-    THROTTLE_STEPS,
-    Intervention,
-    NoRate,
-    nearest_step,
-    rows_per_s_in,
-    target_in,
-    why_no_decision,
-    why_no_throttle,
-    why_not,
-    why_not_whose,
-)
+from changes.executor import interventions
 from changes.models import Change, Proof, Status
 from changes.pages import change_page, plan_json
 from changes.pages.refused import check_length, refused
@@ -144,7 +129,7 @@ def act(request: HttpRequest, change_id: int, intervention: str) -> HttpResponse
         raise Http404(f"there is no change {change_id}, or nothing called {intervention}")
     who, may_steer_all = request.user.get_username(), selectors.may_steer_all(request.user)
     if request.method == "GET":
-        refusal = why_not_whose(found.who, who, may_steer_all=may_steer_all)
+        refusal = interventions.why_not_whose(found.who, who, may_steer_all=may_steer_all)
         return _before_acting(request, found, intervention, refusal)
     try:
         ACTS[intervention](change_id, who=who, may_steer_all=may_steer_all)
@@ -191,7 +176,7 @@ def decide(request: HttpRequest, change_id: int, *, is_approved: bool) -> HttpRe
     if found is None:
         raise Http404(f"there is no change {change_id}")
     who, why = request.user.get_username(), request.POST.get("why", "")
-    refusal, is_missing = why_no_decision(selectors.standing_of(found), owner=found.who, who=who), False
+    refusal, is_missing = interventions.why_no_decision(selectors.standing_of(found), owner=found.who, who=who), False
     if request.method == "POST":
         try:
             (approval.approve if is_approved else approval.reject)(change_id, who=who, why=why)
@@ -218,15 +203,15 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
         raise Http404(f"there is no change {change_id}")
     who, may_steer_all = request.user.get_username(), selectors.may_steer_all(request.user)
     if request.method == "GET":
-        refusal = why_not_whose(found.who, who, may_steer_all=may_steer_all)
+        refusal = interventions.why_not_whose(found.who, who, may_steer_all=may_steer_all)
         return _before_throttling(request, found, refusal)
     if "target" in request.POST:
         return _move_target(request, found, who, may_steer_all=may_steer_all)
     typed = request.POST.get("rows", "").strip()
     try:
-        rows = None if "off" in request.POST else rows_per_s_in(typed)
+        rows = None if "off" in request.POST else interventions.rows_per_s_in(typed)
         services.throttle(change_id, rows, who=who, why=request.POST.get("why", ""), may_steer_all=may_steer_all)
-    except (NoRate, services.ChangeError) as error:
+    except (interventions.NoRate, services.ChangeError) as error:
         return _before_throttling(request, found, str(error))
     messages.success(request, _("Its next chunks keep the limit.") if rows else _("It has no limit any more."))
     return redirect("change", change_id)
@@ -235,9 +220,11 @@ def throttle(request: HttpRequest, change_id: int) -> HttpResponse:
 def _move_target(request: HttpRequest, found: services.Change, who: str, *, may_steer_all: bool) -> HttpResponse:
     """Set what others may feel of its work, as it was typed."""
     try:
-        slower_ms, kept = target_in(request.POST.get("slower_ms", ""), request.POST.get("kept_percent", ""))
+        slower_ms, kept = interventions.target_in(
+            request.POST.get("slower_ms", ""), request.POST.get("kept_percent", "")
+        )
         services.move_target(found.pk, slower_ms, kept, who=who, may_steer_all=may_steer_all)
-    except (NoRate, services.ChangeError) as error:
+    except (interventions.NoRate, services.ChangeError) as error:
         return _before_throttling(request, found, str(error))
     messages.success(request, _("It keeps to the new target from its next look on."))
     return redirect("change", found.pk)
@@ -268,21 +255,24 @@ def retry(request: HttpRequest, change_id: int) -> HttpResponse:
 def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:
     """The change, the throttle in force, and a form; or why it is refused."""
     run = selectors.writing_run(selectors.runs_of(found.pk))
-    refusal = refusal or why_no_throttle(selectors.standing_of(found), None, is_writing=run is not None)
+    refusal = refusal or interventions.why_no_throttle(selectors.standing_of(found), None, is_writing=run is not None)
     shown = change_page.view(selectors.change_snapshot(found.pk), [])
     rows_per_s = 0.0 if run is None else run.pulse.rows_per_s_max or run.pulse.rows_per_s
-    at = nearest_step(rows_per_s) if rows_per_s else len(THROTTLE_STEPS) - 1
+    at = interventions.nearest_step(rows_per_s) if rows_per_s else len(interventions.THROTTLE_STEPS) - 1
     context = {
         "section": "changes",
         "refusal": refusal,
         "change": shown,
         "p": shown["progress"],
-        "steps": THROTTLE_STEPS,
+        "steps": interventions.THROTTLE_STEPS,
         "at": at,
-        "at_rows": THROTTLE_STEPS[at],
+        "at_rows": interventions.THROTTLE_STEPS[at],
         "in_force": None if run is None else run.pulse,
-        "limits": (THROTTLE_MIN, THROTTLE_MAX),
-        "target_limits": {"slower_ms": SLOWER_MS_LIMITS, "kept_percent": KEPT_PERCENT_LIMITS},
+        "limits": (interventions.THROTTLE_MIN, interventions.THROTTLE_MAX),
+        "target_limits": {
+            "slower_ms": interventions.SLOWER_MS_LIMITS,
+            "kept_percent": interventions.KEPT_PERCENT_LIMITS,
+        },
         "reason_chars_max": services.REASON_CHARS_MAX,
     }
     return render(request, "change_throttle.html", context, status=200 if refusal is None else 409)
@@ -293,7 +283,7 @@ def _before_acting(
 ) -> HttpResponse:
     """The change as it stands, what the intervention would do, the steps of a rollback; or why it is refused."""
     standing = selectors.standing_of(found)
-    refusal = refusal or why_not(Intervention(intervention), standing)
+    refusal = refusal or interventions.why_not(interventions.Intervention(intervention), standing)
     steps = (
         rollback_steps(standing.state.plan, standing.state.published)
         if intervention == "cancel" and refusal is None

@@ -26,33 +26,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.text.mistakes import kind_in_words
-from changes.executor.events import (
-    AppendEvent,
-    Blocked,
-    CancelRequested,
-    CloseRun,
-    Drained,
-    Effect,
-    Event,
-    Finish,
-    LeaseLost,
-    PauseRequested,
-    PauseRun,
-    Published,
-    RefuseCancel,
-    ResumeRequested,
-    RunClosed,
-    RunDone,
-    RunFailed,
-    Started,
-    StartRun,
-    StepFailed,
-    Story,
-    TryDrain,
-    TryPublish,
-    Wait,
-    Woken,
-)
+from changes.executor import events
 from changes.executor.interventions import why_no_cancel
 from changes.executor.state import HISTORY_MAX, Direction, Execution, Mode, name_of, where, whom
 from changes.plan.model import RUNS, Step, StepKind, describe
@@ -68,10 +42,10 @@ class IllegalTransition(Exception):
     """An event that cannot happen here: a mistake of the shell. Says what went before."""
 
 
-Result = tuple[Execution, tuple[Effect, ...]]
+Result = tuple[Execution, tuple[events.Effect, ...]]
 
 
-def step(state: Execution, event: Event, now: float) -> Result:
+def step(state: Execution, event: events.Event, now: float) -> Result:
     """Where the change stands after `event`, and what its shell must do, in order."""
     handler = TRANSITIONS.get((state.mode, type(event)))
     if handler is None:
@@ -83,9 +57,9 @@ def step(state: Execution, event: Event, now: float) -> Result:
 # Workers
 
 
-def _start(state: Execution, event: Started, now: float) -> Result:
+def _start(state: Execution, event: events.Started, now: float) -> Result:
     """A worker begins or takes over: whatever step it finds, it asks for it."""
-    appended = AppendEvent(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
+    appended = events.AppendEvent(_story(state, "change started" if state.mode is Mode.QUEUED else "executor replaced"))
     found = _found(state, event)
     if found.cancel_wanted:
         return _and(_cancel(found, now), appended)
@@ -94,7 +68,7 @@ def _start(state: Execution, event: Started, now: float) -> Result:
     return _and(_go_on(found, now), appended)
 
 
-def _found(state: Execution, event: Started) -> Execution:
+def _found(state: Execution, event: events.Started) -> Execution:
     """The catalog says what happened if a worker died between publishing and saying so."""
     at = state.step
     if event.newest == state.version:
@@ -105,40 +79,42 @@ def _found(state: Execution, event: Started) -> Execution:
     raise IllegalTransition(f"{what}: somebody else moved it. Before that: {_history(state)}")
 
 
-def _drift(state: Execution, event: LeaseLost, now: float) -> Result:
+def _drift(state: Execution, event: events.LeaseLost, now: float) -> Result:
     return replace(state, mode=Mode.LEASE_LOST), ()
 
 
 # Answers
 
 
-def _published(state: Execution, event: Published, now: float) -> Result:
+def _published(state: Execution, event: events.Published, now: float) -> Result:
     if _answers(state, StepKind.PUBLISH, event.version):
         return _move_on(state, now)
     return _ignore_late(state, event, StepKind.PUBLISH)
 
 
-def _drained(state: Execution, event: Drained, now: float) -> Result:
+def _drained(state: Execution, event: events.Drained, now: float) -> Result:
     if _answers(state, StepKind.DRAIN, event.version):
         return _move_on(state, now)
     return _ignore_late(state, event, StepKind.DRAIN)
 
 
-def _run_done(state: Execution, event: RunDone, now: float) -> Result:
+def _run_done(state: Execution, event: events.RunDone, now: float) -> Result:
     if state.step is None or state.step.kind is not event.kind:
         return _ignore_late(state, event, event.kind)
     rows = None if event.kind is StepKind.PURGE else event.rows
-    done = AppendEvent(_story(state, "reorganisation finished", what=where(state), rows=rows, seconds=event.seconds))
+    done = events.AppendEvent(
+        _story(state, "reorganisation finished", what=where(state), rows=rows, seconds=event.seconds)
+    )
     return _and(_move_on(state, now), done)
 
 
-def _run_closed(state: Execution, event: RunClosed, now: float) -> Result:
+def _run_closed(state: Execution, event: events.RunClosed, now: float) -> Result:
     if state.step is None or state.step.kind is not StepKind.CLOSE:
         return _ignore_late(state, event, StepKind.CLOSE)
     return _move_on(state, now)
 
 
-def _blocked(state: Execution, event: Blocked, now: float) -> Result:
+def _blocked(state: Execution, event: events.Blocked, now: float) -> Result:
     """Somebody uses an older version still; who, and until when at most, is for all to see."""
     at = _here(state)
     if at.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
@@ -151,23 +127,23 @@ def _blocked(state: Execution, event: Blocked, now: float) -> Result:
     waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=tuple(sorted(nodes)))
     if state.pause_wanted:
         return _rest(waiting)
-    wait = Wait(event.hindrance, event.hindrance.until)
+    wait = events.Wait(event.hindrance, event.hindrance.until)
     if nodes <= set(state.waited_for):
         return waiting, (wait,)
     until = event.hindrance.until
     story = _story(state, "version waiting", version=at.version, whom=whom(sorted(nodes)), until=until)
-    return waiting, (AppendEvent(story), wait)
+    return waiting, (events.AppendEvent(story), wait)
 
 
-def _woken(state: Execution, event: Woken, now: float) -> Result:
+def _woken(state: Execution, event: events.Woken, now: float) -> Result:
     return _ask(state, now)
 
 
-def _failed(state: Execution, event: RunFailed | StepFailed, now: float) -> Result:
+def _failed(state: Execution, event: events.RunFailed | events.StepFailed, now: float) -> Result:
     """Before the point of no return a failure rolls back and keeps its error; else it is retried."""
-    if isinstance(event, RunFailed) and (state.step is None or state.step.kind is not event.kind):
+    if isinstance(event, events.RunFailed) and (state.step is None or state.step.kind is not event.kind):
         return _ignore_late(state, event, event.kind)
-    appended = AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
+    appended = events.AppendEvent(_story(state, "reorganisation failed", what=where(state), error=event.error))
     if state.direction is Direction.FORWARD and not state.is_past_return:
         return _and(_roll_back(replace(state, error=event.error, cancel_wanted=None), now), appended)
     return _and(_retry(replace(state, asked=state.is_past_return, trouble=event.error), now), appended)
@@ -179,16 +155,16 @@ def _retry(state: Execution, now: float) -> Result:
     if state.retries >= RETRIES_MAX:
         return _rest(replace(state, retries=0, pause_wanted=f"a failure after {RETRIES_MAX} retries"))
     pause_s = RETRY_S * 2**state.retries
-    return replace(state, mode=Mode.WAITING, retries=state.retries + 1), (Wait(None, now + pause_s),)
+    return replace(state, mode=Mode.WAITING, retries=state.retries + 1), (events.Wait(None, now + pause_s),)
 
 
 # People
 
 
-def _cancel_requested(state: Execution, event: CancelRequested, now: float) -> Result:
+def _cancel_requested(state: Execution, event: events.CancelRequested, now: float) -> Result:
     refusal = why_no_cancel(state)
     if refusal is not None:
-        return state, (RefuseCancel(refusal),)
+        return state, (events.RefuseCancel(refusal),)
     wanted = replace(state, cancel_wanted=event.who)
     if state.mode is Mode.LEASE_LOST or state.is_publishing:
         return wanted, ()
@@ -199,14 +175,14 @@ def _cancel(state: Execution, now: float) -> Result:
     """The request is judged: either it or the point of no return came first (X6)."""
     refusal = why_no_cancel(state)
     if refusal is not None:
-        return _and(_go_on(replace(state, cancel_wanted=None), now), RefuseCancel(refusal))
-    appended = AppendEvent(_story(state, "change cancelling", who=state.cancel_wanted))
+        return _and(_go_on(replace(state, cancel_wanted=None), now), events.RefuseCancel(refusal))
+    appended = events.AppendEvent(_story(state, "change cancelling", who=state.cancel_wanted))
     woken = Mode.LEASE_LOST if state.mode is Mode.PAUSED else state.mode
     cancelled = replace(state, cancelled_by=state.cancel_wanted, cancel_wanted=None, pause_wanted=None, mode=woken)
     return _and(_roll_back(cancelled, now), appended)
 
 
-def _pause_requested(state: Execution, event: PauseRequested, now: float) -> Result:
+def _pause_requested(state: Execution, event: events.PauseRequested, now: float) -> Result:
     wanted = replace(state, pause_wanted=event.who)
     at = state.step
     if state.mode is Mode.QUEUED:
@@ -214,21 +190,21 @@ def _pause_requested(state: Execution, event: PauseRequested, now: float) -> Res
     if state.mode is not Mode.ASKING:
         return _rest(wanted)
     if at is not None and at.kind in RUNS:
-        return _and(_rest(wanted), PauseRun(at.kind))
+        return _and(_rest(wanted), events.PauseRun(at.kind))
     return wanted, ()
 
 
 def _rest(state: Execution) -> Result:
     story = _story(state, "change pausing", who=state.pause_wanted)
-    return replace(state, mode=Mode.PAUSED, pause_wanted=None), (AppendEvent(story),)
+    return replace(state, mode=Mode.PAUSED, pause_wanted=None), (events.AppendEvent(story),)
 
 
-def _resume_requested(state: Execution, event: ResumeRequested, now: float) -> Result:
-    appended = AppendEvent(_story(state, "change resumed", who=event.who))
+def _resume_requested(state: Execution, event: events.ResumeRequested, now: float) -> Result:
+    appended = events.AppendEvent(_story(state, "change resumed", who=event.who))
     return _and(_ask(replace(state, retries=0), now), appended)
 
 
-def _unpause(state: Execution, event: ResumeRequested, now: float) -> Result:
+def _unpause(state: Execution, event: events.ResumeRequested, now: float) -> Result:
     """A resume that comes before the pause took hold takes the request back."""
     return replace(state, pause_wanted=None), ()
 
@@ -273,17 +249,19 @@ def _roll_back(state: Execution, now: float) -> Result:
     back = replace(_fresh(state), direction=Direction.BACK, position=0)
     if back.step is None:
         return _finish(back)
-    appended = AppendEvent(_story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it"))
+    appended = events.AppendEvent(
+        _story(back, "change rolling back", error=back.error or f"{back.cancelled_by} cancelled it")
+    )
     return _and(_go_on(back, now), appended)
 
 
 def _finish(state: Execution) -> Result:
     outcome = state.outcome
     story = _story(state, f"change {outcome.value}", error=state.error)
-    return replace(state, mode=Mode.ENDED), (Finish(outcome, state.error, story),)
+    return replace(state, mode=Mode.ENDED), (events.Finish(outcome, state.error, story),)
 
 
-def _finish_again(state: Execution, event: Started, now: float) -> Result:
+def _finish_again(state: Execution, event: events.Started, now: float) -> Result:
     """A worker died after the last step and before the end was written down."""
     return _finish(state)
 
@@ -296,17 +274,17 @@ def _ask(state: Execution, now: float) -> Result:
         what = describe(state.plan, at).partition(": ")[2]
         story = _story(state, "version published", version=at.version, what=what, **_waited(state, now))
         appended = tuple(_of_partner(story, partner, what=_moved_with(at, partner)) for partner in at.partners)
-        return asking, (TryPublish(at.version, at.published, story, at.partners, appended),)
+        return asking, (events.TryPublish(at.version, at.published, story, at.partners, appended),)
     if at.kind is StepKind.DRAIN:
         story = _story(state, "version drained", version=at.version, **_waited(state, now))
         appended = tuple(_of_partner(story, partner) for partner in at.partners)
-        return asking, (TryDrain(at.version, story, at.partners, appended),)
+        return asking, (events.TryDrain(at.version, story, at.partners, appended),)
     if at.kind is StepKind.CLOSE:
-        return asking, (CloseRun(at.version),)
+        return asking, (events.CloseRun(at.version),)
     kind = "reorganisation resumed" if state.asked or state.trouble else "reorganisation started"
     rows = None if at.kind is StepKind.PURGE else state.plan.rows
     story = _story(state, kind, what=where(state), rows=rows, why=state.trouble)
-    return asking, (AppendEvent(story), StartRun(at.kind, at.elements, at.version))
+    return asking, (events.AppendEvent(story), events.StartRun(at.kind, at.elements, at.version))
 
 
 def _here(state: Execution) -> Step:
@@ -319,7 +297,7 @@ def _answers(state: Execution, kind: StepKind, version: int) -> bool:
     return state.step is not None and state.step.kind is kind and state.step.version == version
 
 
-def _ignore_late(state: Execution, event: Event, kind: StepKind) -> Result:
+def _ignore_late(state: Execution, event: events.Event, kind: StepKind) -> Result:
     """An answer to a step that was left behind changes nothing; one to a step never asked for is a mistake."""
     if kind in _kinds_behind(state):
         return state, ()
@@ -336,17 +314,17 @@ def _kinds_behind(state: Execution) -> frozenset[StepKind]:
 # Words
 
 
-def _and(result: Result, first: Effect) -> Result:
+def _and(result: Result, first: events.Effect) -> Result:
     state, effects = result
     return state, (first, *effects)
 
 
-def _story(state: Execution, kind: str, **payload: Any) -> Story:
+def _story(state: Execution, kind: str, **payload: Any) -> events.Story:
     about = {"change": state.change, "table": state.plan.table, "element": state.plan.title}
-    return Story(kind, about | {key: value for key, value in payload.items() if value is not None})
+    return events.Story(kind, about | {key: value for key, value in payload.items() if value is not None})
 
 
-def _of_partner(story: Story, partner: Descriptor, **payload: Any) -> Story:
+def _of_partner(story: events.Story, partner: Descriptor, **payload: Any) -> events.Story:
     """The same fact, of another table that moves with it (L11)."""
     about = {"table": partner.name, "version": partner.version}
     return replace(story, payload={**story.payload, **about, **payload})
@@ -358,7 +336,7 @@ def _moved_with(at: Step, partner: Descriptor) -> str:
     return ", ".join(map(str, spans)) or "nothing moves"
 
 
-def _who(state: Execution, event: Blocked) -> set[str]:
+def _who(state: Execution, event: events.Blocked) -> set[str]:
     """The nodes in the way; where several tables move, with the table that each one uses."""
     if not state.plan.partners:
         return {str(node) for node in event.hindrance.nodes}
@@ -372,11 +350,11 @@ def _waited(state: Execution, now: float) -> dict[str, Any]:
     return {"waited": f"waited {seconds:.1f} s{of}", "waited_s": seconds, "waited_for": list(state.waited_for)}
 
 
-def _summary(event: Event) -> str:
+def _summary(event: events.Event) -> str:
     match event:
-        case Published(version) | Drained(version):
+        case events.Published(version) | events.Drained(version):
             return f"{kind_in_words(type(event))} {version}"
-        case RunDone(kind) | RunFailed(kind):
+        case events.RunDone(kind) | events.RunFailed(kind):
             return f"{kind_in_words(type(event))} {kind.value}"
         case _:
             return kind_in_words(type(event))
@@ -386,63 +364,86 @@ def _history(state: Execution) -> str:
     return ", ".join(state.history) or "nothing"
 
 
-def _message(state: Execution, event: Event) -> str:
+def _message(state: Execution, event: events.Event) -> str:
     here = f"change {state.change} of {state.plan.title} is {state.mode.value} at: {where(state)}"
     return f"{here}. It cannot take {_summary(event)}. Before that: {_history(state)}"
 
 
-def _nothing(state: Execution, event: Event, now: float) -> Result:
+def _nothing(state: Execution, event: events.Event, now: float) -> Result:
     return state, ()
 
 
 Handler = Callable[[Execution, Any, float], Result]
-Row = dict[type[Event], Handler]
+Row = dict[type[events.Event], Handler]
 
-_PEOPLE: Row = {CancelRequested: _cancel_requested, PauseRequested: _pause_requested, ResumeRequested: _unpause}
-_ANSWERS: Row = {
-    Published: _published,
-    Drained: _drained,
-    RunDone: _run_done,
-    RunFailed: _failed,
-    RunClosed: _run_closed,
+_PEOPLE: Row = {
+    events.CancelRequested: _cancel_requested,
+    events.PauseRequested: _pause_requested,
+    events.ResumeRequested: _unpause,
 }
-_LATE: Row = dict.fromkeys((Published, Drained, RunDone, RunFailed, RunClosed, Blocked, Woken, StepFailed), _nothing)
+_ANSWERS: Row = {
+    events.Published: _published,
+    events.Drained: _drained,
+    events.RunDone: _run_done,
+    events.RunFailed: _failed,
+    events.RunClosed: _run_closed,
+}
+_LATE: Row = dict.fromkeys(
+    (
+        events.Published,
+        events.Drained,
+        events.RunDone,
+        events.RunFailed,
+        events.RunClosed,
+        events.Blocked,
+        events.Woken,
+        events.StepFailed,
+    ),
+    _nothing,
+)
 
 _TABLE: dict[Mode, Row] = {
-    Mode.QUEUED: {**_PEOPLE, Started: _start, LeaseLost: _nothing},
+    Mode.QUEUED: {**_PEOPLE, events.Started: _start, events.LeaseLost: _nothing},
     Mode.ASKING: {
         **_PEOPLE,
         **_ANSWERS,
-        Started: _start,
-        Blocked: _blocked,
-        StepFailed: _failed,
-        Woken: _nothing,
-        LeaseLost: _drift,
+        events.Started: _start,
+        events.Blocked: _blocked,
+        events.StepFailed: _failed,
+        events.Woken: _nothing,
+        events.LeaseLost: _drift,
     },
-    Mode.WAITING: {**_PEOPLE, **_ANSWERS, Started: _start, Blocked: _nothing, Woken: _woken, LeaseLost: _drift},
+    Mode.WAITING: {
+        **_PEOPLE,
+        **_ANSWERS,
+        events.Started: _start,
+        events.Blocked: _nothing,
+        events.Woken: _woken,
+        events.LeaseLost: _drift,
+    },
     Mode.PAUSED: {
         **_PEOPLE,
         **_ANSWERS,
-        Started: _start,
-        Blocked: _nothing,
-        StepFailed: _nothing,
-        Woken: _nothing,
-        ResumeRequested: _resume_requested,
-        PauseRequested: _nothing,
-        LeaseLost: _nothing,
+        events.Started: _start,
+        events.Blocked: _nothing,
+        events.StepFailed: _nothing,
+        events.Woken: _nothing,
+        events.ResumeRequested: _resume_requested,
+        events.PauseRequested: _nothing,
+        events.LeaseLost: _nothing,
     },
-    Mode.LEASE_LOST: {**_LATE, **_PEOPLE, Started: _start, LeaseLost: _nothing},
+    Mode.LEASE_LOST: {**_LATE, **_PEOPLE, events.Started: _start, events.LeaseLost: _nothing},
     Mode.ENDED: {
         **_LATE,
-        Started: _finish_again,
-        LeaseLost: _nothing,
-        CancelRequested: _cancel_requested,
-        PauseRequested: _nothing,
-        ResumeRequested: _nothing,
+        events.Started: _finish_again,
+        events.LeaseLost: _nothing,
+        events.CancelRequested: _cancel_requested,
+        events.PauseRequested: _nothing,
+        events.ResumeRequested: _nothing,
     },
 }
 
-TRANSITIONS: Mapping[tuple[Mode, type[Event]], Handler] = {
+TRANSITIONS: Mapping[tuple[Mode, type[events.Event]], Handler] = {
     (mode, event): handler for mode, row in _TABLE.items() for event, handler in row.items()
 }
 """What may happen in which mode; anything else is an `IllegalTransition`."""

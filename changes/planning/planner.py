@@ -19,25 +19,7 @@ from catalog.elements import (
     TableId,
 )
 from catalog.values.types import SqlType
-from changes.ddl.actions import (
-    ROW_ID,
-    STRCRC32,
-    UNNAMED,
-    Action,
-    AlterTable,
-    CreateIndex,
-    CreateTable,
-    DropIndex,
-    DropTable,
-    IndexPart,
-    Name,
-    NewColumn,
-    RenameColumn,
-    RenameConstraint,
-    RenameIndex,
-    RenameTable,
-    SetComment,
-)
+from changes.ddl import actions
 from changes.ddl.errors import (
     DEPENDENT_OBJECTS,
     DUPLICATE_TABLE,
@@ -64,7 +46,7 @@ from expressions.typed import Context
 
 
 def make_plan(
-    action: Action,
+    action: actions.Action,
     descriptor: Descriptor | None,
     *,
     table_id: int | None = None,
@@ -77,7 +59,7 @@ def make_plan(
     is, for the values that an added column's default gives the rows that are there. `tables` are the others, as they
     will be when the change begins: those that foreign keys refer to, or refer from.
     """
-    if isinstance(action, CreateTable):
+    if isinstance(action, actions.CreateTable):
         if descriptor is not None and descriptor.state is not State.ABSENT:
             raise DdlError(DUPLICATE_TABLE, f'relation "{action.table}" already exists', position=action.table.position)
         assert table_id is not None, "a new table needs the id reserved for it"
@@ -88,41 +70,41 @@ def make_plan(
 
 
 def _draft(
-    action: DropTable
-    | CreateIndex
-    | DropIndex
-    | AlterTable
-    | RenameTable
-    | RenameColumn
-    | RenameIndex
-    | RenameConstraint
-    | SetComment,
+    action: actions.DropTable
+    | actions.CreateIndex
+    | actions.DropIndex
+    | actions.AlterTable
+    | actions.RenameTable
+    | actions.RenameColumn
+    | actions.RenameIndex
+    | actions.RenameConstraint
+    | actions.SetComment,
     table: Descriptor,
     context: Context,
     tables: Tables,
 ) -> Draft:
     match action:
-        case DropTable():
+        case actions.DropTable():
             return _drop_table(action, table, tables)
-        case CreateIndex():
+        case actions.CreateIndex():
             return _create_index(action, table)
-        case DropIndex():
+        case actions.DropIndex():
             return _drop_index(action, table, tables)
-        case AlterTable():
+        case actions.AlterTable():
             return altered(action, table, context, tables)
-        case RenameTable():
+        case actions.RenameTable():
             return rename_table(action, table)
-        case RenameColumn():
+        case actions.RenameColumn():
             return rename_column(action, table)
-        case RenameIndex():
+        case actions.RenameIndex():
             return rename_index(action, table)
-        case RenameConstraint():
+        case actions.RenameConstraint():
             return rename_constraint(action, table, tables)
-        case SetComment():
+        case actions.SetComment():
             return set_comment(action, table)
 
 
-def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
+def _usable(name: actions.Name, descriptor: Descriptor | None) -> Descriptor:
     if descriptor is None or descriptor.state is State.ABSENT:
         raise DdlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', position=name.position)
     if descriptor.state is not State.PUBLIC:
@@ -133,18 +115,18 @@ def _usable(name: Name, descriptor: Descriptor | None) -> Descriptor:
 
 # Tables
 
-ROW_IDS = NewColumn(ROW_ID, SqlType.BIGINT, not_null=True, identity=True)
+ROW_IDS = actions.NewColumn(actions.ROW_ID, SqlType.BIGINT, not_null=True, identity=True)
 """The key of a table whose statement names none: numbers that nodes take in blocks, as those of identity columns."""
 
 
-def _create_table(action: CreateTable, table_id: TableId, tables: Tables) -> Draft:
+def _create_table(action: actions.CreateTable, table_id: TableId, tables: Tables) -> Draft:
     element = Element(Kind.TABLE, table_id, action.table.text)
     alone = _with_constraints(action, _bare_table(action, table_id))
     draft = Draft(table_id, action.table.text, None, (Move(element, MoveKind.ADD),), {element: alone})
     return _referring(draft, element, alone, action, tables) if action.foreign_keys else draft
 
 
-def _referring(draft: Draft, element: Element, alone: Descriptor, action: CreateTable, tables: Tables) -> Draft:
+def _referring(draft: Draft, element: Element, alone: Descriptor, action: actions.CreateTable, tables: Tables) -> Draft:
     """A new table with foreign keys: those to itself are public with it, the others move in both their tables."""
     sketch = Sketch(replace(alone, state=State.PUBLIC), tables=tables)
     for foreign_key in action.foreign_keys:
@@ -167,10 +149,10 @@ def _referring(draft: Draft, element: Element, alone: Descriptor, action: Create
     )
 
 
-def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
+def _bare_table(action: actions.CreateTable, table_id: TableId) -> Descriptor:
     named = action.columns if action.primary_key else (*action.columns, ROW_IDS)
     ids = {column.name.text: ColumnId(number) for number, column in enumerate(named, 1)}
-    key = tuple(_column_id(ids, name) for name in action.primary_key or (ROW_ID,))
+    key = tuple(_column_id(ids, name) for name in action.primary_key or (actions.ROW_ID,))
     columns = tuple(_new_column(column, ids[column.name.text], key) for column in named)
     for column, new in zip(columns, named, strict=True):
         if column.id in key:
@@ -195,13 +177,13 @@ def _bare_table(action: CreateTable, table_id: TableId) -> Descriptor:
     )
 
 
-def _check_default_key(action: CreateTable, key: list[Column]) -> None:
+def _check_default_key(action: actions.CreateTable, key: list[Column]) -> None:
     """A function that is named must take the primary key; the one that nobody names takes all types."""
-    if action.sharding_function != STRCRC32:
+    if action.sharding_function != actions.STRCRC32:
         check_types(key, action.sharding_function, action.sharding_function.position)
 
 
-def _with_constraints(action: CreateTable, table: Descriptor) -> Descriptor:
+def _with_constraints(action: actions.CreateTable, table: Descriptor) -> Descriptor:
     """CHECK and UNIQUE of a table that nobody has written to hold at once: they are public with it."""
     sketch = Sketch(table)
     checks = tuple(replace(sketch.add_check(check), state=State.PUBLIC) for check in action.checks)
@@ -209,8 +191,8 @@ def _with_constraints(action: CreateTable, table: Descriptor) -> Descriptor:
     for unique in action.uniques:
         stem = "_".join((action.table.text, *(column.text for column in unique.columns)))
         otherwise = f"{action.table}_{GUARD}" if unique.guards_key else f"{stem}_key"
-        name = Name(otherwise) if unique.name == UNNAMED else unique.name
-        _, index = sketch.add_index(name, tuple(map(IndexPart, unique.columns)), unique=True)
+        name = actions.Name(otherwise) if unique.name == actions.UNNAMED else unique.name
+        _, index = sketch.add_index(name, tuple(map(actions.IndexPart, unique.columns)), unique=True)
         indexes.append(replace(index, state=State.PUBLIC))
     return replace(
         table,
@@ -221,14 +203,14 @@ def _with_constraints(action: CreateTable, table: Descriptor) -> Descriptor:
     )
 
 
-def _column_id(ids: dict[str, ColumnId], name: Name) -> ColumnId:
+def _column_id(ids: dict[str, ColumnId], name: actions.Name) -> ColumnId:
     if name.text not in ids:
         message = f'column "{name}" named in key does not exist'
         raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
     return ids[name.text]
 
 
-def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...]) -> Column:
+def _new_column(column: actions.NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...]) -> Column:
     return Column(
         id=column_id,
         name=column.name.text,
@@ -241,7 +223,7 @@ def _new_column(column: NewColumn, column_id: ColumnId, key: tuple[ColumnId, ...
     )
 
 
-def _drop_table(action: DropTable, table: Descriptor, tables: Tables) -> Draft:
+def _drop_table(action: actions.DropTable, table: Descriptor, tables: Tables) -> Draft:
     check_table_is_free(table, tables, action.table.position)
     element = Element(Kind.TABLE, table.table_id, table.name)
     dangers = (f"All rows of {table.name} are deleted; undoing the change later restores its structure, not its rows.",)
@@ -277,7 +259,7 @@ def _of_table(table: Descriptor, move: Move, dangers: tuple[str, ...] = ()) -> D
 # Indexes
 
 
-def _create_index(action: CreateIndex, table: Descriptor) -> Draft:
+def _create_index(action: actions.CreateIndex, table: Descriptor) -> Draft:
     if any(index.name == action.index.text for index in table.indexes):
         raise DdlError(DUPLICATE_TABLE, f'relation "{action.index}" already exists', position=action.index.position)
     sketch = Sketch(table)
@@ -293,7 +275,7 @@ def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
     return (cost,)
 
 
-def _drop_index(action: DropIndex, table: Descriptor, tables: Tables) -> Draft:
+def _drop_index(action: actions.DropIndex, table: Descriptor, tables: Tables) -> Draft:
     index = public_index(action.index, table)
     if index.primary:
         message = f"cannot drop index {index.name} because constraint {index.name} on table {table.name} requires it"

@@ -1,7 +1,7 @@
 """Functions of values, for one row in Python: PostgreSQL's results. The query engine calls many of the same.
 
 arithmetic      operators over one row, of numbers in
-numerics          numbers of any number of digits
+numerics          numbers of any number of digits: results, and how many digits they have
 powers            their roots, logarithms and powers
 deviations        their stddev and variance
 texts           functions of text

@@ -9,28 +9,8 @@ from typing import Any, Self, TypeVar, Unpack
 import psycopg
 from psycopg.rows import tuple_row
 
+from nodes.client import calls
 from nodes.client.answers import BatchResult, Metadata, Result, Row, checked
-from nodes.client.calls import (
-    Assignments,
-    Call,
-    Conditions,
-    CountOptions,
-    FewOptions,
-    GetOptions,
-    Key,
-    LenOptions,
-    ManyOptions,
-    Object,
-    RowOptions,
-    SelectOptions,
-    Value,
-    batch_call,
-    extreme_call,
-    number_call,
-    plain_call,
-    rows_call,
-    unflatten_call,
-)
 
 T = TypeVar("T")
 
@@ -66,139 +46,146 @@ class AsyncCrud:
     async def close(self) -> None:
         await self.connection.close()
 
-    async def _do(self, call: Call[T]) -> T:
+    async def _do(self, call: calls.Call[T]) -> T:
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
             row = await (await cursor.execute(call.sql, call.params(self.timeout))).fetchone()
         assert row is not None
         return call.result(row[0])
 
-    async def insert(self, table: str, row: Sequence[Value], **options: Unpack[RowOptions]) -> Result:
+    async def insert(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.RowOptions]) -> Result:
         """Put a new row, given in the order of the columns."""
-        return await self._do(rows_call("insert", table, row, options=options))
+        return await self._do(calls.rows_call("insert", table, row, options=options))
 
-    async def insert_object(self, table: str, row: Object, **options: Unpack[RowOptions]) -> Result:
+    async def insert_object(self, table: str, row: calls.Object, **options: Unpack[calls.RowOptions]) -> Result:
         """Put a new row, given by the names of its columns."""
-        return await self._do(rows_call("insert_object", table, row, options=options))
+        return await self._do(calls.rows_call("insert_object", table, row, options=options))
 
     async def insert_many(
-        self, table: str, rows: Iterable[Sequence[Value]], **options: Unpack[ManyOptions]
+        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.ManyOptions]
     ) -> BatchResult:
         """Put many new rows."""
-        return await self._do(batch_call("insert_many", table, rows, options))
+        return await self._do(calls.batch_call("insert_many", table, rows, options))
 
     async def insert_object_many(
-        self, table: str, rows: Iterable[Object], **options: Unpack[ManyOptions]
+        self, table: str, rows: Iterable[calls.Object], **options: Unpack[calls.ManyOptions]
     ) -> BatchResult:
         """Put many new rows, given by the names of their columns."""
-        return await self._do(batch_call("insert_object_many", table, rows, options))
+        return await self._do(calls.batch_call("insert_object_many", table, rows, options))
 
-    async def replace(self, table: str, row: Sequence[Value], **options: Unpack[RowOptions]) -> Result:
+    async def replace(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.RowOptions]) -> Result:
         """Put a row, in place of the one with its key if there is one."""
-        return await self._do(rows_call("replace", table, row, options=options))
+        return await self._do(calls.rows_call("replace", table, row, options=options))
 
-    async def replace_object(self, table: str, row: Object, **options: Unpack[RowOptions]) -> Result:
+    async def replace_object(self, table: str, row: calls.Object, **options: Unpack[calls.RowOptions]) -> Result:
         """The same, given by the names of its columns."""
-        return await self._do(rows_call("replace_object", table, row, options=options))
+        return await self._do(calls.rows_call("replace_object", table, row, options=options))
 
     async def replace_many(
-        self, table: str, rows: Iterable[Sequence[Value]], **options: Unpack[ManyOptions]
+        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.ManyOptions]
     ) -> BatchResult:
         """Put many rows, in place of those with their keys."""
-        return await self._do(batch_call("replace_many", table, rows, options))
+        return await self._do(calls.batch_call("replace_many", table, rows, options))
 
     async def replace_object_many(
-        self, table: str, rows: Iterable[Object], **options: Unpack[ManyOptions]
+        self, table: str, rows: Iterable[calls.Object], **options: Unpack[calls.ManyOptions]
     ) -> BatchResult:
         """The same, given by the names of their columns."""
-        return await self._do(batch_call("replace_object_many", table, rows, options))
+        return await self._do(calls.batch_call("replace_object_many", table, rows, options))
 
     async def upsert(
-        self, table: str, row: Sequence[Value], operations: Assignments, **options: Unpack[RowOptions]
+        self, table: str, row: Sequence[calls.Value], operations: calls.Assignments, **options: Unpack[calls.RowOptions]
     ) -> Result:
         """Put a new row, or change the one with its key as `operations` say. The answer has no rows."""
-        return await self._do(rows_call("upsert", table, row, operations, options=options))
+        return await self._do(calls.rows_call("upsert", table, row, operations, options=options))
 
     async def upsert_object(
-        self, table: str, row: Object, operations: Assignments, **options: Unpack[RowOptions]
+        self, table: str, row: calls.Object, operations: calls.Assignments, **options: Unpack[calls.RowOptions]
     ) -> Result:
         """The same, given by the names of its columns."""
-        return await self._do(rows_call("upsert_object", table, row, operations, options=options))
+        return await self._do(calls.rows_call("upsert_object", table, row, operations, options=options))
 
     async def upsert_many(
-        self, table: str, rows: Iterable[tuple[Sequence[Value], Assignments]], **options: Unpack[ManyOptions]
+        self,
+        table: str,
+        rows: Iterable[tuple[Sequence[calls.Value], calls.Assignments]],
+        **options: Unpack[calls.ManyOptions],
     ) -> BatchResult:
         """Many of them, each with its own operations."""
-        return await self._do(batch_call("upsert_many", table, rows, options))
+        return await self._do(calls.batch_call("upsert_many", table, rows, options))
 
     async def upsert_object_many(
-        self, table: str, rows: Iterable[tuple[Object, Assignments]], **options: Unpack[ManyOptions]
+        self, table: str, rows: Iterable[tuple[calls.Object, calls.Assignments]], **options: Unpack[calls.ManyOptions]
     ) -> BatchResult:
         """The same, given by the names of their columns."""
-        return await self._do(batch_call("upsert_object_many", table, rows, options))
+        return await self._do(calls.batch_call("upsert_object_many", table, rows, options))
 
-    async def get(self, table: str, key: Key, **options: Unpack[GetOptions]) -> Result:
+    async def get(self, table: str, key: calls.Key, **options: Unpack[calls.GetOptions]) -> Result:
         """The row with this primary key, or none."""
-        return await self._do(rows_call("get", table, key, options=options))
+        return await self._do(calls.rows_call("get", table, key, options=options))
 
-    async def update(self, table: str, key: Key, operations: Assignments, **options: Unpack[RowOptions]) -> Result:
+    async def update(
+        self, table: str, key: calls.Key, operations: calls.Assignments, **options: Unpack[calls.RowOptions]
+    ) -> Result:
         """Change the row with this primary key; it as it is then, or none."""
-        return await self._do(rows_call("update", table, key, operations, options=options))
+        return await self._do(calls.rows_call("update", table, key, operations, options=options))
 
-    async def delete(self, table: str, key: Key, **options: Unpack[RowOptions]) -> Result:
+    async def delete(self, table: str, key: calls.Key, **options: Unpack[calls.RowOptions]) -> Result:
         """Delete the row with this primary key; it as it was, or none."""
-        return await self._do(rows_call("delete", table, key, options=options))
+        return await self._do(calls.rows_call("delete", table, key, options=options))
 
     async def select(
-        self, table: str, conditions: Conditions | None = None, **options: Unpack[SelectOptions]
+        self, table: str, conditions: calls.Conditions | None = None, **options: Unpack[calls.SelectOptions]
     ) -> Result:
         """The rows that meet all conditions, in the order of the primary key."""
-        return await self._do(rows_call("select", table, conditions, options=options))
+        return await self._do(calls.rows_call("select", table, conditions, options=options))
 
-    async def count(self, table: str, conditions: Conditions | None = None, **options: Unpack[CountOptions]) -> int:
+    async def count(
+        self, table: str, conditions: calls.Conditions | None = None, **options: Unpack[calls.CountOptions]
+    ) -> int:
         """The number of rows that meet all conditions."""
-        return await self._do(number_call("count", table, conditions, options=options))
+        return await self._do(calls.number_call("count", table, conditions, options=options))
 
-    async def min(self, table: str, index: str | None = None, **options: Unpack[FewOptions]) -> Result:
+    async def min(self, table: str, index: str | None = None, **options: Unpack[calls.FewOptions]) -> Result:
         """The row that comes first by the primary key, or by an index."""
-        return await self._do(extreme_call("min", table, index, options))
+        return await self._do(calls.extreme_call("min", table, index, options))
 
-    async def max(self, table: str, index: str | None = None, **options: Unpack[FewOptions]) -> Result:
+    async def max(self, table: str, index: str | None = None, **options: Unpack[calls.FewOptions]) -> Result:
         """The row that comes last."""
-        return await self._do(extreme_call("max", table, index, options))
+        return await self._do(calls.extreme_call("max", table, index, options))
 
-    async def len(self, table: str, **options: Unpack[LenOptions]) -> int:
+    async def len(self, table: str, **options: Unpack[calls.LenOptions]) -> int:
         """The number of all rows."""
-        return await self._do(number_call("len", table, options=options))
+        return await self._do(calls.number_call("len", table, options=options))
 
     async def truncate(self, table: str) -> None:
         """Delete all rows, in bounded transactions."""
-        await self._do(plain_call("truncate", table))
+        await self._do(calls.plain_call("truncate", table))
 
     async def unflatten_rows(self, rows: Sequence[Row], metadata: Sequence[Metadata]) -> list[dict[str, Any]]:
         """Rows as objects, as the node makes them; those of a result are `Result.objects()`."""
-        found: list[dict[str, Any]] = await self._do(unflatten_call(rows, metadata))
+        found: list[dict[str, Any]] = await self._do(calls.unflatten_call(rows, metadata))
         return found
 
     async def schema(self, table: str | None = None) -> dict[str, Any]:
         """The newest version of a table, or of all."""
-        found: dict[str, Any] = await self._do(plain_call("schema", *([] if table is None else [table])))
+        found: dict[str, Any] = await self._do(calls.plain_call("schema", *([] if table is None else [table])))
         return found
 
     async def storage_info(self) -> dict[str, Any]:
         """The storages: their buckets, and the versions that each accepts."""
-        found: dict[str, Any] = await self._do(plain_call("storage_info"))
+        found: dict[str, Any] = await self._do(calls.plain_call("storage_info"))
         return found
 
     async def stats(self, table: str | None = None) -> dict[str, Any]:
         """The counts of the node's requests: of one table, or of each and all."""
-        found: dict[str, Any] = await self._do(plain_call("stats", *([] if table is None else [table])))
+        found: dict[str, Any] = await self._do(calls.plain_call("stats", *([] if table is None else [table])))
         return found
 
     async def pairs(
-        self, table: str, conditions: Conditions | None = None, **options: Unpack[SelectOptions]
+        self, table: str, conditions: calls.Conditions | None = None, **options: Unpack[calls.SelectOptions]
     ) -> AsyncIterator[Row]:
         """The rows of `select`, one after the other as they come; the connection is busy until the last one."""
-        call = rows_call("pairs", table, conditions, options=options)
+        call = calls.rows_call("pairs", table, conditions, options=options)
         async with self.connection.cursor(row_factory=tuple_row) as cursor:
             async for (row,) in cursor.stream(call.sql, call.params(self.timeout)):
                 yield checked(row)

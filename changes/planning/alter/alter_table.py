@@ -15,23 +15,7 @@ from __future__ import annotations
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ConstraintId
-from changes.ddl.actions import (
-    AddColumn,
-    Alteration,
-    AlterTable,
-    DropColumn,
-    DropConstraint,
-    NewCheck,
-    NewForeignKey,
-    NewUnique,
-    SetCoordination,
-    SetDefault,
-    SetIdentity,
-    SetNotNull,
-    SetSharding,
-    SetType,
-    UseIndex,
-)
+from changes.ddl import actions
 from changes.ddl.errors import NOT_SUPPORTED, TOO_LONG, DdlError
 from changes.ddl.resolve import NothingToDo
 from changes.planning.alter.columns import add_column, drop_column, require_values, set_default, set_not_null
@@ -54,7 +38,7 @@ TOGETHER = ({"SetNotNull", "SetDefault"}, {"SetNotNull", "SetType, stored alike"
 """What one statement may do with one column at once."""
 
 
-def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tables) -> Draft:
+def altered(action: actions.AlterTable, table: Descriptor, context: Context, tables: Tables) -> Draft:
     """The draft of everything that an ALTER TABLE does; raises `DdlError`, or `NothingToDo`."""
     _refuse_many(action)
     sketch = Sketch(table, context, tables, _leaving(action, table))
@@ -67,9 +51,9 @@ def altered(action: AlterTable, table: Descriptor, context: Context, tables: Tab
     return sketch.draft()
 
 
-def _refuse_many(action: AlterTable) -> None:
+def _refuse_many(action: actions.AlterTable) -> None:
     """A plan, its proof and its pages grow with the square of what moves together."""
-    added = [one for one in action.alterations if isinstance(one, AddColumn)]
+    added = [one for one in action.alterations if isinstance(one, actions.AddColumn)]
     behind = sum(len(one.checks) + len(one.uniques) + len(one.foreign_keys) for one in added)
     if len(action.alterations) + behind > MOVES_MAX:
         message = f"one ALTER TABLE may do at most {MOVES_MAX} things at once"
@@ -77,43 +61,48 @@ def _refuse_many(action: AlterTable) -> None:
         raise DdlError(TOO_LONG, message, position=action.table.position, hint=hint)
 
 
-def _leaving(action: AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
+def _leaving(action: actions.AlterTable, table: Descriptor) -> frozenset[ConstraintId]:
     """The foreign keys of the table that the statement drops, alone or with a column, wherever it says so."""
-    names = {one.name.text for one in action.alterations if isinstance(one, DropConstraint)}
-    dropped = {one.column.text for one in action.alterations if isinstance(one, DropColumn)}
+    names = {one.name.text for one in action.alterations if isinstance(one, actions.DropConstraint)}
+    dropped = {one.column.text for one in action.alterations if isinstance(one, actions.DropColumn)}
     columns = {column.id for column in table.columns if column.name in dropped}
     leaving = (one for one in table.foreign_keys if one.name in names or not columns.isdisjoint(one.columns))
     return frozenset(one.id for one in leaving)
 
 
-def _order_of(alteration: Alteration) -> int:
+def _order_of(alteration: actions.Alteration) -> int:
     """Drops first, then new columns and types, so that dependents of columns find them as they will be.
 
     A primary key last: it makes those of its columns NOT NULL that are not yet.
     """
-    order = (DropConstraint, DropColumn, SetType, AddColumn)
+    order = (actions.DropConstraint, actions.DropColumn, actions.SetType, actions.AddColumn)
     if type(alteration) in order:
         return order.index(type(alteration))
-    return len(order) + (isinstance(alteration, NewUnique | UseIndex) and alteration.primary)
+    return len(order) + (isinstance(alteration, actions.NewUnique | actions.UseIndex) and alteration.primary)
 
 
-def _refuse_twice(action: AlterTable, table: Descriptor) -> None:
+def _refuse_twice(action: actions.AlterTable, table: Descriptor) -> None:
     """One column, one thing; sharding and coordination alone: more could only be done one after the other.
 
     NOT NULL goes together with a default, and with a type that takes every stored value as it is.
     """
-    alone = next((one for one in action.alterations if isinstance(one, SetSharding | SetCoordination)), None)
+    alone = next(
+        (one for one in action.alterations if isinstance(one, actions.SetSharding | actions.SetCoordination)), None
+    )
     if alone is not None and len(action.alterations) > 1:
-        what = "how rows are spread" if isinstance(alone, SetSharding) else "coordination"
+        what = "how rows are spread" if isinstance(alone, actions.SetSharding) else "coordination"
         message = f"{what} is changed together with something else in one statement"
         raise DdlError(NOT_SUPPORTED, message, position=alone.position, hint="Send two statements.")
     seen: dict[str, str] = {}
     for alteration in action.alterations:
-        if isinstance(alteration, AddColumn):
+        if isinstance(alteration, actions.AddColumn):
             name, what = alteration.column.name, "added"
-        elif isinstance(alteration, DropColumn | SetType | SetNotNull | SetDefault | SetIdentity):
+        elif isinstance(
+            alteration,
+            actions.DropColumn | actions.SetType | actions.SetNotNull | actions.SetDefault | actions.SetIdentity,
+        ):
             name, what = alteration.column, type(alteration).__name__
-            if isinstance(alteration, SetType) and is_stored_alike(alteration, table):
+            if isinstance(alteration, actions.SetType) and is_stored_alike(alteration, table):
                 what = "SetType, stored alike"
         else:
             continue
@@ -125,35 +114,35 @@ def _refuse_twice(action: AlterTable, table: Descriptor) -> None:
         seen[name.text] = what
 
 
-def _apply(alteration: Alteration, sketch: Sketch) -> None:
+def _apply(alteration: actions.Alteration, sketch: Sketch) -> None:
     match alteration:
-        case AddColumn():
+        case actions.AddColumn():
             add_column(sketch, alteration)
-        case DropColumn():
+        case actions.DropColumn():
             drop_column(sketch, alteration)
-        case SetNotNull():
+        case actions.SetNotNull():
             set_not_null(sketch, alteration)
-        case SetDefault():
+        case actions.SetDefault():
             set_default(sketch, alteration)
-        case SetIdentity():
+        case actions.SetIdentity():
             set_identity(sketch, alteration)
-        case SetType():
+        case actions.SetType():
             set_type(sketch, alteration)
-        case SetSharding():
+        case actions.SetSharding():
             set_sharding(sketch, alteration)
-        case SetCoordination():
+        case actions.SetCoordination():
             set_coordination(sketch, alteration)
-        case NewCheck():
+        case actions.NewCheck():
             add_check(sketch, alteration)
-        case NewUnique():
+        case actions.NewUnique():
             add_unique(sketch, alteration)
             if alteration.primary:
                 require_values(sketch, alteration.columns)
-        case UseIndex():
+        case actions.UseIndex():
             columns = use_index(sketch, alteration)
             if alteration.primary:
                 require_values(sketch, columns)
-        case NewForeignKey():
+        case actions.NewForeignKey():
             add_foreign_key(sketch, alteration)
-        case DropConstraint():
+        case actions.DropConstraint():
             drop_constraint(sketch, alteration)
