@@ -196,7 +196,7 @@ UNEXPLAINED: dict[str, str] = {
 NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
 
 
-SPOKEN = frozenset({"what", "waited", "rows", "why"})
+SPOKEN = frozenset({"what", "waited", "rows", "why", "error"})
 """Details that are phrases of ours, as far as they are."""
 
 

@@ -164,6 +164,23 @@ PHRASES = (
     "was ended by {name}",
     "ended without being asked",
     "crashed with exit code {n}",
+    # what a proof saw, and why there is none
+    "the fill met a tombstone that a writer had left",
+    "the fill met a pair that a writer had put",
+    "a node one version behind wrote after the next was published",
+    "a node one version behind removed a pair",
+    "a second worker took over a range",
+    "verification failed and the change rolled back",
+    "the change was cancelled on its way",
+    "a node wrote that knew the newest version of one table and an older one of the other",
+    "a row was refused because what it refers to is not there",
+    "a row was not let go because another one refers to it",
+    "gave up after {n} attempts",
+    # what a verification found
+    "{n} violations by {element}",
+    "at least {n} violations by {element}",
+    "{n} rows break {element}",
+    "at least {n} rows break {element}",
     # elements
     "table {name}",
     "column {name}",

@@ -42,6 +42,15 @@ LANES: Mapping[str, Text] = {
     "network": Text("network"),
     "time": Text("time"),
 }
+CLAUSES: Mapping[str, Text] = {
+    "lost write": Text("lost write"),
+    "read twice": Text("read twice"),
+    "refused writes": Text("refused writes"),
+    "two versions": Text("two versions"),
+    "lost message": Text("lost message"),
+    "two editions": Text("two editions"),
+}
+"""Clauses that have no letter and number."""
 MARKS = {Severity.HOLDS: "", Severity.DANGER: "△", Severity.DAMAGE: "✗"}
 
 HATCHES = """\
@@ -217,7 +226,8 @@ class _Drawing:
         """A sentence for each clause that is broken, a step that was refused, and a query that finds two things."""
         for verdict in self.shown.verdicts:
             is_damage = verdict.severity is Severity.DAMAGE
-            values: Values = {"clause": verdict.clause, "version": f"v{verdict.version}", "why": verdict.why}
+            clause = CLAUSES.get(verdict.clause, verdict.clause)
+            values: Values = {"clause": clause, "version": f"v{verdict.version}", "why": verdict.why}
             text = (
                 Text("Damage, {clause} under {version}: {why}", values)
                 if is_damage

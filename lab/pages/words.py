@@ -77,11 +77,15 @@ STAGE: dict[str, str | Promise] = {
     "clause read twice": _("no row is read twice"),
     "clause refused writes": _("no write is refused for what its version cannot name"),
     "clause two versions": _("at most two versions are in use"),
+    "clause lost message": _("no message is lost"),
+    "clause two editions": _("at most two editions are in use"),
     # clauses that have no letter and number
     "name lost write": _("lost write"),
     "name read twice": _("read twice"),
     "name refused writes": _("refused writes"),
     "name two versions": _("two versions"),
+    "name lost message": _("lost message"),
+    "name two editions": _("two editions"),
     # head
     "stage": _("Stage"),
     "address is link": _("This page's address is the link: copy it from the address bar."),

@@ -14,6 +14,7 @@ from django.utils.translation import templatize
 
 from catalog.story import NO_ROWS, SENTENCES, UNCOUNTED, UNEXPLAINED
 from catalog.text.phrases import PHRASES
+from lab.explorer import verdict
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "locale/zh_Hans/LC_MESSAGES"
@@ -126,3 +127,7 @@ def test_texts_of_a_template_are_found(part: str) -> None:
     template = (ROOT / f"templates/parts/{part}.html").read_text(encoding="utf-8")
     marks = len(re.findall(r"{% (?:blocktranslate|translate \")", template))
     assert len(texts_of(calls_in(template))) == marks > 0
+
+
+def test_what_a_proof_saw_is_a_phrase() -> None:
+    assert set(verdict.SENTENCES.values()) <= set(PHRASES)

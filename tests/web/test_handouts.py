@@ -131,6 +131,13 @@ def test_the_picture_speaks_the_readers_language(instructor: Client, jump: Book)
         assert words in said
 
 
+def test_a_clause_without_a_letter_is_in_the_readers_language(instructor: Client) -> None:
+    page = instructor.get("/lab/chapters/00-new-messenger/handout/", headers={"accept-language": "zh-hans"})
+    said = re.sub(r"<[^>]*>", " ", page.content.decode())
+    assert "下的 丢失消息" in said
+    assert "lost message" not in said
+
+
 def test_nothing_in_it_is_styled_inline(instructor: Client, jump: Book) -> None:
     page = page_of(instructor, jump)
     assert re.findall(r"\sstyle=|<style|\son\w+=", page) == []

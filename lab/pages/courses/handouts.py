@@ -19,7 +19,7 @@ from lab.exercises.shelf import Book
 from lab.exercises.texts import LEDE, PICTURE, TAKE_HOME, TITLE
 from lab.learning import selectors
 from lab.pages.courses.chapters import every_chapter, text
-from lab.pages.words import say
+from lab.pages.words import named_clause, say
 from lab.sessions.fold import folded
 from lab.sessions.replay import show
 
@@ -70,7 +70,7 @@ def _sheet(book: Book, chapter: Chapter) -> dict[str, Any]:
         drawn = picture_of_session(shown, text(book, TITLE), say)
         sheet["picture"] = SafeString(drawn)  # every word in it is escaped by the drawing
         sheet["steps"] = [f"{line.actor}: {say(line.text)}" for line in shown.trace]
-        sheet["verdicts"] = [f"{one.clause}, v{one.version}: {say(one.why)}" for one in shown.verdicts]
+        sheet["verdicts"] = [f"{named_clause(one.clause)}, v{one.version}: {say(one.why)}" for one in shown.verdicts]
     return sheet
 
 
