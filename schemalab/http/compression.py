@@ -1,0 +1,43 @@
+"""Answers compressed for browsers that take gzip: Django's middleware, and what streams as one member.
+
+Django    part 1 ..  ──► member 1, member 2, ..     a browser reads the first one, and takes the file for whole
+here      part 1 ..  ──► one member, flushed after each part
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware, re_accepts_gzip
+from django.utils.cache import patch_vary_headers
+
+GZIP_BITS = 31
+"""The largest window, in a frame of gzip."""
+
+
+class Compression(GZipMiddleware):
+    """See the module."""
+
+    def process_response(self, request: HttpRequest, response: Any) -> HttpResponseBase:
+        if not (response.streaming and response.is_async):
+            answer: HttpResponseBase = super().process_response(request, response)
+            return answer
+        patch_vary_headers(response, ("Accept-Encoding",))
+        if re_accepts_gzip.search(request.META.get("HTTP_ACCEPT_ENCODING", "")):
+            response.streaming_content = one_member(response.streaming_content)
+            response.headers["Content-Encoding"] = "gzip"
+        return response
+
+
+async def one_member(parts: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    """The parts compressed as one member; what each was compressed to is sent at once."""
+    packer = zlib.compressobj(wbits=GZIP_BITS)
+    async with contextlib.aclosing(parts):
+        async for part in parts:
+            yield packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH)
+    yield packer.flush()
