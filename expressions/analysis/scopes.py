@@ -100,21 +100,36 @@ def reference(scan: Scan, column: Column) -> ColumnRef:
     return ColumnRef(sql, of, column.name, scan.number, column.id, origin=origin, modifier=modifier)
 
 
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A column that JOIN .. USING made of one on either side: it stands for theirs, and for no other relation's."""
+
+    name: str
+    expr: Expr
+    relations: frozenset[Relation]
+
+
 @dataclass(eq=False)
 class Scope:
-    """The names of one query; `merged` are columns that JOIN .. USING made one of two."""
+    """The names of one query."""
 
     parent: "Scope | None" = None
     relations: list[Relation] = field(default_factory=list)
-    merged: dict[str, Expr] = field(default_factory=dict)
+    merged: list[Merged] = field(default_factory=list)
+
+    def merge(self, new: Merged) -> None:
+        """Add a merged column. What was merged on one of its sides is part of it."""
+        self.merged = [m for m in self.merged if m.name != new.name or not m.relations <= new.relations] + [new]
 
     def find(self, name: str, offset: int) -> Expr | None:
         """The column an unqualified name stands for, in this query or one around it."""
-        if name in self.merged:
-            return self.merged[name]
-        holders = [r for r in self.relations if r.has(name)]
-        if len(holders) > 1:
+        merged = [m for m in self.merged if m.name == name and m.relations <= {*self.relations}]
+        behind = {relation for m in merged for relation in m.relations}
+        holders = [r for r in self.relations if r not in behind and r.has(name)]
+        if len(merged) + len(holders) > 1:
             raise SqlError(AMBIGUOUS_COLUMN, f'column reference "{name}" is ambiguous', offset)
+        if merged:
+            return merged[0].expr
         if holders:
             return at(holders[0].column(name), offset)
         return self.parent.find(name, offset) if self.parent else None

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
-from catalog.values.types import SqlType
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
 from nodes.sql.conditions.access_paths import Access
@@ -117,16 +116,9 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
     """The schema of the batches: columns c<id>, and a filler when no column is asked for."""
     import pyarrow as pa
 
-    from nodes.execution.engine.duckdb_engine import SHORT
     from storage.arrow.encoding import ARROW
 
-    fields = [
-        pa.field(f"c{c.id}", pa.string(), metadata=SHORT)
-        if c.type is SqlType.UUID
-        else pa.field(f"c{c.id}", ARROW[c.type])
-        for c in columns
-    ]
-    return pa.schema(fields or [pa.field("c0", pa.bool_())])
+    return pa.schema([pa.field(f"c{c.id}", ARROW[c.type]) for c in columns] or [pa.field("c0", pa.bool_())])
 
 
 async def arrow_batches(
@@ -158,18 +150,7 @@ def _typed(descriptor: Descriptor, rows: "object", columns: Sequence[Column]) ->
     schema = arrow_schema(columns)
     if not columns:
         return pa.RecordBatch.from_arrays([pa.nulls(len(rows), pa.bool_())], schema=schema)
-    batch = record_batch(descriptor, rows, columns)
-    arrays = [_engine_array(array) for array in batch.columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _engine_array(array: "object") -> "object":
-    """The engine reads text where a column holds uuids, and casts it."""
-    import pyarrow as pa
-
-    if isinstance(array, pa.ExtensionArray):
-        return pa.array([None if v is None else str(v) for v in array.to_pylist()], pa.string())
-    return array
+    return pa.RecordBatch.from_arrays(record_batch(descriptor, rows, columns).columns, schema=schema)
 
 
 def batch_of(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequence[Column]) -> "object":
@@ -183,11 +164,5 @@ def batch_of(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequenc
     if not columns:
         return pa.RecordBatch.from_arrays([pa.nulls(len(rows), pa.bool_())], schema=schema)
     values = [decoded(descriptor, row, columns) for row in rows]
-    arrays = []
-    for column, field in zip(columns, schema, strict=True):
-        listed = [v[column.id] for v in values]
-        if column.type is SqlType.UUID:
-            arrays.append(pa.array([None if v is None else str(v) for v in listed], field.type))
-        else:
-            arrays.append(column_of(column.type, listed))
+    arrays = [column_of(column.type, [v[column.id] for v in values]) for column in columns]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

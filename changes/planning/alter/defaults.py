@@ -18,11 +18,10 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
 from expressions.errors import UNDEFINED_COLUMN, SqlError
+from expressions.functions.volatile import VOLATILE
 from expressions.rows import OF_THE_SESSION, parsed
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Context, Expr, Literal, evaluate, is_simple, walk
-
-VOLATILE = frozenset({"random", "gen_random_uuid", "uuidv4", "clock_timestamp", "set_config"})
 
 
 def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:

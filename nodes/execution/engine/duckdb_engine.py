@@ -58,6 +58,8 @@ READER_ROWS = 32
 """Rows that the engine hands over at once: a value may have a megabyte."""
 STREAM_BUFFER = "1B"
 """What the engine makes before anybody asks for it; it counts a chunk of rows as a fixed amount."""
+ASKED_BYTES_MAX = 2**20
+"""Of what is asked of rows that are kept before a query."""
 SHORT = {b"length": b"short"}
 """Metadata of a column of texts that are known to be short, as those of uuids."""
 UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
@@ -160,7 +162,11 @@ class Engine:
         try:
             if before is not None:
                 look = functools.partial(self._gather, connection, before, tables, zone)
-                sql = before.query(await self._in_thread(connection, tables, look)) or sql
+                other = before.query(await self._in_thread(connection, tables, look))
+                if other is None:
+                    forget = functools.partial(connection.execute, f"DROP TABLE IF EXISTS {before.name}")
+                    await self._in_thread(connection, tables, forget)
+                sql = other or sql
             known = tables if before is None else {}
             reader = await self._in_thread(connection, tables, lambda: self._open(connection, sql, known, zone))
             while True:
@@ -199,18 +205,19 @@ class Engine:
         return _open(connection, sql, tables, zone)
 
     def _gather(self, connection: Any, before: "Gathered", tables: dict[str, Feed], zone: str) -> pa.Table | None:
-        """Keep the rows of a query as a temporary table, and return what is asked of it; None when it has too many."""
+        """Keep the rows of a query as a temporary table, and return what is asked of it; None when that is too much."""
         if calls_functions(before.sql):
             self._make_functions()
         _prepare(connection, tables, zone)
+        kept = f"CREATE TEMP TABLE {before.name} AS {before.sql} LIMIT {before.rows_max + 1}"
         try:
-            connection.execute(
-                f"CREATE TEMP TABLE {before.name} AS {before.sql} LIMIT {before.rows_max + 1}"
-            ).fetchall()
-        except duckdb.OutOfMemoryException:
-            return None
-        ((count,),) = connection.execute(f"SELECT count(*) FROM {before.name}").fetchall()
-        return connection.sql(before.asked).to_arrow_table() if count <= before.rows_max else None
+            ((count,),) = connection.execute(kept).fetchall()
+            is_small = count <= before.rows_max
+            return _small(connection.sql(before.asked).to_arrow_reader(READER_ROWS)) if is_small else None
+        except (duckdb.Error, OSError) as error:
+            if is_out_of_memory(error):
+                return None
+            raise
 
     def _make_functions(self) -> None:
         """Make the functions that the engine has not, once they are needed: it loads numpy then, 30 MB and a while."""
@@ -259,6 +266,19 @@ class Gathered:
     asked: str
     rows_max: int
     query: Callable[[pa.Table | None], str | None]
+
+
+def _small(reader: Any) -> pa.Table | None:
+    """All that there is to read; None when that is large."""
+    batches: list[pa.RecordBatch] = []
+    size = 0
+    with reader:  # a connection has one open result
+        for batch in reader:
+            batches.append(batch)
+            size += batch.nbytes
+            if size > ASKED_BYTES_MAX:
+                return None
+        return pa.Table.from_batches(batches, reader.schema)
 
 
 def _open(connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
@@ -410,6 +430,10 @@ _GUARD = re.compile(r"Could not convert string 'SQLSTATE (\w{5}) ([^']*)'")
 """What `expressions.limits.guarded` makes the engine say."""
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    return isinstance(error, duckdb.OutOfMemoryException) or str(error).startswith("Out of Memory Error")
+
+
 def translated(error: duckdb.Error) -> errors.SqlError:
     """The engine's refusal as PostgreSQL would put it."""
     text = str(error)
@@ -421,7 +445,7 @@ def translated(error: duckdb.Error) -> errors.SqlError:
         return errors.SqlError(guarded.group(1), guarded.group(2))
     if isinstance(error, duckdb.InterruptException):
         return errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to user request")
-    if isinstance(error, duckdb.OutOfMemoryException) or text.startswith("Out of Memory Error"):
+    if is_out_of_memory(error):
         return errors.SqlError(errors.OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
     if "Division by zero" in text or "division by zero" in text:
         return errors.SqlError(errors.DIVISION_BY_ZERO, "division by zero")

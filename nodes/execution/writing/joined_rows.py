@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog.elements import Column
 from expressions.analysis.scopes import Scan
+from expressions.errors import SqlError
 from expressions.typed import PyValue
 from nodes.execution.expressions import engine_batches
 from nodes.execution.held_rows import PlanBytes, bytes_of
@@ -108,9 +109,14 @@ class _ShortWay:
         return Gathered(GATHERED, sql, f"SELECT DISTINCT {listed} FROM {GATHERED}", VALUES_MAX, query)
 
     def _way(self, found: Any) -> Access | None:
+        """The way by these values; None where one of them is such that no column could hold it."""
         from nodes.execution.engine.duckdb_engine import values
 
-        columns = [values(c.combine_chunks(), o.type) for c, o in zip(found.columns, self.lookup.outputs, strict=True)]
+        outputs = self.lookup.outputs
+        try:
+            columns = [values(c.combine_chunks(), o.type) for c, o in zip(found.columns, outputs, strict=True)]
+        except SqlError:
+            return None
         rows: list[list[PyValue]] = [list(row) for row in zip(*columns, strict=True)]
         env, descriptor, conditions = self.work.env, self.scan.descriptor, self.scan.conditions
         layout = {"storages": env.storages, "buckets": env.buckets}

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
 from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.scopes import Relation, Scan, Scope
+from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.analysis.tree import function_name
 from expressions.errors import (
     DUPLICATE_ALIAS,
@@ -241,7 +241,8 @@ class FromClause:
             names = {n for n, _, _ in left_stars}
             using = [n for n, _, _ in right_stars if n in names]
         if using:
-            return self._using(scope, word, (left, left_stars), (right, right_stars), using)
+            sides = frozenset((*left_relations, *right_relations))
+            return self._using(scope, sides, word, (left, left_stars), (right, right_stars), using)
         if not node.HasField("quals"):
             return ("(", *left, " CROSS JOIN ", *right, ")"), [*left_stars, *right_stars]
         visible = Scope(scope.parent, [*left_relations, *right_relations], scope.merged)
@@ -251,7 +252,13 @@ class FromClause:
         return ("(", *left, f" {word} ", *right, " ON ", condition, ")"), [*left_stars, *right_stars]
 
     def _using(
-        self, scope: Scope, word: str, left: tuple[Parts, Any], right: tuple[Parts, Any], using: Sequence[str]
+        self,
+        scope: Scope,
+        relations: frozenset[Relation],
+        word: str,
+        left: tuple[Parts, Any],
+        right: tuple[Parts, Any],
+        using: Sequence[str],
     ) -> tuple[Parts, Stars]:
         tests: list[Expr] = []
         merged: list[Star] = []
@@ -263,7 +270,7 @@ class FromClause:
             both: Expr = x if word in ("JOIN", "LEFT JOIN") else y
             if word == "FULL JOIN":
                 both = Call("coalesce", "coalesce({0}, {1})", (x, y), of, strict=False)
-            scope.merged[name] = both
+            scope.merge(Merged(name, both, relations))
             merged.append((name, both, None))
         condition = joined(((test,) for test in tests), " AND ")
         shared = frozenset(using)

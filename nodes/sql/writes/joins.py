@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from catalog.elements import ColumnId
 from expressions.analysis.scopes import Relation, Scan, Scope, reference
+from expressions.functions.volatile import is_volatile
 from expressions.sqltypes import BOOL, BYTEA, DATE, INTEGERS, NUMERIC, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, VARCHAR
 from expressions.typed import Call, ColumnRef, Expr, has_query_text, joined, replaced, walk
 from nodes.sql.conditions.predicates import column_of, conjuncts
@@ -134,7 +135,9 @@ def _lookup(
     keys: Columns = []
     for condition in conditions:
         pair = _compared(condition, scan)
-        if not _names(condition, scan):
+        if is_volatile(condition):  # true of some joined rows, not of some of the others'
+            rest.append(condition)
+        elif not _names(condition, scan):
             here.append(condition)
         elif pair is not None and pair[0] not in found:
             column_id, other = pair

@@ -56,7 +56,7 @@ class Updates(Assignments):
         if any(relation.name == name for relation in scope.relations):
             raise SqlError(DUPLICATE_ALIAS, f'table name "{name}" specified more than once')
         target.relations += scope.relations
-        target.merged |= scope.merged
+        target.merged += scope.merged
         return tuple(joined(parts for parts, _ in items)), [star for _, stars in items for star in stars]
 
     def _where(self, node: Node, scope: Scope, scan: Scan, *, is_joined: bool) -> Expr | None:

@@ -10,7 +10,16 @@ import pytest
 
 from catalog.elements import Column, ColumnId
 from catalog.values.types import SqlType
-from nodes.execution.engine.duckdb_engine import BATCH_BYTES_MAX, BATCH_ROWS, UNGATHERED, Engine, Feed, translated
+from nodes.execution.engine.duckdb_engine import (
+    ASKED_BYTES_MAX,
+    BATCH_BYTES_MAX,
+    BATCH_ROWS,
+    UNGATHERED,
+    Engine,
+    Feed,
+    Gathered,
+    translated,
+)
 from nodes.execution.scans import arrow_schema
 
 SCHEMA = pa.schema([("c1", pa.int32()), ("c2", pa.string())])
@@ -37,7 +46,6 @@ class Counted:
     ("sql_type", "texts"), [(SqlType.TEXT, {"c1"}), (SqlType.UUID, set()), (SqlType.BIGINT, set())]
 )
 def test_a_column_whose_values_are_short_is_not_taken_row_by_row(sql_type: SqlType, texts: set[str]) -> None:
-    """A uuid reaches the engine as a text, but is never large."""
     schema = arrow_schema([Column(ColumnId(1), "c", sql_type)])
     feed = Feed(schema, keys, SimpleNamespace())  # type: ignore[arg-type]
     assert feed.texts == texts
@@ -83,6 +91,35 @@ def test_small_rows_come_thousands_at_a_time() -> None:
         return found
 
     assert asyncio.run(run()) == [BATCH_ROWS, BATCH_ROWS, 10_000 - 2 * BATCH_ROWS]
+
+
+LARGE = ASKED_BYTES_MAX // 10
+
+
+@pytest.mark.parametrize(("sql", "is_few"), [
+    pytest.param("SELECT g AS k0 FROM generate_series(1, 20) t(g)", True, id="few"),
+    pytest.param("SELECT g AS k0 FROM generate_series(1, 20) t(g) WHERE g > 20", True, id="none"),
+    pytest.param("SELECT g AS k0 FROM generate_series(1, 21) t(g)", False, id="many"),
+    pytest.param(f"SELECT repeat('x', {LARGE}) || g AS k0 FROM generate_series(1, 20) t(g)", False, id="large"),
+    pytest.param("SELECT list(g) AS k0 FROM generate_series(1, 100000000) t(g)", False, id="more than there is memory"),
+    pytest.param("SELECT g AS k0 FROM generate_series(7, 7) t(g)", False, id="of no use"),
+])  # fmt: skip
+def test_rows_kept_before_a_query_are_few_and_small_or_forgotten(sql: str, is_few: bool) -> None:
+    """Kept beside the query that reads all rows, they took its memory, and keys of 100 MB held the event loop."""
+
+    def query(found: pa.Table | None) -> str | None:
+        return None if found is None or found.column(0).to_pylist() == [7] else "SELECT 'few', count(*) FROM g"
+
+    async def run() -> list[tuple[str, int]]:
+        engine, before = Engine(), Gathered("g", sql, "SELECT DISTINCT k0 FROM g", 20, query)
+        tables = "SELECT 'all', count(*) FROM duckdb_tables() WHERE table_name = 'g'"
+        found = [tuple(row.values()) async for b in engine.run(tables, {}, before=before) for row in b.to_pylist()]
+        engine.close()
+        return found
+
+    [(way, count)] = asyncio.run(run())
+    assert way == ("few" if is_few else "all")
+    assert count == (0 if not is_few or "> 20" in sql else 20)
 
 
 @pytest.mark.parametrize("error", [

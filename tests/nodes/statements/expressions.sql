@@ -82,3 +82,4 @@ SELECT length(name), age * 2, score * 2, -age, NOT ok FROM people ORDER BY id;
 SELECT now() = now(), now() = current_timestamp, current_date = now()::date;
 
 SELECT quote_literal('it''s'), quote_literal('a\b'), quote_literal(42), quote_nullable(NULL), quote_nullable('x');
+SELECT id, coalesce(code, '00000000-0000-0000-0000-000000000001'::uuid), CASE WHEN code IS NULL THEN '00000000-0000-0000-0000-000000000002'::uuid ELSE code END, greatest(code, 'ffffffff-0000-0000-0000-000000000001'), array_agg(code) FROM people GROUP BY id, code ORDER BY id;

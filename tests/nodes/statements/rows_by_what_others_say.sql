@@ -38,6 +38,7 @@ UPDATE marks SET q = q + 100 FROM (VALUES (md5('3')::uuid), (NULL)) o(u) WHERE i
 UPDATE marks SET q = q + 100 FROM (VALUES ('c4'), ('c5  ')) o(c) WHERE code = o.c RETURNING code, q;
 UPDATE marks SET f = 0 FROM (VALUES (3.0), (2.50), (1)) o(q) WHERE marks.q = o.q RETURNING code;
 UPDATE marks SET f = 1 FROM (VALUES (TIMESTAMPTZ '2024-01-01 09:00+02')) o(t) WHERE marks.t = o.t RETURNING code;
+UPDATE marks SET f = 1 FROM (VALUES (TIMESTAMPTZ '2024-01-01 09:00+02'), (TIMESTAMPTZ '2024-01-01 09:00+02' + INTERVAL '20000 years')) o(t) WHERE marks.t = o.t RETURNING code;
 UPDATE marks SET f = 2 FROM (VALUES (TIME '01:11')) o(h) WHERE marks.h = o.h RETURNING code;
 UPDATE marks SET f = 3 FROM (VALUES ('\x0012'::bytea), ('')) o(b) WHERE marks.b = o.b RETURNING code;
 UPDATE marks SET q = 0 FROM (VALUES (1.75::double precision), ('NaN')) o(f) WHERE marks.f = o.f RETURNING code;

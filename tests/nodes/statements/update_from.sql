@@ -104,3 +104,5 @@ DELETE FROM loose l USING loose m WHERE m.a = l.a + 1 RETURNING l.*, m.b;
 WITH w AS (SELECT 2 AS a) UPDATE loose SET a = a + 1 WHERE a IN (SELECT a FROM w) RETURNING *;
 SELECT * FROM loose ORDER BY a;
 ROLLBACK;
+DELETE FROM people USING measures JOIN (VALUES (1)) v(id) USING (id) WHERE id = 1;
+UPDATE people SET age = 1 FROM measures JOIN (VALUES (1)) v(id) USING (id) RETURNING id;

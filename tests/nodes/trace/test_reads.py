@@ -61,6 +61,7 @@ def scans(sql: str, descriptor: Descriptor) -> list[reads.Json]:
         pytest.param("f.dest = v.n::text", "keys, if few", id="an index"),
         pytest.param("f.id < v.n", "all rows", id="not equal"),
         pytest.param("f.id = v.n AND f.id = 7", "key", id="the key is known anyway"),
+        pytest.param("f.id = v.n + (random() * 3)::int", "all rows", id="another value for each pair of rows"),
     ],
 )
 def test_rows_that_other_tables_say_are_read_by_key(where: str, by: str) -> None:
