@@ -112,6 +112,8 @@ class Calls(Comparisons):
         if name == "octet_length" and args:
             args[0] = self.padded(args[0])
         call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
+        if name == "to_timestamp" and len(args) == 2:  # a local time, in the zone of the session
+            return self.cast(call, TIMESTAMPTZ, node.location)
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call

@@ -6,6 +6,7 @@ from typing import Any
 
 from expressions.analysis.building import Builder
 from expressions.dates.formats import date_pattern
+from expressions.dates.writing_by_patterns import OF_TIMESTAMP
 from expressions.errors import UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
 from expressions.sqltypes import BOOL, DATE, INT4, INTERVAL, REGTYPE, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
@@ -35,10 +36,13 @@ def formatted(builder: Builder, args: Sequence[Expr], offset: int) -> Expr:
 
 def shown_date(builder: Builder, value: Expr, pattern: Expr, offset: int) -> Expr:
     """to_char of a date or time."""
-    if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
-        raise unsupported("to_char with a pattern that is no constant", offset)
-    template = date_pattern(pattern.value, offset)
-    return Call("to_char", template, (builder.cast(value, TIMESTAMP, offset),), TEXT, offset=offset)
+    local = builder.cast(value, TIMESTAMP, offset)
+    if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+        template = date_pattern(pattern.value)
+        if template is not None:
+            return Call("to_char", template, (local,), TEXT, offset=offset)
+    args = (local, builder.coerce(pattern, TEXT))
+    return Call("to_char", OF_TIMESTAMP.template, args, TEXT, OF_TIMESTAMP.compute, offset=offset)
 
 
 def type_of(builder: Builder, arg: Expr, offset: int) -> Expr:

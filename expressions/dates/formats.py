@@ -3,12 +3,10 @@
     'DD.MM.YYYY'      strftime(x, '%d') || '.' || strftime(x, '%m') || '.' || strftime(x, '%Y')
     'FMDay, DDth'     dayname(x) || ', ' || ..
 
-What is not here (eras, Julian days, zones, Roman months) is refused by name.
+What is not here (eras, Julian days, Roman months, a pattern that is no constant) is `writing_by_patterns`'.
 """
 
-import re
-
-from expressions.errors import unsupported
+from expressions.dates.patterns import Part, parts_of
 
 _DAY, _MONTH = "dayname({0})", "monthname({0})"
 
@@ -39,37 +37,36 @@ PIECES = {
     "MON": f"upper({_SHORT_MONTH})", "Mon": _SHORT_MONTH, "mon": f"lower({_SHORT_MONTH})",
 }  # fmt: skip
 _CASED = frozenset(word for word in PIECES if word.upper() in {"DAY", "DY", "MONTH", "MON", "AM", "PM"})
+PIECES_MAX = 200
 _NAMES = {word.upper() for word in _CASED}
-_WORDS = sorted({*(word.upper() for word in PIECES), "TZ", "OF", "TZH", "TZM", "RM", "BC", "AD", "B.C.", "A.D.", "J",
-    "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "IYY", "IY", "I", "IDDD", "Y,YYY", "A.M.", "P.M.", "TM", "FX",
-    "SP", "SSSS"},
-    key=len, reverse=True)  # fmt: skip
-_TOKEN = re.compile('"([^"]*)"?|(FM)?(' + "|".join(map(re.escape, _WORDS)) + ")(TH)?|(.)", re.IGNORECASE | re.DOTALL)
-PATTERN_CHARS_MAX = 200
 
 
-def date_pattern(pattern: str, offset: int) -> str:
-    """The template of to_char(x, pattern)."""
-    if len(pattern) > PATTERN_CHARS_MAX:
-        raise unsupported(f"a pattern of more than {PATTERN_CHARS_MAX} characters", offset)
-    parts: list[str] = []
-    for quoted, fill, word, ordinal, other in _TOKEN.findall(pattern):
-        parts.append(_piece(word, bool(fill), ordinal, offset) if word else _literal(quoted or other))
-    return f"({' || '.join(parts)})" if parts else "CASE WHEN {0} IS NOT NULL THEN NULL END"
+def date_pattern(pattern: str) -> str | None:
+    """The template of to_char(x, pattern); None where the engine has no words for it."""
+    written: list[str] = []
+    for part in parts_of(pattern):
+        piece = _piece(part) if part.kind == "field" else _literal(part.text)
+        if piece is None:
+            return None
+        written.append(piece)
+    if len(written) > PIECES_MAX:
+        return None
+    return f"({' || '.join(written)})" if written else "CASE WHEN {0} IS NOT NULL THEN NULL END"
 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''").replace("{", "{{").replace("}", "}}") + "'"
 
 
-def _piece(word: str, fill: bool, ordinal: str, offset: int) -> str:
-    key = word if word in _CASED else word[:1] + word[1:].lower() if word.upper() in _NAMES else word.upper()
+def _piece(part: Part) -> str | None:
+    word = part.text
+    key = word if word in _CASED else word.upper()
     known = PIECES.get(key)
-    if known is None:
-        raise unsupported(f"{word} in to_char", offset)
-    if fill:
+    if known is None or word.upper() in _NAMES - {key.upper()}:
+        return None
+    if part.fills:
         known = f"rtrim({known}, ' ')" if key in _CASED else f"CAST(CAST({known} AS INTEGER) AS VARCHAR)"
-    return _ordinal(known, is_upper=ordinal == "TH") if ordinal else known
+    return _ordinal(known, is_upper=part.ending == "TH") if part.ending.upper() == "TH" else known
 
 
 def _ordinal(number: str, *, is_upper: bool) -> str:

@@ -8,6 +8,7 @@ without the engine, the Python twin.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from catalog.values.types import to_text
+from expressions.dates import reading_by_patterns, writing_by_patterns
 from expressions.documents import functions as documents
 from expressions.functions import aggregates, casts, moments, numbers, texts
 from expressions.functions.overloads import Named, Overload
@@ -110,6 +111,7 @@ FUNCTIONS = _table(
     _arrays(arrays.functions({of: casts.TEMPLATES[of, TEXT] for of in (*FLOATS, NUMERIC, *TEXTS)})),
     _own(regexes.OF_ONE_MATCH),
     _own(number_patterns.FUNCTIONS),
+    _own((reading_by_patterns.TO_DATE, reading_by_patterns.TO_TIMESTAMP, writing_by_patterns.OF_INTERVAL)),
     _arrays(regexes.of_all_matches()),
     _own(bytestrings.FUNCTIONS),
     _own(intervals.FUNCTIONS),

@@ -12,6 +12,7 @@ import duckdb
 
 from catalog.values.packed import LEFT_OUT, PACKED
 from catalog.values.types import SqlType
+from expressions.dates import reading_by_patterns, writing_by_patterns
 from expressions.errors import STATEMENT_TOO_COMPLEX, SqlError
 from expressions.limits import pauses
 from expressions.number_patterns import calls as number_patterns
@@ -30,6 +31,8 @@ OWN: tuple[Own, ...] = (
 )  # fmt: skip
 LONG: tuple[Own, ...] = (
     *regexes.OF_ONE_MATCH, regexes.RE2_TEXT, *regexes.OF_ALL_MATCHES, *number_patterns.FUNCTIONS,
+    reading_by_patterns.TO_DATE, reading_by_patterns.TO_TIMESTAMP, writing_by_patterns.OF_INTERVAL,
+    writing_by_patterns.OF_TIMESTAMP,
 )  # fmt: skip
 """Functions that may take a second for one value, so their time is watched. They may give NULL for what is none."""
 VALUE_S_MAX = 10.0
