@@ -17,12 +17,13 @@ from typing import Any, Protocol
 
 from catalog import clock
 from catalog.values import times
-from catalog.values.intervals import Interval
+from catalog.values.interval_styles import SQL_STANDARD, read_in
+from catalog.values.intervals import Interval, OutOfRange
 from catalog.values.packed import pack
-from catalog.values.types import BadValue, SqlType, parse_text, to_text
+from catalog.values.types import BadValue, SqlType, parse_interval, parse_text, to_text
 from expressions.dates.reading import read, read_time
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError
+from expressions.errors import DATETIME_OUT_OF_RANGE, STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError
 from expressions.sqltypes import (
     BPCHAR,
     CHAR,
@@ -30,6 +31,7 @@ from expressions.sqltypes import (
     FLOATS,
     INT2VECTOR,
     INTEGERS,
+    INTERVAL,
     JSON,
     KEY,
     KEYED,
@@ -457,9 +459,13 @@ def parse_value(
     try:
         if of in DATED:
             return _read_date(of, text, style, now)
+        if of is INTERVAL and style.intervals == SQL_STANDARD:
+            return read_in(SQL_STANDARD, text, parse_interval)
         return parse_text(of.sql_type, text)
     except BadValue as bad:
         raise SqlError(bad.sqlstate, str(bad), offset, detail=bad.detail) from None
+    except OutOfRange as error:
+        raise SqlError(DATETIME_OUT_OF_RANGE, str(error), offset) from None
 
 
 OID_DIGITS = 10

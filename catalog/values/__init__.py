@@ -9,6 +9,7 @@ bytea           strings of bytes: texts, and bytes that sort and end
 times           times of day: texts, and microseconds
 intervals       months, days and microseconds: texts, and bytes that sort
 interval_texts    their input forms
+interval_styles   their texts by IntervalStyle
 date_fields     a text of a date, time or interval cut into fields
 packed          types that Arrow and the query engine have nothing of their own for
 """

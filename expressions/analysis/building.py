@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from catalog.values.interval_styles import POSTGRES
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -58,7 +59,7 @@ from expressions.typed import (
     parse_value,
     walk,
 )
-from expressions.values import arithmetic, bytestrings
+from expressions.values import arithmetic, bytestrings, intervals
 from expressions.values.object_names import OBJECTS
 
 PARAMETERS_MAX = 65535
@@ -143,6 +144,9 @@ class Builder:
             compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
         if self.style.shows_escapes and (expr.type, target) == (BYTEA, TEXT):
             name, compute, template = "cast to escapes", bytestrings.ESCAPED.compute, bytestrings.ESCAPED.template
+        if self.style.intervals != POSTGRES and (expr.type, target) in intervals.STYLED:
+            own = intervals.STYLED[expr.type, target][self.style.intervals]
+            name, compute, template = f"cast by {self.style.intervals}", own.compute, own.template
         call = Call(name, template, (expr,), target, compute, offset=offset)
         if isinstance(expr, Literal) and compute is not None:
             return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)

@@ -1,8 +1,8 @@
 """Time zones: the names that PostgreSQL takes, what a local time means in one, and how a moment is written there.
 
 A `TimeStyle` is all of a session's settings that say what a text of a value means: the zone, which of two numbers is
-the month, and whether bytes are shown with escapes. It goes by identity: equal settings give the same object, so a plan
-can be kept for it.
+the month, whether bytes are shown with escapes, and the style of intervals. It goes by identity: equal settings give
+the same object, so a plan can be kept for it.
 
 A local time that a zone skips or has twice means what it means to PostgreSQL: in the gap of spring the time before it
 goes on, in the overlap of autumn the later one of the two counts. That is the smaller of both offsets, each time.
@@ -51,6 +51,7 @@ class TimeStyle:
     zone: Zone = UTC
     order: str = "MDY"
     shows_escapes: bool = False
+    intervals: str = "postgres"
 
     @property
     def is_utc(self) -> bool:
@@ -58,9 +59,9 @@ class TimeStyle:
 
 
 @lru_cache(4096)
-def time_style(zone: str, order: str, bytea_output: str = "hex") -> TimeStyle:
+def time_style(zone: str, order: str, bytea_output: str = "hex", intervals: str = "postgres") -> TimeStyle:
     """The style of these settings. Raises `UnknownZone`."""
-    return TimeStyle(zone_named(zone), order, bytea_output == "escape")
+    return TimeStyle(zone_named(zone), order, bytea_output == "escape", intervals)
 
 
 @cache

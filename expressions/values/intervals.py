@@ -7,11 +7,14 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from catalog.values import intervals
+from catalog.values.interval_styles import WRITERS, read_in
 from catalog.values.interval_texts import UNITS
 from catalog.values.intervals import DAY, DAYS_PER_MONTH, MONTHS_PER_YEAR, SECOND, Interval, OutOfRange
+from catalog.values.types import SqlType
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
     DIVISION_BY_ZERO,
@@ -21,6 +24,7 @@ from expressions.errors import (
     SqlError,
 )
 from expressions.sqltypes import FLOAT8, INT4, INT8, INTERVAL, NUMERIC, TEXT
+from expressions.values.arithmetic import text_to
 from expressions.values.own import Own, lines
 
 QUARTER_DAY_S = 21_600
@@ -295,6 +299,14 @@ def average_of(values: Any) -> Interval | None:
     return None if total is None else divide(total, float(len(known)))
 
 
+def _read_in(style: str, text: str) -> Interval:
+    read: Callable[[str], Interval] = text_to(SqlType.INTERVAL)
+    try:
+        return read_in(style, text, read)
+    except OutOfRange as error:
+        raise SqlError(DATETIME_OUT_OF_RANGE, str(error)) from None
+
+
 # --- the tables
 
 _ONE, _TWO = (INTERVAL,), (INTERVAL, INTERVAL)
@@ -313,6 +325,15 @@ OPERATORS = tuple(
         signs=True,
     )
 )
+STYLED = {
+    (INTERVAL, TEXT): {
+        style: Own("interval", f"text_{style}", (), _ONE, TEXT, write) for style, write in WRITERS.items()
+    },
+    (TEXT, INTERVAL): {
+        style: Own("interval", f"of_text_{style}", (), (TEXT,), INTERVAL, partial(_read_in, style)) for style in WRITERS
+    },
+}
+"""Casts by a session's IntervalStyle."""
 FUNCTIONS = tuple(
     lines(
         "interval",

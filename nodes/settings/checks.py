@@ -105,7 +105,6 @@ CHECKS: dict[str, Check] = {
     "client_encoding": _encoding,
     "TimeZone": _time_zone,
     "DateStyle": _date_style,
-    "IntervalStyle": _only("postgres"),
     "standard_conforming_strings": _only("on"),
     "transform_null_equals": _only("off"),
     "array_nulls": _only("on"),

@@ -298,7 +298,9 @@ class Variables:
 
     def _derive(self) -> None:
         order = self._value("DateStyle").rpartition(" ")[2]
-        self.style = time_style(self._value("TimeZone"), order, self._value("bytea_output"))
+        self.style = time_style(
+            self._value("TimeZone"), order, self._value("bytea_output"), self._value("IntervalStyle")
+        )
         self.statement_s = int(self._value("statement_timeout")) / 1000 or None
         self.lock_ms = int(self._value("lock_timeout"))
         self.is_traced = self._value(TRACE) == "on"

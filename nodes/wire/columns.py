@@ -11,6 +11,7 @@ from typing import Any
 
 from catalog.values.arrays import array_text
 from catalog.values.bytea import escaped_text
+from catalog.values.interval_styles import WRITERS
 from catalog.values.times import micros_of
 from catalog.values.types import to_text
 from expressions.dates.zones import PLAIN, TimeStyle, moment_text
@@ -93,7 +94,7 @@ def _text_writers(style: TimeStyle) -> dict[Type, Callable[[Any], bytes]]:
         UUID: lambda value: str(value).encode(),
         BYTEA: (lambda value: escaped_text(value).encode()) if style.shows_escapes else of_type(BYTEA),
         TIME: of_type(TIME),
-        INTERVAL: of_type(INTERVAL),
+        INTERVAL: lambda value: WRITERS[style.intervals](value).encode(),
         **dict.fromkeys(DOCUMENTS, str.encode),
         OID: whole,
         NAME: str.encode,

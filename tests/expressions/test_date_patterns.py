@@ -1,4 +1,4 @@
-"""Patterns of dates: what is refused, and what they cost (what they mean: `nodes/statements/date_patterns.sql`)."""
+"""Patterns of dates: what is refused, and what they cost (more: `tests/nodes/statements/date_patterns.sql`)."""
 
 import time
 

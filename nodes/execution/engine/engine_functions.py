@@ -26,6 +26,7 @@ from nodes.execution.engine.numeric_functions import refusing
 OWN: tuple[Own, ...] = (
     *bytestrings.OPERATORS, *bytestrings.FUNCTIONS, bytestrings.ESCAPED, *bytestrings.CASTS,
     *intervals.OPERATORS, *intervals.FUNCTIONS, intervals.MICROS, intervals.OF_PARTS,
+    *(own for by_style in intervals.STYLED.values() for own in by_style.values()),
     *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
     *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT, *ARRAY_TEXTS,
 )  # fmt: skip
