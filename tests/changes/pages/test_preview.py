@@ -6,6 +6,7 @@ import re
 
 import pytest
 from django.template import Context, Template
+from django.template.loader import render_to_string
 
 from catalog.text.descriptors import elements
 from changes.pages import preview
@@ -166,3 +167,16 @@ def test_a_users_name_is_no_word_of_the_glossary() -> None:
     shown = Template(page).render(Context({"names": names}))
     assert re.findall(r'class="term"[^>]*>([^<]*)<', shown) == ["Publish"]
     assert re.findall(r'class="term"[^>]*>([^<]*)<', Template(page).render(Context({}))) == ["Publish", "fill"]
+
+
+@pytest.mark.parametrize(
+    ("spans", "said"),
+    [
+        ((1.7, 5.4, 120.0), "1.7 s to 5.4 s; under load up to 2 min"),
+        ((358.0, 362.0, 600.0), "6 min; under load up to 10 min"),
+        ((358.0, 360.0, 362.0), "6 min"),
+    ],
+)
+def test_a_range_names_no_end_twice(spans: tuple[float, float, float], said: str) -> None:
+    estimate = dict(zip(("least_s", "most_s", "loaded_s"), spans, strict=True))
+    assert render_to_string("parts/estimate_range.html", {"e": estimate}) == said
