@@ -1,6 +1,7 @@
 """A client's session.
 
 session          its life, its settings, and who executes each of its statements
+asked            a statement as a client sent it
 planned          statements on rows, TRUNCATE, EXPLAIN
 points           statements alone that read one row by its key
 named            PREPARE and EXECUTE

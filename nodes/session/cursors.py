@@ -18,8 +18,9 @@ from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import GATHERED_BYTES, GATHERED_ROWS
+from nodes.session.asked import Asked
 from nodes.session.block import Block
-from nodes.session.planned import Asked, PlannedStatements
+from nodes.session.planned import PlannedStatements
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import Statement
 from nodes.store.refusals import Retry

@@ -5,17 +5,15 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
              (`nodes.session.block`)
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from expressions.analysis.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import parameter_type
 from expressions.typed import Context
 from nodes.clients.portals import Prepared
-from nodes.clients.protocols import Client, CopyData
+from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
@@ -25,6 +23,7 @@ from nodes.execution.writing.truncate import truncate_some, truncate_within
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.session import tracing
+from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.explain import Explained, explain
 from nodes.session.functions.values import SessionValues
@@ -40,27 +39,11 @@ from nodes.store.checked import checked
 from nodes.store.name_resolution import NamedRelations, Names
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
-from nodes.trace.record import Trace
 from nodes.wire.messages import Field
 from nodes.wire.parameters import array_bytes, values_of
 from nodes.wire.results import Result
 
 READS = frozenset({"select", TO})
-
-
-class Asked(NamedTuple):
-    """A statement that a client sent: with its parameters' values and formats, and the formats of its result.
-
-    `trace` records what it does, for a client that wants to know; `data` is what COPY FROM is about.
-    """
-
-    statement: Statement
-    oids: Sequence[int] = ()
-    values: Sequence[bytes | None] = ()
-    formats: Sequence[int] = ()
-    result_formats: tuple[int, ...] = ()
-    trace: Trace | None = None
-    data: CopyData | None = None
 
 
 @dataclass(eq=False)

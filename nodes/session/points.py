@@ -10,12 +10,12 @@ Nothing is decided here: whatever is not as it was when the plan was made goes t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from expressions.dates.zones import TimeStyle
 from expressions.errors import SqlError
 from nodes.context import Environment
 from nodes.execution.point_read import PointRead
+from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.settings.variables import Variables
 from nodes.sql.plans import Plan, SelectPlan
@@ -24,9 +24,6 @@ from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from nodes.wire.parameters import SLOWLY_READ, values_of
 from nodes.wire.results import Result, Row
-
-if TYPE_CHECKING:
-    from nodes.session.planned import Asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from nodes.crud.errors import error_json
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import HeldRows
 from nodes.session import tracing
+from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.values import SessionValues
-from nodes.session.planned import Asked
 from nodes.settings.variables import Variables
 from nodes.sql.statements import Statement
 from nodes.wire.messages import Field

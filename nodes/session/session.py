@@ -19,6 +19,7 @@ from nodes.execution.held_rows import KeptByConnection
 from nodes.notifications.listening import Listening
 from nodes.people.rights import Person
 from nodes.session import tracing
+from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.cursors import Cursors
 from nodes.session.explain import Explained
@@ -28,7 +29,7 @@ from nodes.session.functions.numbers import FIELDS as SETVAL_FIELDS
 from nodes.session.functions.numbers import setval
 from nodes.session.functions.values import SessionValues
 from nodes.session.named import NamedStatements
-from nodes.session.planned import Asked, PlannedStatements
+from nodes.session.planned import PlannedStatements
 from nodes.session.requests import Requests
 from nodes.session.schema.ddl import SchemaStatements
 from nodes.session.schema.new_tables import NewTables

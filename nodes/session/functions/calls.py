@@ -14,10 +14,10 @@ from nodes.context import Environment
 from nodes.notifications.listening import ALL, Listening
 from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
 from nodes.session.arguments import analysed, planner_of, texts_of
+from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_AFTER_WRITING_MS, AdvisoryLocks, Lock, key_of
 from nodes.session.functions.values import SessionValues
-from nodes.session.planned import Asked
 from nodes.session.tries import tried
 from nodes.settings.variables import Variables
 from nodes.sql.planner import Planner

@@ -5,8 +5,9 @@ Alone it is a transaction of its own, and is tried again like any statement alon
 
 from expressions.errors import SqlError
 from nodes.clients.portals import Prepared
+from nodes.session.asked import Asked
 from nodes.session.block import Block
-from nodes.session.planned import Asked, PlannedStatements
+from nodes.session.planned import PlannedStatements
 from nodes.session.schema.ddl import SchemaStatements
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import parse
