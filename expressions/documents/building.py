@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from catalog.values.types import SqlType, to_text
-from expressions.errors import NULL_NOT_ALLOWED, SqlError, unsupported
+from expressions.errors import INVALID_PARAMETER_VALUE, NULL_NOT_ALLOWED, SqlError, unsupported
 from expressions.limits import guarded, refuse_length
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -112,10 +112,17 @@ def document_of(casts: Casts, given: Expr) -> Expr:
 
 
 def _as(of: Type, whole: Expr, offset: int) -> Expr:
-    """The text that was made, as a json or a jsonb."""
+    """The text that was made, as a json or a jsonb. What has documents within is read anew: it may be too deep."""
     if of is JSON:
-        return whole
+        if not (isinstance(whole, Call) and whole.name.startswith("build ") and any(map(_is_document, whole.args))):
+            return whole
+        return Call("json", "document_json({0})", (whole,), JSON, arithmetic.text_to(SqlType.JSON), offset=offset)
     return Call("jsonb", "document_jsonb({0})", (whole,), JSONB, arithmetic.text_to(SqlType.JSONB), offset=offset)
+
+
+def _is_document(part: Expr) -> bool:
+    """True of what was one before, not made of another value."""
+    return not (isinstance(part, Call) and part.name in ("to_json", "name", "name_in_jsonb"))
 
 
 # -- several of them
@@ -128,13 +135,21 @@ def name_of(text: str | None) -> str:
     return quoted(text)
 
 
-def _name(casts: Casts, given: Expr) -> Expr:
+def name_in_jsonb(text: str | None) -> str:
+    """The name of a member of a jsonb. Raises 22023 when there is none."""
+    if text is None:
+        raise SqlError(INVALID_PARAMETER_VALUE, "field name must not be null")
+    return quoted(text)
+
+
+def _name(casts: Casts, given: Expr, of: Type) -> Expr:
     text = casts.output_text(casts.known(given))
+    word, name = ("name_in_jsonb", name_in_jsonb) if of is JSONB else ("name", name_of)
 
     def named(_: Any, value: Callable[[], Any]) -> PyValue:
-        return name_of(value())
+        return name(value())
 
-    return lazy_call("name", "document_name({0})", (text,), JSON, named, given.offset)
+    return lazy_call(word, f"document_{word}({{0}})", (text,), JSON, named, given.offset)
 
 
 def _composed(first: str, betweens: Sequence[str], last: str) -> Callable[..., PyValue]:
@@ -165,7 +180,7 @@ def built_object(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> E
     if len(args) % 2:
         message = "argument list must have even number of elements"
         raise SqlError("22023", message, offset, hint=f"{of}_build_object takes keys and values in turn")
-    documents = [_name(casts, arg) if not n % 2 else document_of(casts, arg) for n, arg in enumerate(args)]
+    documents = [_name(casts, arg, of) if not n % 2 else document_of(casts, arg) for n, arg in enumerate(args)]
     betweens = ["" if n == 0 else " : " if n % 2 else ", " for n in range(len(args))]
     return _as(of, _put_together("{}", betweens, documents, offset), offset)
 
@@ -219,7 +234,7 @@ def aggregated(name: str, casts: Casts, args: Sequence[Expr], offset: int) -> Pa
     value: Parts = ["coalesce(", document_of(casts, args[-1]), ", 'null')"]
     if len(args) == 1:
         return value
-    return [_name(casts, args[0]), " || ' : ' || ", *value]
+    return [_name(casts, args[0], AGGREGATES[name]), " || ' : ' || ", *value]
 
 
 def finished(name: str, parts: Sequence[str | Expr]) -> tuple[str | Expr, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 from catalog.values.documents import Jsonb, key_of, parsed
 from catalog.values.types import SqlType
 from expressions.documents import jsonb, parts
-from expressions.documents.building import WRITERS, name_of, quoted
+from expressions.documents.building import WRITERS, name_in_jsonb, name_of, quoted
 from expressions.errors import SqlError
 from expressions.limits import look_at
 from expressions.sqltypes import (
@@ -139,6 +139,7 @@ def own() -> Iterator[Line]:
     for of, write in WRITERS.items():
         yield Line("to_json", (of,), JSON, f"of_{of.oid}", write)
     yield Line("name", (TEXT,), JSON, "name", name_of)
+    yield Line("name", (TEXT,), JSON, "name_in_jsonb", name_in_jsonb)
     yield Line("quoted", (TEXT,), JSON, "quoted", quoted)
     yield Line("boolean", (JSONB,), BOOL, "to_boolean", jsonb.boolean_of)
     yield Line("number", (JSONB, TEXT), NUMERIC, "to_number", jsonb.number_of)

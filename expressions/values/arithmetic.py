@@ -24,7 +24,7 @@ from expressions.errors import (
     UNDEFINED_OBJECT,
     SqlError,
 )
-from expressions.limits import look_at, look_over, pass_over
+from expressions.limits import look_at, look_into, look_over, pass_over
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
@@ -139,7 +139,8 @@ def compare(test: Callable[[Any, Any], bool]) -> Compute:
         if isinstance(a, float | Decimal | tuple):
             a, b = order_key(a), order_key(b)
         elif isinstance(a, Jsonb):
-            look_at(len(a) + len(b))
+            look_into(a)
+            look_into(b)
         return test(a, b)
 
     return compared
@@ -238,7 +239,7 @@ class OneOfValues:
         if wanted is None:
             return None
         if isinstance(wanted, Jsonb):
-            look_at(len(wanted))
+            look_into(wanted)
         return True if order_key(wanted) in self.known else None if self.has_null else False
 
 

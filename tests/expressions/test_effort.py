@@ -16,6 +16,7 @@ from expressions.values.arithmetic import COMPARISONS, OneOfValues, text_to
 
 LONG = "a" * VALUE_BYTES_MAX
 DOCUMENT = Jsonb(f"[{', '.join(['1'] * 300_000)}]")
+MANY_PARTS = Jsonb(f"[{', '.join(['1.5'] * 150_000)}]")
 MANY_DIGITS = Decimal("7" * 15_000 + "." + "1" * 4_000)
 COSTLY: dict[str, Callable[[], object]] = {
     "a piece with any character": lambda: texts.like(LONG, "%a_b%"),
@@ -57,6 +58,12 @@ def test_an_expression_of_a_row_looks_at_so_many_characters(name: str) -> None:
     with pytest.raises(SqlError, match="look at more than 2097152 characters") as caught:
         within(lambda: [COSTLY[name]() for _ in range(READ_ANEW if "jsonb" in name else ROUNDS)])
     assert caught.value.sqlstate == "54001"
+
+
+def test_a_document_costs_more_the_more_parts_it_has() -> None:
+    """Four of a megabyte, compared in one row, once held a node for seconds."""
+    with pytest.raises(SqlError, match="look at more than 2097152 characters"):
+        within(lambda: COMPARISONS["="](MANY_PARTS, MANY_PARTS))
 
 
 def test_the_next_row_begins_anew() -> None:

@@ -175,3 +175,11 @@ def test_a_text_that_is_no_number_is_refused_at_once() -> None:
     with pytest.raises(SqlError, match="invalid input syntax"):
         analysed(f"'{'1' * 900_000}x'::float8")
     assert time.process_time() - began < 5.0  # it took hours: each digit was tried as the last one before the point
+
+
+def test_a_document_within_another_one_keeps_to_its_depth() -> None:
+    deep = "[" * 200 + "]" * 200
+    assert computed(f"json_build_array('{deep}'::json)") == "54001"
+    with pytest.raises(SqlError, match="200 levels") as caught:
+        evaluate(analysed(f"json_build_object('a', '{deep}'::json)"), {}, Context())
+    assert caught.value.sqlstate == "54001"

@@ -19,7 +19,7 @@ FUNCTION_WORD = WORD
 def register(database: "duckdb.DuckDBPyConnection") -> None:
     """Make the functions known to an engine."""
     for word, (compute, arguments, result) in engine_functions().items():
-        takes_null = word == "name"
+        takes_null = word in ("name", "name_in_jsonb")
         called = refusing(_with_numbers(compute, arguments), len(arguments), takes_null=takes_null)
         database.create_function(f"{WORD}{word}", called, [*arguments], result, null_handling="special")
 

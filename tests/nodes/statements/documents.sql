@@ -80,6 +80,10 @@ SELECT to_json('2020-02-29 01:02:03.5+00'::timestamptz), to_jsonb('2020-07-29 01
 SELECT json_build_object('a', 1, 'b', 'x'::text, 3, NULL), jsonb_build_object('b', 1, 'a', ARRAY[1,2]), json_build_array(1, 'a', NULL, true), jsonb_build_array(), json_build_object(), jsonb_build_object('x', '{"z":1,"y":2}'::json), json_build_object('x', '{"z":1,"y":2}'::jsonb);
 SELECT jsonb_build_object('a');
 SELECT json_build_object(NULL, 1);
+SELECT jsonb_build_object(NULL, 1);
+SELECT json_object_agg(k, 1) FROM (VALUES ('a'), (NULL)) AS v(k);
+SELECT jsonb_object_agg(k, 1) FROM (VALUES ('a'), (NULL)) AS v(k);
+SELECT json_build_array('[1]'::json, '{"a":  1}'::jsonb), json_build_object('a', '[1 , 2]'::json);
 SELECT json_agg(id ORDER BY id), jsonb_agg(name ORDER BY id DESC), json_agg(age ORDER BY id) FILTER (WHERE id < 4), jsonb_object_agg(id, name), json_agg(score ORDER BY id) FILTER (WHERE id < 3) FROM people WHERE id < 6;
 SELECT age, jsonb_agg(id ORDER BY id) FROM people GROUP BY age ORDER BY age;
 SELECT json_agg(id), jsonb_object_agg(id, name) FROM people WHERE id > 100;
