@@ -10,7 +10,7 @@ from nodes.crud.calls import Call
 from nodes.crud.errors import unknown_table
 from nodes.crud.requests import Request
 from nodes.crud.values import unflattened
-from nodes.execution.writing.truncate import truncate_some
+from nodes.execution.writing.truncate import Emptying
 from nodes.router.attempts import Attempts
 from nodes.router.counters import total
 from nodes.sql.plans import TruncatePlan
@@ -102,10 +102,12 @@ def _described(env: Environment, descriptor: Descriptor) -> Json:
 async def truncated(request: Request) -> str:
     """Empty the table in bounded transactions (R9), each an attempt of its own."""
 
-    async def some(transaction: Transaction, descriptor: Descriptor) -> int:
+    emptying = Emptying()
+
+    async def some(transaction: Transaction, descriptor: Descriptor) -> bool:
         plan = TruncatePlan((descriptor,))
         await request.use_others(transaction, plan)
-        return await truncate_some(request.env, transaction, plan)
+        return await emptying.some(request.env, transaction, plan)
 
     while await request.part_within_time(request.attempt(some)):
         request.attempts = Attempts()

@@ -19,7 +19,7 @@ from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.copy_from import copy_from
-from nodes.execution.writing.truncate import truncate_some, truncate_within
+from nodes.execution.writing.truncate import Emptying, truncate_within
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.session import tracing
@@ -142,7 +142,8 @@ class PlannedStatements:
         if self.block.is_open:
             await self._truncate_within(asked)
             return Result("TRUNCATE TABLE", has_written=True)
-        while await tried(self.env, self.block, partial(self._truncate_some, asked)):
+        emptying = Emptying()
+        while await tried(self.env, self.block, partial(self._truncate_some, asked, emptying)):
             pass
         return Result("TRUNCATE TABLE")
 
@@ -158,12 +159,12 @@ class PlannedStatements:
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
-    async def _truncate_some(self, asked: Asked, transaction: Transaction, fresh: bool) -> int:
-        """One bounded transaction of a TRUNCATE; the number of rows it deleted."""
+    async def _truncate_some(self, asked: Asked, emptying: Emptying, transaction: Transaction, fresh: bool) -> bool:
+        """One bounded transaction of a TRUNCATE; False when it was the last one."""
         async with checked(transaction):
             plan, _ = await self._plan(transaction, asked, fresh=fresh)
             assert isinstance(plan, TruncatePlan)
-            return await truncate_some(self.env, transaction, plan)
+            return await emptying.some(self.env, transaction, plan)
 
     async def explain(self, asked: Explained) -> Result:
         async def once(transaction: Transaction, fresh: bool) -> Result:

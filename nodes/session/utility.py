@@ -17,6 +17,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.sqltypes import TEXT
+from nodes.catalog_views.relations import RELATIONS
 from nodes.clients.protocols import Client
 from nodes.notifications.listening import ALL as EVERY_CHANNEL
 from nodes.session.block import Block
@@ -70,8 +71,12 @@ class Utility:
             raise SqlError(ACTIVE_TRANSACTION, "VACUUM cannot run inside a transaction block")
         for item in node.rels:
             name = item.vacuum_relation.relation.relname
-            if not await self.block.has_table(name):
+            if await self.block.has_table(name) or name in RELATIONS:
+                continue
+            if not self.directory.may_be_view(name):  # it was just looked up
                 raise undefined(name)
+            message = f'skipping "{name}" --- cannot {word.lower()} non-tables or special system tables'
+            self.client.notice(message, "WARNING", "01000")
         self.client.notice(f"{word} has nothing to do here: the store does it by itself")
         return Result(word)
 

@@ -1,6 +1,7 @@
 """A transaction of a node: SERIALIZABLE at the store, under leases, with a deadline (protocol.md, section 6).
 
 pin        one version of each table, from its first use to the end (T1)
+locks      those taken before the snapshot, for what would meet other writers again and again
 run        BEGIN and `enter` go in the same batch as the first statement (T2)
 ahead      a page of a scan is read while the one before it is used; whatever comes next waits for it
 renew      a lease renewed at the same version moves the deadline, in the next batch or while none comes (T4)
@@ -24,8 +25,10 @@ from catalog.view_definition import ViewDefinition
 from expressions.errors import (
     CONNECTION_FAILURE,
     INVALID_SAVEPOINT,
+    LOCK_NOT_AVAILABLE,
     NO_ACTIVE_TRANSACTION,
     TRANSACTION_UNKNOWN,
+    UNDEFINED_TABLE,
     SqlError,
 )
 from nodes.store import refusals
@@ -85,6 +88,8 @@ class Transaction:
     """How many there were so far: the number of the last one."""
     started_at: dt.datetime = field(default_factory=clock.now)
     has_written: bool = False
+    first_locks: Sequence[Command] = ()
+    """Locks that it takes before its snapshot is made, so that what it is about does not change meanwhile."""
     trace: Trace | None = None
     """Where the statement that runs is recorded, if its client wants to know."""
     is_over: bool = False
@@ -172,8 +177,8 @@ class Transaction:
             batch += [COMMIT] if self.is_read_only or returns_xid else [XID, COMMIT]
         if self.connection is None:
             self.connection = await self._connect()
-            batch.insert(0, Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN))
-            skipped += 1
+            batch[:0] = [Command(BEGIN_READ_ONLY if self.is_read_only else BEGIN), *self.first_locks]
+            skipped += 1 + len(self.first_locks)
         try:
             results = await self.connection.run(batch, commit=commit)
         except CancelledAtCommit as cancelled:
@@ -372,6 +377,8 @@ class Transaction:
         return refusals.why_ended(self.pins.values(), lost)
 
     def _translated(self, error: StoreError, skipped: int = 0, entering: Sequence[PinLike] = ()) -> SqlError:
+        if self.first_locks and error.sqlstate in (LOCK_NOT_AVAILABLE, UNDEFINED_TABLE):  # or its storage was removed
+            return Retry(error.message, stale=error.sqlstate == UNDEFINED_TABLE)
         pins, has_own_tables = self.pins.values(), bool(self.own)
         return refusals.translated(error, pins, skipped=skipped, entering=entering, has_own_tables=has_own_tables)
 

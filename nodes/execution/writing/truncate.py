@@ -1,10 +1,11 @@
 """TRUNCATE: row by row in bounded transactions (R9), the tables that refer to others first.
 
-Each transaction finds the tables before the one it works on empty. So when a table that is referred to loses rows, none
-refers to them, and nothing has to be asked. A table that refers to itself is emptied by one transaction.
+Each transaction finds the tables before the one it works on empty, or empties them. So when a table that is referred to
+loses rows, none refers to them, and nothing has to be asked. One transaction empties a table that refers to itself.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
@@ -15,22 +16,65 @@ from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import TruncatePlan
 from nodes.sql.writes.row_rules import moving_state
+from nodes.store.pipeline import Command
 from nodes.store.transaction import Transaction
+from storage.statements import kv
 
 ROWS = 500
+LOCK_WAIT_MS = 250
+"""How long other writers of the tables are waited for; those that come meanwhile wait behind."""
 
 
-async def truncate_some(env: Environment, transaction: Transaction, plan: TruncatePlan) -> int:
-    """Delete some rows in a transaction of their own; how many. Zero: all tables are empty."""
-    refuse_referenced(transaction, plan)
+@dataclass(eq=False)
+class Emptying:
+    """One TRUNCATE, transaction by transaction.
+
+    Beside writers that never pause, each transaction could meet one of them, again and again. So once one did, the next
+    ones write alone: before the snapshot is made they wait until nobody writes these tables, and nobody does meanwhile.
+    """
+
+    is_alone: bool = False
+
+    async def some(self, env: Environment, transaction: Transaction, plan: TruncatePlan) -> bool:
+        """Delete some rows in a transaction of their own. False: it has found all tables empty, or emptied them."""
+        refuse_referenced(transaction, plan)
+        is_alone = self.is_alone
+        if is_alone and transaction.connection is None:
+            transaction.first_locks = exclusion_of(env, plan)
+        self.is_alone = not is_alone  # for the next try, if this one fails: a lock may not be had, either
+        is_whole = await _delete_some(env, transaction, plan)
+        self.is_alone = is_alone
+        return not is_whole
+
+
+def exclusion_of(env: Environment, plan: TruncatePlan) -> list[Command]:
+    """The commands by which a transaction is the only one that writes these tables. None of them makes a snapshot."""
+    tables = [
+        kv(storage, d.table_id)
+        for d in sorted(plan.descriptors, key=lambda d: d.table_id)
+        for storage in range(1, d.storage_count(env.storages) + 1)
+    ]
+    return [
+        Command(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}"),
+        Command(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE"),
+        Command("SET LOCAL lock_timeout TO DEFAULT"),
+    ]
+
+
+async def _delete_some(env: Environment, transaction: Transaction, plan: TruncatePlan) -> bool:
+    """Delete rows, as many as one transaction may, and commit; True if the tables had no more."""
+    works, left = [], ROWS
     for descriptor in referring_first(plan.descriptors):
         work = Writing(env, transaction, descriptor, Context(), HeldRows(env.rows))
-        count = await _delete_some(work)
-        if count:
-            await work.writer.write(work.ops, commit=True)
-            return count
-    await transaction.commit()
-    return 0
+        left -= await _deleted(work, left)
+        works += [work] if work.ops else []
+        if left <= 0:
+            break
+    for work in works:
+        await work.writer.write(work.ops, commit=work is works[-1])
+    if not works:
+        await transaction.commit()
+    return left > 0
 
 
 async def truncate_within(env: Environment, transaction: Transaction, plan: TruncatePlan) -> None:
@@ -89,16 +133,16 @@ def _refers(one: Descriptor, other: Descriptor) -> bool:
     return is_known_here or any(c.references == one.table_id for c in other.referenced_by)
 
 
-async def _delete_some(work: Writing) -> int:
-    """Delete some rows, or all of a table that refers to itself; how many."""
+async def _deleted(work: Writing, rows_max: int) -> int:
+    """Delete so many rows, or all of a table that refers to itself; how many."""
     descriptor = work.descriptor
     is_whole = any(c.references == descriptor.table_id for c in descriptor.foreign_keys)
     count = 0
     async for rows in work.all_rows("TRUNCATE of a table that refers to itself"):
-        some = rows if is_whole else rows[: ROWS - count]
+        some = rows if is_whole else rows[: rows_max - count]
         for row in some:
             work.delete(row)
         count += len(some)
-        if count >= ROWS and not is_whole:
+        if count >= rows_max and not is_whole:
             break
     return count

@@ -25,6 +25,7 @@ from expressions.errors import (
     QUERY_CANCELED,
     READ_ONLY_TRANSACTION,
     TOO_MANY_CONNECTIONS,
+    WRONG_OBJECT_TYPE,
     SqlError,
 )
 from nodes.clients.protocols import Client
@@ -32,7 +33,15 @@ from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.session.schema.view_statements import ViewStatements, is_about_view
-from nodes.session.schema.without_effect import SCHEMAS, absent_of, notice_of, table_of, undefined
+from nodes.session.schema.without_effect import (
+    SCHEMAS,
+    absent_of,
+    is_forgiving,
+    names_view,
+    notice_of,
+    table_of,
+    undefined,
+)
 from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.statements import Statement, ddl_error, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql
@@ -82,10 +91,20 @@ class SchemaStatements:
 
     async def _without_effect(self, statement: Statement, notice: str) -> Result:
         table = table_of(statement)
-        if table is not None and not await self.block.has_table(table):
-            raise undefined(table)
+        if table is not None and not await self._is_there(statement, table):
+            if not is_forgiving(statement):
+                raise undefined(table)
+            notice = f'relation "{table}" does not exist, skipping'
         self.client.notice(notice)
         return Result(tag_of(statement))
+
+    async def _is_there(self, statement: Statement, name: str) -> bool:
+        """True if a table or a view has the name. Raises 42809 for a table where a view is meant."""
+        if await self.block.has_table(name):
+            if names_view(statement):
+                raise SqlError(WRONG_OBJECT_TYPE, f'"{name}" is not a view')
+            return True
+        return self.block.env.directory.may_be_view(name)  # it was just looked up
 
     async def _are_there(self, names: Iterable[str]) -> bool:
         """True if one of the names is a table's, or a schema's."""

@@ -30,6 +30,7 @@ from nodes.session.tries import tried
 from nodes.settings.variables import AUTOCOMMIT
 from nodes.sql.naming import DEPTH_MAX, definition_of, too_deep
 from nodes.sql.planner import Planner
+from nodes.sql.queries.column_names import star_of
 from nodes.sql.queries.from_clause import SCHEMAS
 from nodes.sql.statements import Statement, ddl_error, parse, tables_in, tag_of
 from nodes.store.checked import checked
@@ -114,8 +115,8 @@ class ViewStatements:
         if private & query.tables:
             name = min(private & query.tables)
             raise unsupported("a view of a temporary table", hint=f"{name} is this session's own")
-        text = _text_of(select)
         names, style = [item.string.sval for item in node.aliases], self.planned.variables.style
+        text = _text_of(_named(select, names))
 
         async def once(transaction: Transaction, fresh: bool) -> ViewDefinition:
             async with checked(transaction):
@@ -194,6 +195,28 @@ def _name_of(items: Any) -> str:
     *schema, name = [item.string.sval for item in items]
     _check_schema(".".join(schema))
     return str(name)
+
+
+def _named(select: Node, names: list[str]) -> Node:
+    """The query with these names of its columns in its text, which so says all of the view."""
+    if not names:
+        return select
+    tree = postgast.parse(f"SELECT * FROM (SELECT 1) AS named({', '.join(map(_quoted, names))})")
+    outer = tree.stmts[0].stmt.select_stmt
+    outer.from_clause[0].range_subselect.subquery.select_stmt.CopyFrom(select)
+    inner = outer.from_clause[0].range_subselect.subquery.select_stmt
+    is_plain = not (len(inner.sort_clause) or len(inner.group_clause) or inner.HasField("larg")) and all(
+        not target.res_target.name and star_of(target.res_target.val) is None for target in inner.target_list
+    )
+    if not is_plain or len(inner.target_list) < len(names):
+        return outer
+    for target, name in zip(inner.target_list, names, strict=False):
+        target.res_target.name = name
+    return inner
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _text_of(select: Node) -> str:

@@ -44,12 +44,27 @@ def notice_of(statement: Statement) -> str | None:
 
 
 def table_of(statement: Statement) -> str | None:
-    """The table that it is about; None for another object."""
+    """The table or view that it is about; None for another object."""
     node, kind = statement.node, statement.node.DESCRIPTOR.name
     if kind == "AlterTableStmt":
         is_sequence = pb.ObjectType.Name(node.objtype) == "OBJECT_SEQUENCE"
         return None if is_sequence else str(node.relation.relname)
+    if kind == "CommentStmt" and object_of(node) == "VIEW":
+        return str(node.object.list.items[-1].string.sval)
     return None
+
+
+def names_view(statement: Statement) -> bool:
+    """True if what it is about has to be a view."""
+    node, kind = statement.node, statement.node.DESCRIPTOR.name
+    if kind == "AlterTableStmt":
+        return bool(pb.ObjectType.Name(node.objtype) == "OBJECT_VIEW")
+    return bool(kind == "CommentStmt" and object_of(node) == "VIEW")
+
+
+def is_forgiving(statement: Statement) -> bool:
+    """True for IF EXISTS."""
+    return bool(statement.node.DESCRIPTOR.name == "AlterTableStmt" and statement.node.missing_ok)
 
 
 def absent_of(statement: Statement) -> tuple[str, tuple[str, ...]] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from catalog.descriptor import Descriptor
+from catalog.elements import ColumnId
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.analysis.tree import function_name
@@ -118,13 +119,15 @@ class FromClause:
             scope.relations[-1].view_of = seen_through(query, scope.relations[-1])
             return derived
         descriptor = table_of(naming.tables, node)
-        if renames:
-            raise unsupported("new names for a table's columns", node.location)
         self.selects.extent.relation(len(descriptor.public_columns), node.location)
         scan = Scan(len(self.analyzer.scans), descriptor)
         self.analyzer.scans.append(scan)
         naming.scans.append((node.relname, scan))
-        relation = Relation(scan.number, alias, scan=scan, named=naming.columns_of(node.relname))
+        named = naming.columns_of(node.relname)
+        if renames:
+            named = _renamed_columns(named or {c.name: c.id for c in descriptor.public_columns}, renames, alias, node)
+            scan.used.update(named[name] for name in renames)  # a view keeps the columns it uses: the first ones, so
+        relation = Relation(scan.number, alias, scan=scan, named=named)
         return (scan.sql,), self._add(scope, relation, node.location)
 
     def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
@@ -348,6 +351,19 @@ def of_columns(expr: Expr, columns: Mapping[str, ColumnRef]) -> Expr | None:
         return None if isinstance(expr, Fragment) else expr
     args = [of_columns(arg, columns) for arg in expr.args]
     return None if None in args else replace(expr, args=tuple(arg for arg in args if arg is not None))
+
+
+def _renamed_columns(
+    columns: Mapping[str, ColumnId], names: Sequence[str], alias: str, node: Node
+) -> dict[str, ColumnId]:
+    """The columns of a table under the names that an alias gives them, the first ones first."""
+    if len(names) > len(columns):
+        message = f'table "{alias}" has {len(columns)} columns available but {len(names)} columns specified'
+        raise SqlError(INVALID_COLUMN_REFERENCE, message, node.location)
+    called = [*names, *list(columns)[len(names) :]]
+    if len(set(called)) < len(called):
+        raise unsupported("an alias that gives two columns one name", node.location)
+    return dict(zip(called, columns.values(), strict=True))
 
 
 def renamed(outputs: Sequence[Output], names: Sequence[str], alias: str, offset: int) -> tuple[Output, ...]:

@@ -274,7 +274,9 @@ def test_a_view_stays_right_when_names_change(worker: None, n1: Connection, n2: 
         assert [column.name for column in found.description or ()] == ["id", "customer", "cents", "paid"]
         assert found.fetchall() == before
     [(shown,)] = rows(n1, f"SELECT pg_get_viewdef('all_{orders}'::regclass)")
-    assert f"FROM new_{orders} {orders}(id, customer, cents, paid, customer) WHERE" in shown
+    assert (
+        f"FROM (SELECT id AS id, buyer AS customer, cents AS cents, paid AS paid FROM new_{orders}) {orders} W" in shown
+    )
     assert refused(n1, f"ALTER TABLE new_{orders} DROP COLUMN buyer")[0] == "2BP01"
     n1.execute(f"DROP VIEW all_{orders}")
     n1.execute(f"ALTER TABLE new_{orders} DROP COLUMN buyer")
@@ -360,3 +362,51 @@ def test_the_catalog_has_views(n1: Connection, orders: str, paid: str, program: 
     assert "who|text|||" in shown.stdout
     assert "View definition:" in shown.stdout
     assert shown.stderr == ""
+
+
+# --- what a view is run again by, and what is said of views
+
+
+@pytest.mark.parametrize("query", [
+    pytest.param("SELECT * FROM {0} WHERE {0}.customer = 'ann'", id="all columns"),
+    pytest.param("SELECT customer, count(*) AS n FROM {0} GROUP BY customer", id="a column by its old name"),
+    pytest.param("WITH {0} AS (SELECT id AS customer FROM {0}) SELECT * FROM {0}", id="WITH by the table's name"),
+    pytest.param("SELECT a.id, other FROM {0} a JOIN (SELECT id AS other FROM {0}) b ON other = a.id", id="twice"),
+    pytest.param("SELECT c, b, x.paid FROM {0} AS x(a, b, c) WHERE b = 'ann'", id="names of an alias"),
+    pytest.param("SELECT 7 AS n FROM {0}", id="no column"),
+])  # fmt: skip
+def test_a_view_can_be_made_again_by_its_definition(worker: None, n1: Connection, orders: str, query: str) -> None:
+    n1.execute(f"CREATE VIEW first_{orders} (k) AS {query.format(orders)}")
+    before = n1.execute(f"SELECT * FROM first_{orders}")
+    n1.execute(f"ALTER TABLE {orders} RENAME COLUMN customer TO buyer")
+    n1.execute(f"ALTER TABLE {orders} RENAME TO new_{orders}")
+    n1.execute(f"ALTER TABLE new_{orders} ADD COLUMN customer int DEFAULT 5")
+    n1.execute(f"ALTER TABLE new_{orders} ADD COLUMN other int DEFAULT 5")
+    [(shown,)] = rows(n1, f"SELECT pg_get_viewdef('first_{orders}'::regclass)")
+    n1.execute(f"CREATE VIEW again_{orders} AS {shown}")
+    again = n1.execute(f"SELECT * FROM again_{orders}")
+    assert [c.name for c in again.description or ()] == [c.name for c in before.description or ()]
+    assert sorted(again.fetchall()) == sorted(before.fetchall())
+
+
+def test_what_is_said_of_a_view_without_effect(n1: Connection, orders: str, paid: str) -> None:
+    assert n1.execute(f"ALTER VIEW {paid} OWNER TO schemalab").statusmessage == "ALTER VIEW"
+    assert n1.execute(f"ALTER TABLE {paid} OWNER TO schemalab").statusmessage == "ALTER TABLE"
+    assert n1.execute(f"COMMENT ON VIEW {paid} IS 'paid ones'").statusmessage == "COMMENT"
+    assert told(n1, f"ANALYZE {paid}")[0] == (
+        "WARNING", "01000", f'skipping "{paid}" --- cannot analyze non-tables or special system tables'
+    )  # fmt: skip
+    assert told(n1, f"VACUUM {orders}, {paid}")[0][0] == "WARNING"
+    assert n1.execute("ANALYZE pg_class").statusmessage == "ANALYZE"
+    assert (
+        told(n1, f"ALTER VIEW IF EXISTS no_{paid} OWNER TO schemalab")[0][2]
+        == f'relation "no_{paid}" does not exist, skipping'
+    )
+    for sql, code in (
+        (f"ALTER VIEW no_{paid} OWNER TO schemalab", "42P01"),
+        (f"COMMENT ON VIEW no_{paid} IS 'x'", "42P01"),
+        (f"COMMENT ON VIEW {orders} IS 'x'", "42809"),
+        (f"ALTER VIEW {orders} OWNER TO schemalab", "42809"),
+        (f"ANALYZE no_{paid}", "42P01"),
+    ):
+        assert refused(n1, sql)[0] == code
