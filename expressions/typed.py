@@ -216,6 +216,8 @@ class Context:
     session: Session = field(default_factory=NoSession)
     style: TimeStyle = PLAIN
     formats: tuple[int, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """What the engine is given besides tables: the rows that other parts of the statement return, by its names."""
 
 
 def joined(items: Iterable[Sequence["str | Expr"]], between: str = ", ") -> list["str | Expr"]:

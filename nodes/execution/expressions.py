@@ -56,7 +56,8 @@ def _sources(work: Writing) -> tuple[Parts, dict[str, Any]]:
     from nodes.execution.select import feed_of
 
     scans = work.sources.scans
-    return work.sources.before, {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in scans}
+    feeds = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in scans}
+    return work.sources.before, feeds | work.context.given
 
 
 def _filled_in(work: Writing, expr: Expr, values: Mapping[ColumnId, PyValue]) -> Expr:

@@ -102,7 +102,7 @@ async def engine_batches(
     with PlanBytes(env.rows) as held:
         held.take_parts(plan.query.parts)
         sql = await rendered(plan.query.parts, context)
-        feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans}
+        feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans} | context.given
         if plan.relations:
             feeds |= await catalog_feeds(env, transaction, plan.relations, context)
         async for batch in env.engine.run(sql, feeds, context.style.zone.engine):

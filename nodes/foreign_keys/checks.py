@@ -49,6 +49,19 @@ async def write(work: Writing, *, commit: bool) -> None:
         await work.transaction.commit()
 
 
+async def write_all(works: Sequence[Writing]) -> None:
+    """Do the operations of several parts of one statement, and check the foreign keys of all when all is written."""
+    for work in works:
+        await work.writer.write(work.ops)
+    violated: list[Check] = []
+    for work in works:
+        lookups = await lookups_of(work) if work.foreign_keys else Lookups()
+        violated += await work.writer.violated(lookups.probes) if lookups.probes else []
+        violated += [found for checks in lookups.scans if (found := await first_referring(work, checks)) is not None]
+    if violated:
+        raise first_refusal(violated)
+
+
 async def write_part(work: Writing) -> list[Check]:
     """Do the operations of a part of a statement that inserts; the checks that are violated until more of it is."""
     probes = (await lookups_of(work)).probes if work.foreign_keys else ()

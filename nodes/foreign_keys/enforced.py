@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Constraint, TableId
 from leases.rules import NotLeasable
 from nodes.context import Environment
-from nodes.sql.plans import DeletePlan, InsertPlan, Plan, TruncatePlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SeveralPlan, TruncatePlan, UpdatePlan
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from storage.integrity import references
@@ -75,6 +75,10 @@ def _touched(constraints: Sequence[Constraint], assigned: Mapping[ColumnId, obje
 
 async def pin_others(env: Environment, transaction: Transaction, plan: Plan, *, fresh: bool) -> None:
     """Have the transaction use the other tables, too. Raises `Retry` when one of them was dropped."""
+    if isinstance(plan, SeveralPlan):
+        for part in plan.plans:
+            await pin_others(env, transaction, part, fresh=fresh)
+        return
     foreign_keys = enforced_by(plan)
     for table_id in sorted(foreign_keys.tables - transaction.own.keys()) if foreign_keys else ():
         try:

@@ -32,7 +32,7 @@ from nodes.session.tries import OnceMore, tried
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, TO, make_copy_plan
 from nodes.sql.planner import make_plan
-from nodes.sql.plans import InsertPlan, Plan, SelectPlan, TruncatePlan
+from nodes.sql.plans import InsertPlan, Plan, SelectPlan, SeveralPlan, TruncatePlan
 from nodes.sql.queries.query import Output
 from nodes.sql.statements import Statement, relations_in
 from nodes.store.checked import checked
@@ -218,5 +218,7 @@ class PlannedStatements:
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:
     if isinstance(plan, SelectPlan):
         return plan.columns.fields if plan.copy is None else None
+    if isinstance(plan, SeveralPlan):
+        return plan_fields(plan.main)
     returning = getattr(plan, "returning", None)
     return None if returning is None else returning.columns.fields

@@ -45,10 +45,10 @@ from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
-PLANNED = frozenset({"select", "insert", "update", "delete", *COPIES})
-WRITES = frozenset({"insert", "update", "delete", "truncate", "ddl", "setval", FROM})
-TRACED_AS = {FROM: "insert", TO: "select"}
-WORDS = {"ddl": "a schema change", "crud": "this operation"}
+PLANNED = frozenset({"select", "insert", "update", "delete", "writing select", *COPIES})
+WRITES = frozenset({"insert", "update", "delete", "writing select", "truncate", "ddl", "setval", FROM})
+TRACED_AS = {FROM: "insert", TO: "select", "writing select": "select"}
+WORDS = {"ddl": "a schema change", "crud": "this operation", "writing select": "a WITH that writes"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
 WITHOUT_DEFAULT_LIMIT = AS_LONG_AS_IT_TAKES | {"crud", *COPIES}
 """Statements whose time the node's default limit does not bound: an operation of `crud` has a limit of its own, and

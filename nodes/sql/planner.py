@@ -16,10 +16,12 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN
 from nodes.sql.naming import NO_VIEWS, ViewInUse
-from nodes.sql.plans import Plan, SelectPlan, TruncatePlan
+from nodes.sql.plans import Plan, SelectPlan, TruncatePlan, WritingPlan
 from nodes.sql.queries.from_clause import table_of
-from nodes.sql.statements import Statement
+from nodes.sql.queries.with_queries import Known
+from nodes.sql.statements import Statement, writes_in_with
 from nodes.sql.writes.inserts import Inserts
+from nodes.sql.writes.several import several
 from nodes.sql.writes.updates import Updates
 from nodes.wire.columns import Columns
 
@@ -31,14 +33,24 @@ class Planner(Inserts, Updates):
     """Makes the plan of one statement."""
 
     def plan(self, kind: str, node: Node) -> Plan:
+        if kind != "truncate" and writes_in_with(node):
+            return several(kind, node, self._part)
         plan = self._plan(kind, node)
         if self.analyzer.relations and not isinstance(plan, SelectPlan):
             raise unsupported("reading pg_catalog in a statement that writes", hint="read it first, by itself")
         return plan
 
+    def _part(self, kind: str, node: Node, known: dict[str, Known]) -> SelectPlan | WritingPlan:
+        """The plan of one of several statements, which may name what those before it have returned."""
+        planner = Planner(self.catalog, self.parameters, self.style, self.views)
+        planner.selects.named.levels.append(dict(known))
+        plan = planner.plan(kind, node)
+        assert isinstance(plan, SelectPlan | WritingPlan)
+        return plan
+
     def _plan(self, kind: str, node: Node) -> Plan:
         match kind:
-            case "select":
+            case "select" | "writing select":
                 return self.select(node)
             case "insert":
                 return self.insert(node)

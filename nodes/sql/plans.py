@@ -122,4 +122,28 @@ class TruncatePlan:
     descriptors: tuple[Descriptor, ...]
 
 
-Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan | TruncatePlan
+WritingPlan = InsertPlan | UpdatePlan | DeletePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A statement that writes in a WITH: the engine's name for what it returns, and its columns."""
+
+    name: str
+    plan: WritingPlan
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralPlan:
+    """A statement, and those in its WITH that write, each of another table."""
+
+    parts: tuple[Part, ...]
+    main: SelectPlan | WritingPlan
+
+    @property
+    def plans(self) -> tuple[SelectPlan | WritingPlan, ...]:
+        return (*(part.plan for part in self.parts), self.main)
+
+
+Plan = SelectPlan | WritingPlan | TruncatePlan | SeveralPlan

@@ -99,6 +99,8 @@ def _of_node(stmt: Node, text: str, start: int) -> Statement:
         return Statement("setval", node, text, start)
     if name == "copy_stmt":
         return Statement("copy from" if node.is_from else "copy to", node, text, start, frozenset(tables_in(stmt)))
+    if name == "select_stmt" and writes_in_with(node):
+        return Statement("writing select", node, text, start, frozenset(tables_in(stmt)))
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
     tables = frozenset(tables_in(stmt)) if kind in WITH_TABLES else frozenset()
     return Statement(kind, node, text, start, tables)
@@ -112,6 +114,12 @@ def _is_setval(select: Node) -> bool:
     if value.WhichOneof("node") != "func_call" or len(value.func_call.args) not in (2, 3):
         return False
     return [part.string.sval for part in value.func_call.funcname] in (["setval"], ["pg_catalog", "setval"])
+
+
+def writes_in_with(node: Node) -> bool:
+    """True if a statement has one in its WITH that writes."""
+    ctes = node.with_clause.ctes if node.HasField("with_clause") else ()
+    return any(item.common_table_expr.ctequery.WhichOneof("node") != "select_stmt" for item in ctes)
 
 
 LEAVES = frozenset({"a_const", "column_ref", "param_ref", "string", "integer", "float", "boolean", "a_star"})

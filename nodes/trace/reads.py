@@ -15,7 +15,7 @@ from catalog.states import Rule, rule
 from expressions.analysis.scopes import Scan
 from expressions.typed import Context
 from nodes.sql.conditions.access_paths import access, point
-from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, TruncatePlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, SeveralPlan, TruncatePlan, UpdatePlan
 
 Json = dict[str, Any]
 OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "truncate": "delete"}
@@ -31,6 +31,8 @@ def scans_of(plan: Plan) -> list[Scan]:
             return [] if plan.source is None else list(plan.source.scans)
         case UpdatePlan() | DeletePlan():
             return list({id(scan): scan for scan in (plan.scan, *plan.scans)}.values())
+        case SeveralPlan():
+            return [scan for part in plan.plans for scan in scans_of(part)]
     return []
 
 
@@ -39,6 +41,8 @@ def written(plan: Plan) -> frozenset[TableId]:
     match plan:
         case InsertPlan() | UpdatePlan() | DeletePlan():
             return frozenset({plan.descriptor.table_id})
+        case SeveralPlan():
+            return frozenset().union(*map(written, plan.plans))
         case TruncatePlan():
             return frozenset(descriptor.table_id for descriptor in plan.descriptors)
     return frozenset()

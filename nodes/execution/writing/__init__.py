@@ -4,6 +4,7 @@ dml             INSERT, UPDATE, DELETE, of:
 inserted_rows     the rows of an INSERT, complete
 target_rows       the rows that an UPDATE or DELETE is about
 joined_rows       those of UPDATE .. FROM and DELETE .. USING
+several         a statement with others in its WITH that write
 upsert            ON CONFLICT
 unread            an UPDATE by key that needs nothing of its row
 copy_from       COPY FROM STDIN

@@ -23,7 +23,7 @@ from nodes.execution.writing.upsert import insert_or
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.plans import DeletePlan, InsertPlan, Returning, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, UpdatePlan, WritingPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 
@@ -35,14 +35,7 @@ async def insert(
 ) -> Result:
     with HeldRows(env.rows) as held:
         work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan), plan.sources)
-        rows = await new_rows(work, plan)
-        if plan.conflict is not None:
-            rows = await insert_or(work, plan, plan.conflict, rows)
-        else:
-            for row in rows:
-                work.insert(work.encoded(row))
-                await work.turns.give()
-        return await _written("INSERT 0", work, plan.returning, rows, commit=commit)
+        return await _done(work, plan, commit=commit)
 
 
 async def update(
@@ -51,20 +44,9 @@ async def update(
     unread = await update_unread(env, transaction, plan, context, commit=commit)
     if unread is not None:
         return Result(f"UPDATE {unread}", has_written=True)
-    exprs = list(plan.assignments.values())
-    rows: list[Values] = []
     with HeldRows(env.rows) as held:
         work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
-        found, answers = await _found(work, plan, exprs, plan.rules.reads)
-        for old, values, computed in found:
-            assigned = dict(zip(plan.assignments, computed, strict=True))
-            after = values | assigned
-            plan.rules.refuse(after)
-            held.take(bytes_of(computed))
-            work.update(old, assigned, after)
-            rows.append(after)
-            await work.turns.give()
-        return await _written("UPDATE", work, plan.returning, rows, answers, commit=commit)
+        return await _done(work, plan, commit=commit)
 
 
 async def delete(
@@ -72,12 +54,46 @@ async def delete(
 ) -> Result:
     with HeldRows(env.rows) as held:
         work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
-        found, answers = await _found(work, plan, [], plan.descriptor.public_columns)
-        for old, _, _ in found:
-            work.delete(old)
-            await work.turns.give()
-        rows = [values for _, values, _ in found]
-        return await _written("DELETE", work, plan.returning, rows, answers, commit=commit)
+        return await _done(work, plan, commit=commit)
+
+
+async def found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values], Answers]:
+    """Find what a statement does, and do nothing yet: its tag, its rows, and the values of RETURNING where known."""
+    match plan:
+        case InsertPlan():
+            return "INSERT 0", await _inserted(work, plan), None
+        case UpdatePlan():
+            return "UPDATE", *await _updated(work, plan)
+        case DeletePlan():
+            found, answers = await _found(work, plan, [], plan.descriptor.public_columns)
+            for old, _, _ in found:
+                work.delete(old)
+                await work.turns.give()
+            return "DELETE", [values for _, values, _ in found], answers
+
+
+async def _inserted(work: Writing, plan: InsertPlan) -> list[Values]:
+    rows = await new_rows(work, plan)
+    if plan.conflict is not None:
+        return await insert_or(work, plan, plan.conflict, rows)
+    for row in rows:
+        work.insert(work.encoded(row))
+        await work.turns.give()
+    return rows
+
+
+async def _updated(work: Writing, plan: UpdatePlan) -> tuple[list[Values], Answers]:
+    rows: list[Values] = []
+    found, answers = await _found(work, plan, list(plan.assignments.values()), plan.rules.reads)
+    for old, values, computed in found:
+        assigned = dict(zip(plan.assignments, computed, strict=True))
+        after = values | assigned
+        plan.rules.refuse(after)
+        work.held.take(bytes_of(computed))
+        work.update(old, assigned, after)
+        rows.append(after)
+        await work.turns.give()
+    return rows, answers
 
 
 async def _found(
@@ -90,17 +106,10 @@ async def _found(
     return [(row.old, row.values, list(row.computed)) for row in found], [row.answer for row in found]
 
 
-async def _written(
-    tag: str,
-    work: Writing,
-    returning: Returning | None,
-    rows: Sequence[Values],
-    computed: Answers = None,
-    *,
-    commit: bool,
-) -> Result:
-    """The answer of a statement that has changed `rows`, once the store has done it."""
-    answers, size = await returned(work, returning, rows, computed)
+async def _done(work: Writing, plan: WritingPlan, *, commit: bool) -> Result:
+    """Do a statement; its answer, once the store has done it."""
+    tag, rows, computed = await found_rows(work, plan)
+    answers, size = await returned(work, plan.returning, rows, computed)
     await write(work, commit=commit)
-    fields = None if returning is None else returning.columns.fields
+    fields = None if plan.returning is None else plan.returning.columns.fields
     return Result(f"{tag} {len(rows)}", fields, answers, bytes_held=size, has_written=True)

@@ -73,6 +73,7 @@ async def _found(work: Writing, plan: UpdatePlan | DeletePlan, join: Join) -> As
         held.take_parts(join.parts)
         sql = await rendered(join.parts, work.context)
         feeds = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in plan.scans}
+        feeds |= work.context.given
         gathered = None
         if join.lookup is not None:
             short = _ShortWay(work, plan.scan, join.lookup, access_of(work.env, plan.scan, work.context))

@@ -70,6 +70,7 @@ async def _match_by_engine(
         return []
     columns = [c for c in work.descriptor.columns if c.id in scan.used]
     others = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in scans if s is not scan}
+    others |= work.context.given
     listed = [f"{render(e, work.context)} AS o{i + 1}" for i, e in enumerate(exprs)]
     sql = (
         f"SELECT {', '.join([f'{scan.sql}.number AS o0', *listed])} FROM {scan.sql}"

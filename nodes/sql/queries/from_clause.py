@@ -57,7 +57,7 @@ class Queries(Protocol):
 
     def view(self, view: ViewInUse) -> Query: ...
 
-    def find_cte(self, name: str) -> tuple[str, Sequence[Output]] | None: ...
+    def find_cte(self, name: str, offset: int) -> tuple[str, Sequence[Output]] | None: ...
 
     def query(self, node: Node, parent: Scope | None = None) -> Query: ...
 
@@ -98,7 +98,7 @@ class FromClause:
     def _from_table(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
         alias = node.alias.aliasname if node.HasField("alias") else node.relname
         renames = [a.string.sval for a in node.alias.colnames] if node.HasField("alias") else []
-        cte = self.selects.find_cte(node.relname) if not node.schemaname else None
+        cte = self.selects.find_cte(node.relname, node.location) if not node.schemaname else None
         if cte is not None:
             return self._derived(scope, alias, renamed(cte[1], renames, alias, node.location), (cte[0],), node.location)
         known = relations.key_of(node.schemaname, node.relname)

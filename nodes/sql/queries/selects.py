@@ -62,9 +62,9 @@ class Selects:
         """The WITH of a statement, whose queries may be named meanwhile."""
         return self.named.before(node, parent)
 
-    def find_cte(self, name: str) -> tuple[str, tuple[Output, ...]] | None:
+    def find_cte(self, name: str, offset: int) -> tuple[str, tuple[Output, ...]] | None:
         """The WITH query that a name means here: our name for it, and its columns."""
-        return self.named.find(name)
+        return self.named.find(name, offset)
 
     def _body(self, node: Node, parent: Scope | None, *, loose: bool) -> Query:
         if node.HasField("into_clause"):

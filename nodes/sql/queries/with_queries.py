@@ -18,6 +18,10 @@ from nodes.sql.queries.query import Output, Parts, Query
 Node = Any
 
 
+Known = tuple[str, tuple[Output, ...]] | None
+"""The engine's name for a query of WITH, and its columns; None for a statement that returns nothing."""
+
+
 class Queries(Protocol):
     """The queries of one statement (`nodes.sql.queries.selects`)."""
 
@@ -34,7 +38,7 @@ class WithQueries:
     """The WITH queries that may be named where the analysis is now, by the levels they stand in."""
 
     selects: Queries
-    levels: list[dict[str, tuple[str, tuple[Output, ...]]]] = field(default_factory=list)
+    levels: list[dict[str, Known]] = field(default_factory=list)
 
     @contextmanager
     def before(self, node: Node, parent: Scope | None = None) -> Iterator[Parts]:
@@ -45,16 +49,20 @@ class WithQueries:
         finally:
             self.levels.pop()
 
-    def find(self, name: str) -> tuple[str, tuple[Output, ...]] | None:
+    def find(self, name: str, offset: int) -> tuple[str, tuple[Output, ...]] | None:
         """The query that a name means here, innermost first: our name for it, and its columns."""
-        return next((level[name] for level in reversed(self.levels) if name in level), None)
+        level = next((level for level in reversed(self.levels) if name in level), {})
+        if name in level and level[name] is None:
+            raise SqlError("0A000", f'WITH query "{name}" does not have a RETURNING clause', offset)
+        return level.get(name)
 
     def _parts(self, clause: Node, parent: Scope | None) -> Parts:
         parts: list[Parts] = []
         for item in clause.ctes:
             cte = item.common_table_expr
             if cte.ctequery.WhichOneof("node") != "select_stmt":
-                raise unsupported("a statement that writes inside WITH", cte.location)
+                hint = "it may stand in the WITH of a whole statement"
+                raise unsupported("a statement that writes inside WITH here", cte.location, hint=hint)
             self.selects.extent.with_query(cte.location)
             if cte.ctename in self.levels[-1]:
                 message = f'WITH query name "{cte.ctename}" specified more than once'

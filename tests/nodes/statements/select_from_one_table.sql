@@ -54,3 +54,11 @@ SELECT item FROM orders WHERE customer IN (1, 2) AND number BETWEEN 3 AND 9 ORDE
 SELECT number FROM orders WHERE number = 7;
 SELECT FROM people WHERE id = 1;
 SELECT id FROM people WHERE id = 1 FOR UPDATE;
+-- new names for the columns of a table
+SELECT x.a, b, x.score FROM people AS x(a, b) WHERE b <> '' ORDER BY a;
+SELECT * FROM orders AS o(c, n) WHERE n < 3 ORDER BY c, n;
+SELECT o.customer FROM orders AS o(c, n);
+SELECT 1 FROM orders AS o(a, b, c, d, e);
+SELECT a.k, b.k FROM orders a(k) JOIN people b(k) ON a.k = b.k WHERE a.number < 4 ORDER BY 1, 2;
+SELECT k, number, name FROM orders a(k) JOIN people b(k) USING (k) WHERE number < 4 ORDER BY 1, 2;
+UPDATE people SET age = k FROM orders AS o(k, n) WHERE n = 5 AND id = k RETURNING id, age;
