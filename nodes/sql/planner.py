@@ -33,7 +33,7 @@ class Planner(Inserts, Updates):
     """Makes the plan of one statement."""
 
     def plan(self, kind: str, node: Node) -> Plan:
-        if kind != "truncate" and writes_in_with(node):
+        if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
             return several(kind, node, self._part)
         plan = self._plan(kind, node)
         if self.analyzer.relations and not isinstance(plan, SelectPlan):

@@ -199,6 +199,10 @@ UPDATE trips t SET code = a.code FROM airports a WHERE a.city = t.city AND t.id 
 DELETE FROM airports USING trips t WHERE t.code = airports.code AND t.id = 3
 WITH old AS (SELECT 'AAA' AS code) UPDATE airports SET code = lower(code) WHERE code IN (SELECT code FROM old)
 UPDATE trips SET code = NULL, city = NULL WHERE id = 1
+WITH a AS (INSERT INTO airports VALUES ('WWW', 'W', 'at', 9) RETURNING *) INSERT INTO trips SELECT 90, code, city FROM a
+WITH a AS (DELETE FROM airports WHERE code = 'WWW' RETURNING code) SELECT * FROM a
+WITH a AS (DELETE FROM airports WHERE code = 'WWW' RETURNING code) UPDATE trips SET gate = NULL FROM a WHERE id = 90
+WITH t AS (DELETE FROM trips WHERE id = 90 RETURNING code) DELETE FROM airports USING t WHERE airports.code = t.code
 DELETE FROM airports WHERE city = 'Ulm'
 INSERT INTO people VALUES (1, 1, 1)
 INSERT INTO people VALUES (2, 3, NULL), (3, 2, NULL)

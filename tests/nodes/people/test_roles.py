@@ -44,6 +44,7 @@ WRITES = [
     "DELETE FROM {table}",
     "INSERT INTO {table} VALUES (1, 1) ON CONFLICT DO NOTHING RETURNING a",
     "TRUNCATE {table}",
+    "WITH gone AS (DELETE FROM {table} RETURNING *) SELECT * FROM gone",
     "CREATE TABLE roles_t (a int PRIMARY KEY)",
     "CREATE INDEX roles_i ON {table} (b)",
     "ALTER TABLE {table} ADD c int",
