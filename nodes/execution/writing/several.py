@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from catalog.values.types import SqlType
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.expressions import compute_row, returned
@@ -81,25 +80,16 @@ def feed_of_values(outputs: Sequence[Output], rows: Sequence[Sequence[PyValue]])
 
     import pyarrow as pa
 
-    from nodes.execution.engine.duckdb_engine import SHORT, Feed
+    from nodes.execution.engine.duckdb_engine import Feed
     from storage.arrow.encoding import ARROW, column_of
 
     types = [output.type.sql_type for output in outputs]
-    fields = [
-        pa.field(f"o{place}", pa.string(), metadata=SHORT) if of is SqlType.UUID else pa.field(f"o{place}", ARROW[of])  # type: ignore[index]
-        for place, of in enumerate(types)
-    ]
-    schema = pa.schema(fields)  # type: ignore[attr-defined]
+    schema = pa.schema([pa.field(f"o{place}", ARROW[of]) for place, of in enumerate(types)])  # type: ignore
 
     async def pages() -> Any:
         for first in range(0, len(rows), ROWS_AT_ONCE):
-            columns = list(zip(*rows[first : first + ROWS_AT_ONCE], strict=True))
-            arrays = [
-                pa.array([None if v is None else str(v) for v in listed], pa.string())
-                if of is SqlType.UUID
-                else column_of(of, list(listed))  # type: ignore[arg-type]
-                for of, listed in zip(types, columns, strict=True)
-            ]
+            columns = zip(types, zip(*rows[first : first + ROWS_AT_ONCE], strict=True), strict=True)
+            arrays = [column_of(of, list(listed)) for of, listed in columns]  # type: ignore[arg-type]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)  # type: ignore[attr-defined]
 
     return Feed(schema, pages, asyncio.get_running_loop())

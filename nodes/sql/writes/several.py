@@ -15,6 +15,7 @@ from typing import Any
 from postgast import walk
 
 from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
+from expressions.functions.volatile import VOLATILE
 from expressions.sqltypes import NAMED
 from nodes.sql.plans import Part, SelectPlan, SeveralPlan, WritingPlan
 from nodes.sql.queries.from_clause import renamed
@@ -24,7 +25,7 @@ from nodes.sql.statements import writes_in_with
 
 Node = Any
 KINDS = {"insert_stmt": "insert", "update_stmt": "update", "delete_stmt": "delete"}
-CHANGING = frozenset({"random", "gen_random_uuid", "uuidv4", "uuidv7", "clock_timestamp", "nextval", "timeofday"})
+CHANGING = VOLATILE | {"nextval", "timeofday"}
 ONE_BY_ONE = "send them one after the other, in one transaction"
 PlanOf = Callable[[str, Node, dict[str, Known]], SelectPlan | WritingPlan]
 
