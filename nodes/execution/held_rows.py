@@ -25,7 +25,11 @@ PARTS_MAX = 25_000
 
 def bytes_of(values: Iterable[object]) -> int:
     """Bytes that values take, about."""
-    return sum(VALUE_BYTES + (len(v) if isinstance(v, str | bytes) else 0) for v in values)
+    return sum(VALUE_BYTES + (len(v) if isinstance(v, str | bytes) else _bytes_of_array(v)) for v in values)
+
+
+def _bytes_of_array(value: object) -> int:
+    return bytes_of(value) if isinstance(value, tuple) else 0
 
 
 @dataclass(eq=False, slots=True)

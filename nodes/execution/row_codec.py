@@ -4,9 +4,22 @@ from collections.abc import Iterable, Mapping
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
+from catalog.values.types import ARRAYS
 from expressions.typed import PyValue
 from storage import encoding
 from storage.pairs import StoredRow, key_parts, missing_value
+
+LARGE_ARRAYS_BYTES = 2**15
+"""Stored bytes of arrays that take some milliseconds to take apart, element by element."""
+
+
+def arrays_of(columns: Iterable[Column]) -> tuple[Column, ...]:
+    return tuple(column for column in columns if column.type in ARRAYS)
+
+
+def are_large(row: StoredRow, arrays: Iterable[Column]) -> bool:
+    """True if these columns of a row are to be taken apart beside the event loop."""
+    return sum(len(row.columns.get(column.id, b"")) for column in arrays) > LARGE_ARRAYS_BYTES
 
 
 def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -> dict[ColumnId, PyValue]:

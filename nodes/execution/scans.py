@@ -8,12 +8,16 @@ No page takes long, so a scan never outlasts the transaction's deadline in one s
 cancel waits for one page at most. Only pairs of the columns that are asked for cross the wire.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+import functools
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from typing import TypeVar
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
+from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
+from nodes.execution.row_codec import arrays_of, decoded
 from nodes.sql.conditions.access_paths import Access
 from nodes.store.pipeline import Command, int8
 from nodes.store.transaction import Transaction
@@ -23,6 +27,7 @@ from storage.pairs import Pair, StoredRow, rows_of
 from storage.statements import next_low, scan_sql
 
 ENTRIES_PAGE = 1000
+T = TypeVar("T")
 
 
 async def read_points(
@@ -125,10 +130,11 @@ async def arrow_batches(
     transaction: Transaction, table: Table, access: Access, columns: Sequence[Column]
 ) -> AsyncIterator["object"]:
     """The rows within `access` as Arrow batches of `columns`."""
+    arrays = arrays_of(columns)
     if access.points is not None or access.index is not None:
         async for rows in stored_rows(transaction, table, access, [c.id for c in columns]):
             if rows:
-                yield batch_of(table.descriptor, rows, columns)
+                yield await _beside(arrays, functools.partial(batch_of, table.descriptor, rows, columns))
         return
     from storage.arrow.rows import RowReader
 
@@ -137,9 +143,15 @@ async def arrow_batches(
         for low, high in access.ranges:
             reader = RowReader(wanted[1:])
             async for page in RangeScan(transaction, table, storage, low, high, wanted, lengths).packed():
-                yield _typed(table.descriptor, reader.feed(page), columns)
+                fed = reader.feed(page)
+                yield await _beside(arrays, functools.partial(_typed, table.descriptor, fed, columns))
                 refuse_large_row(table, reader.kept_bytes)
-            yield _typed(table.descriptor, reader.finish(), columns)
+            yield await _beside(arrays, functools.partial(_typed, table.descriptor, reader.finish(), columns))
+
+
+async def _beside(arrays: Sequence[Column], work: Callable[[], T]) -> T:
+    """What takes rows apart, beside the event loop where arrays are among them."""
+    return await in_thread(work) if arrays else work()
 
 
 def _typed(descriptor: Descriptor, rows: "object", columns: Sequence[Column]) -> "object":
@@ -157,7 +169,6 @@ def batch_of(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequenc
     """Stored rows as one Arrow batch."""
     import pyarrow as pa
 
-    from nodes.execution.row_codec import decoded
     from storage.arrow.encoding import column_of
 
     schema = arrow_schema(columns)

@@ -11,7 +11,7 @@ from nodes.execution.engine.catalog_feeds import catalog_feeds
 from nodes.execution.fairness import Turns, in_thread
 from nodes.execution.held_rows import VALUE_BYTES, PlanBytes
 from nodes.execution.pages import Table, point_commands, rows_in
-from nodes.execution.row_codec import decoded
+from nodes.execution.row_codec import are_large, arrays_of, decoded
 from nodes.execution.scans import arrow_batches, arrow_schema, stored_rows
 from nodes.sql.conditions.access_paths import Access, access, point
 from nodes.sql.plans import SelectPlan
@@ -85,12 +85,21 @@ async def answers_of(
     simple: SimpleSelect, rows: Sequence[StoredRow], context: Context, writers: Sequence[Writer]
 ) -> list[Row]:
     columns, turns = simple.scan.used_columns, Turns()
+    arrays = arrays_of(columns)
+
+    def answer(row: StoredRow) -> Row | None:
+        values = decoded(simple.scan.descriptor, row, columns)
+        if simple.where is not None and evaluate(simple.where, values, context) is not True:
+            return None
+        targets = zip(simple.targets, writers, strict=True)
+        return [write(evaluate(target, values, context)) for target, write in targets]
+
     answers: list[Row] = []
     for row in rows:
-        values = decoded(simple.scan.descriptor, row, columns)
-        if simple.where is None or evaluate(simple.where, values, context) is True:
-            targets = zip(simple.targets, writers, strict=True)
-            answers.append([write(evaluate(target, values, context)) for target, write in targets])
+        is_slow = arrays and are_large(row, arrays)
+        found = await in_thread(functools.partial(answer, row)) if is_slow else answer(row)
+        if found is not None:
+            answers.append(found)
         await turns.give()
     return answers
 

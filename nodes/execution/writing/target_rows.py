@@ -1,6 +1,7 @@
 """The rows that an UPDATE or DELETE is about, with their values and those it assigns."""
 
 import asyncio
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ from expressions.analysis.scopes import Scan
 from expressions.sqltypes import BOOL, INT4
 from expressions.typed import Expr, Literal, PyValue, evaluate, is_simple, render
 from nodes.execution.expressions import engine_rows
+from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import PlanBytes, bytes_of
-from nodes.execution.row_codec import decoded
+from nodes.execution.row_codec import are_large, arrays_of, decoded
 from nodes.execution.scans import arrow_schema, batch_of, stored_rows
 from nodes.execution.select import access_of, feed_of, table_of
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
@@ -52,12 +54,19 @@ def hold(work: Writing, row: StoredRow, values: Values) -> None:
 async def _match_here(
     work: Writing, rows: Sequence[StoredRow], condition: Expr, exprs: Sequence[Expr], reads: Sequence[Column]
 ) -> list[Match]:
-    found = []
-    for row in rows:
+    found, arrays = list[Match](), arrays_of(reads)
+
+    def match(row: StoredRow) -> Match | None:
         values = decoded(work.descriptor, row, reads)
-        if evaluate(condition, values, work.context) is True:
-            found.append((row, values, [evaluate(e, values, work.context) for e in exprs]))
-            hold(work, row, values)
+        is_wanted = evaluate(condition, values, work.context) is True
+        return (row, values, [evaluate(e, values, work.context) for e in exprs]) if is_wanted else None
+
+    for row in rows:
+        is_slow = arrays and are_large(row, arrays)
+        one = await in_thread(functools.partial(match, row)) if is_slow else match(row)
+        if one is not None:
+            found.append(one)
+            hold(work, row, one[1])
         await work.turns.give()
     return found
 

@@ -112,3 +112,22 @@ def test_a_list_of_python_is_an_array(sides: tuple[Any, Any], table: str) -> Non
         found = ours.execute(f"SELECT c{place} FROM {table} WHERE id = 1000").fetchone()
         assert found == (["a", None, 'b"c', ""],)
         assert ours.execute(f"SELECT id FROM {table} WHERE c{place} = %s", [["a", None, 'b"c', ""]]).fetchall()
+
+
+CATALOG = {
+    "attributes": "SELECT attname, format_type(atttypid, atttypmod), attndims, atttypmod, attlen, attbyval, attalign,"
+    " attstorage, attcollation <> 0 FROM pg_attribute WHERE attrelid = '{}'::regclass AND attnum > 0 ORDER BY attnum",
+    "types": "SELECT a.attname, t.typname, t.typcategory, e.typname, t.typarray, e.typarray = t.oid FROM pg_attribute a"
+    " JOIN pg_type t ON t.oid = a.atttypid JOIN pg_type e ON e.oid = t.typelem"
+    " WHERE a.attrelid = '{}'::regclass AND a.attnum > 1 ORDER BY a.attnum",
+    "columns": "SELECT column_name, data_type, udt_name, character_maximum_length, numeric_precision, numeric_scale,"
+    " datetime_precision FROM information_schema.columns WHERE table_name = '{}' ORDER BY ordinal_position",
+}
+
+
+@pytest.mark.parametrize("query", CATALOG)
+def test_the_catalog_shows_arrays_as_postgresql_does(sides: tuple[Any, Any], table: str, query: str) -> None:
+    ours, theirs = sides
+    sql = CATALOG[query].format(table)
+    theirs_only = sql.replace("WHERE table_name", "WHERE table_schema = 'arrays' AND table_name")
+    assert ours.execute(sql).fetchall() == theirs.execute(theirs_only).fetchall()
