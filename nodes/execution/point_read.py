@@ -18,6 +18,7 @@ from expressions.sqltypes import BOOL, INT2, INT4, INT8, TEXT, VARCHAR, Type
 from expressions.typed import Call, ColumnRef, Expr, Literal, Parameter, PyValue
 from nodes.context import Environment
 from nodes.execution.pages import Table
+from nodes.execution.row_codec import arrays_of
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import SelectPlan
 from nodes.store.pipeline import Command, bytea_array
@@ -60,6 +61,8 @@ class PointRead:
         are_columns = all(isinstance(target, ColumnRef) for target in simple.targets)
         if any(column.type in LEFT_OUT for column in table.descriptor.key_columns):
             return None  # the key is not all of such a value
+        if arrays_of(simple.scan.used_columns):
+            return None  # large ones are taken apart beside the event loop
         if len(known) < len(keys) or not (is_small and are_columns and table.descriptor.is_home_in_key):
             return None
         return cls(env, plan, table, known)
