@@ -1,0 +1,27 @@
+"""Statements inside WITH that are refused by name, before anything is done."""
+
+import pytest
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId, TableId
+from catalog.values.types import SqlType
+from expressions.analysis.building import Parameters
+from expressions.errors import SqlError
+from nodes.sql.planner import make_plan
+from nodes.sql.statements import parse
+
+TABLE = Descriptor(TableId(7), "t", 1, (Column(ColumnId(1), "id", SqlType.INTEGER),), (ColumnId(1),))
+
+
+@pytest.mark.parametrize("sql", [
+    pytest.param("WITH x AS (DELETE FROM t RETURNING ARRAY[id]) SELECT * FROM x", id="an array is returned"),
+    pytest.param("WITH x AS (DELETE FROM t RETURNING id) INSERT INTO t SELECT id FROM x", id="one table twice"),
+    pytest.param("WITH x AS (DELETE FROM t), r AS (SELECT random()) SELECT * FROM r", id="chance"),
+    pytest.param("WITH RECURSIVE x AS (DELETE FROM t RETURNING id) SELECT * FROM x", id="recursive"),
+    pytest.param("SELECT * FROM (WITH x AS (DELETE FROM t RETURNING id) SELECT * FROM x) y", id="inside a query"),
+])  # fmt: skip
+def test_it_is_refused_by_name(sql: str) -> None:
+    [statement] = parse(sql)
+    with pytest.raises(SqlError) as refused:
+        make_plan(statement, {"t": TABLE}, Parameters())
+    assert refused.value.sqlstate == "0A000"
