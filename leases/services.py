@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 
 from catalog.models import Table
 from catalog.services import OutOfTime, append_event, control_transaction
 from catalog.story import CLUSTER, LEASES, PROCESSES, table_stream
 from leases.models import Lease, Node
+from leases.redis.gossip import call_node
 from leases.selectors import sessions_using
 
 SILENT_AFTER_S = 3.0
@@ -105,9 +106,9 @@ def release_lease(lease_id: int, *, who: str) -> Lease:
             what = f"{lease.node} leases {_table_name(lease.table_id)} v{lease.version}"
             raise LeaseInUse(f"cannot release: {what} and {users} of its transactions run; revoke ends them")
         cursor.execute(
-            "SELECT lease_release(%s, %s, %s, %s), pg_notify('schemalab_node', %s)",
-            [lease.table_id, lease.version, lease.node, lease.incarnation, lease.node],
+            "SELECT lease_release(%s, %s, %s, %s)", [lease.table_id, lease.version, lease.node, lease.incarnation]
         )
+        transaction.on_commit(lambda: call_node(lease.node))
         _append_lease_event("lease released", lease.table_id, lease.version, node=lease.node, who=who)
     return lease
 
@@ -125,6 +126,7 @@ def revoke_lease(table_id: int, node: str, *, who: str, version: int | None = No
             raise NoSuchLease(f"cannot revoke: {node} has no lease on {what}")
         for revocation in revoked:
             _append_lease_event("lease revoked", table_id, revocation.version, node=node, who=who)
+        transaction.on_commit(lambda: call_node(node))
     return revoked
 
 
@@ -164,6 +166,7 @@ def _ask_drain(name: str, *, who: str, is_asked: bool, kind: str) -> None:
         if not cursor.fetchone()[0]:
             raise _unknown(name)
         append_event(kind, name, {"node": name, "who": who}, [CLUSTER, LEASES, PROCESSES])
+        transaction.on_commit(lambda: call_node(name))
 
 
 def check_node(name: str) -> None:

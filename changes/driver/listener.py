@@ -40,9 +40,10 @@ class Listener:
             return True
         own, end = self._listening.info.backend_pid, time.monotonic() + timeout_s
         while (left_s := end - time.monotonic()) > 0:
-            for note in self._listening.notifies(timeout=left_s, stop_after=1):
-                if (note.channel, note.payload) in wanted and note.pid != own:
-                    return True
+            notes = list(self._listening.notifies(timeout=left_s, stop_after=1))
+            if any((note.channel, note.payload) in wanted and note.pid != own for note in notes):
+                list(self._listening.notifies(timeout=0))  # who wakes looks at all that has come until then
+                return True
         return False
 
     def close(self) -> None:

@@ -80,6 +80,9 @@ class Blocked:
 
 DONE = Blocked()
 
+IS_LEASED_BEFORE = """SELECT EXISTS (
+    SELECT FROM leases_lease WHERE table_id = %s AND version < %s AND expires_at > clock_timestamp())"""
+
 
 def node_of(session: str) -> str:
     """The node in a database session's name, "schemalab node n1 7"; other sessions are named as they are."""
@@ -247,9 +250,12 @@ def _coordination(cur: Any, table_id: int, version: int) -> Coordination:
 
 
 def is_leased_before(cur: Any, table_id: int, version: int) -> bool:
-    """True if a version older than `version` is leased; a glance, without locks."""
-    leases, now = leases_as_of_now(cur, table_id)
-    return not rules.is_drained(leases, table=TableId(table_id), version=version, now=now)
+    """True if a version older than `version` is leased; a glance, without locks, as `rules.is_drained` would say.
+
+    Of a hundred leases each that ends wakes who waits for all: what one look costs must not grow with them.
+    """
+    row = cur.execute(IS_LEASED_BEFORE, (table_id, version)).fetchone()
+    return bool(row[0])
 
 
 def end_holders(cur: Any, table_id: int, held: Iterable[Held]) -> tuple[Held, ...]:

@@ -26,7 +26,7 @@ from leases.gossip import News
 from leases.node import machine, vocabulary
 from leases.node.holdings import NodeLeases, Phase
 from leases.node.uses import Pin, Schema, Uses
-from leases.redis.gossip import listen
+from leases.redis.gossip import Missed, listen
 from leases.rules import LeaseError, NotLeasable
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class LeaseKeeper:
     ) -> None:
         self._node, self._incarnation, self._redis_url = node, incarnation, redis_url
         self._on_fatal, self._on_end, self._stop_s_max = on_fatal, on_end, stop_s_max
-        self._queries = Queries(dsn=dsn, node=node, incarnation=incarnation, lease_s=lease_s, on_notify=self._notified)
+        self._queries = Queries(dsn=dsn, node=node, incarnation=incarnation, lease_s=lease_s)
         self._state = NodeLeases(NodeId(node), incarnation)
         self._uses = Uses()
         self._schemas: dict[tuple[TableId, int], Schema] = {}
@@ -335,6 +335,7 @@ class LeaseKeeper:
                     await self._beat_now.wait()
 
     async def _beat(self) -> None:
+        before = self._leased()
         try:
             pulse = await self._queries.heartbeat([table for table, _ in self._state.tables])
         except Superseded as error:
@@ -345,6 +346,12 @@ class LeaseKeeper:
             self._heed_drain(is_asked=pulse.is_drain_asked)
             for news in pulse.news:
                 self._feed(news)
+            if (before & self._leased()) - pulse.leased:  # an operator took it away
+                self._feed(vocabulary.Recheck())
+
+    def _leased(self) -> set[tuple[TableId, int]]:
+        """The leases that the machine believes to hold."""
+        return {(table, held.version) for table, leases in self._state.tables for held in leases.held if held.is_leased}
 
     def _heed_drain(self, *, is_asked: bool) -> None:
         if is_asked and not self.is_draining:
@@ -353,18 +360,12 @@ class LeaseKeeper:
             self._drained.clear()
             self._feed(vocabulary.Undrain())
 
-    def _notified(self, node: str) -> None:
-        """An operator did something to a node's leases. Ours: see what is left."""
-        if node == self._node:
-            self._beat_now.set()
-            self._feed(vocabulary.Recheck())
-
     async def _gossip(self) -> None:
-        """News makes the machine look; after a gap in the news a heartbeat asks at once."""
+        """News makes the machine look; after a gap in it, or a call to this node, a heartbeat asks at once."""
         async for heard in listen(self._redis_url):
             if isinstance(heard, News):
                 self._feed(heard)
-            else:
+            elif isinstance(heard, Missed) or heard.node == self._node:
                 self._beat_now.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

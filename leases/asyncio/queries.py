@@ -4,7 +4,7 @@ session "asking"   acquire, release     may wait for a publisher
 session "living"   renew, heartbeat     never waits for anybody: a renewal must not queue behind an acquisition
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,9 @@ HEARTBEAT = """
         FROM catalog_descriptor d
         WHERE d.table_id = ANY (%s)
             AND NOT EXISTS (SELECT FROM leases_news_withheld_now w WHERE w.table_id = d.table_id AND w.node = %s)
-        GROUP BY d.table_id)
+        GROUP BY d.table_id), ARRAY(
+        SELECT jsonb_build_array(l.table_id, l.version)
+        FROM leases_lease l WHERE l.table_id = ANY (%s) AND l.node = %s AND l.incarnation = %s)
 """
 
 
@@ -55,22 +57,24 @@ class Leased:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """The answer to a heartbeat: whether the node is to drain, and the newest versions, so lost news costs a second."""
+    """The answer to a heartbeat: whether the node is to drain, the newest versions, and the leases that are there.
+
+    So lost news, or a lost call to look, costs a second.
+    """
 
     is_drain_asked: bool
     news: tuple[News, ...]
+    leased: frozenset[tuple[TableId, int]]
 
 
 class Queries:
     """The questions of one incarnation of a node. All raise `Unreachable` when there is no answer in time."""
 
-    def __init__(
-        self, *, dsn: str, node: str, incarnation: int, lease_s: float, on_notify: Callable[[str], None]
-    ) -> None:
+    def __init__(self, *, dsn: str, node: str, incarnation: int, lease_s: float) -> None:
         self._node, self._incarnation, self._lease_s = node, incarnation, lease_s
         name, limit_s = session_name(node, incarnation), min(REQUEST_S_MAX, lease_s * REQUEST_SHARE)
         self._asking = Session(dsn, name=name, request_s_max=limit_s)
-        self._living = Session(dsn, name=name, request_s_max=limit_s, channel="schemalab_node", on_notify=on_notify)
+        self._living = Session(dsn, name=name, request_s_max=limit_s)
 
     async def acquire(self, table: TableId) -> Leased | AcquireFailed:
         """The newest version, leased if its coordination says so. Raises `Superseded` and `DrainAsked` besides."""
@@ -108,11 +112,13 @@ class Queries:
 
     async def heartbeat(self, tables: Sequence[TableId]) -> Pulse:
         """Say that we live. Raises `Superseded` besides."""
-        rows = await self._living.run(HEARTBEAT, [self._node, self._incarnation, list(tables), self._node], tries_max=1)
-        state, newest = rows[0]
+        mine, asked = [self._node, self._incarnation], list(tables)
+        rows = await self._living.run(HEARTBEAT, [*mine, asked, self._node, asked, *mine], tries_max=1)
+        state, newest, leased = rows[0]
         if state is None:
             raise self._superseded()
-        return Pulse(state == "draining", tuple(News(TableId(table), version) for table, version in newest))
+        news = tuple(News(TableId(table), version) for table, version in newest)
+        return Pulse(state == "draining", news, frozenset((TableId(table), version) for table, version in leased))
 
     async def _ask(self, query: str, params: Sequence[Any]) -> list[Row]:
         try:

@@ -3,13 +3,16 @@
 Autocommit: each request is one statement, one round trip (L3). A request that is out of time is not cancelled, since
 psycopg would then ask the server to cancel it and wait for the answer; a frozen server never gives one. The socket is
 shut down instead: the request ends at once with an error, and the server drops what it was doing when it wakes.
+
+No session of a node listens: PostgreSQL wakes all who listen, to whatever, at each notification, and in one step a
+hundred nodes make two hundred.
 """
 
 import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -36,11 +39,8 @@ class Session:
         *,
         name: str,
         request_s_max: float,
-        channel: str | None = None,
-        on_notify: Callable[[str], None] = lambda payload: None,
     ) -> None:
         self._dsn, self._name, self._request_s_max = dsn, name, request_s_max
-        self._channel, self._on_notify = channel, on_notify
         self._in_use = asyncio.Lock()
         self._connection: psycopg.AsyncConnection[Row] | None = None
 
@@ -79,8 +79,6 @@ class Session:
             await self.close()
         if self._connection is None:
             self._connection = await self._connect()
-            if self._channel is not None:
-                await self._run_once(f"LISTEN {self._channel}", [])
         return self._connection
 
     async def _connect(self) -> psycopg.AsyncConnection[Row]:
@@ -88,15 +86,13 @@ class Session:
         options = f"{conninfo_to_dict(self._dsn).get('options') or ''} -c transaction_timeout={SERVER_S_MAX}s"
         try:
             async with asyncio.timeout(self._request_s_max):
-                connection = await psycopg.AsyncConnection.connect(
+                return await psycopg.AsyncConnection.connect(
                     self._dsn, autocommit=True, application_name=self._name, options=options, prepare_threshold=None
                 )
         except TimeoutError as error:
             raise Unreachable(f"no session within {self._request_s_max:g} s") from error
         except psycopg.OperationalError as error:
             raise Unreachable(_first_line(error)) from error
-        connection.add_notify_handler(lambda notify: self._on_notify(notify.payload))
-        return connection
 
     def abandon(self) -> None:
         """Let the request under way fail now."""

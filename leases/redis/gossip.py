@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from catalog.elements import TableId
-from leases.gossip import MalformedNews, News, from_text, to_text
+from leases.gossip import Look, MalformedNews, News, from_text, to_text
 from leases.redis.cancellation import heed_cancellation
 
 log = logging.getLogger(__name__)
@@ -40,11 +40,20 @@ class Missed:
 
 def publish_news(table_id: int, version: int) -> bool:
     """Notify the nodes that a table has a new version. False: nobody could be reached, which costs time only."""
-    news = to_text(News(TableId(table_id), version))
+    return _publish(News(TableId(table_id), version))
+
+
+def call_node(node: str) -> bool:
+    """Have a node look at once what is left of its leases. False: it looks with its next heartbeat."""
+    return _publish(Look(node))
+
+
+def _publish(message: News | Look) -> bool:
+    text = to_text(message)
     try:
-        _publisher(settings.REDIS_URL).publish(CHANNEL, news)
+        _publisher(settings.REDIS_URL).publish(CHANNEL, text)
     except (RedisError, OSError) as error:
-        log.warning("news %s not sent: %s", news, error)
+        log.warning("news %s not sent: %s", text, error)
         return False
     return True
 
@@ -54,7 +63,7 @@ def _publisher(url: str) -> Redis:
     return Redis.from_url(url, socket_timeout=PUBLISH_S_MAX, socket_connect_timeout=PUBLISH_S_MAX)
 
 
-async def listen(url: str) -> AsyncIterator[News | Missed]:
+async def listen(url: str) -> AsyncIterator[News | Look | Missed]:
     """All news there is, across any number of lost connections; ends only when it is cancelled."""
     pause_s = RECONNECT_S_MIN
     while True:
@@ -69,7 +78,7 @@ async def listen(url: str) -> AsyncIterator[News | Missed]:
         pause_s = min(pause_s * 2, RECONNECT_S_MAX)
 
 
-async def _listen_once(url: str) -> AsyncIterator[News | Missed]:
+async def _listen_once(url: str) -> AsyncIterator[News | Look | Missed]:
     """News until the connection is lost. Redis-py must not reconnect by itself: what was missed would go unseen."""
     client = redis_asyncio.from_url(
         url, retry=Retry(NoBackoff(), 0), socket_connect_timeout=PROBE_S, socket_timeout=PROBE_S, decode_responses=True
@@ -91,7 +100,7 @@ async def _listen_once(url: str) -> AsyncIterator[News | Missed]:
                     yield heard
 
 
-def _heard(message: dict[str, Any]) -> News | Missed | None:
+def _heard(message: dict[str, Any]) -> News | Look | Missed | None:
     """None: nothing that matters, such as the answer to a probe."""
     if message["type"] == "subscribe":
         return Missed()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.elements import TableId
-from leases.gossip import MalformedNews, News, from_text, highest, is_news, to_text
+from leases.gossip import Look, MalformedNews, News, from_text, highest, is_news, to_text
 
 NEWS = st.builds(News, st.integers(1, 3).map(TableId), st.integers(1, 9))
 
@@ -27,8 +27,8 @@ def test_only_a_higher_version_is_news() -> None:
     assert not is_news(4, 3)
 
 
-@given(NEWS)
-def test_news_survives_the_wire(news: News) -> None:
+@given(NEWS | st.sampled_from(["n1", "a-node_2"]).map(Look))
+def test_news_and_calls_survive_the_wire(news: News | Look) -> None:
     assert from_text(to_text(news)) == news
 
 

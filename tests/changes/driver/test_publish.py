@@ -3,12 +3,13 @@
 import time
 from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 
 import psycopg
 import pytest
 from psycopg import errors
 
-from catalog.elements import Coordination
+from catalog.elements import Coordination, TableId
 from changes.driver.publish import (
     Blocked,
     UnexpectedVersion,
@@ -16,11 +17,14 @@ from changes.driver.publish import (
     close_last_but_one,
     drain,
     end_holders,
+    is_leased_before,
     node_of,
     publish,
 )
 from changes.plan.model import StepKind
 from changes.running_transactions import running
+from leases import rules
+from leases.selectors import leases_as_of_now
 from tests.changes.cluster import STORAGES, Cluster, InterruptedCursor, control_transaction, reserve, versions
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -265,6 +269,22 @@ def test_l8_a_session_that_outlives_every_lease_is_ended(cluster):
     assert [held.session for held in ended] == ["schemalab node n3 4"]
     with pytest.raises(psycopg.OperationalError):
         frozen.execute("COMMIT")
+
+
+def test_l9_a_glance_says_what_the_rule_says_of_the_leases_that_are_there(cluster):
+    table, ends = cluster.table.table_id, {"over": -1, "live": 60}
+    for number, (version, end) in enumerate(product((1, 2, 3), ends)):
+        sql = "INSERT INTO leases_lease (table_id, version, node, incarnation, expires_at)"
+        values = " VALUES (%s, %s, %s, 1, clock_timestamp() + make_interval(secs => %s))"
+        cluster.admin.execute(sql + values, (table, version, f"n{number}", ends[end]))
+    cur = cluster.admin.cursor()
+    for gone in (None, 1, 2, 3):
+        if gone is not None:
+            cur.execute("DELETE FROM leases_lease WHERE version = %s AND expires_at > clock_timestamp()", (gone,))
+        leases, now = leases_as_of_now(cur, table)
+        for version in range(1, 6):
+            is_drained = rules.is_drained(leases, table=TableId(table), version=version, now=now)
+            assert is_leased_before(cur, table, version) is not is_drained, (gone, version)
 
 
 def test_l8_a_version_with_a_live_lease_is_left_alone(cluster):

@@ -9,7 +9,7 @@ from catalog.elements import State
 from leases.asyncio import keeper as asyncio_keeper
 from leases.asyncio.keeper import LeaseKeeper, NodeDraining, NodeStopped
 from leases.node import machine
-from leases.redis.gossip import publish_news
+from leases.redis.gossip import call_node, publish_news
 from leases.rules import NotLeasable
 from tests.leases.rows import USERS, Connection, leased, make_table, only, publish, register, users
 from tests.leases.stage import Stage, expiration_of, subscribers, until
@@ -256,6 +256,32 @@ def test_revoking_ends_the_transactions_and_the_node_serves_on(stage: Stage, dat
         assert pin.ended_because == "its lease was taken away"
         assert (await keeper.pin(USERS)).ended_because is None
         assert leased(database) == [(USERS, 1, "n1", 1)]
+
+    stage.play(scene, lease_s=60)
+    assert stage.fatal == []
+
+
+def test_a_node_that_is_called_looks_at_once(stage: Stage, database: Connection, no_heartbeat: None) -> None:
+    async def scene(keeper: LeaseKeeper) -> None:
+        pin = await keeper.pin(USERS)
+        await until(lambda: subscribers(stage.redis_url) == 1, "listening")
+        await asyncio.to_thread(database.execute, "SELECT lease_revoke(%s, 'n1')", [USERS])
+        assert await asyncio.to_thread(call_node, "n1")
+        await until(lambda: bool(stage.ended), "ended")
+        assert pin.ended_because == "its lease was taken away"
+
+    stage.play(scene, lease_s=60)
+
+
+def test_a_call_that_is_lost_costs_a_heartbeat(stage: Stage, database: Connection) -> None:
+    stage.redis_url = NO_REDIS
+
+    async def scene(keeper: LeaseKeeper) -> None:
+        pin = await keeper.pin(USERS)
+        await asyncio.to_thread(database.execute, "SELECT lease_revoke(%s, 'n1')", [USERS])
+        await until(lambda: bool(stage.ended), "ended")
+        assert pin.ended_because == "its lease was taken away"
+        assert (await keeper.pin(USERS)).version == 1
 
     stage.play(scene, lease_s=60)
     assert stage.fatal == []
