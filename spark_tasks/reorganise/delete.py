@@ -193,8 +193,8 @@ class DeleteRows:
         doomed: dict[int, list[bytes]] = {storage: [*keys]}
         if not keys or not self._indexes:
             return doomed
-        sql = packed_scan_sql(storage, self.descriptor.table_id, columns=True)
-        params = (keys[0], next_low(keys[-1]), column_suffixes(self._columns), len(keys))
+        sql = packed_scan_sql(storage, self.descriptor.table_id, of_columns=self._columns)
+        params = (keys[0], next_low(keys[-1]), len(keys))
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
         rows = stored_rows(unpack(*row), [column for column in self._columns if column != EXISTS])

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 from storage.arrow.encoding import Pairs, concat, unpack
 from storage.page_sizes import Lengths, Pages, longest_of
-from storage.statements import PAGE_PAIRS, column_suffixes, packed_scan_sql, packed_short_sql
+from storage.statements import PAGE_PAIRS, packed_scan_sql, packed_short_sql
 
-Question = tuple[str, tuple[bytes | int | list[bytes], ...]]
+Question = tuple[str, tuple[bytes | int, ...]]
 
 
 class PackedScan:
@@ -31,11 +31,9 @@ class PackedScan:
         columns: Sequence[int] | None,
         lengths: Lengths | None = None,
     ) -> None:
-        named = columns is not None
-        self._short_sql = packed_short_sql(storage, table_id, columns=named)
-        self._sql = packed_scan_sql(storage, table_id, columns=named, bounded=True)
+        self._short_sql = packed_short_sql(storage, table_id, of_columns=columns)
+        self._sql = packed_scan_sql(storage, table_id, of_columns=columns, bounded=True)
         self._high = high
-        self._named = () if columns is None else (column_suffixes(columns),)
         self._pages = Pages(low, PAGE_PAIRS // 2, PAGE_PAIRS)
         self._lengths = lengths or Lengths()
 
@@ -46,7 +44,7 @@ class PackedScan:
     def question(self) -> Question:
         """The SQL of the next page, and its parameters; numbers are bigint."""
         pages = self._pages
-        place = (pages.low, self._high, *self._named, pages.pairs)
+        place = (pages.low, self._high, pages.pairs)
         if self._lengths.are_long:
             return self._sql, (*place, pages.bytes_max)
         return self._short_sql, (longest_of(pages.pairs), *place)
