@@ -25,8 +25,8 @@ runs {ALONE_S:.0f} s alone first: its worst statement, and its 99th percentile, 
 after a deadlock or a serialization failure, and the time counts. Six columns, ids from 0, names in no order; every
 server commits durably and has its table in memory. MariaDB and Percona Toolkit are Debian's, unpacked into `.peers`;
 nothing is installed on the machine. PostgreSQL is the embedded one, with the settings that Schema Lab gives it.
-gh-ost is in no registry that these commands use (looked for by its name in Debian's packages, PyPI and npm): its project
-publishes binaries and Go source, so it runs here only where somebody has put it on `PATH`.
+gh-ost is in no registry that these commands use (looked for by its name in Debian's packages, PyPI and npm): its
+project publishes binaries and Go source, so it runs here only where somebody has put it on `PATH`.
 
 ## What is not comparable
 
