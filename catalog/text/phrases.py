@@ -158,6 +158,7 @@ PHRASES = (
     "its time was over",
     "its process ended without a word",
     "another run took its place",
+    "the cluster stopped",
     "{name} stopped it",
     "ended itself because it could not renew its lease",
     "ended itself because its event loop stood still for a whole lease",
