@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId
+from catalog.values.types import SqlType
 from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
@@ -121,9 +122,12 @@ def arrow_schema(columns: Sequence[Column]) -> "object":
     """The schema of the batches: columns c<id>, and a filler when no column is asked for."""
     import pyarrow as pa
 
+    from nodes.execution.engine.duckdb_engine import UUIDS
     from storage.arrow.encoding import ARROW
 
-    return pa.schema([pa.field(f"c{c.id}", ARROW[c.type]) for c in columns] or [pa.field("c0", pa.bool_())])
+    kinds = {SqlType.UUID_ARRAY: UUIDS}
+    fields = [pa.field(f"c{c.id}", ARROW[c.type], metadata=kinds.get(c.type)) for c in columns]
+    return pa.schema(fields or [pa.field("c0", pa.bool_())])
 
 
 async def arrow_batches(
@@ -150,7 +154,7 @@ async def arrow_batches(
 
 
 async def _beside(arrays: Sequence[Column], work: Callable[[], T]) -> T:
-    """What takes rows apart, beside the event loop where arrays are among them."""
+    """Take rows apart, beside the event loop where arrays are among them."""
     return await in_thread(work) if arrays else work()
 
 

@@ -61,7 +61,9 @@ STREAM_BUFFER = "1B"
 ASKED_BYTES_MAX = 2**20
 """Of what is asked of rows that are kept before a query."""
 SHORT = {b"length": b"short"}
-"""Metadata of a column of texts that are known to be short, as those of uuids."""
+"""Metadata of a column of texts that are known to be short."""
+UUIDS = {b"elements": b"uuid"}
+"""Metadata of a column of lists of texts that are uuids."""
 UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
 """A column without values beside texts: the engine gathers no chunks of rows that have a list."""
 PAGE_TIMEOUT_S = 600
@@ -92,6 +94,13 @@ class Feed:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return pa.RecordBatchReader.from_batches(self.schema, self._batches()).__arrow_c_stream__(requested_schema)
+
+    def shown(self, column: str) -> str:
+        """The column as a query sees it."""
+        if column in self.texts:
+            return f'CASE WHEN {UNGATHERED.name} IS NULL THEN "{column}" END AS "{column}"'
+        is_of_uuids = self.schema.field(column).metadata == UUIDS
+        return f'CAST("{column}" AS UUID[]) AS "{column}"' if is_of_uuids else column
 
     def _batches(self) -> Any:
         """Runs in the engine's thread; each page is fetched by the event loop."""
@@ -243,14 +252,12 @@ def _register(connection: Any, name: str, feed: Feed) -> None:
 
     So a filter, or a join, has to hand that column on with each text, and does not gather rows.
     """
-    if not feed.texts:
+    names = [column for column in feed.schema.names if column != UNGATHERED.name]
+    columns = [feed.shown(column) for column in names]
+    if columns == names:
         connection.register(name, feed)
         return
     connection.register(f"{name}_pages", feed)
-    columns = (
-        f'CASE WHEN {UNGATHERED.name} IS NULL THEN "{column}" END AS "{column}"' if column in feed.texts else column
-        for column in feed.schema.names[:-1]
-    )
     connection.execute(f"CREATE TEMP VIEW {name} AS SELECT {', '.join(columns)} FROM {name}_pages")
 
 
