@@ -31,6 +31,7 @@ from expressions.sqltypes import (
     FLOATS,
     HEAD,
     INTEGERS,
+    INTERVAL,
     JSONB,
     NAME,
     NAMED,
@@ -144,6 +145,7 @@ class Builder:
             compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
         if self.style.shows_escapes and (expr.type, target) == (BYTEA, TEXT):
             name, compute, template = "cast to escapes", bytestrings.ESCAPED.compute, bytestrings.ESCAPED.template
+        self._refuse_styled_array(expr.type, target, offset)
         if self.style.intervals != POSTGRES and (expr.type, target) in intervals.STYLED:
             own = intervals.STYLED[expr.type, target][self.style.intervals]
             name, compute, template = f"cast by {self.style.intervals}", own.compute, own.template
@@ -151,6 +153,15 @@ class Builder:
         if isinstance(expr, Literal) and compute is not None:
             return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)
         return call
+
+    def _refuse_styled_array(self, of: Type, target: Type, offset: int) -> None:
+        """Refuses the text of an array whose elements the session shows in a form of its own."""
+        element = of.element if target is TEXT else None
+        if (element is BYTEA and self.style.shows_escapes) or (
+            element is INTERVAL and self.style.intervals != POSTGRES
+        ):
+            setting = "bytea_output" if element is BYTEA else "intervalstyle"
+            raise unsupported(f"the text of {of} by another {setting}", offset, f"RESET {setting}")
 
     def _settle(self, expr: Expr, target: Type) -> Expr:
         if target is REGTYPES and not (isinstance(expr, Literal) and expr.value is None):

@@ -97,3 +97,14 @@ def test_chars_that_were_read_find_their_rows_again(cluster: Cluster) -> None:
         assert node.execute(f"SELECT id FROM {name} WHERE c <> ALL (%s)", [[*shown, "g "]]).fetchall() == [(3,)]
         assert node.execute(f"SELECT count(*) FROM {name} x WHERE x.c = ANY (%s)", [[None, "ef "]]).fetchall() == [(1,)]
         assert node.execute(f"UPDATE {name} SET c = 'x' WHERE c = %s", [shown[0]]).rowcount == 1
+
+
+@pytest.mark.parametrize(("setting", "text"), [
+    ("intervalstyle = iso_8601", "ARRAY[interval '1 day']"), ("bytea_output = escape", "ARRAY['a'::bytea]")
+])  # fmt: skip
+def test_a_text_of_elements_in_a_form_of_the_session_is_refused(cluster: Cluster, setting: str, text: str) -> None:
+    with cluster.connect() as ours:
+        assert ours.execute(f"SELECT {text}::text").fetchall()
+        ours.execute(f"SET {setting}")
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="by another"):
+            ours.execute(f"SELECT {text}::text")
