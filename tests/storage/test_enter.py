@@ -1,6 +1,7 @@
 """The door of every transaction: the order inside `enter` (T2), the fence, the snapshot (T3), the deadline (T4, T5)."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
@@ -168,6 +169,37 @@ def test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called
     stage.enter(client, 1, seconds=5)
     assert client.execute("SHOW transaction_timeout").fetchone() != ("0",)
     assert not postgres.try_exclusive(publisher.cursor(), stage.table_id, 1)
+
+
+def enter_one(stage: Stage, client: psycopg.Connection[Any], seconds: float) -> None:
+    """As a transaction does that uses one storage alone."""
+    [(expires_at,)] = stage.sql("SELECT clock_timestamp() + make_interval(secs => %s)", [seconds])
+    params = postgres.enter_params(stage.table_id, 1, schema_hash=None, sharding_hash=None, expires_at=expires_at)
+    client.execute(postgres.enter_sql(1), params)
+
+
+@pytest.mark.parametrize(("before", "after", "is_ended"), [(60, 0.2, True), (0.2, 60, False)])
+def test_a_deadline_after_a_rollback_to_a_savepoint_is_the_new_one(
+    stage: Stage, client: psycopg.Connection[Any], before: float, after: float, is_ended: bool
+) -> None:
+    """T4: PostgreSQL leaves the timer running, at the setting 0."""
+    client.execute("SAVEPOINT s")
+    enter_one(stage, client, before)
+    client.execute("ROLLBACK TO SAVEPOINT s")
+    enter_one(stage, client, after)
+    with pytest.raises(psycopg.errors.TransactionTimeout) if is_ended else nullcontext():
+        client.execute("SELECT pg_sleep(0.5)")
+
+
+def test_a_deadline_is_not_that_of_a_transaction_before_in_the_session(
+    stage: Stage, client: psycopg.Connection[Any]
+) -> None:
+    client.execute("SAVEPOINT s")
+    enter_one(stage, client, 0.3)
+    client.execute("ROLLBACK TO SAVEPOINT s")
+    client.rollback()
+    enter_one(stage, client, 60)
+    client.execute("SELECT pg_sleep(0.5)")
 
 
 # --- who holds a version, fences, spare tables

@@ -258,6 +258,14 @@ SWITCHES = (
     ),
     Switch(
         "T4",
+        "the deadline's timer is stopped before it starts",
+        ENTER,
+        "armed := set_config('transaction_timeout', '0', true);",
+        "",
+        f"{ENTER_TESTS}test_a_deadline_is_not_that_of_a_transaction_before_in_the_session",
+    ),
+    Switch(
+        "T4",
         "the deadline is armed",
         ENTER,
         "armed := set_config('transaction_timeout', least(left_ms, 2147483647)::bigint::text, true);",
