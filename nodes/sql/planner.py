@@ -34,7 +34,7 @@ class Planner(Inserts, Updates):
 
     def plan(self, kind: str, node: Node) -> Plan:
         if kind in ("writing select", "insert", "update", "delete") and writes_in_with(node):
-            return several(kind, node, self._part)
+            return several(kind, node, self._part, self.views)
         plan = self._plan(kind, node)
         if self.analyzer.relations and not isinstance(plan, SelectPlan):
             raise unsupported("reading pg_catalog in a statement that writes", hint="read it first, by itself")
@@ -43,6 +43,7 @@ class Planner(Inserts, Updates):
     def _part(self, kind: str, node: Node, known: dict[str, Known]) -> SelectPlan | WritingPlan:
         """The plan of one of several statements, which may name what those before it have returned."""
         planner = Planner(self.catalog, self.parameters, self.style, self.views)
+        planner.selects.extent = self.selects.extent
         planner.selects.named.levels.append(dict(known))
         plan = planner.plan(kind, node)
         assert isinstance(plan, SelectPlan | WritingPlan)

@@ -9,19 +9,21 @@ So a query of WITH is worked out in each part that names it. Those are all of on
 part writes; one whose value would not be the same each time is refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from postgast import walk
 
+from catalog.elements import TableId
 from expressions.errors import DUPLICATE_ALIAS, SqlError, unsupported
 from expressions.functions.volatile import VOLATILE
 from expressions.sqltypes import NAMED
+from nodes.sql.naming import ViewInUse
 from nodes.sql.plans import Part, SelectPlan, SeveralPlan, WritingPlan
 from nodes.sql.queries.from_clause import renamed
 from nodes.sql.queries.query import Output
 from nodes.sql.queries.with_queries import Known
-from nodes.sql.statements import writes_in_with
+from nodes.sql.statements import parse, writes_in_with
 
 Node = Any
 KINDS = {"insert_stmt": "insert", "update_stmt": "update", "delete_stmt": "delete"}
@@ -30,7 +32,7 @@ ONE_BY_ONE = "send them one after the other, in one transaction"
 PlanOf = Callable[[str, Node, dict[str, Known]], SelectPlan | WritingPlan]
 
 
-def several(kind: str, node: Node, plan_of: PlanOf) -> SeveralPlan:
+def several(kind: str, node: Node, plan_of: PlanOf, views: Mapping[str, ViewInUse]) -> SeveralPlan:
     """The plans of all parts. Raises 0A000 for what is not done in one statement."""
     clause = node.with_clause
     if clause.recursive:
@@ -39,6 +41,7 @@ def several(kind: str, node: Node, plan_of: PlanOf) -> SeveralPlan:
     queries: list[Node] = []
     known: dict[str, Known] = {}
     names: set[str] = set()
+    written: set[TableId] = set()
     for item in clause.ctes:
         cte = item.common_table_expr
         if cte.ctename in names:
@@ -47,7 +50,7 @@ def several(kind: str, node: Node, plan_of: PlanOf) -> SeveralPlan:
         names.add(cte.ctename)
         which = cte.ctequery.WhichOneof("node")
         if which == "select_stmt":
-            _refuse_changing(item)
+            _refuse_changing(item, views)
             queries.append(item)
             continue
         if which not in KINDS:
@@ -58,12 +61,13 @@ def several(kind: str, node: Node, plan_of: PlanOf) -> SeveralPlan:
             raise SqlError("0A000", message, cte.location)
         plan = plan_of(KINDS[which], _with_queries(inner, queries, own=inner.with_clause.ctes), known)
         assert not isinstance(plan, SelectPlan)
+        _refuse_twice(plan, written)
         outputs = _outputs(plan, cte)
         name = f"m{len(parts)}"
         parts.append(Part(name, plan, outputs or ()))
         known = {**known, cte.ctename: None if outputs is None else (name, outputs)}
     main = plan_of(kind, _with_queries(node, queries), known)
-    _refuse_twice([*(part.plan for part in parts), main])
+    _refuse_twice(main, written)
     return SeveralPlan(tuple(parts), main)
 
 
@@ -96,19 +100,22 @@ def _outputs(plan: WritingPlan, cte: Node) -> tuple[Output, ...] | None:
     return renamed(found, [name.string.sval for name in cte.aliascolnames], cte.ctename, cte.location)
 
 
-def _refuse_changing(query: Node) -> None:
+def _refuse_changing(query: Node, views: Mapping[str, ViewInUse]) -> None:
+    """Raises 0A000 for a query that has another value each time, or reads a view that has."""
     for _, message in walk(query):
         if message.DESCRIPTOR.name == "FuncCall" and message.funcname[-1].string.sval in CHANGING:
             what = f"{message.funcname[-1].string.sval}() in a query of WITH beside statements that write"
             raise unsupported(what, message.location, hint=ONE_BY_ONE)
+        if message.DESCRIPTOR.name == "RangeVar" and message.relname in views:
+            for view in views[message.relname].reached.values():
+                [statement] = parse(view.definition.query)
+                _refuse_changing(statement.node, {})
 
 
-def _refuse_twice(plans: Sequence[SelectPlan | WritingPlan]) -> None:
+def _refuse_twice(plan: SelectPlan | WritingPlan, written: set[TableId]) -> None:
     """PostgreSQL does one of two changes of a row, and does not say which."""
-    seen = set()
-    for plan in plans:
-        if isinstance(plan, SelectPlan):
-            continue
-        if plan.descriptor.table_id in seen:
-            raise unsupported(f"writing {plan.descriptor.name} twice in one statement", hint=ONE_BY_ONE)
-        seen.add(plan.descriptor.table_id)
+    if isinstance(plan, SelectPlan):
+        return
+    if plan.descriptor.table_id in written:
+        raise unsupported(f"writing {plan.descriptor.name} twice in one statement", hint=ONE_BY_ONE)
+    written.add(plan.descriptor.table_id)
