@@ -10,7 +10,7 @@ and nothing beside it (T6). Parameters are for psycopg's `%b`: arrays travel in 
 """
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from storage.buckets import BUCKETS, storage_of
@@ -76,22 +76,15 @@ def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: 
     `storages` is the number of them that the cluster began with. Raises `KeyTooLong` before anything is sent.
     """
     groups: dict[tuple[int, int, int], list[Op]] = {}
-    for op, wave in _waves(in_order(ops), storages, buckets):
+    # how often a key met the same act before: one SQL statement may touch a row only once
+    seen: dict[tuple[int, int, bytes], int] = {}
+    for op in in_order(ops):
         if len(op.key) > KEY_BYTES_MAX:
             raise KeyTooLong(f"a key or index entry of {len(op.key)} bytes; the limit is {KEY_BYTES_MAX}")
-        place = (ACTS.index(op.act), wave, storage_of(op.bucket, op.storages or storages, buckets))
-        groups.setdefault(place, []).append(op)
+        act, storage = ACTS.index(op.act), storage_of(op.bucket, op.storages or storages, buckets)
+        wave = seen[act, storage, op.key] = seen.get((act, storage, op.key), -1) + 1
+        groups.setdefault((act, wave, storage), []).append(op)
     return [_statement(storage, table_id, groups[act, wave, storage]) for act, wave, storage in sorted(groups)]
-
-
-def _waves(ops: Iterable[Op], storages: int, buckets: int) -> Iterator[tuple[Op, int]]:
-    """Each op with how often its key met the same act before: one SQL statement may touch a row only once."""
-    seen: dict[tuple[Act, int, bytes], int] = {}
-    for op in ops:
-        place = (op.act, storage_of(op.bucket, op.storages or storages, buckets), op.key)
-        wave = seen.get(place, -1) + 1
-        seen[place] = wave
-        yield op, wave
 
 
 def _statement(storage: int, table_id: int, ops: list[Op]) -> Statement:

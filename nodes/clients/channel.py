@@ -130,6 +130,11 @@ class Channel(asyncio.Protocol):
 
         The data of a COPY that is over is read and forgotten.
         """
+        if not self._data_left:
+            await self._peek(HEAD_BYTES)
+            at_hand = self.message_at_hand()
+            if at_hand is not None:
+                return at_hand
         kind, body = await self.data()
         while self._data_left:
             await self.data()

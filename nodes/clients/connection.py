@@ -205,15 +205,20 @@ class Client:
         assert self.session is not None
         if self.session.has_notifications():
             self.deliver()  # they have come since the last answer, while it was not the client's turn
-        with self.clients_turn():
+        if self.session.idle_s_max() is None:
             message = await self.channel.message()
+        else:
+            with self.clients_turn():
+                message = await self.channel.message()
         self._is_waiting = False
         return message
 
     async def _guarded(self, kind: str, body: bytes) -> None:
         """Serve a message so that an error is reported and contained."""
         try:
-            await self.statements.serve(kind, body)
+            work = self.statements.serve(kind, body)
+            if work is not None:
+                await work
         except errors.FatalError:
             raise
         except errors.SqlError as error:

@@ -6,9 +6,9 @@
 Whether an answer may be taken back, interrupted or suspended is decided here; what a statement does, by the session.
 """
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from expressions import errors
 from nodes.clients.channel import Channel
@@ -36,7 +36,7 @@ class Line(Protocol):
 
     async def ready(self) -> None: ...
 
-    async def flush(self) -> None: ...
+    def flush(self) -> Coroutine[Any, Any, None]: ...
 
     def clients_turn(self) -> AbstractContextManager[None]: ...
 
@@ -121,27 +121,27 @@ class Statements:
         if len(self.cursors) >= CURSORS_MAX:
             raise errors.SqlError(errors.PROGRAM_LIMIT, f"a connection has at most {CURSORS_MAX} cursors")
 
-    async def serve(self, kind: str, body: bytes) -> None:
-        """Serve one message of a statement."""
-        if kind == "Q":
-            await self._query(body)
-        elif kind == "P":
-            await self._parse(body)
-        elif kind == "B":
+    def serve(self, kind: str, body: bytes) -> Coroutine[Any, Any, None] | None:
+        """Serve one message of a statement: here, or by work that is to be awaited."""
+        if kind == "E":
+            return self._execute(body)
+        if kind == "B":
             self._bind(body)
         elif kind == "D":
-            await self._describe(body)
-        elif kind == "E":
-            await self._execute(body)
+            return self._describe(body)
+        elif kind == "Q":
+            return self._query(body)
+        elif kind == "P":
+            return self._parse(body)
         elif kind == "C":
-            await self._close(body)
+            return self._close(body)
         elif kind == "H":
-            await self.line.flush()
+            return self.line.flush()
         elif kind == "F":
             raise errors.unsupported("the function call protocol")
         elif kind == "p":
             raise errors.FatalError(errors.PROTOCOL_VIOLATION, "unexpected password message")
-        # d, c, f: what is left of a COPY that was refused or has failed
+        return None  # d, c, f: what is left of a COPY that was refused or has failed
 
     async def sync(self) -> None:
         """End what was one transaction up to Sync."""

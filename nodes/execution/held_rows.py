@@ -25,11 +25,14 @@ PARTS_MAX = 25_000
 
 def bytes_of(values: Iterable[object]) -> int:
     """Bytes that values take, about."""
-    return sum(VALUE_BYTES + (len(v) if isinstance(v, str | bytes) else _bytes_of_array(v)) for v in values)
-
-
-def _bytes_of_array(value: object) -> int:
-    return bytes_of(value) if isinstance(value, tuple) else 0
+    size = 0
+    for value in values:
+        size += VALUE_BYTES
+        if isinstance(value, (str, bytes)):
+            size += len(value)
+        elif isinstance(value, tuple):
+            size += bytes_of(value)
+    return size
 
 
 @dataclass(eq=False, slots=True)

@@ -198,13 +198,14 @@ class PlannedStatements:
 
     async def named(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> NamedRelations:
         """The versions that the transaction uses of its tables, and its views; a name that none bears is left out."""
-        private = {table.name for table in self.block.new_tables.temporary.among(self.block.new_tables.tables)}
+        own = self.block.new_tables.tables
+        private = {table.name for table in self.block.new_tables.temporary.among(own)} if own else frozenset()
         for named in relations_in(statement.node) if private & statement.tables else ():
             if named.schemaname == "public" and named.relname in private:
                 message = f"public.{named.relname} beside a temporary table {named.relname} is not supported"
                 hint = "drop or rename the temporary table first"
                 raise SqlError(FEATURE_NOT_SUPPORTED, message, named.location, hint=hint)
-        return await self.names.relations(transaction, statement.tables, self.block.new_tables.tables, fresh=fresh)
+        return await self.names.relations(transaction, statement.tables, own, fresh=fresh)
 
     async def _made(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> Plan:
         style, make = self.variables.style, make_copy_plan if statement.kind in COPIES else make_plan

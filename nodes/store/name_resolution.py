@@ -69,7 +69,9 @@ class Names:
         views: dict[str, ViewInUse] = {}
         reached: dict[int, ViewInUse] = {}
         for name in sorted(names):
-            view = None if name in own else await self._view(transaction, name)
+            view = None
+            if name not in own and (transaction.views or self.env.directory.may_be_view(name)):
+                view = await self._view(transaction, name)
             if view is not None:
                 views[name] = await self._in_use(transaction, view, reached, fresh=fresh)
                 continue

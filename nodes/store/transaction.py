@@ -13,9 +13,9 @@ import asyncio
 import datetime as dt
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from psycopg import pq
 
@@ -122,23 +122,28 @@ class Transaction:
             return next(iter(self.pins.values())).expires_at_now
         return min((pin.expires_at_now for pin in self.pins.values()), default=None)
 
-    async def run(
+    def run(
         self,
         commands: Sequence[Command],
         *,
         commit: bool = False,
         returns_xid: bool = False,
         only: int | None = None,
-    ) -> "list[pq.abc.PGresult]":
+    ) -> "Coroutine[Any, Any, list[pq.abc.PGresult]]":
         """Run one batch: what must precede the commands, the commands, and COMMIT when asked. Raises `SqlError`.
 
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         `only`: the one storage that the commands use; it alone is entered if the batch is the whole transaction.
         """
-        if self._ahead is not None or self._deadline is not None:
-            await self._quiet()
-            self._refuse_failed_ahead()
-        return await self._run(commands, commit=commit, returns_xid=returns_xid, only=only)
+        is_first = self._ahead is None and self._deadline is None
+        run = self._run if is_first else self._run_next
+        return run(commands, commit=commit, returns_xid=returns_xid, only=only)
+
+    async def _run_next(self, commands: Sequence[Command], **options: Any) -> "list[pq.abc.PGresult]":
+        """Run a batch when the session takes it."""
+        await self._quiet()
+        self._refuse_failed_ahead()
+        return await self._run(commands, **options)
 
     def ahead(self, commands: Sequence[Command]) -> "asyncio.Task[list[pq.abc.PGresult]]":
         """Begin a batch whose results are wanted later, perhaps never. Should it fail, the transaction has failed."""

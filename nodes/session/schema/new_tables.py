@@ -57,7 +57,7 @@ class NewTables:
     @property
     def empties_at_commit(self) -> bool:
         """True if a COMMIT has to empty temporary tables: also that of a statement alone."""
-        return bool(self.temporary.emptied_at_commit(self.tables))
+        return bool(self.tables) and bool(self.temporary.emptied_at_commit(self.tables))
 
     async def change(self, statement: Statement, transaction: Transaction) -> NothingToDo | None:
         """Make a table, or change those there are; the notice for the client if there is nothing to do.
