@@ -6,11 +6,11 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
 """
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from expressions.analysis.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
-from expressions.sqltypes import parameter_type
+from expressions.sqltypes import Type, parameter_type
 from expressions.typed import Context
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
@@ -44,6 +44,7 @@ from nodes.wire.parameters import array_bytes, values_of
 from nodes.wire.results import Result
 
 READS = frozenset({"select", TO})
+REMEMBERED_OIDS = 32
 
 
 @dataclass(eq=False)
@@ -182,8 +183,7 @@ class PlannedStatements:
         return await tried(self.env, self.block, once, is_read_only=True)
 
     async def _plan(self, transaction: Transaction, asked: Asked, *, fresh: bool = False) -> tuple[Plan, Context]:
-        types = [parameter_type(oid, n) for n, oid in enumerate(asked.oids, start=1)]
-        parameters = Parameters(types, count_max=len(asked.values))
+        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
         transaction.trace = asked.trace
         named = await self.named(transaction, asked.statement, fresh=fresh)
         plan = await self._made(asked.statement, named, parameters)
@@ -214,6 +214,18 @@ class PlannedStatements:
             return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
         except SqlError as error:
             raise await self.names.explained(error, tables) from None
+
+
+def types_of(oids: tuple[int, ...]) -> tuple[Type, ...]:
+    """The types of a statement's parameters: of a few they are remembered, as it is executed again and again."""
+    return _remembered(oids) if len(oids) <= REMEMBERED_OIDS else _types(oids)
+
+
+def _types(oids: tuple[int, ...]) -> tuple[Type, ...]:
+    return tuple(parameter_type(oid, n) for n, oid in enumerate(oids, start=1))
+
+
+_remembered = lru_cache(maxsize=512)(_types)
 
 
 def plan_fields(plan: Plan) -> tuple[Field, ...] | None:

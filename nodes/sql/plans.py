@@ -68,6 +68,8 @@ class InsertPlan:
     copy: CopyIn | None = None
     """How its rows come, when it is a COPY."""
     sources: Sources = NO_SOURCES
+    is_local: bool = False
+    """True if Python can compute all of `rows`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,15 +209,16 @@ BINARY |= dict.fromkeys((sqltypes.REGCLASS.oid, sqltypes.REGTYPE.oid), _packed("
 
 
 def _from_binary(oid: int, data: bytes, number: int) -> PyValue:
-    of: sqltypes.Type = sqltypes.parameter_type(oid, number)
     read = BINARY.get(oid)
     if read is None:
+        of = sqltypes.parameter_type(oid, number)
         raise unsupported(f"the binary format of parameter ${number} ({of})", hint="send it as text")
     try:
         return read(data)
     except BadValue as bad:
         raise SqlError(bad.sqlstate, str(bad), detail=bad.detail) from None
     except OverflowError:
+        of = sqltypes.parameter_type(oid, number)
         raise SqlError(DATETIME_OUT_OF_RANGE, f"{of} out of range in bind parameter {number}") from None
     except (struct.error, KeyError, ValueError):
         raise SqlError(INVALID_BINARY, f"incorrect binary data format in bind parameter {number}") from None

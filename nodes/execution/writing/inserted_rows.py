@@ -65,7 +65,7 @@ async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
 
 
 async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    if all(e is None or is_simple(e) for row in plan.rows for e in row):
+    if plan.is_local:
         simple: list[Values] = []
         for row in plan.rows:
             pairs = zip(plan.columns, row, strict=False)

@@ -10,7 +10,7 @@ from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
 from expressions.rows import compiled
 from expressions.sqltypes import OF_SQL_TYPE
-from expressions.typed import ColumnRef, Context, Expr, Parameter, walk
+from expressions.typed import ColumnRef, Context, Expr, Parameter, is_simple, walk
 from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import Conflict, InsertPlan, SelectPlan, Sources
@@ -52,8 +52,20 @@ class Inserts(Assignments):
         conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
         defaults, rules, returning = self.defaults(descriptor), rules_of(descriptor), self._returning(node, scope)
         sources = Sources(before, tuple(s for s in self.analyzer.scans if s is not scan))
+        is_local = all(e is None or is_simple(e) for row in rows for e in row)
         return InsertPlan(
-            descriptor, columns, tuple(rows), source, defaults, rules, conflict, returning, scan, sources=sources
+            descriptor,
+            columns,
+            tuple(rows),
+            source,
+            defaults,
+            rules,
+            conflict,
+            returning,
+            scan,
+            None,
+            sources,
+            is_local,
         )
 
     def _insert_columns(self, node: Node, descriptor: Descriptor) -> tuple[Column, ...]:
