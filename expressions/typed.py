@@ -265,7 +265,9 @@ def is_simple(expr: Expr) -> bool:
     """True if `evaluate` can compute it."""
     if isinstance(expr, Call):
         return expr.compute is not None and all(is_simple(arg) for arg in expr.args)
-    return not (isinstance(expr, Fragment) or expr.type in NAMED)
+    if isinstance(expr, Fragment):
+        return False
+    return expr.type.sql_type is not None or expr.type not in NAMED  # no column has a name's type: mostly not compared
 
 
 def modifier_of(expr: Expr) -> int:
