@@ -164,6 +164,7 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
         "done": run["rows_done"],
         "total": run["rows_total"],
         "percent": int(100 * run["share"]),
+        "is_paused": snapshot.get("status") == "paused",
         "permille": int(1000 * run["share"]),
         "gives_way": run["works"] <= GIVES_WAY_AT,
         "works_percent": round(100 * run["works"]),

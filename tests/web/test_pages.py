@@ -607,6 +607,23 @@ def test_time_left_is_known_from_the_first_seconds_on(change: Change, rate: floa
     assert says in words_of(render_to_string("parts/progress.html", {"p": seen, "small": False}))
 
 
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        pytest.param("paused", "Time left paused", id="a person paused it"),
+        pytest.param("running", "Time left waits for the Spark worker", id="nobody did"),
+    ],
+)
+def test_a_paused_run_waits_for_nobody(change: Change, status: str, says: str) -> None:
+    ReorgRun.objects.create(
+        change_id=change.pk, table_id=change.table_id, kind="fill", version=4, elements=[], state=RunState.WAITING
+    )
+    step = {"is_reorganisation": True, "kind": "fill", "version": 4}
+    [shown] = [selectors.run_json(run) for run in selectors.runs_of(change.pk)]
+    seen = page.progress({"status": status, "step": step, "runs": [shown]})
+    assert says in words_of(render_to_string("parts/progress.html", {"p": seen, "small": False}))
+
+
 def test_a_failed_change_says_why_once_with_a_count_and_the_first_rows(
     client_of: ClientOf, linked: tuple[Table, Table]
 ) -> None:
