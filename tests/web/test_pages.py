@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -394,73 +393,6 @@ def test_choosing_colours_never_leads_elsewhere(db: None, back: str) -> None:
     answer = Client().post("/theme/", {"theme": "dark", "next": back})
     assert answer["Location"] == "/"
     assert answer.cookies["theme"].value == "dark"
-
-
-@pytest.fixture
-def shell_of(client_of: ClientOf) -> Iterator[Callable[..., Any]]:
-    """Run SQL in a pane as sam, on a node that is PostgreSQL itself."""
-    from nodes.console.sessions import panes
-
-    sam = client_of("sam")
-    chosen = connection.settings_dict
-
-    def run(sql: str, **more: str) -> str:
-        answer = sam.post("/console/1/run/", {"sql": sql, "node": "n1"} | more, headers={"HX-Request": "true"})
-        return answer.content.decode()
-
-    Node.objects.create(name="n1", incarnation=1, host=chosen["HOST"], port=chosen["PORT"] or 5432, pid=1)
-    yield run
-    panes.close(sam.session.session_key, "1")
-
-
-@pytest.fixture
-def as_ourselves(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
-    """The pane's node is the test database."""
-    import psycopg
-
-    chosen = connection.settings_dict
-    where = {"host": chosen["HOST"], "port": chosen["PORT"] or None, "user": chosen["USER"], "dbname": chosen["NAME"]}
-    monkeypatch.setattr("nodes.views._connect", lambda _node, _user: psycopg.connect(**where, autocommit=True))
-
-
-def test_a_pane_keeps_its_transaction(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
-    assert "A transaction is open" in shell_of("BEGIN; CREATE TEMP TABLE t (a int)")
-    assert "A transaction is open" in shell_of("INSERT INTO t VALUES (42)")
-    answer = shell_of("SELECT a, NULL AS b FROM t; COMMIT")
-    assert re.search(r"<td[^>]*>42</td>", answer)
-    assert "A transaction is open" not in answer
-
-
-def test_a_pane_marks_an_error(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
-    answer = shell_of("SELECT 1;\nSELECT nope")
-    assert '<mark class="at">nope</mark>' in answer
-    assert "ERROR 42703" in answer
-
-
-def test_a_pane_shows_the_first_rows_of_many(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
-    answer = shell_of("SELECT * FROM generate_series(1, 1000)")
-    assert "1,000 rows" in answer
-    assert "the first 200 are shown" in answer
-
-
-def test_a_pane_brings_the_tables_along_once_they_are_others(
-    as_ourselves: None, shell_of: Callable[..., Any], flights: Table
-) -> None:
-    """A table that was just created stands in the list of tables; a list that is shown already is not sent again."""
-    answer = shell_of("SELECT 1")
-    seen = re.search(r'id="tables-seen" name="tables_seen" value="(\w+)"', answer)
-    assert seen is not None
-    assert 'id="console-tables" hx-swap-oob="true"' in answer
-    assert "console-tables" not in shell_of("SELECT 1", tables_seen=seen[1])
-    newest = Descriptor.objects.get(table=flights, version=flights.version)
-    Descriptor.objects.filter(pk=newest.pk).update(body=newest.body | {"name": "trips"})
-    assert "trips" in shell_of("SELECT 1", tables_seen=seen[1])
-
-
-def test_a_pane_says_when_its_node_does_not_answer(client_of: ClientOf) -> None:
-    Node.objects.create(name="n9", incarnation=1, host="127.0.0.1", port=1, pid=1)
-    answer = client_of("sam").post("/console/1/run/", {"sql": "SELECT 1", "node": "n9"}, headers={"HX-Request": "true"})
-    assert "n9 does not answer" in answer.content.decode()
 
 
 @pytest.mark.django_db(transaction=True)

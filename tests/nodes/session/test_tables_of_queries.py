@@ -51,7 +51,7 @@ def test_parameters_and_options(cluster: Cluster, n1: Any) -> None:
     [
         ("SELECT 10 / (i - 3) AS q FROM generate_series(1, 5) AS i", errors.DivisionByZero),
         ("SELECT nothing", errors.UndefinedColumn),
-        ("SELECT ARRAY[1, 2] AS q", errors.FeatureNotSupported),
+        ("SELECT ARRAY[ARRAY[1], ARRAY[2]] AS q", errors.FeatureNotSupported),
         ("SELECT i AS q FROM generate_series(1, 200001) AS i", errors.ProgramLimitExceeded),
     ],
 )
