@@ -145,7 +145,8 @@ class Builder:
             compute = arithmetic.zoned_cast(expr.type, target, self.style.zone)
         if self.style.shows_escapes and (expr.type, target) == (BYTEA, TEXT):
             name, compute, template = "cast to escapes", bytestrings.ESCAPED.compute, bytestrings.ESCAPED.template
-        self._refuse_styled_array(expr.type, target, offset)
+        if target is TEXT:
+            self.refuse_styled_array(expr.type, offset)
         if self.style.intervals != POSTGRES and (expr.type, target) in intervals.STYLED:
             own = intervals.STYLED[expr.type, target][self.style.intervals]
             name, compute, template = f"cast by {self.style.intervals}", own.compute, own.template
@@ -154,9 +155,9 @@ class Builder:
             return Literal(placed(lambda: evaluate(call, {}, Context()), offset), target, expr.offset)
         return call
 
-    def _refuse_styled_array(self, of: Type, target: Type, offset: int) -> None:
+    def refuse_styled_array(self, of: Type, offset: int) -> None:
         """Refuses the text of an array whose elements the session shows in a form of its own."""
-        element = of.element if target is TEXT else None
+        element = of.element
         if (element is BYTEA and self.style.shows_escapes) or (
             element is INTERVAL and self.style.intervals != POSTGRES
         ):

@@ -111,6 +111,8 @@ class Calls(Comparisons):
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
         if name == "octet_length" and args:
             args[0] = self.padded(args[0])
+        if name == "array_to_string" and args:
+            self.refuse_styled_array(args[0].type, node.location)
         call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
         if name == "to_timestamp" and len(args) == 2:  # a local time, in the zone of the session
             return self.cast(call, TIMESTAMPTZ, node.location)

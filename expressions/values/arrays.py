@@ -121,11 +121,15 @@ COMPARED = tuple(of for of in ARRAYS if of.element is not JSON)
 
 # -- operators and functions ------------------------------------------------------------------------------------
 
+_APART = "(CASE {} WHEN true THEN true WHEN false THEN false END)"
+"""A comparison that the engine does not join with another to a BETWEEN, which it has not for arrays."""
+
 
 def operators() -> Iterator[Line]:
     for of in COMPARED:
         for name in ("=", "<>", "<", "<=", ">", ">="):
-            yield name, (of, of), BOOL, _compared(of, f"({{0}} {name} {{1}})")
+            test = f"({{0}} {name} {{1}})"
+            yield name, (of, of), BOOL, _compared(of, test if name in ("=", "<>") else _APART.format(test))
     for of, element in ((array, of) for of, array in ARRAY_OF.items()):
         for args, template in _joins(of, element):
             yield "||", args, of, template

@@ -324,6 +324,9 @@ def bytes_of(batch: pa.RecordBatch) -> int:
     return batch.nbytes + ELEMENT_BYTES * elements_in(batch)
 
 
+NUMBER_BYTES = 16
+
+
 def elements_in(batch: pa.RecordBatch) -> int:
     """The number of elements of all arrays."""
     return sum(
@@ -347,8 +350,18 @@ def refuse_long_list(column: pa.Array) -> None:
     longest = pc.max(pc.list_value_length(column)).as_py()
     if longest is not None and longest > ELEMENTS_MAX:
         raise too_many_elements()
-    if column.nbytes > VALUE_BYTES_MAX and any(row.is_valid and row.values.nbytes > VALUE_BYTES_MAX for row in column):
+    is_counted = is_long(column.type.value_type) and column.nbytes > VALUE_BYTES_MAX
+    if is_counted and any(row.is_valid and _bytes_beyond_numbers(row.values) > VALUE_BYTES_MAX for row in column):
         raise too_long()
+
+
+def _bytes_beyond_numbers(items: pa.Array) -> int:
+    """The bytes of texts, but for as many of each as a number of usual length has: what was stored can be read.
+
+    A numeric or an interval is a text or bytes here, too, and is no more than an element where it is written.
+    """
+    total = pc.sum(pc.binary_length(items)).as_py() or 0
+    return int(total) - NUMBER_BYTES * len(items)
 
 
 _WHOLE = {INT2: pa.int16(), INT4: pa.int32(), INT8: pa.int64()}

@@ -3,6 +3,7 @@
 Types, names and states are checked here; values are checked where rows are made.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +20,7 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
     DATATYPE_MISMATCH,
     NOT_IN_PREREQUISITE_STATE,
+    PROGRAM_LIMIT,
     SYNTAX_ERROR,
     UNDEFINED_COLUMN,
     SqlError,
@@ -38,6 +40,8 @@ from nodes.sql.writes.identity import refuse_assigned
 from nodes.wire.columns import Columns
 
 Node = Any
+ELEMENTS_ASSIGNED_MAX = 100
+"""Of one column: each is an expression around the one before."""
 
 
 @dataclass(eq=False)
@@ -75,7 +79,7 @@ class Assignments:
 
     def _assignments(self, targets: Iterable[Node], descriptor: Descriptor, scope: Scope) -> dict[ColumnId, Expr]:
         assignments: dict[ColumnId, Expr] = {}
-        parts: set[ColumnId] = set()
+        parts: Counter[ColumnId] = Counter()
         for item in targets:
             target = item.res_target
             column = self.column(descriptor, target.name, target.location)
@@ -84,7 +88,12 @@ class Assignments:
                 message = f'multiple assignments to same column "{column.name}"'
                 raise SqlError(SYNTAX_ERROR, message, target.location)
             if is_part:
-                parts.add(column.id)
+                parts[column.id] += 1
+                if parts[column.id] > ELEMENTS_ASSIGNED_MAX:
+                    message = (
+                        f'at most {ELEMENTS_ASSIGNED_MAX} elements of column "{column.name}" may be assigned at once'
+                    )
+                    raise SqlError(PROGRAM_LIMIT, message, target.location, hint="assign the whole column")
                 assignments[column.id] = self._with_element(target, column, assignments.get(column.id), scope)
                 continue
             expr = self._assigned(target.val, column, scope, "UPDATE")

@@ -108,3 +108,28 @@ def test_a_text_of_elements_in_a_form_of_the_session_is_refused(cluster: Cluster
         ours.execute(f"SET {setting}")
         with pytest.raises(psycopg.errors.FeatureNotSupported, match="by another"):
             ours.execute(f"SELECT {text}::text")
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="by another"):
+            ours.execute(f"SELECT array_to_string({text}, ',')")
+
+
+def test_elements_of_a_column_that_are_assigned_at_once_are_limited(cluster: Cluster) -> None:
+    name = cluster.table("id int PRIMARY KEY, a int[]")
+    with cluster.connect() as ours:
+        ours.execute(f"INSERT INTO {name} VALUES (1)")
+        sets = [f"a[{n}] = {n}" for n in range(1, 1001)]
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="at most 100 elements"):
+            ours.execute(f"UPDATE {name} SET {', '.join(sets)}")
+
+
+def test_what_was_stored_is_read_by_every_way(cluster: Cluster) -> None:
+    """Marks of NULLs, and what the engine adds to texts of numbers, do not count to the length of an array."""
+    name = cluster.table("id int PRIMARY KEY, b bigint[], n numeric[]")
+    with cluster.connect() as ours:
+        ours.execute(f"INSERT INTO {name} (id, n) VALUES (1, %t)", ["{" + ",".join(["12345.5"] * 100_000) + "}"])
+        ours.execute(f"UPDATE {name} SET b[1] = 1, b[131072] = 1")
+        for sql in (f"SELECT id FROM {name} WHERE n IS NOT NULL AND b[1] = 1", f"SELECT x.id FROM {name} x, {name} y"):
+            assert ours.execute(sql).fetchone() == (1,)
+        counted = ours.execute(f"SELECT cardinality(x.b), cardinality(x.n) FROM {name} x, {name} y").fetchone()
+        assert counted == (131_072, 100_000)
+        assert len((ours.execute(f"SELECT x.b FROM {name} x, {name} y").fetchone() or [()])[0]) == 131_072
+        assert len((ours.execute(f"SELECT x.n FROM {name} x, {name} y").fetchone() or [()])[0]) == 100_000

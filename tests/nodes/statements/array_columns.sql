@@ -15,6 +15,8 @@ SELECT * FROM lists ORDER BY id;
 SELECT i, t[1], n[2], i[0], i[9], v FROM lists WHERE id = 1;
 SELECT id FROM lists WHERE i = '{3}' ORDER BY id;
 SELECT id FROM lists WHERE n = '{1,2.500}' ORDER BY id;
+SELECT id FROM lists WHERE i BETWEEN '{1}' AND '{4}' ORDER BY id;
+SELECT id FROM lists WHERE t NOT BETWEEN '{a}' AND '{b}' AND n > '{0}' AND n < '{9}' ORDER BY id;
 SELECT id FROM lists WHERE id = 2 AND n = ARRAY[1.0, 2.5] AND t = '{x,y}';
 SELECT id FROM lists WHERE 3 = ANY (i) ORDER BY id;
 SELECT id FROM lists WHERE id < 3 AND 3 = ANY (i) AND 'x' <> ALL (t);
