@@ -14,7 +14,7 @@ from expressions.analysis.tree import function_name
 from expressions.documents import building as documents
 from expressions.errors import TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
-from expressions.sqltypes import BOOL, DATE, INT4, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ
+from expressions.sqltypes import BOOL, DATE, INT4, TEXT, TEXTUAL, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.typed import Call, Context, Expr, Literal, is_constant, lazy_call
 from expressions.values import arithmetic
 
@@ -37,6 +37,13 @@ REFUSED = {
        for end in ("populate_record", "populate_recordset", "to_record", "to_recordset")},
 }  # fmt: skip
 """Functions of documents that a node has not, and what to use instead."""
+
+
+def is_numbered(args: Sequence[Expr]) -> bool:
+    """True unless these are texts to PostgreSQL: one of them is, or all are constants without a type."""
+    if any(arg.type in TEXTUAL for arg in args):
+        return False
+    return not all(isinstance(arg, Literal) and arg.type is UNKNOWN for arg in args)
 
 
 class Calls(Comparisons):
@@ -109,6 +116,8 @@ class Calls(Comparisons):
         if name in allowed.SETS:
             rows = self.set_of(name, args, node.location)
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
+        if name == "substring" and len(args) == 3 and not is_numbered(args[1:]):
+            raise unsupported("substring(.. SIMILAR .. ESCAPE ..)", node.location, hint="use substring(.. FROM ..)")
         if name == "octet_length" and args:
             args[0] = self.padded(args[0])
         if name == "array_to_string" and args:

@@ -12,7 +12,8 @@ from typing import Any
 from expressions.errors import INVALID_PARAMETER_VALUE, PROGRAM_LIMIT, SqlError
 from expressions.limits import GROWN_BYTES_MAX, refuse_length
 from expressions.regexes.flags import Flags, flags_of
-from expressions.regexes.matching import Regex, Span, checked, regex_of, regex_of_re2
+from expressions.regexes.groups import Span
+from expressions.regexes.matching import Regex, checked, regex_of, regex_of_re2
 from expressions.regexes.similar import similar_to
 from expressions.sqltypes import ARRAY_OF, BOOL, INT4, TEXT
 from expressions.values.arrays import Line

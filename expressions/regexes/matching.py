@@ -1,12 +1,11 @@
 """Where a regular expression begins and ends in a text: leftmost, and then as long or as short as PostgreSQL takes it.
 
-RE2 finds the longest match, whatever the quantifiers say. Where one of them has a question mark, the end is found anew:
-the least place that a match may end at, by halves, where the shortest one is taken; and the groups are laid out between
-the two ends as the quantifiers ask.
+RE2 finds the longest match, whatever the quantifiers say. Where the shortest one is taken, the end is found anew: the
+least place that a match may end at, by halves. The groups are laid out between the two ends (`groups`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,13 +13,15 @@ import re2
 
 from expressions.limits import look_at, pause
 from expressions.regexes.flags import Flags
-from expressions.regexes.translation import PATTERNS_MAX, invalid, translated
+from expressions.regexes.groups import Layout, Span
+from expressions.regexes.translation import CHARS_EACH, PATTERNS_MAX, Translated, invalid, translated
 
 MEMORY_MAX = 2**20
 """Bytes of one compiled expression; RE2 keeps 128 of them."""
 STEPS_EACH = 64
 """Instructions of a compiled expression, for one character, that cost as much as looking at the character."""
-Span = tuple[int, int]
+PARTS_MAX = 256
+NO_SPAN: Span = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,7 @@ class Regex:
     """A compiled expression. Places are those of bytes."""
 
     longest: Any
-    as_written: Any = None
-    is_shortest: bool = False
-    groups: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", self.longest.groups)
+    known: Translated
 
     def is_in(self, text: bytes) -> bool:
         self._count(len(text))
@@ -45,12 +41,21 @@ class Regex:
         found = self.longest.search(text, place)
         if found is None:
             return None
-        if self.as_written is not None:
-            start, end = found.span()
-            if self.is_shortest:
-                end = self._least_end(text, start, end)
-            found = self.as_written.fullmatch(text, start, end) or found
-        return [found.span(group) for group in range(self.groups + 1)]
+        start, end = found.span()
+        if self.known.is_shortest:
+            end = self._least_end(text, start, end)
+        if self.known.parts is None:
+            return [(start, end)] + [NO_SPAN] * self.longest.groups
+        layout = Layout(text, self._part, self._count_part)
+        layout.lay(self.known.parts, start, end)
+        return [(start, end), *(layout.spans.get(number + 1, NO_SPAN) for number in range(self.longest.groups))]
+
+    def _part(self, text: str) -> Any:
+        return part_of(self.known.options + text)
+
+    def _count_part(self, length: int) -> None:
+        pause()
+        self._count(length)
 
     def _least_end(self, text: bytes, start: int, end: int) -> int:
         low, high = start, end
@@ -91,21 +96,26 @@ def next_char(text: bytes, place: int) -> int:
 def regex_of(pattern: str, flags: Flags) -> Regex:
     """Raises 2201B, 0A000, 54000."""
     known = translated(pattern, flags)
-    longest = _compiled(known.text, is_longest=True)
-    if not known.has_lazy:
-        return Regex(longest)
-    return Regex(longest, _compiled(known.text, is_longest=False), known.is_shortest)
+    return Regex(_compiled(known.text), known)
 
 
 @lru_cache(PATTERNS_MAX)
 def regex_of_re2(text: str) -> Regex:
     """An expression that has been translated: for whether it is in a text."""
-    return Regex(_compiled(text, is_longest=True))
+    return Regex(_compiled(text), Translated(text))
 
 
-def _compiled(text: str, *, is_longest: bool) -> Any:
+@lru_cache(PARTS_MAX)
+def part_of(text: str) -> Any:
+    """A part of an expression whose groups are laid out; it has none of its own."""
+    look_at(len(text) * CHARS_EACH)
+    return _compiled(text, captures=False)
+
+
+def _compiled(text: str, *, captures: bool = True) -> Any:
     options = re2.Options()
-    options.longest_match, options.log_errors, options.max_mem = is_longest, False, MEMORY_MAX
+    options.longest_match, options.log_errors, options.max_mem = True, False, MEMORY_MAX
+    options.never_capture = not captures
     try:
         return re2.compile(text.encode(), options)
     except re2.error:

@@ -12,12 +12,14 @@ with a question mark behind it. `Translated` says which.
     x(a|b)*?  (?s)x(a|b)*?    the shortest
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from expressions.errors import INVALID_REGULAR_EXPRESSION, PROGRAM_LIMIT, SqlError, unsupported
 from expressions.limits import look_at
 from expressions.regexes.flags import LETTERS, Flags
+from expressions.regexes.groups import Alternatives, Group, Part
+from expressions.regexes.pieces import Piece, parts_of, placed, repeated
 
 PATTERN_CHARS_MAX = 10_000
 PATTERNS_MAX = 256
@@ -35,16 +37,19 @@ _IN_BRACKETS = {"d": "0-9", "s": _SPACES, "w": "0-9A-Za-z_", "D": r"\D", "W": r"
 _ALONE = {"d": "[0-9]", "s": f"[{_SPACES}]", "w": "[0-9A-Za-z_]", "D": "[^0-9]", "S": f"[^{_SPACES}]",
     "W": "[^0-9A-Za-z_]"}  # fmt: skip
 _AROUND = ("(?=", "(?!", "(?<=", "(?<!")
-_WORD_EDGE = "use \\y, which is either edge of a word"
 
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A regular expression of RE2. `has_lazy`: a quantifier with a question mark stands in it somewhere."""
+    """A regular expression of RE2. `parts`: how its groups are laid out, where it has some.
+
+    `options` stand in front of the text, and of that of each part.
+    """
 
     text: str
-    is_shortest: bool
-    has_lazy: bool
+    is_shortest: bool = False
+    parts: Part | None = None
+    options: str = ""
 
 
 @lru_cache(PATTERNS_MAX)
@@ -67,37 +72,21 @@ BAD_COUNT = "invalid repetition count(s)"
 UNBALANCED = "parentheses () not balanced"
 
 
-@dataclass(slots=True)
-class _Piece:
-    """A part of a branch. `lazy`: how its first quantifier that counts is, None where none does.
-
-    `begins`, `ends`: it begins or ends with a character of a word, whatever it matches.
-    """
-
-    text: str
-    lazy: bool | None = None
-    begins: bool = False
-    ends: bool = False
-    edge: str = ""
-    """m or M: the beginning or the end of a word."""
-    is_condition: bool = False
-
-
 class _Reader:
     def __init__(self, pattern: str, flags: Flags) -> None:
         self._pattern, self._flags, self._place = pattern, flags, 0
-        self._has_lazy = False
-        self._depth = 0
+        self._depth = self._groups = 0
 
     def whole(self) -> Translated:
         self._options_in_front()
         if self._flags.is_literal:
             text = "".join(map(_char, self._pattern[self._place :]))
-            return Translated(self._in_front() + text, is_shortest=False, has_lazy=False)
+            return Translated(self._in_front() + text)
         piece = self._alternatives()
         if self._place < len(self._pattern):
             raise invalid(UNBALANCED)
-        return Translated(self._in_front() + piece.text, is_shortest=piece.lazy is True, has_lazy=self._has_lazy)
+        options = self._in_front()
+        return Translated(options + piece.text, piece.lazy is True, piece.parts, options)
 
     def _in_front(self) -> str:
         flags = self._flags
@@ -140,7 +129,7 @@ class _Reader:
             else:
                 return
 
-    def _alternatives(self) -> _Piece:
+    def _alternatives(self) -> Piece:
         self._depth += 1
         if self._depth > DEPTH_MAX:
             raise invalid("regular expression is too complex")
@@ -150,15 +139,19 @@ class _Reader:
         self._depth -= 1
         if len(branches) == 1:
             return branches[0]
-        return _Piece(
-            "|".join(branch.text for branch in branches),
+        text = "|".join(branch.text for branch in branches)
+        has_groups = any(branch.parts for branch in branches)
+        return Piece(
+            text,
             lazy=False,
             begins=all(branch.begins for branch in branches),
             ends=all(branch.ends for branch in branches),
+            wishes=frozenset({False}).union(*(branch.wishes for branch in branches)),
+            parts=Alternatives(text, parts=tuple(branch.part() for branch in branches)) if has_groups else None,
         )
 
-    def _branch(self) -> _Piece:
-        pieces: list[_Piece] = []
+    def _branch(self) -> Piece:
+        pieces: list[Piece] = []
         while True:
             self._skip()
             if self._place >= len(self._pattern) or self._pattern[self._place] in "|)":
@@ -166,14 +159,17 @@ class _Reader:
             pieces.append(self._quantified())
         lazy = next((piece.lazy for piece in pieces if piece.lazy is not None), None)
         atoms = [piece for piece in pieces if not piece.is_condition]
-        return _Piece(
-            "".join(_placed(pieces)),
+        texts = placed(pieces)
+        return Piece(
+            "".join(texts),
             lazy=lazy,
             begins=bool(atoms) and atoms[0].begins,
             ends=bool(atoms) and atoms[-1].ends,
+            wishes=frozenset[bool]().union(*(piece.wishes for piece in pieces)),
+            parts=parts_of(pieces, texts, takes_least=lazy is True),
         )
 
-    def _quantified(self) -> _Piece:
+    def _quantified(self) -> Piece:
         piece = self._atom()
         self._skip()
         found = self._quantifier()
@@ -183,14 +179,17 @@ class _Reader:
             raise invalid(NO_OPERAND)
         least, most, text = found
         is_lazy = self._take("?")
-        self._has_lazy |= is_lazy
         self._skip()
         if self._quantifier() is not None:
             raise invalid(NO_OPERAND)
         is_fixed = text[0] == "{" and "," not in text
         lazy = None if most == 0 else piece.lazy if is_fixed else is_lazy
         begins, ends = piece.begins and least > 0, piece.ends and least > 0
-        return _Piece(f"{piece.text}{text}{'?' * is_lazy}", lazy, begins, ends)
+        wishes = frozenset[bool]() if most == 0 else piece.wishes if is_fixed else piece.wishes | {is_lazy}
+        return Piece(
+            f"{piece.text}{text}{'?' * is_lazy}", lazy, begins, ends, wishes=wishes,
+            parts=None if piece.parts is None or most == 0 else repeated(piece.parts, least, most, lazy),
+        )  # fmt: skip
 
     def _quantifier(self) -> tuple[int, int | None, str] | None:
         """The least and the most repetitions, and how that is written."""
@@ -223,7 +222,7 @@ class _Reader:
             raise invalid(BAD_COUNT)
         return count
 
-    def _atom(self) -> _Piece:
+    def _atom(self) -> Piece:
         for words in _AROUND:
             if self._pattern.startswith(words, self._place):
                 raise unsupported(f"a condition {words}..) in a regular expression")
@@ -231,9 +230,9 @@ class _Reader:
         self._place += 1
         match char:
             case "^" | "$":
-                return _Piece(char if self._flags.anchors_lines or char == "^" else r"\z", is_condition=True)
+                return Piece(char if self._flags.anchors_lines or char == "^" else r"\z", is_condition=True)
             case ".":
-                return _Piece(".")
+                return Piece(".")
             case "(":
                 return self._group()
             case "[":
@@ -246,31 +245,38 @@ class _Reader:
                 raise invalid(NO_OPERAND)
         return _literal(ord(char))
 
-    def _group(self) -> _Piece:
+    def _group(self) -> Piece:
         opening = "(?:" if self._take("?:") else "("
         if opening == "(" and self._at(0) == "?":
             raise invalid(NO_OPERAND)
+        self._groups += opening == "("
+        number = self._groups
         inner = self._alternatives()
         if not self._take(")"):
             raise invalid(UNBALANCED)
-        return _Piece(f"{opening}{inner.text})", inner.lazy, inner.begins, inner.ends)
+        text, parts = f"{opening}{inner.text})", inner.parts
+        if opening == "(":
+            parts = Group(text, inner.lazy is True, number, inner=inner.part())
+        elif parts is not None:
+            parts = replace(parts, text=text, takes_least=inner.lazy is True)
+        return Piece(text, inner.lazy, inner.begins, inner.ends, wishes=inner.wishes, parts=parts)
 
     # -- escapes -------------------------------------------------------------------------------------------------
 
-    def _escape(self) -> _Piece:
+    def _escape(self) -> Piece:
         letter = self._at(0)
         if letter in ("m", "M"):
             self._place += 1
-            return _Piece("", edge=letter, is_condition=True)
+            return Piece("", edge=letter, is_condition=True)
         if letter == "Y":  # RE2 finds one between the bytes of a character
             raise unsupported("\\Y in a regular expression")
         conditions = {"A": r"\A", "Z": r"\z", "y": r"\b"}
         if letter in conditions:
             self._place += 1
-            return _Piece(conditions[letter], is_condition=True)
+            return Piece(conditions[letter], is_condition=True)
         if letter in _ALONE and letter:
             self._place += 1
-            return _Piece(_ALONE[letter], begins=letter in "dw", ends=letter in "dw")
+            return Piece(_ALONE[letter], begins=letter in "dw", ends=letter in "dw")
         return _literal(self._escaped_char())
 
     def _escaped_char(self) -> int:
@@ -314,10 +320,10 @@ class _Reader:
 
     # -- brackets ------------------------------------------------------------------------------------------------
 
-    def _brackets(self) -> _Piece:
+    def _brackets(self) -> Piece:
         for words, edge in (("[:<:]]", "m"), ("[:>:]]", "M")):
             if self._take(words):
-                return _Piece("", edge=edge, is_condition=True)
+                return Piece("", edge=edge, is_condition=True)
         is_negated = self._take("^")
         parts: list[str] = ["\\n"] if is_negated and self._flags.dot_stops else []
         is_first, is_of_words = True, not is_negated
@@ -339,7 +345,7 @@ class _Reader:
                 is_of_words &= part in ("0-9", _IN_BRACKETS["w"]) if first is None else _is_word(first)
             parts.append(part)
         self._place += 1
-        return _Piece(f"[{'^' * is_negated}{''.join(parts)}]", begins=is_of_words, ends=is_of_words)
+        return Piece(f"[{'^' * is_negated}{''.join(parts)}]", begins=is_of_words, ends=is_of_words)
 
     def _member(self) -> tuple[str, int | None]:
         """The next member in brackets, as RE2 writes it there, and its code if it is one character."""
@@ -375,23 +381,8 @@ class _Reader:
         return _char(chr(code)), code
 
 
-def _placed(pieces: list[_Piece]) -> list[str]:
-    """The texts of a branch, with each edge of a word as RE2 can find it: where a character of a word must stand."""
-    texts: list[str] = []
-    for place, piece in enumerate(pieces):
-        text = piece.text
-        if piece.edge:
-            beside = pieces[place + 1 : place + 2] if piece.edge == "m" else pieces[max(place - 1, 0) : place]
-            if not any(one.begins if piece.edge == "m" else one.ends for one in beside):
-                what = f"\\{piece.edge} of a regular expression where no character of a word is certain beside it"
-                raise unsupported(what, hint=_WORD_EDGE)
-            text = r"\b"
-        texts.append(text)
-    return texts
-
-
-def _literal(code: int) -> _Piece:
-    return _Piece(_char(chr(code)), begins=_is_word(code), ends=_is_word(code))
+def _literal(code: int) -> Piece:
+    return Piece(_char(chr(code)), begins=_is_word(code), ends=_is_word(code))
 
 
 def _char(char: str) -> str:

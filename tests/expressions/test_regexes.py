@@ -25,6 +25,11 @@ LONG = "a" * VALUE_BYTES_MAX
         pytest.param("abc", "ab?(bc)?", ("bc",), id="the longest whole, not what each quantifier takes first"),
         pytest.param("XY1234Z", "Y*?([0-9]{1,3})", ("1",), id="the shortest, when the first quantifier is lazy"),
         pytest.param("ab", "(a)(x)?", ("a", None), id="a group that takes no part"),
+        pytest.param("aaa", "(a|aa)(a|aa)?", ("aa", "a"), id="the first group takes as much as it can"),
+        pytest.param("abcd", "(a|ab)(c|bcd)(d*)", ("ab", "c", "d"), id="not the first alternative of a group"),
+        pytest.param("aab-", "(a*?)(a*)(b|$)+", ("", "aa", "b"), id="a lazy group takes as little as it can"),
+        pytest.param("ab", "a(x*)?b", ("",), id="a repetition of nothing counts"),
+        pytest.param("abcabcabd", "(ab(c|d))*", ("abd", "d"), id="the last repetition counts"),
         pytest.param("a\nb", "a.b", ("a\nb",), id="a dot is a newline, too"),
         pytest.param("a\bb", r"a\bb", ("a\bb",), id="a backspace"),
         pytest.param("éa", r"(?i)\u00c9", ("é",), id="an option in front"),
@@ -141,3 +146,10 @@ def test_a_constant_pattern_is_translated_once() -> None:
     assert "own_" not in render(analysed("'a' SIMILAR TO 'b%' ESCAPE '#'"), Context())
     assert "own_" in render(analysed("'a' ~ $1"), Context(("b",)))
     assert translated(r"a\s", Flags()).text.startswith("(?s)")
+
+
+def test_substring_of_a_similar_pattern_is_refused_by_name() -> None:
+    with pytest.raises(SqlError, match=r"substring\(\.\. SIMILAR") as caught:
+        analysed("substring('abcdef' SIMILAR 'a#\"b#\"%' ESCAPE '#')")
+    assert caught.value.sqlstate == "0A000"
+    assert is_simple(analysed("substring('abcdef', '2', 3)"))

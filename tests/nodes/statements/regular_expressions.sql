@@ -44,6 +44,8 @@ SELECT regexp_split_to_table(name, 'n', 'i') FROM people WHERE id = 1;
 SELECT 'abc' SIMILAR TO 'abc', 'abc' SIMILAR TO 'a', 'abc' SIMILAR TO '%(b|d)%', 'abc' SIMILAR TO '(b|c)%', 'a.c' SIMILAR TO 'a.c', 'abc' SIMILAR TO 'a.c', 'abc' NOT SIMILAR TO '_b_', 'a%c' SIMILAR TO 'a#%c' ESCAPE '#', 'abc' SIMILAR TO 'a[a-c]+', 'a^' SIMILAR TO 'a^', 'aa' SIMILAR TO 'a{2}', 'abc' SIMILAR TO NULL, '12' SIMILAR TO '\d+', E'a\nb' SIMILAR TO 'a_b', 'a]' SIMILAR TO 'a[]]', 'ab' SIMILAR TO '(a)(b)';
 SELECT 'abc' SIMILAR TO 'a' ESCAPE 'xy';
 SELECT id FROM people WHERE name SIMILAR TO '(a|b)%' ORDER BY id;
+-- groups as PostgreSQL lays them out
+SELECT regexp_match('aaa', '(a|aa)(a|aa)?'), regexp_match('abcd', '(a|ab)(c|bcd)(d*)'), regexp_match('ab', 'a(x*)?b'), regexp_match('xaby', '(.*?)(a|ab)(.*)'), regexp_replace('abcd', '(a|ab)(c|bcd)', '[\1|\2]'), regexp_substr('abcd', '(a|ab)(c|bcd)', 1, 1, '', 1);
 -- rules of a table
 CREATE TEMP TABLE addresses (id int PRIMARY KEY, email text CHECK (email ~ '^[^@\s]+@[^@\s]+$'), code text CHECK (code SIMILAR TO '[A-Z]{2}[0-9]+'), amount text DEFAULT to_char(5, 'FM000'));
 INSERT INTO addresses VALUES (1, 'a@b', 'AB12') RETURNING *;
