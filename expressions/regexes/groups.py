@@ -62,7 +62,7 @@ def sequence(parts: list[Part], *, takes_least: bool) -> Part:
 
 @dataclass(slots=True)
 class Layout:
-    """The groups of a match in a text. `count` is told how many bytes are looked at, and may end the work."""
+    """The groups of a match in a text. `count` takes how many bytes are looked at, and may end the work."""
 
     text: bytes
     find: Find

@@ -12,7 +12,7 @@ _WORD_EDGE = "use \\y, which is either edge of a word"
 class Piece:
     """A part of a branch. `lazy`: how its first quantifier that counts is, None where none does.
 
-    `wishes`: what the quantifiers in it say, of those that count: True of the lazy ones.
+    `preferences`: what the quantifiers in it say, of those that count: True of the lazy ones.
     `parts`: its groups. `begins`, `ends`: it begins or ends with a character of a word, whatever it matches.
     """
 
@@ -23,7 +23,7 @@ class Piece:
     edge: str = ""
     """m or M: the beginning or the end of a word."""
     is_condition: bool = False
-    wishes: frozenset[bool] = frozenset()
+    preferences: frozenset[bool] = frozenset()
     parts: Part | None = None
 
     def part(self) -> Part:
@@ -46,21 +46,21 @@ def placed(pieces: list[Piece]) -> list[str]:
 
 
 def parts_of(pieces: list[Piece], texts: list[str], *, takes_least: bool) -> Part | None:
-    """The parts of a branch with groups: neighbours without groups that wish the same are one."""
+    """The parts of a branch with groups: neighbours without groups and with the same preferences are one."""
     if not any(piece.parts for piece in pieces):
         return None
     parts: list[Part] = []
-    plain, wishes = "", frozenset[bool]()
+    plain, preferences = "", frozenset[bool]()
     for piece, text in zip(pieces, texts, strict=True):
-        if piece.parts is None and len(wishes | piece.wishes) < 2:
-            plain, wishes = plain + text, wishes | piece.wishes
+        if piece.parts is None and len(preferences | piece.preferences) < 2:
+            plain, preferences = plain + text, preferences | piece.preferences
             continue
         if plain:
-            parts.append(Part(plain, True in wishes))
-        plain, wishes = "", frozenset()
+            parts.append(Part(plain, True in preferences))
+        plain, preferences = "", frozenset()
         parts.append(piece.part())
     if plain:
-        parts.append(Part(plain, True in wishes))
+        parts.append(Part(plain, True in preferences))
     return sequence(parts, takes_least=takes_least)
 
 

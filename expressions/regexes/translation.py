@@ -146,7 +146,7 @@ class _Reader:
             lazy=False,
             begins=all(branch.begins for branch in branches),
             ends=all(branch.ends for branch in branches),
-            wishes=frozenset({False}).union(*(branch.wishes for branch in branches)),
+            preferences=frozenset({False}).union(*(branch.preferences for branch in branches)),
             parts=Alternatives(text, parts=tuple(branch.part() for branch in branches)) if has_groups else None,
         )
 
@@ -165,7 +165,7 @@ class _Reader:
             lazy=lazy,
             begins=bool(atoms) and atoms[0].begins,
             ends=bool(atoms) and atoms[-1].ends,
-            wishes=frozenset[bool]().union(*(piece.wishes for piece in pieces)),
+            preferences=frozenset[bool]().union(*(piece.preferences for piece in pieces)),
             parts=parts_of(pieces, texts, takes_least=lazy is True),
         )
 
@@ -185,9 +185,11 @@ class _Reader:
         is_fixed = text[0] == "{" and "," not in text
         lazy = None if most == 0 else piece.lazy if is_fixed else is_lazy
         begins, ends = piece.begins and least > 0, piece.ends and least > 0
-        wishes = frozenset[bool]() if most == 0 else piece.wishes if is_fixed else piece.wishes | {is_lazy}
+        preferences = (
+            frozenset[bool]() if most == 0 else piece.preferences if is_fixed else piece.preferences | {is_lazy}
+        )
         return Piece(
-            f"{piece.text}{text}{'?' * is_lazy}", lazy, begins, ends, wishes=wishes,
+            f"{piece.text}{text}{'?' * is_lazy}", lazy, begins, ends, preferences=preferences,
             parts=None if piece.parts is None or most == 0 else repeated(piece.parts, least, most, lazy),
         )  # fmt: skip
 
@@ -259,7 +261,7 @@ class _Reader:
             parts = Group(text, inner.lazy is True, number, inner=inner.part())
         elif parts is not None:
             parts = replace(parts, text=text, takes_least=inner.lazy is True)
-        return Piece(text, inner.lazy, inner.begins, inner.ends, wishes=inner.wishes, parts=parts)
+        return Piece(text, inner.lazy, inner.begins, inner.ends, preferences=inner.preferences, parts=parts)
 
     # -- escapes -------------------------------------------------------------------------------------------------
 
