@@ -44,6 +44,7 @@ LOOPS_OVER_A_NUMBER = {
     "nodes/crud/about.py": "what there is",
     "nodes/crud/rows.py": "`Table.storages`, which is `storage_count`",
     "nodes/execution/pages.py": "`storage_count`",
+    "nodes/execution/writing/truncate.py": "`storage_count`",
     "nodes/foreign_keys/checks.py": "`storage_count`",
     "nodes/foreign_keys/scan_referencing.py": "`storage_count`",
     "nodes/selectors.py": "what there is",
