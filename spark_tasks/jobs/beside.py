@@ -1,7 +1,7 @@
 """Those who work beside a run: as nodes say it four times a second; where they say nothing, as the database shows."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -24,6 +24,11 @@ class Beside:
     traffic: Traffic = field(default_factory=Traffic)
     feedback: Feedback = field(default_factory=Feedback)
     redis: Redis = field(default_factory=_reader)
+
+    def lead_on(self, felt: Mapping[str, Any], now: float) -> None:
+        """Begin with what `look` said of another run of the same change a moment ago."""
+        if felt:
+            self.feedback.lead_on(Verdict.from_json(felt), now)
 
     def look(self, nodes: Sequence[str], target: Target, transactions: int, now: float) -> dict[str, Any]:
         """The columns of the run's pulse that say it."""

@@ -16,7 +16,7 @@ from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Values
 from spark_tasks.jobs.phases import WORK
 from spark_tasks.models import Kind, ReorgPulse, ReorgRun, Wanted
-from spark_tasks.runs.feedback import Target
+from spark_tasks.runs.feedback import LEADS_ON_S, Target
 from spark_tasks.runs.throughput import Rate
 
 SILENCES_MAX = 10
@@ -41,12 +41,28 @@ FROM marks WHERE pulse.run_id = %(run)s
 """
 """An attempt that another has replaced does not speak for the run: a dead successor would seem to live."""
 
+FELT_OF_LATE = """SELECT felt FROM spark_tasks_reorgpulse pulse JOIN spark_tasks_reorgrun run ON run.id = pulse.run_id
+WHERE run.change_id = %(change)s AND pulse.heartbeat_at > clock_timestamp() - make_interval(secs => %(seconds)s)
+ORDER BY pulse.heartbeat_at DESC LIMIT 1
+"""
+"""By the newest beat of the change's runs."""
+
 
 def run_heartbeat(run: ReorgRun) -> Heartbeat:
     """That the attempt lives, how far its marks have come, how fast they come now, and how hard it may work."""
     rate, beside = Rate(), Beside()
+    has_begun = False
+
+    def begin(opened: Connection) -> None:
+        nonlocal has_begun
+        of_late = {"change": run.change_id, "seconds": LEADS_ON_S}
+        for (felt,) in opened.execute(FELT_OF_LATE, of_late).fetchall():
+            beside.lead_on(felt, time.monotonic())
+        has_begun = True
 
     def beat(opened: Connection) -> None:
+        if not has_begun:
+            begin(opened)
         row = opened.execute(RUN_MARKS, {"run": run.pk, "young": YOUNG_S}).fetchone()
         if row is None:
             return

@@ -11,13 +11,15 @@ A rest between two looks costs little. Others may have come or gone since: who g
 now and then, and where there are twice as many. Of a few statements nobody says that they are fewer: a single long one
 is no load.
 Who is far from the target works half as much from then on, who is well within it somewhat more, and then waits until
-all that is seen came of that; where nobody does anything, it works all the time. Of what is slowest in each quarter of
+all that is seen came of that; where nobody does anything, it works all the time. The next run of a change leads on with
+what the one before it found. Of what is slowest in each quarter of
 a second the second worst is taken: one stall by chance is no reason, and what comes with each chunk is.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from leases.beats import Beat, of_late
 
@@ -37,7 +39,9 @@ COUNTED_MIN = 4
 """Statements in a window: of less it says nothing how many there are."""
 MORE_BY = 2.0
 WORKS_FIRST, WORKS_MIN = 0.4, 1 / 16
-DOWN_MAX, UP_MAX = 0.35, 1.6
+LEADS_ON_S = 5.0
+"""So long what one run of a change has found holds for its next one."""
+DOWN_MAX, UP_MAX = 0.35, 2.5
 """So much less or more at once."""
 ALIKE = 0.15
 """Two looks that differ by less saw the same load."""
@@ -79,6 +83,12 @@ class Verdict:
     before: Felt | None = None
     now: Felt | None = None
 
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> "Verdict":
+        """The verdict that `asdict` made it of."""
+        before, now = (None if kept[when] is None else Felt(**kept[when]) for when in ("before", "now"))
+        return cls(kept["works"], Why(kept["why"]), before, now)
+
 
 def felt(nodes: Collection[Sequence[Beat]], seconds: float) -> Felt:
     """The same of the last so many seconds."""
@@ -112,6 +122,15 @@ class Feedback:
     moved_at: float = 0.0
     rests_until: float | None = None
     has_begun: bool = False
+
+    def lead_on(self, verdict: Verdict, now: float) -> None:
+        """Begin with what another run found a moment ago: others are the same, and felt the same.
+
+        What they feel by now is of that run, so that to look at them would say nothing of the time before.
+        """
+        if verdict.before is not None and verdict.works > 0:
+            self.works, self.before, self.has_begun = verdict.works, verdict.before, True
+            self.looked_at = self.moved_at = now
 
     def hear(self, nodes: Collection[Sequence[Beat]], target: Target, now: float) -> Verdict:
         """The verdict after another look at the beats of those nodes that send some: one at least."""

@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import pytest
 
 from leases.beats import BEAT_S, Beat, Beats, MalformedBeats, from_text, of_late
-from spark_tasks.runs.feedback import Feedback, Felt, Target, Verdict, Why, are_idle, felt
+from spark_tasks.runs.feedback import WORKS_FIRST, Feedback, Felt, Target, Verdict, Why, are_idle, felt
 
 Load = Callable[[float, float], tuple[float, float, int]]
 """Statements per second, the slowest in ms, and those under way, at a time and a share of work."""
@@ -169,6 +169,37 @@ def test_what_was_known_before_a_silence_of_nodes_is_looked_at_again() -> None:
     world.feedback.hear_nothing()
     world.run(BEAT_S)
     assert world.seen[-1][1].why is Why.LOOKING
+
+
+@pytest.mark.parametrize("load", [
+    pytest.param(paced(slower_ms=12), id="a writer that hardly notices"),
+    pytest.param(paced(slower_ms=80), id="one that does"),
+    pytest.param(never_pausing(0.8), id="writers that never pause"),
+])  # fmt: skip
+def test_the_next_run_of_a_change_leads_on_with_what_the_one_before_found(load: Load) -> None:
+    """Or a verification would begin as if it knew nothing, and take the time beside its fill for the time before."""
+    world = World(load)
+    world.run(20)
+    found, next_one = Verdict.from_json(asdict(world.seen[-1][1])), Feedback()
+    next_one.lead_on(found, world.now)
+    assert (found, next_one.before) == (world.seen[-1][1], world.feedback.before)
+    world.feedback, since, worked = next_one, world.now, world.worked(world.now - 5)
+    world.run(BEAT_S)
+    assert world.works == found.works, "at once"
+    world.run(20)
+    assert world.worked(since) == pytest.approx(worked, rel=0.4)
+
+
+@pytest.mark.parametrize("found", [
+    pytest.param(Verdict(1.0, Why.NOBODY), id="nobody was there"),
+    pytest.param(Verdict(0.2, Why.UNKNOWN), id="nodes said nothing"),
+    pytest.param(Verdict(0.0, Why.LOOKING, Felt(100, 5)), id="it was looking"),
+])  # fmt: skip
+def test_a_run_that_found_nothing_leaves_nothing_to_lead_on_with(found: Verdict) -> None:
+    world = World(never_pausing(0.8))
+    world.feedback.lead_on(found, world.now)
+    world.run(BEAT_S)
+    assert world.works == WORKS_FIRST
 
 
 # --- beats

@@ -1,13 +1,21 @@
 """Who works beside a run: the sessions of nodes that are within a young transaction."""
 
+import datetime as dt
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import psycopg
 import pytest
+from django.conf import settings
+from django.db.models.functions import Now
 
+from leases.beats import BEAT_S, Beats
+from leases.models import Node
+from leases.redis import beats
 from spark_tasks.jobs.reorganisations import RUN_MARKS, YOUNG_S, run_heartbeat
 from spark_tasks.models import ReorgPulse, ReorgRun
+from spark_tasks.runs.feedback import LEADS_ON_S, WORKS_FIRST, Felt, Verdict, Why
 from tests.spark_tasks.runs import Runs, claim_run
 from tests.storage.stage import Stage
 
@@ -50,3 +58,27 @@ def test_the_heartbeat_notifies_the_workers(stage: Stage, runs: Runs) -> None:
             node.rollback()
             node.execute("SELECT 1")
             time.sleep(YOUNG_S / 4)
+
+
+@pytest.mark.parametrize(("age_s", "works"), [
+    pytest.param(0, 0.3, id="a moment ago"),
+    pytest.param(2 * LEADS_ON_S, WORKS_FIRST, id="long ago"),
+])  # fmt: skip
+def test_a_run_leads_on_with_what_the_fill_of_its_change_found(runs: Runs, age_s: float, works: float) -> None:
+    fill, verification = runs.start("fill"), claim_run(runs.start("verify"))
+    found = Verdict(0.3, Why.WITHIN, Felt(100, 5), Felt(100, 6))
+    ReorgPulse.objects.filter(run_id=fill).update(felt=asdict(found), heartbeat_at=Now() - dt.timedelta(seconds=age_s))
+    assert verification is not None
+    node = Node.objects.create(name="busy", host="127.0.0.1", port=1, pid=1)
+    busy = Beats()
+    for number in range(9):
+        busy.statements, busy.slowest_ms = 25 * number, 6
+        busy.beat(number * BEAT_S, running=0)
+    beats.reader(settings.REDIS_URL).set("schemalab:beats:busy", busy.to_text(), px=10_000)
+    with run_heartbeat(verification.run):
+        deadline = time.monotonic() + 10
+        while not (pulse := ReorgPulse.objects.get(run_id=verification.run.pk)).felt:
+            assert time.monotonic() < deadline, "no beat"
+            time.sleep(0.01)
+    node.delete()
+    assert pulse.works == works
