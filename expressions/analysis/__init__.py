@@ -7,6 +7,7 @@ composed        format, to_char and pg_typeof
 aggregates      aggregates and window functions
 comparisons   of rows, lists, ranges and arrays' elements
 building      typed expressions from typed parts: what casts, operators and functions PostgreSQL means
+constant_patterns  regular expressions, translated once
 array_elements  an element of a column assigned
 tree        what parse nodes say by themselves
 scopes      what a name means

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catalog.values.interval_styles import POSTGRES
+from expressions.analysis.constant_patterns import for_the_engine, translated
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import (
@@ -21,7 +22,7 @@ from expressions.errors import (
 )
 from expressions.functions import allowed, casts
 from expressions.functions.overloads import Overload, choose
-from expressions.regexes.functions import RE2_TEXT, TESTS
+from expressions.regexes.functions import TESTS
 from expressions.sqltypes import (
     BOOL,
     BPCHAR,
@@ -58,7 +59,6 @@ from expressions.typed import (
     lazy_call,
     modifier_of,
     parse_value,
-    walk,
 )
 from expressions.values import arithmetic, bytestrings, intervals
 from expressions.values.object_names import OBJECTS
@@ -259,7 +259,7 @@ class Builder:
         overloads = allowed.OPERATORS.get(name, ())
         fitting = choose(overloads, self._beside(args))
         if name in TESTS and len(args) == 2 and len(fitting) == 1:
-            args = [args[0], self._translated(args[1])]
+            args = [args[0], translated(self.coerce(args[1], TEXT))]
         if len(fitting) != 1:
             shown = " ".join([*(str(a.type) for a in args[:-1]), name, str(args[-1].type)])
             if fitting:
@@ -271,17 +271,6 @@ class Builder:
                 hint="no operator of that name takes these types: a cast may help",
             )
         return self._call(name, *fitting[0], args, offset)
-
-    def _translated(self, pattern: Expr) -> Expr:
-        """A regular expression as the query engine takes it."""
-        text = self.coerce(pattern, TEXT)
-        call = Call("re2", RE2_TEXT.template, (text,), TEXT, RE2_TEXT.compute, offset=text.offset)
-        parts = list(walk(text))
-        if all(
-            isinstance(part, Literal) or (isinstance(part, Call) and part.strict and part.compute) for part in parts
-        ):
-            return Literal(placed(lambda: evaluate(call, {}, Context()), text.offset), TEXT, text.offset)
-        return call
 
     def padded(self, expr: Expr) -> Expr:
         """A char(n) with its blanks, as patterns and octet_length see it; one of no known length as it is kept."""
@@ -315,7 +304,7 @@ class Builder:
         return types
 
     def function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:
-        return self._call(name, *self.chosen(name, overloads, args, offset), args, offset)
+        return for_the_engine(self._call(name, *self.chosen(name, overloads, args, offset), args, offset))
 
     def chosen(
         self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int

@@ -61,10 +61,10 @@ def _writer(args: Sequence[Type]) -> Callable[[object], str] | None:
     return lambda item: to_text(sql_type, item)  # type: ignore[arg-type]
 
 
-def _own(table: Iterable[Own]) -> Named:
+def _own(table: Iterable[Own], *, by_engine_alone: bool = False) -> Named:
     for own in table:
         for name in own.called:
-            yield name, Overload(own.args, own.result, own.template, own.compute)
+            yield name, Overload(own.args, own.result, own.template, None if by_engine_alone else own.compute)
 
 
 def _comparisons() -> Named:
@@ -112,12 +112,14 @@ FUNCTIONS = _table(
     _own(regexes.OF_ONE_MATCH),
     _own(number_patterns.FUNCTIONS),
     _own((reading_by_patterns.TO_DATE, reading_by_patterns.TO_TIMESTAMP, writing_by_patterns.OF_INTERVAL)),
-    _arrays(regexes.of_all_matches()),
+    _own(regexes.OF_ALL_MATCHES, by_engine_alone=True),
     _own(bytestrings.FUNCTIONS),
     _own(intervals.FUNCTIONS),
     _own(clock_times.FUNCTIONS),
 )
-SETS = _table(_arrays(arrays.sets()), _arrays(regexes.sets()), _documents(documents.sets(), of_rows=True))
+SETS = _table(
+    _arrays(arrays.sets()), _own(regexes.SETS, by_engine_alone=True), _documents(documents.sets(), of_rows=True)
+)
 """Functions that give rows, each as a list of them."""
 PAIRS = _table(_documents(documents.pairs(), of_rows=True))
 """Functions that give rows of two columns: of each name the lists of both, one after the other."""

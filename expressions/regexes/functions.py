@@ -5,7 +5,7 @@ each, so it is left to the query engine, where nobody waits for it and its time 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ from expressions.regexes.groups import Span
 from expressions.regexes.matching import Regex, checked, regex_of, regex_of_re2
 from expressions.regexes.similar import similar_to
 from expressions.sqltypes import ARRAY_OF, BOOL, INT4, TEXT
-from expressions.values.arrays import Line
 from expressions.values.own import Own, lines
 
 Texts = tuple[str | None, ...]
@@ -63,6 +62,11 @@ def is_like(text: str, pattern: str, letters: str = "") -> bool:
     return regex_of(pattern, _flags(letters, "regexp_like")).is_in(text.encode())
 
 
+def like_expression(pattern: str, letters: str) -> str:
+    """The expression that regexp_like looks for, as the query engine takes it."""
+    return checked(pattern, _flags(letters, "regexp_like"))
+
+
 def _test(*, ignores_case: bool = False, is_negated: bool = False) -> Test:
     """An operator whose expression is in RE2's words."""
     options, engine_option = ("(?i)", ", 'i'") if ignores_case else ("", "")
@@ -105,10 +109,9 @@ def _taken_apart(text: bytes, regex: Regex) -> list[Span]:
     """Matches between which a text is split: none that is empty at its ends or right behind another one."""
     kept: list[Span] = []
     before = 0
-    for spans in regex.all_in(text):
-        start, end = spans[0]
+    for ((start, end),) in regex.places_in(text):
         if start < len(text) and end > before:
-            kept.append(spans[0])
+            kept.append((start, end))
             refuse_many(len(kept))
         before = end
     return kept
@@ -123,7 +126,7 @@ def refuse_many(parts: int) -> None:
 def count(text: str, pattern: str, start: int = 1, letters: str = "") -> int:
     _refuse_below(1, start=start)
     regex = regex_of(pattern, _flags(letters, "regexp_count"))
-    return sum(1 for _ in regex.all_in(text.encode(), _place(text, start)))
+    return sum(1 for _ in regex.places_in(text.encode(), _place(text, start)))
 
 
 def matches(text: str, pattern: str, letters: str = "") -> list[list[str | None]]:
@@ -140,11 +143,10 @@ def matches(text: str, pattern: str, letters: str = "") -> list[list[str | None]
     return rows
 
 
-def _nth(regex: Regex, data: bytes, place: int, number: int) -> list[Span] | None:
-    for found, spans in enumerate(regex.all_in(data, place), 1):
-        if found == number:
-            return spans
-    return None
+def _nth(regex: Regex, data: bytes, place: int, number: int, group: int) -> list[Span] | None:
+    """The match of that number; with its groups where one of them is asked for."""
+    matches = regex.all_in(data, place) if group else regex.places_in(data, place)
+    return next((spans for found, spans in enumerate(matches, 1) if found == number), None)
 
 
 def _span_of(spans: Sequence[Span], group: int) -> Span:
@@ -163,7 +165,7 @@ def instr(
         raise SqlError(INVALID_PARAMETER_VALUE, f'invalid value for parameter "endoption": {endoption}')
     _refuse_below(0, subexpr=subexpr)
     data = text.encode()
-    spans = _nth(regex_of(pattern, _flags(letters, "regexp_instr")), data, _place(text, start), number)
+    spans = _nth(regex_of(pattern, _flags(letters, "regexp_instr")), data, _place(text, start), number, subexpr)
     span = NO_MATCH if spans is None else _span_of(spans, subexpr)
     return 0 if span == NO_MATCH else len(data[: span[endoption]].decode()) + 1
 
@@ -172,7 +174,7 @@ def substr(text: str, pattern: str, start: int = 1, number: int = 1, letters: st
     _refuse_below(1, start=start, n=number)
     _refuse_below(0, subexpr=subexpr)
     data = text.encode()
-    spans = _nth(regex_of(pattern, _flags(letters, "regexp_substr")), data, _place(text, start), number)
+    spans = _nth(regex_of(pattern, _flags(letters, "regexp_substr")), data, _place(text, start), number, subexpr)
     return None if spans is None else _part(data, _span_of(spans, subexpr))
 
 
@@ -211,6 +213,7 @@ def replaced_from(
 
 
 _REFERENCES = re.compile(rb"\\([1-9&\\])")
+_GROUPS = frozenset(b"%d" % number for number in range(1, 10))
 
 
 def _replaced(text: str, regex: Regex, new: str, start: int, number: int) -> str:
@@ -218,7 +221,9 @@ def _replaced(text: str, regex: Regex, new: str, start: int, number: int) -> str
     length_max = max(len(data), GROWN_BYTES_MAX)
     pieces: list[bytes] = []
     parts = _REFERENCES.split(new.encode())
-    for found, spans in enumerate(regex.all_in(data, _place(text, start)), 1):
+    names_groups = any(part in _GROUPS for part in parts[1::2])
+    matches = regex.all_in(data, _place(text, start)) if names_groups else regex.places_in(data, _place(text, start))
+    for found, spans in enumerate(matches, 1):
         if number and found != number:
             continue
         made = [data[begin : spans[0][0]], *_filled(data, parts, spans)]
@@ -298,14 +303,3 @@ SETS = tuple(
     )
 )
 """Functions that give rows, as lists of them; `result` is the type of a row."""
-
-
-def of_all_matches() -> Iterator[Line]:
-    """Those of all matches, which only the query engine calls."""
-    for own in OF_ALL_MATCHES:
-        yield own.called[0], own.args, own.result, own.template
-
-
-def sets() -> Iterator[Line]:
-    for own in SETS:
-        yield own.called[0], own.args, own.result, own.template

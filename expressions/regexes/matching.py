@@ -4,7 +4,7 @@ RE2 finds the longest match, whatever the quantifiers say. Where the shortest on
 least place that a match may end at, by halves. The groups are laid out between the two ends (`groups`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -24,12 +24,16 @@ PARTS_MAX = 256
 NO_SPAN: Span = (-1, -1)
 
 
+Search = Callable[[bytes, int], list[Span] | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Regex:
     """A compiled expression. Places are those of bytes."""
 
     longest: Any
     known: Translated
+    groups: int = 0
 
     def is_in(self, text: bytes) -> bool:
         self._count(len(text))
@@ -37,18 +41,21 @@ class Regex:
 
     def search(self, text: bytes, place: int = 0) -> list[Span] | None:
         """The first match from `place` on, and its groups; (-1, -1) for a group that takes no part."""
+        found = self._place(text, place)
+        if found is None or self.known.parts is None:
+            return None if found is None else [found] + [NO_SPAN] * self.groups
+        layout = Layout(text, self._part, self._count_part)
+        layout.lay(self.known.parts, *found)
+        return [found, *(layout.spans.get(number + 1, NO_SPAN) for number in range(self.groups))]
+
+    def _place(self, text: bytes, place: int) -> Span | None:
+        """Where the first match from `place` on begins and ends."""
         self._count(len(text) - place)
         found = self.longest.search(text, place)
         if found is None:
             return None
         start, end = found.span()
-        if self.known.is_shortest:
-            end = self._least_end(text, start, end)
-        if self.known.parts is None:
-            return [(start, end)] + [NO_SPAN] * self.longest.groups
-        layout = Layout(text, self._part, self._count_part)
-        layout.lay(self.known.parts, start, end)
-        return [(start, end), *(layout.spans.get(number + 1, NO_SPAN) for number in range(self.longest.groups))]
+        return start, self._least_end(text, start, end) if self.known.is_shortest else end
 
     def _part(self, text: str) -> Any:
         return part_of(self.known.options + text)
@@ -72,10 +79,24 @@ class Regex:
         look_at(length // 32 + length * self.longest.programsize // STEPS_EACH)
 
     def all_in(self, text: bytes, place: int = 0) -> Iterator[list[Span]]:
+        """Each match from `place` on, and its groups."""
+        return self._each(text, place, self.search)
+
+    def places_in(self, text: bytes, place: int = 0) -> Iterator[list[Span]]:
+        """The same without the groups, which take longer to lay out than a match to find."""
+
+        def search(text: bytes, place: int) -> list[Span] | None:
+            found = self._place(text, place)
+            return None if found is None else [found]
+
+        return self._each(text, place, search)
+
+    @staticmethod
+    def _each(text: bytes, place: int, search: Search) -> Iterator[list[Span]]:
         """Each match from `place` on; behind one that is empty the next character is passed over."""
         while place <= len(text):
             pause()
-            found = self.search(text, place)
+            found = search(text, place)
             if found is None:
                 return
             yield found
@@ -96,7 +117,7 @@ def next_char(text: bytes, place: int) -> int:
 def regex_of(pattern: str, flags: Flags) -> Regex:
     """Raises 2201B, 0A000, 54000."""
     known = translated(pattern, flags)
-    return Regex(_compiled(known.text), known)
+    return Regex(_compiled(known.text), known, known.groups)
 
 
 @lru_cache(PATTERNS_MAX)
@@ -107,15 +128,16 @@ def regex_of_re2(text: str) -> Regex:
 
 @lru_cache(PARTS_MAX)
 def part_of(text: str) -> Any:
-    """A part of an expression whose groups are laid out; it has none of its own."""
+    """A part of an expression whose groups are laid out."""
     look_at(len(text) * CHARS_EACH)
-    return _compiled(text, captures=False)
+    return _compiled(text)
 
 
-def _compiled(text: str, *, captures: bool = True) -> Any:
+def _compiled(text: str) -> Any:
+    """Finds the longest match, and no groups, which RE2 has other rules for."""
     options = re2.Options()
     options.longest_match, options.log_errors, options.max_mem = True, False, MEMORY_MAX
-    options.never_capture = not captures
+    options.never_capture = True
     try:
         return re2.compile(text.encode(), options)
     except re2.error:

@@ -25,9 +25,24 @@ class Piece:
     is_condition: bool = False
     preferences: frozenset[bool] = frozenset()
     parts: Part | None = None
+    repeats: int = 0
+    """Single characters or sets of them that are repeated; `MANY` of whatever else may match in several ways."""
+    least: int = 0
+    """Characters of its shortest match, where it is of single ones."""
 
     def part(self) -> Part:
         return self.parts or Part(self.text, self.lazy is True)
+
+
+MANY = 2
+
+
+def least_of(piece: Piece) -> int | None:
+    """The least characters of a match of single ones in a row, of which one at most is repeated; None for others.
+
+    There the first match that is found, with as many repetitions as there are, is the longest.
+    """
+    return piece.least if piece.repeats < MANY else None
 
 
 def placed(pieces: list[Piece]) -> list[str]:

@@ -19,7 +19,7 @@ from expressions.errors import INVALID_REGULAR_EXPRESSION, PROGRAM_LIMIT, SqlErr
 from expressions.limits import look_at
 from expressions.regexes.flags import LETTERS, Flags
 from expressions.regexes.groups import Alternatives, Group, Part
-from expressions.regexes.pieces import Piece, parts_of, placed, repeated
+from expressions.regexes.pieces import MANY, Piece, least_of, parts_of, placed, repeated
 
 PATTERN_CHARS_MAX = 10_000
 PATTERNS_MAX = 256
@@ -41,7 +41,7 @@ _AROUND = ("(?=", "(?!", "(?<=", "(?<!")
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A regular expression of RE2. `parts`: how its groups are laid out, where it has some.
+    """A regular expression of RE2. `groups`: how many it has; `parts`: how they are laid out, where it has some.
 
     `options` stand in front of the text, and of that of each part.
     """
@@ -50,6 +50,9 @@ class Translated:
     is_shortest: bool = False
     parts: Part | None = None
     options: str = ""
+    groups: int = 0
+    least: int | None = None
+    """The least characters of a match, where RE2's first match is the longest; None where that is not known."""
 
 
 @lru_cache(PATTERNS_MAX)
@@ -86,7 +89,7 @@ class _Reader:
         if self._place < len(self._pattern):
             raise invalid(UNBALANCED)
         options = self._in_front()
-        return Translated(options + piece.text, piece.lazy is True, piece.parts, options)
+        return Translated(options + piece.text, piece.lazy is True, piece.parts, options, self._groups, least_of(piece))
 
     def _in_front(self) -> str:
         flags = self._flags
@@ -148,6 +151,7 @@ class _Reader:
             ends=all(branch.ends for branch in branches),
             preferences=frozenset({False}).union(*(branch.preferences for branch in branches)),
             parts=Alternatives(text, parts=tuple(branch.part() for branch in branches)) if has_groups else None,
+            repeats=MANY,
         )
 
     def _branch(self) -> Piece:
@@ -165,6 +169,8 @@ class _Reader:
             lazy=lazy,
             begins=bool(atoms) and atoms[0].begins,
             ends=bool(atoms) and atoms[-1].ends,
+            repeats=sum(piece.repeats for piece in pieces),
+            least=sum(piece.least for piece in pieces),
             preferences=frozenset[bool]().union(*(piece.preferences for piece in pieces)),
             parts=parts_of(pieces, texts, takes_least=lazy is True),
         )
@@ -190,6 +196,7 @@ class _Reader:
         )
         return Piece(
             f"{piece.text}{text}{'?' * is_lazy}", lazy, begins, ends, preferences=preferences,
+            repeats=MANY if is_lazy else piece.repeats + (not is_fixed), least=piece.least * least,
             parts=None if piece.parts is None or most == 0 else repeated(piece.parts, least, most, lazy),
         )  # fmt: skip
 
@@ -234,7 +241,7 @@ class _Reader:
             case "^" | "$":
                 return Piece(char if self._flags.anchors_lines or char == "^" else r"\z", is_condition=True)
             case ".":
-                return Piece(".")
+                return Piece(".", least=1)
             case "(":
                 return self._group()
             case "[":
@@ -261,7 +268,9 @@ class _Reader:
             parts = Group(text, inner.lazy is True, number, inner=inner.part())
         elif parts is not None:
             parts = replace(parts, text=text, takes_least=inner.lazy is True)
-        return Piece(text, inner.lazy, inner.begins, inner.ends, preferences=inner.preferences, parts=parts)
+        return Piece(
+            text, inner.lazy, inner.begins, inner.ends, preferences=inner.preferences, parts=parts, repeats=MANY
+        )
 
     # -- escapes -------------------------------------------------------------------------------------------------
 
@@ -278,7 +287,7 @@ class _Reader:
             return Piece(conditions[letter], is_condition=True)
         if letter in _ALONE and letter:
             self._place += 1
-            return Piece(_ALONE[letter], begins=letter in "dw", ends=letter in "dw")
+            return Piece(_ALONE[letter], begins=letter in "dw", ends=letter in "dw", least=1)
         return _literal(self._escaped_char())
 
     def _escaped_char(self) -> int:
@@ -347,7 +356,7 @@ class _Reader:
                 is_of_words &= part in ("0-9", _IN_BRACKETS["w"]) if first is None else _is_word(first)
             parts.append(part)
         self._place += 1
-        return Piece(f"[{'^' * is_negated}{''.join(parts)}]", begins=is_of_words, ends=is_of_words)
+        return Piece(f"[{'^' * is_negated}{''.join(parts)}]", begins=is_of_words, ends=is_of_words, least=1)
 
     def _member(self) -> tuple[str, int | None]:
         """The next member in brackets, as RE2 writes it there, and its code if it is one character."""
@@ -384,7 +393,7 @@ class _Reader:
 
 
 def _literal(code: int) -> Piece:
-    return Piece(_char(chr(code)), begins=_is_word(code), ends=_is_word(code))
+    return Piece(_char(chr(code)), begins=_is_word(code), ends=_is_word(code), least=1)
 
 
 def _char(char: str) -> str:

@@ -148,6 +148,21 @@ def test_a_constant_pattern_is_translated_once() -> None:
     assert translated(r"a\s", Flags()).text.startswith("(?s)")
 
 
+@pytest.mark.parametrize(("call", "is_left"), [
+    (r"regexp_like(a, '^b\s')", True), ("regexp_like(a, 'B', 'i')", True), ("regexp_like(a, $1)", False),
+    (r"regexp_replace(a, '\s+', ' ', 'g')", True), ("regexp_replace(a, '[^0-9]', '')", True),
+    pytest.param("regexp_replace(a, 'b', 'cc')", False, id="the text would grow"),
+    pytest.param("regexp_replace(a, 'b*', '')", False, id="an empty match"),
+    pytest.param("regexp_replace(a, 'a|ab', '')", False, id="the first match may not be the longest"),
+    pytest.param("regexp_replace(a, 'a?b?c', '')", False, id="two repetitions"),
+    pytest.param("regexp_replace(a, 'b+?', '')", False, id="the shortest match"),
+    pytest.param(r"regexp_replace(a, 'bb', '\&')", False, id="a reference"),
+    pytest.param("regexp_replace(a, '(', '')", False, id="an error, where there is a row"),
+])  # fmt: skip
+def test_what_means_the_same_is_left_to_the_query_engine(call: str, *, is_left: bool) -> None:
+    assert ("own_" not in render(analysed(call.replace("(a", "('a'")), Context(("b",)))) is is_left
+
+
 def test_substring_of_a_similar_pattern_is_refused_by_name() -> None:
     with pytest.raises(SqlError, match=r"substring\(\.\. SIMILAR") as caught:
         analysed("substring('abcdef' SIMILAR 'a#\"b#\"%' ESCAPE '#')")

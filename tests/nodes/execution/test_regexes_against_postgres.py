@@ -50,6 +50,19 @@ class Patterns:
         return f"{self._chance.choice(('(', '(?:'))}{self.draw(depth + 1)})"
 
 
+PLAIN = ("a", "b", "é", ".", "[ab]", "[^a]", r"\w", r"\s", r"\d", "[[:alpha:]]", "-", "^", "$", r"\y")
+
+
+def plain(chance: random.Random) -> str:
+    """Single characters in a row, of which one may be repeated: what the query engine replaces by itself."""
+    atoms = [chance.choice(PLAIN) for _ in range(chance.choice((1, 1, 2, 3)))]
+    places = [place for place, atom in enumerate(atoms) if atom not in ("^", "$", r"\y")]
+    if places and chance.random() < 0.7:
+        place = chance.choice(places)
+        atoms[place] += chance.choice(("+", "*", "?", "{2}", "{1,2}", "{2,}"))
+    return "".join(atoms)
+
+
 def answer(text: str, pattern: str) -> tuple[object, ...] | str:
     try:
         return (
@@ -84,3 +97,19 @@ def test_patterns_match_the_same_places(cluster: Cluster) -> None:
             if (ours := answer(text, pattern)) != theirs:
                 differences.append(f"{pattern!r} in {text!r}: PostgreSQL {theirs}, node {ours}")
     assert not differences, "\n".join(differences)
+
+
+def test_replacements_in_the_query_engine_are_postgresqls(cluster: Cluster) -> None:
+    """Whole calls through a node, most of which call no function of ours."""
+    chance = random.Random(12)
+    texts = ["".join(chance.choice("aaabbbcAé 1\n_-") for _ in range(chance.randrange(12))) for _ in range(40)]
+    table = ", ".join(f"('{text}')" for text in texts)
+    with cluster.connect() as node, cluster.store() as store:
+        for _ in range(150):
+            pattern, new = plain(chance), chance.choice(("", "", "-", "x", "é", "--"))
+            letters = chance.choice(("", "g", "g", "gi", "n", "gs", "gn"))
+            sql = (
+                f"SELECT regexp_replace(t, '{pattern}', '{new}', '{letters}'), regexp_like(t, '{pattern}',"
+                f" '{letters.replace('g', '')}') FROM (VALUES {table}) AS x (t)"
+            )
+            assert node.execute(sql).fetchall() == store.execute(sql).fetchall(), sql
