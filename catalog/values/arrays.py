@@ -18,19 +18,26 @@ _TOKEN = re.compile(
     rf'[{_SPACE}]*(?:(?P<sign>[{{}},])|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>(?:[^{{}},"\\]|\\.)+))', re.DOTALL
 )
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_NUMBERS = re.compile(rf"[{_SPACE}]*\[[{_SPACE}]*(?:([+-]?\d+)[{_SPACE}]*:[{_SPACE}]*)?([+-]?\d+)[{_SPACE}]*\]")
-_DIGITS_MAX = 10
 _BARE = re.compile(rf'[^{{}}",\\{_SPACE}]+')
 _SHOWN_CHARS = 80
 DIMENSIONS_MAX = 6
+TOO_MANY_DIMENSIONS = f"number of array dimensions exceeds the maximum allowed ({DIMENSIONS_MAX})"
+BOUND_MAX = 2**31 - 1
+SIZE_MAX = 2**27 - 1
+_DIGITS_MAX = 10
+_BOUND = re.compile(r"[+-]?[0-9]+")
+_SPACES = re.compile(rf"[{_SPACE}]*")
+_ENDS = ("", ",", "{", "}")
+_NO_BEGIN = 'Array value must start with "{" or dimension information.'
+_QUOTED_IN_PART = "Incorrectly quoted array element."
 
 
 class NotAnArray(ValueError):
     """A text that is no array of ours."""
 
-    def __init__(self, message: str, sqlstate: str = "22P02") -> None:
+    def __init__(self, message: str, sqlstate: str = "22P02", detail: str | None = None) -> None:
         super().__init__(message)
-        self.sqlstate = sqlstate
+        self.sqlstate, self.detail = sqlstate, detail
 
 
 def _unsupported(what: str) -> NotAnArray:
@@ -39,109 +46,170 @@ def _unsupported(what: str) -> NotAnArray:
 
 def words_of(text: str) -> list[str | None]:
     """The elements of an array literal. Raises `NotAnArray`."""
-    numbers, start = _numbers(text)
-    words = _Reading(text, start).elements()
-    if numbers and numbers != [(1, len(words))]:
-        if len(numbers) == 1 and numbers[0][1] - numbers[0][0] + 1 == len(words):
-            raise _unsupported("an array whose elements do not count from 1")
-        raise _malformed(text)
-    return words
-
-
-def _numbers(text: str) -> tuple[list[tuple[int, int]], int]:
-    """The first and last number of the elements as [1:2]= says them, and where the elements begin."""
-    found: list[tuple[int, int]] = []
-    place = 0
-    while (match := _NUMBERS.match(text, place)) and len(found) <= DIMENSIONS_MAX:
-        if max(map(len, match.groups(default=""))) > _DIGITS_MAX:
-            raise _malformed(text)
-        found.append((int(match[1] or 1), int(match[2])))
-        place = match.end()
-    if found:
-        sign = re.compile(rf"[{_SPACE}]*=").match(text, place)
-        if sign is None:
-            raise _malformed(text)
-        place = sign.end()
-    if len(found) > 1:
-        raise _unsupported("an array of arrays")
-    return found, place
+    return _Reading(text).elements()
 
 
 class _Reading:
     """The reading of one literal, token by token."""
 
-    def __init__(self, text: str, start: int) -> None:
-        self._text, self._start = text, start
+    def __init__(self, text: str) -> None:
+        self._text, self._place = text, 0
+        self._bounds = self._dimensions()
+        if self._at() != "{":
+            detail = 'Array contents must start with "{".' if self._bounds else _NO_BEGIN
+            raise self._malformed(detail)
+
+    def _at(self) -> str:
+        return self._text[self._place : self._place + 1]
+
+    def _pass_space(self) -> None:
+        match = _SPACES.match(self._text, self._place)
+        assert match is not None
+        self._place = match.end()
+
+    def _dimensions(self) -> list[tuple[int, int]]:
+        """The numbers of the first and the last element as [1:2]= says them, of each dimension."""
+        found: list[tuple[int, int]] = []
+        while True:
+            self._pass_space()
+            if self._at() != "[":
+                break
+            if len(found) >= DIMENSIONS_MAX:
+                raise NotAnArray(TOO_MANY_DIMENSIONS, "54000")
+            self._place += 1
+            first, last = 1, self._bound('"[" must introduce explicitly-specified array dimensions.')
+            if self._at() == ":":
+                self._place += 1
+                first, last = last, self._bound("Missing array dimension value.")
+            if self._at() != "]":
+                raise self._malformed('Missing "]" after array dimensions.')
+            self._place += 1
+            if last < first:
+                raise NotAnArray("upper bound cannot be less than lower bound", "2202E")
+            if last == BOUND_MAX:
+                raise NotAnArray(f"array upper bound is too large: {last}", "54000")
+            if last - first >= SIZE_MAX:
+                raise NotAnArray(f"array size exceeds the maximum allowed ({SIZE_MAX})", "54000")
+            found.append((first, last))
+        if found:
+            if self._at() != "=":
+                raise self._malformed('Missing "=" after array dimensions.')
+            self._place += 1
+            self._pass_space()
+        return found
+
+    def _bound(self, detail: str) -> int:
+        match = _BOUND.match(self._text, self._place)
+        if match is None:
+            raise self._malformed(detail)
+        self._place = match.end()
+        digits = match[0].lstrip("+-").lstrip("0")
+        number = int(digits or "0") if len(digits) <= _DIGITS_MAX else 2 * BOUND_MAX
+        number = -number if match[0].startswith("-") else number
+        if not -BOUND_MAX - 1 <= number <= BOUND_MAX:
+            raise NotAnArray("array bound is out of integer range", "22003")
+        return number
 
     def elements(self) -> list[str | None]:
         """The elements; those of arrays inside are looked at for their shape only."""
         words: list[str | None] = []
-        depth = deepest = 0
-        lengths: dict[int, int] = {}
+        lengths = {place: last - first + 1 for place, (first, last) in enumerate(self._bounds)}
+        depth, deepest, is_deepest_known = 0, len(self._bounds), bool(self._bounds)
         counts: list[int] = []
-        leaves_at, before = 0, ""
+        is_complete = False
+        """An element, or an array within, has just ended."""
         for kind, word in self._tokens():
-            if before == "end":
-                raise _malformed(self._text)
             if kind == "{":
-                if before not in ("", "{", ","):
-                    raise _malformed(self._text)
-                depth += 1
-                if leaves_at and depth > leaves_at:
-                    raise _malformed(self._text)
-                deepest = max(deepest, depth)
-                if depth > DIMENSIONS_MAX:
-                    message = f"number of array dimensions exceeds the maximum allowed ({DIMENSIONS_MAX})"
-                    raise NotAnArray(message, "54000")
+                if is_complete:
+                    raise self._unexpected(kind)
+                if depth >= DIMENSIONS_MAX:
+                    raise NotAnArray(TOO_MANY_DIMENSIONS, "54000")
                 counts.append(0)
+                depth += 1
+                if depth > deepest:
+                    if is_deepest_known:
+                        raise self._of_other_dimensions()
+                    deepest = depth
             elif kind == "}":
-                if before in ("", ",") or not depth:
-                    raise _malformed(self._text)
-                leaves_at = leaves_at or (depth if before == "{" else 0)
-                if before == "{" and depth != leaves_at:
-                    raise _malformed(self._text)
                 count = counts.pop()
-                if lengths.setdefault(depth, count) != count:
-                    raise _malformed(self._text)
+                if count and not is_complete:
+                    raise self._unexpected(kind)
                 depth -= 1
-                if depth:
-                    counts[-1] += 1
-                kind = "end" if not depth else "}"
+                if lengths.setdefault(depth, count) != count:
+                    raise self._of_other_dimensions()
+                is_complete = True
+                if not depth:
+                    return self._whole(words, deepest)
+                counts[-1] += 1
             elif kind == ",":
-                if before not in ("}", "word"):
-                    raise _malformed(self._text)
+                if not is_complete:
+                    raise self._unexpected(kind)
+                is_complete = False
             else:
-                if before not in ("{", ",") or (leaves_at and depth != leaves_at):
-                    raise _malformed(self._text)
-                leaves_at = depth
+                if is_complete:
+                    raise self._malformed("Unexpected array element.")
+                is_deepest_known = is_complete = True
+                if depth != deepest:
+                    raise self._of_other_dimensions()
                 counts[-1] += 1
                 words.append(word)
                 if len(words) > ELEMENTS_MAX:
                     raise NotAnArray(TOO_MANY_ELEMENTS, "54000")
-            before = kind
-        if before != "end":
-            raise _malformed(self._text)
+        raise self._malformed("Unexpected end of input.")
+
+    def _whole(self, words: list[str | None], deepest: int) -> list[str | None]:
+        """The elements of a text that ends here. Raises for what a node has not."""
+        self._pass_space()
+        if self._at():
+            raise self._malformed("Junk after closing right brace.")
         if deepest > 1 and words:
             raise _unsupported("an array of arrays")
+        if self._bounds and self._bounds[0][0] != 1:
+            raise _unsupported("an array whose elements do not count from 1")
         return words
 
     def _tokens(self) -> Iterator[tuple[str, str | None]]:
-        text, place = self._text, self._start
+        text = self._text
         end = len(text.rstrip(_SPACE))
-        while place < end:
-            match = _TOKEN.match(text, place)
+        while self._place < end:
+            match = _TOKEN.match(text, self._place)
             if match is None:
-                raise _malformed(text)
-            place = match.end()
+                return
+            self._place = match.end()
             sign, quoted, plain = match.groups()
             if sign:
                 yield sign, None
             elif quoted is not None:
-                yield "word", _ESCAPED.sub(r"\1", quoted) if "\\" in quoted else quoted
-            elif "\\" in plain:
-                yield "word", _ESCAPED.sub(r"\1", _without_trailing_space(plain))
-            elif word := plain.rstrip(_SPACE):
-                yield "word", None if len(word) == 4 and word.upper() == "NULL" else word
+                self._pass_space()
+                if self._at() not in _ENDS:
+                    raise self._malformed(_QUOTED_IN_PART)
+                if self._at():
+                    yield "word", _ESCAPED.sub(r"\1", quoted) if "\\" in quoted else quoted
+            else:
+                if self._at() == '"':
+                    raise self._malformed(_QUOTED_IN_PART)
+                if self._at() == "{":
+                    raise self._unexpected("{")
+                if not self._at():
+                    return
+                if "\\" in plain:
+                    yield "word", _ESCAPED.sub(r"\1", _without_trailing_space(plain))
+                else:
+                    word = plain.rstrip(_SPACE)
+                    yield "word", None if len(word) == 4 and word.upper() == "NULL" else word
+
+    def _malformed(self, detail: str) -> NotAnArray:
+        text = self._text
+        shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}.."
+        return NotAnArray(f'malformed array literal: "{shown}"', detail=detail)
+
+    def _unexpected(self, char: str) -> NotAnArray:
+        return self._malformed(f'Unexpected "{char}" character.')
+
+    def _of_other_dimensions(self) -> NotAnArray:
+        if self._bounds:
+            return self._malformed("Specified array dimensions do not match array contents.")
+        return self._malformed("Multidimensional arrays must have sub-arrays with matching dimensions.")
 
 
 def _without_trailing_space(word: str) -> str:
@@ -149,11 +217,6 @@ def _without_trailing_space(word: str) -> str:
     bare = word.rstrip(_SPACE)
     is_escaped = (len(bare) - len(bare.rstrip("\\"))) % 2
     return word[: len(bare) + is_escaped]
-
-
-def _malformed(text: str) -> NotAnArray:
-    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}.."
-    return NotAnArray(f'malformed array literal: "{shown}"')
 
 
 def array_text(items: Sequence[Any], write: Callable[[Any], str]) -> str:

@@ -205,7 +205,7 @@ class BadArray(BadValue):
 
     def __init__(self, error: arrays.NotAnArray) -> None:
         super().__init__(str(error))
-        self.sqlstate = error.sqlstate
+        self.sqlstate, self.detail = error.sqlstate, error.detail
 
 
 class FieldOverflow(NumberOutOfRange):

@@ -11,7 +11,7 @@ def words_of(text: str) -> list[str | None]:
     try:
         return arrays.words_of(text)
     except arrays.NotAnArray as error:
-        raise SqlError(error.sqlstate, str(error)) from None
+        raise SqlError(error.sqlstate, str(error), detail=error.detail) from None
 
 
 def vector_words(text: str) -> list[str]:

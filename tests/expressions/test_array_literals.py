@@ -22,12 +22,26 @@ def test_elements(text: str, words: list[str | None]) -> None:
 @pytest.mark.parametrize("text", [
     "", " ", "a", "{", "}", "{a", "a}", "{a,}", "{,a}", "{a,,b}", "{,}", '{"a"b}', '{a"b"}', '{"a}', "{a\\", "{a}b",
     "{a}{b}", "{}}", "{{1},{2,3}}", "{{1},2}", "{1,{2}}", "{{1},{}}", "{{},1}", "[1:3]={a,b}", "[1:2]", "[x]={a}",
-    "[99999999999]={a}", "{\t{}", "{{}",
+    "{\t{}", "{{}",
 ])  # fmt: skip
 def test_what_is_malformed(text: str) -> None:
     with pytest.raises(SqlError, match="malformed array literal") as caught:
         words_of(text)
     assert caught.value.sqlstate == "22P02"
+
+
+@pytest.mark.parametrize(("text", "sqlstate", "words"), [
+    ("{a", "22P02", "Unexpected end of input."), ("{a,}", "22P02", 'Unexpected "}" character.'),
+    ('{"a"b}', "22P02", "Incorrectly quoted array element."), ("{a}b", "22P02", "Junk after closing right brace."),
+    ("[1:3]={a,b}", "22P02", "Specified array dimensions do not match array contents."),
+    ("{{1},{2,3}}", "22P02", "Multidimensional arrays must have sub-arrays with matching dimensions."),
+    ("[1:2{a,b}", "22P02", 'Missing "]" after array dimensions.'), ("[2:1]={}", "2202E", None),
+    ("[99999999999]={a}", "22003", None), ("[1:2147483647]={a}", "54000", None), ("{{{{{{{1}}}}}}}", "54000", None),
+])  # fmt: skip
+def test_what_is_wrong_is_said_as_postgresql_does(text: str, sqlstate: str, words: str | None) -> None:
+    with pytest.raises(SqlError) as caught:
+        words_of(text)
+    assert (caught.value.sqlstate, caught.value.detail) == (sqlstate, words)
 
 
 @pytest.mark.parametrize("text", ["{{1},{2}}", "{{{a}}}", "[0:1]={a,b}", "[1:1][1:1]={{a}}"])

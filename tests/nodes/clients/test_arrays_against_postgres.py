@@ -76,6 +76,25 @@ def test_results_are_those_of_postgresql(sides: tuple[Any, Any], table: str, sql
     assert found == expected
 
 
+def answered(connection: "psycopg.Connection[Any]", literal: str) -> Any:
+    try:
+        return connection.execute("SELECT %s::text[]::text", [literal]).fetchone()
+    except psycopg.Error as error:
+        return error.sqlstate, error.diag.message_primary, error.diag.message_detail
+
+
+def test_literals_are_refused_in_the_words_of_postgresql(sides: tuple[Any, Any]) -> None:
+    ours, theirs = sides
+    chance = random.Random(5)
+    parts = ["{", "{", "}", "}", ",", ",", "a", "b c", " ", '"', '"q"', "\\", "NULL"]
+    parts += ["[1:2]", "[0:1]", "[", "]", "=", ":", "1"]
+    for number in range(600):
+        inner = "".join(chance.choices(parts, k=chance.randrange(8)))
+        literal = f"{{{inner}}}" if number % 3 else inner
+        found, expected = answered(ours, literal), answered(theirs, literal)
+        assert found == expected or found[0] == "0A000", literal
+
+
 def test_parameters_are_read_from_both_formats(sides: tuple[Any, Any], table: str) -> None:
     ours, theirs = sides
     sql = "SELECT " + ", ".join(f"${n}" for n in range(1, len(TYPES) + 1))
