@@ -9,13 +9,17 @@ others wait for their turn meanwhile, the characters looked at are counted from 
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from decimal import Decimal
 from typing import Any
 
+from catalog.values import numerics
 from catalog.values.arrays import ELEMENTS_MAX, TOO_MANY_ELEMENTS
 from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SqlError
 
 VALUE_BYTES_MAX = 2**20
 TOO_LONG = f"a value may have at most {VALUE_BYTES_MAX} bytes"
+NUMBER_BYTES = 16
+"""Of a numeric or an interval in an array, that count as no more than an element."""
 GROWN_BYTES_MAX = 2**17
 """For what multiplies lengths: the query engine computes such a text for 2,048 rows at a time."""
 
@@ -93,17 +97,29 @@ def refuse_array(items: Sequence[Any]) -> None:
     """Raises 54000 for an array of too many elements, or of more than a value may have altogether."""
     if len(items) > ELEMENTS_MAX:
         raise too_many_elements()
-    if _chars_of(items) > VALUE_BYTES_MAX:
+    if _bytes_beyond_numbers(items) > VALUE_BYTES_MAX:
         raise too_long()
 
 
 def look_over(items: Sequence[Any]) -> None:
     """Count the elements of an array, and what they have. Raises 54001."""
-    look_at(len(items) + _chars_of(items))
+    look_at(len(items) + _bytes_beyond_numbers(items))
 
 
-def _chars_of(items: Sequence[Any]) -> int:
-    return sum(len(item) for item in items if isinstance(item, str | bytes))
+def _bytes_beyond_numbers(items: Sequence[Any]) -> int:
+    """The bytes of texts, and those of numerics that are longer than numbers usually are.
+
+    No less than what the query engine is asked for when the array is read (`nodes.execution.engine`).
+    """
+    size = 0
+    for item in items:
+        if isinstance(item, str):
+            size += len(item) if item.isascii() else len(item.encode())
+        elif isinstance(item, bytes):
+            size += len(item)
+        elif isinstance(item, Decimal):
+            size += max(numerics.packed_bytes_max(item) - NUMBER_BYTES, 0)
+    return size
 
 
 def refuse_length(length: int) -> None:

@@ -218,6 +218,8 @@ class Context:
     formats: tuple[int, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
     """What the engine is given besides tables: the rows that other parts of the statement return, by its names."""
+    is_long: bool = False
+    """The statement or its parameters are long: what is computed of them may take long, too."""
 
 
 def joined(items: Iterable[Sequence["str | Expr"]], between: str = ", ") -> list["str | Expr"]:

@@ -273,6 +273,11 @@ def packed(value: Decimal) -> bytes:
     return _SCALE.pack(scale_of(value)) + key_of(value)
 
 
+def packed_bytes_max(value: Decimal) -> int:
+    """The length of the packed form, or more: zeros at the end of a number are not in it."""
+    return SCALE_BYTES + 1 + _EXPONENT.size + (digits_of(value) + 1) // 2 + 1
+
+
 def unpacked(data: bytes) -> Decimal:
     """Raises `Malformed`."""
     if len(data) <= SCALE_BYTES:

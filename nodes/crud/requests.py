@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from catalog.descriptor import Descriptor
@@ -25,7 +26,7 @@ from nodes.context import Environment
 from nodes.crud.calls import Call
 from nodes.crud.errors import RequestError, bad_bucket, mismatch, reload_failed, too_late, unknown_table
 from nodes.crud.texts import Text
-from nodes.execution.fairness import in_thread_if_large
+from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.writer import Ambiguous
@@ -290,8 +291,10 @@ class Request:
         await self.use_others(transaction, plan)
         now, oids = transaction.started_at, [of.oid for of in parameters.types]
         values = [None if value is None else value.encode() for value in text.values]
-        found = values_of(oids, values, (), self.caller.style, now)
-        context = Context(found, now, self.caller.values, self.caller.style)
+        is_long = len(text.sql) > LARGE_CHARS or sum(len(v) for v in values if v) > LARGE_CHARS
+        read = partial(values_of, oids, values, (), self.caller.style, now)
+        found = await in_thread(read) if is_long else read()
+        context = Context(found, now, self.caller.values, self.caller.style, is_long=is_long)
         if self.caller.planned is not None:
             self.caller.planned(transaction, catalog, plan, context)
         return plan, context

@@ -1,11 +1,13 @@
 """Expressions computed for rows: here, row by row, when they are simple, else by the query engine."""
 
+import functools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catalog.elements import ColumnId
 from expressions.typed import (
     ColumnRef,
+    Context,
     Expr,
     Literal,
     PyValue,
@@ -16,10 +18,13 @@ from expressions.typed import (
     render_parts,
     replaced,
 )
+from nodes.execution.fairness import are_long, in_thread
 from nodes.execution.held_rows import PlanBytes, bytes_of
+from nodes.execution.select import feeds_of, is_large
 from nodes.execution.writing.write_context import Writing
 from nodes.sql.plans import Returning
 from nodes.sql.queries.query import Output, Parts
+from nodes.wire.columns import Writer
 from nodes.wire.results import Row
 
 if TYPE_CHECKING:
@@ -34,29 +39,36 @@ async def compute_once(work: Writing, exprs: Sequence[Expr]) -> list[PyValue]:
     computed: list[PyValue] = []
     for place in range(0, len(exprs), ONCE_MAX):
         part = exprs[place : place + ONCE_MAX]
-        before, feeds = _sources(work) if any(map(has_query_text, part)) else ((), {})
+        before, feeds = await _sources(work) if any(map(has_query_text, part)) else ((), {})
         with PlanBytes(work.env.rows) as held:
             held.take_parts(part)
-            listed = ", ".join(f"{render(e, work.context)} AS o{i}" for i, e in enumerate(part))
-            sql = f"{render_parts(before, work.context)}SELECT {listed}"
+            written = functools.partial(_query_of, before, part, work.context)
+            sql = await in_thread(written) if work.context.is_long else written()
             (row,) = await engine_rows(work, sql, feeds, [Output("", e.type) for e in part])
         computed += row
     return computed
 
 
+def _query_of(before: Parts, exprs: Sequence[Expr], context: Context) -> str:
+    listed = ", ".join(f"{render(e, context)} AS o{i}" for i, e in enumerate(exprs))
+    return f"{render_parts(before, context)}SELECT {listed}"
+
+
 async def compute_row(work: Writing, exprs: Sequence[Expr], values: Mapping[ColumnId, PyValue]) -> list[PyValue]:
     """Expressions over one row; what only the engine can do gets the row's values as constants."""
     if all(map(is_simple, exprs)):
-        return [evaluate(e, values, work.context) for e in exprs]
+        is_slow = work.context.is_long or are_long(values.values())
+        return await in_thread(lambda: _computed(work, exprs, values)) if is_slow else _computed(work, exprs, values)
     return await compute_once(work, [_filled_in(work, e, values) for e in exprs])
 
 
-def _sources(work: Writing) -> tuple[Parts, dict[str, Any]]:
-    """The WITH and the tables that subqueries read, as these were before the statement."""
-    from nodes.execution.select import feed_of
+def _computed(work: Writing, exprs: Sequence[Expr], values: Mapping[ColumnId, PyValue]) -> list[PyValue]:
+    return [evaluate(e, values, work.context) for e in exprs]
 
-    scans = work.sources.scans
-    feeds = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in scans}
+
+async def _sources(work: Writing) -> tuple[Parts, dict[str, Any]]:
+    """The WITH and the tables that subqueries read, as these were before the statement."""
+    feeds = await feeds_of(work.env, work.transaction, work.sources.scans, work.context)
     return work.sources.before, feeds | work.context.given
 
 
@@ -86,11 +98,19 @@ async def engine_batches(
     work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output], before: "Gathered | None" = None
 ) -> AsyncIterator[list[list[PyValue]]]:
     """The rows of a query, some at a time, as values of these types."""
+    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine, before):
+        columns = await columns_of(batch, outputs)
+        yield [list(items) for items in zip(*columns, strict=True)]
+
+
+async def columns_of(batch: Any, outputs: Sequence[Output]) -> list[list[Any]]:
+    """A batch of the engine's as values, column by column; many are read beside the event loop."""
     from nodes.execution.engine.duckdb_engine import values
 
-    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine, before):
-        columns = [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
-        yield [list(items) for items in zip(*columns, strict=True)]
+    def read() -> list[list[Any]]:
+        return [values(array, o.type) for array, o in zip(batch.columns, outputs, strict=True)]
+
+    return await in_thread(read) if is_large(batch) else read()
 
 
 async def returned(
@@ -106,7 +126,12 @@ async def returned(
     before, writers = work.held.held, returning.columns.writers(work.context.formats)
     for place, row in enumerate(rows):
         computed = await compute_row(work, returning.targets, row) if known is None else known[place]
-        answers.append([write(value) for write, value in zip(writers, computed, strict=True)])
+        written = functools.partial(_written, writers, computed)
+        answers.append(await in_thread(written) if are_long(computed) else written())
         work.held.take(bytes_of(answers[-1]))
         await work.turns.give()
     return answers, work.held.held - before
+
+
+def _written(writers: Sequence[Writer], values: Sequence[PyValue]) -> Row:
+    return [write(value) for write, value in zip(writers, values, strict=True)]

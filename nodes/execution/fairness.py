@@ -6,7 +6,7 @@ and a loop over rows that needs the event loop lets others go first every `SLICE
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from time import perf_counter
@@ -16,7 +16,9 @@ from expressions.limits import begin_anew
 
 SLICE_S = 0.01
 LARGE_CHARS = 16_384
-"""A statement beyond this is parsed and planned in the thread."""
+"""A statement beyond this is parsed and planned in the thread, and so is what is computed of longer values."""
+ELEMENT_CHARS = 8
+"""An element of an array, in characters: most take a microsecond or some to read, compare or encode."""
 
 T = TypeVar("T")
 
@@ -35,6 +37,17 @@ async def in_thread(work: Callable[[], T]) -> T:
 async def in_thread_if_large(text: str, work: Callable[[], T]) -> T:
     """The value of `work` on a statement's text: in the thread if the text is large, at once otherwise."""
     return work() if len(text) <= LARGE_CHARS else await in_thread(work)
+
+
+def are_long(values: Iterable[object]) -> bool:
+    """True if what is computed of these values, checked or encoded, is to be done in the thread."""
+    size = 0
+    for value in values:
+        if isinstance(value, tuple):
+            size += ELEMENT_CHARS * len(value)
+        elif isinstance(value, (str, bytes)):
+            size += len(value)
+    return size > LARGE_CHARS
 
 
 class Turns:

@@ -2,12 +2,13 @@
 
 Rows are held where they cannot stream: what an INSERT .. SELECT, an UPDATE or a DELETE will write, and what RETURNING
 answers; and, by a connection, what it has prepared and bound, with the rows of suspended portals. What is counted is
-the length of texts, and a fixed amount for everything else.
+the length of texts and numerics, and a fixed amount for everything else.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from expressions.errors import OUT_OF_MEMORY, PROGRAM_LIMIT, SqlError
 from expressions.typed import Expr, size_of
@@ -16,6 +17,7 @@ STATEMENT_BYTES_MAX = 64 * 2**20
 CONNECTION_BYTES_MAX = 64 * 2**20
 NODE_BYTES_MAX = 256 * 2**20
 VALUE_BYTES = 64
+SHORT_NUMBER = Decimal().__sizeof__()
 PART_BYTES = 10_000
 """Of a statement that the query engine is given: what it makes of each constant, column and call on the way to a plan,
 which its own limit of memory does not see."""
@@ -30,6 +32,8 @@ def bytes_of(values: Iterable[object]) -> int:
         size += VALUE_BYTES
         if isinstance(value, (str, bytes)):
             size += len(value)
+        elif isinstance(value, Decimal):
+            size += value.__sizeof__() - SHORT_NUMBER
         elif isinstance(value, tuple):
             size += bytes_of(value)
     return size

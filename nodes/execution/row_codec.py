@@ -22,6 +22,11 @@ def are_large(row: StoredRow, arrays: Iterable[Column]) -> bool:
     return sum(len(row.columns.get(column.id, b"")) for column in arrays) > LARGE_ARRAYS_BYTES
 
 
+def is_long(row: StoredRow) -> bool:
+    """True if a row's pairs are to be made, or taken away, beside the event loop: conditions of indexes read it."""
+    return sum(map(len, row.columns.values())) > LARGE_ARRAYS_BYTES
+
+
 def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -> dict[ColumnId, PyValue]:
     """The values a row has in these columns."""
     parts = key_parts(descriptor, row.key)

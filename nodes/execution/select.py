@@ -1,7 +1,7 @@
 """SELECT: the engine over what its scans read, or no engine at all for a row or a few reached by key."""
 
 import functools
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any
 
 from expressions.analysis.scopes import Scan
@@ -23,6 +23,8 @@ from storage.pairs import StoredRow
 
 POINTS_AT_ONCE = 200
 LARGE_PARTS = 5000
+"""Constants, columns and calls of a query, or elements of an answer, that take some milliseconds."""
+LARGE_CELLS = 2**15
 
 
 class NotInOneBatch(Exception):
@@ -44,24 +46,36 @@ def whole_access(env: Environment, scan: Scan, context: Context) -> Access:
     return access(scan.descriptor, scan.conditions, context, storages=env.storages, buckets=env.buckets)
 
 
+async def way_of(env: Environment, scan: Scan, context: Context) -> Access:
+    """The same, beside the event loop for a long statement: it compares and encodes what the conditions say."""
+    return await in_thread(lambda: access_of(env, scan, context)) if context.is_long else access_of(env, scan, context)
+
+
 async def select(
     env: Environment, transaction: Transaction, plan: SelectPlan, context: Context, *, commit: bool
 ) -> AsyncIterator[list[Row]]:
     """The rows of a query in batches; with `commit` its transaction ends with the last one."""
     if plan.query.simple is not None and plan.needs_no_engine:
-        way = access_of(env, plan.query.simple.scan, context)
+        way = await way_of(env, plan.query.simple.scan, context)
         if way.points is not None or way.index is not None:
             async for batch in _by_key(env, transaction, plan, plan.query.simple, way, context, commit=commit):
                 yield batch
             return
-    from nodes.execution.engine.duckdb_engine import elements_in, rows_of
+    from nodes.execution.engine.duckdb_engine import rows_of
 
     writers = plan.columns.writers(context.formats)
     async for page in engine_batches(env, transaction, plan, context):
         written = functools.partial(rows_of, page, plan.outputs, writers, context.formats)
-        yield written() if elements_in(page) <= LARGE_PARTS else await in_thread(written)
+        yield await in_thread(written) if is_large(page) else written()
     if commit:
         await transaction.commit()
+
+
+def is_large(batch: Any) -> bool:
+    """True if a batch of the engine's is made values, or texts, beside the event loop."""
+    from nodes.execution.engine.duckdb_engine import elements_in
+
+    return elements_in(batch) > LARGE_PARTS or batch.num_rows * batch.num_columns > LARGE_CELLS
 
 
 async def _by_key(
@@ -96,7 +110,7 @@ async def answers_of(
 
     answers: list[Row] = []
     for row in rows:
-        is_slow = arrays and are_large(row, arrays)
+        is_slow = context.is_long or (arrays and are_large(row, arrays))
         found = await in_thread(functools.partial(answer, row)) if is_slow else answer(row)
         if found is not None:
             answers.append(found)
@@ -111,7 +125,7 @@ async def engine_batches(
     with PlanBytes(env.rows) as held:
         held.take_parts(plan.query.parts)
         sql = await rendered(plan.query.parts, context)
-        feeds = {scan.sql: feed_of(env, transaction, scan, context) for scan in plan.scans} | context.given
+        feeds = await feeds_of(env, transaction, plan.scans, context) | context.given
         if plan.relations:
             feeds |= await catalog_feeds(env, transaction, plan.relations, context)
         async for batch in env.engine.run(sql, feeds, context.style.zone.engine):
@@ -127,18 +141,24 @@ async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:
     )
 
 
-def feed_of(
-    env: Environment, transaction: Transaction, scan: Scan, context: Context, way: Callable[[], Access] | None = None
-) -> Any:
+async def feeds_of(
+    env: Environment, transaction: Transaction, scans: Iterable[Scan], context: Context
+) -> dict[str, Any]:
+    """The scans as streams for the engine, by their names."""
+    feeds = {}
+    for scan in scans:
+        known = await way_of(env, scan, context)
+        feeds[scan.sql] = feed_of(env, transaction, scan, lambda known=known: known)
+    return feeds
+
+
+def feed_of(env: Environment, transaction: Transaction, scan: Scan, way: Callable[[], Access]) -> Any:
     """The scan as a stream for the engine. `way` says how it reaches its rows once the engine begins to read."""
     import asyncio
 
     from nodes.execution.engine.duckdb_engine import Feed
 
     table = table_of(env, scan)
-    if way is None:
-        known = access_of(env, scan, context)
-        way = lambda: known  # noqa: E731
     columns = [c for c in scan.descriptor.columns if c.id in scan.used]
     schema = arrow_schema(columns)
     return Feed(schema, lambda: arrow_batches(transaction, table, way(), columns), asyncio.get_running_loop())
@@ -174,7 +194,7 @@ async def _points(
     simple = plan.query.simple
     if simple is None or not plan.needs_no_engine:
         return None
-    way = access_of(env, simple.scan, context)
+    way = await way_of(env, simple.scan, context)
     if way.points is None or len(way.points) > POINTS_AT_ONCE:
         return None
     table = table_of(env, simple.scan)

@@ -191,7 +191,8 @@ class PlannedStatements:
         style, now = self.variables.style, transaction.started_at
         read = partial(values_of, asked.oids, asked.values, asked.formats, style, now)
         values = read() if array_bytes(asked.oids, asked.values) <= LARGE_CHARS else await in_thread(read)
-        context = Context(values, now, self.known, style, asked.result_formats)
+        is_long = len(asked.statement.text) > LARGE_CHARS or sum(len(v) for v in asked.values if v) > LARGE_CHARS
+        context = Context(values, now, self.known, style, asked.result_formats, is_long=is_long)
         if asked.trace is not None:
             tracing.planned(self.env, asked.trace, transaction, named.descriptors(), plan, context)
         return plan, context

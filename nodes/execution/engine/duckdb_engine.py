@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from catalog.values.arrays import ELEMENTS_MAX
 from catalog.values.packed import PACKED
 from expressions import errors
-from expressions.limits import VALUE_BYTES_MAX, too_long, too_many_elements
+from expressions.limits import NUMBER_BYTES, VALUE_BYTES_MAX, too_long, too_many_elements
 from expressions.sqltypes import (
     DATE,
     INT2,
@@ -322,9 +322,6 @@ ELEMENT_BYTES = 8
 
 def bytes_of(batch: pa.RecordBatch) -> int:
     return batch.nbytes + ELEMENT_BYTES * elements_in(batch)
-
-
-NUMBER_BYTES = 16
 
 
 def elements_in(batch: pa.RecordBatch) -> int:

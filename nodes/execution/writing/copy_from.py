@@ -143,13 +143,12 @@ class Copying:
         ends: list[int] = []
         for row in part:
             try:
-                rules.refuse(row.values)
-                work.insert(work.encoded(row.values))
+                await work.refuse(rules, row.values)
+                await work.put(row.values)
             except SqlError as error:
                 error.where = self.incoming.where(row.number, row.line)
                 raise
             ends.append(len(work.ops))
-            await work.turns.give()
         self._count(len(work.ops))
         try:
             violated = await write_part(work)

@@ -67,8 +67,7 @@ async def found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values
         case DeletePlan():
             found, answers = await _found(work, plan, [], plan.descriptor.public_columns)
             for old, _, _ in found:
-                work.delete(old)
-                await work.turns.give()
+                await work.remove(old)
             return "DELETE", [values for _, values, _ in found], answers
 
 
@@ -77,8 +76,7 @@ async def _inserted(work: Writing, plan: InsertPlan) -> list[Values]:
     if plan.conflict is not None:
         return await insert_or(work, plan, plan.conflict, rows)
     for row in rows:
-        work.insert(work.encoded(row))
-        await work.turns.give()
+        await work.put(row)
     return rows
 
 
@@ -88,11 +86,10 @@ async def _updated(work: Writing, plan: UpdatePlan) -> tuple[list[Values], Answe
     for old, values, computed in found:
         assigned = dict(zip(plan.assignments, computed, strict=True))
         after = values | assigned
-        plan.rules.refuse(after)
+        await work.refuse(plan.rules, after)
         work.held.take(bytes_of(computed))
-        work.update(old, assigned, after)
+        await work.change(old, assigned, after)
         rows.append(after)
-        await work.turns.give()
     return rows, answers
 
 

@@ -14,10 +14,12 @@ from catalog.values.types import INT_LIMITS
 from changes.ddl.identity import own_sequence
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from expressions.functions.casts import compute_of as compute_of_cast
+from expressions.limits import begin_anew
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
 from expressions.typed import Expr, PyValue, evaluate, is_simple
 from expressions.values.arithmetic import fit_of
-from nodes.execution.expressions import compute_once
+from nodes.execution.expressions import columns_of, compute_once
+from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import engine_batches
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
@@ -34,7 +36,7 @@ async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
         raise too_many("INSERT")
     await complete(work, plan, given)
     for row in given:
-        plan.rules.refuse(row)
+        await work.refuse(plan.rules, row)
         await work.turns.give()
     return given
 
@@ -46,12 +48,10 @@ async def complete(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> N
 
 
 async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    from nodes.execution.engine.duckdb_engine import values
-
     assert plan.source is not None
     rows: list[Values] = []
     async for batch in engine_batches(work.env, work.transaction, plan.source, work.context):
-        columns = [values(array, o.type) for array, o in zip(batch.columns, plan.source.outputs, strict=True)]
+        columns = await columns_of(batch, plan.source.outputs)
         work.held.take(sum(bytes_of(column) for column in columns))
         await work.turns.give()
         casts = [_assignment(o.type, c) for o, c in zip(plan.source.outputs, plan.columns, strict=True)]
@@ -66,13 +66,7 @@ async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
 
 async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     if plan.is_local:
-        simple: list[Values] = []
-        for row in plan.rows:
-            pairs = zip(plan.columns, row, strict=False)
-            simple.append({c.id: evaluate(e, {}, work.context) for c, e in pairs if e is not None})
-            work.held.take(bytes_of(simple[-1].values()))
-            await work.turns.give()
-        return simple
+        return await _local_rows(work, plan)
     rows: list[Values] = [{} for _ in plan.rows]
     exprs = [
         (i, c, e) for i, row in enumerate(plan.rows) for c, e in zip(plan.columns, row, strict=False) if e is not None
@@ -81,6 +75,33 @@ async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     for (place, column, _), value in zip(exprs, computed, strict=True):
         rows[place][column.id] = value
     return rows
+
+
+PART_BYTES = 2**20
+
+
+async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
+    """The rows that need no engine; those of a long statement are computed beside the event loop, part by part."""
+    left, found = iter(plan.rows), list[Values]()
+
+    def part(bytes_max: int) -> tuple[list[Values], int]:
+        rows, size = list[Values](), 0
+        for row in left:
+            begin_anew()
+            pairs = zip(plan.columns, row, strict=False)
+            rows.append({c.id: evaluate(e, {}, work.context) for c, e in pairs if e is not None})
+            size += bytes_of(rows[-1].values())
+            if size >= bytes_max:
+                break
+        return rows, size
+
+    while True:
+        rows, size = await in_thread(lambda: part(PART_BYTES)) if work.context.is_long else part(0)
+        if not rows:
+            return found
+        found += rows
+        work.held.take(size)
+        await work.turns.give()
 
 
 async def _number_rows(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:

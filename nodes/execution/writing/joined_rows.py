@@ -9,6 +9,7 @@ read (`nodes.sql.writes.joins`).
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catalog.elements import Column
@@ -16,10 +17,11 @@ from expressions.analysis.scopes import Scan
 from expressions.errors import SqlError
 from expressions.typed import PyValue
 from nodes.execution.expressions import engine_batches
+from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import PlanBytes, bytes_of
 from nodes.execution.pages import point_rows
-from nodes.execution.row_codec import decoded
-from nodes.execution.select import access_of, feed_of, rendered
+from nodes.execution.row_codec import decoded, is_long
+from nodes.execution.select import feed_of, feeds_of, rendered, way_of
 from nodes.execution.writing.target_rows import hold
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.conditions.access_paths import Access, looked_up
@@ -61,7 +63,8 @@ async def joined_rows(
     stored: dict[bytes, tuple[StoredRow, Values]] = {}
     async for some in point_rows(work.transaction, work.table, list(found)):
         for old in some:
-            values = decoded(work.descriptor, old, reads)
+            read = partial(decoded, work.descriptor, old, reads)
+            values = await in_thread(read) if is_long(old) else read()
             hold(work, old, values)
             stored[old.key] = old, values
             await work.turns.give()
@@ -72,13 +75,13 @@ async def _found(work: Writing, plan: UpdatePlan | DeletePlan, join: Join) -> As
     with PlanBytes(work.env.rows) as held:
         held.take_parts(join.parts)
         sql = await rendered(join.parts, work.context)
-        feeds = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in plan.scans}
+        feeds = await feeds_of(work.env, work.transaction, plan.scans, work.context)
         feeds |= work.context.given
         gathered = None
         if join.lookup is not None:
-            short = _ShortWay(work, plan.scan, join.lookup, access_of(work.env, plan.scan, work.context))
+            short = _ShortWay(work, plan.scan, join.lookup, await way_of(work.env, plan.scan, work.context))
             if short.way.points is None:
-                feeds[plan.scan.sql] = feed_of(work.env, work.transaction, plan.scan, work.context, lambda: short.way)
+                feeds[plan.scan.sql] = feed_of(work.env, work.transaction, plan.scan, lambda: short.way)
                 gathered = await short.gathered()
         async for rows in engine_batches(work, sql, feeds, join.outputs, gathered):
             yield rows

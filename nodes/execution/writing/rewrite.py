@@ -5,14 +5,16 @@ deletion is done to all rows at once, in the transaction, and undone with it.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from expressions.rows import value_of
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
+from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import HeldRows
-from nodes.execution.row_codec import decoded
+from nodes.execution.row_codec import decoded, is_long
 from nodes.execution.scans import stored_bytes
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
@@ -46,16 +48,15 @@ async def rewrite(
         if not rows:
             return
         for row in rows:
-            leaving.delete(row)
-            await leaving.turns.give()
+            await leaving.remove(row)
         await leaving.writer.write(leaving.ops)
         coming = Writing(env, transaction, new, Context(), held, ForeignKeys(new.foreign_keys))
         rules = rules_of(new)
         for row in rows:
-            values = _new_values(old, new, row, computed)
-            rules.refuse(values)
-            coming.insert(coming.encoded(values))
-            await coming.turns.give()
+            made = partial(_new_values, old, new, row, computed)
+            values = await in_thread(made) if is_long(row) else made()
+            await coming.refuse(rules, values)
+            await coming.put(values)
         await write(coming, commit=False)
 
 

@@ -13,9 +13,9 @@ from expressions.typed import Expr, Literal, PyValue, evaluate, is_simple, rende
 from nodes.execution.expressions import engine_rows
 from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import PlanBytes, bytes_of
-from nodes.execution.row_codec import are_large, arrays_of, decoded
+from nodes.execution.row_codec import are_large, arrays_of, decoded, is_long
 from nodes.execution.scans import arrow_schema, batch_of, stored_rows
-from nodes.execution.select import access_of, feed_of, table_of
+from nodes.execution.select import feeds_of, table_of, way_of
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.queries.query import Output
 from storage.pairs import StoredRow
@@ -28,14 +28,15 @@ async def matching(
 ) -> list[Match]:
     """The rows a statement changes, with their values in the columns `reads` and those of `exprs`."""
     found: list[Match] = []
-    way = access_of(work.env, scan, work.context)
+    way = await way_of(work.env, scan, work.context)
     condition = where or Literal(True, BOOL)
     by_engine = not all(is_simple(e) for e in (condition, *exprs))
     async for rows in stored_rows(work.transaction, table_of(work.env, scan), way):
         if by_engine:
             numbered = await _match_by_engine(work, scan, scans, condition, exprs, rows)
             for n, computed in numbered:
-                found.append((rows[n], decoded(work.descriptor, rows[n], reads), computed))
+                read = functools.partial(decoded, work.descriptor, rows[n], reads)
+                found.append((rows[n], await in_thread(read) if is_long(rows[n]) else read(), computed))
                 hold(work, rows[n], found[-1][1])
                 await work.turns.give()
         else:
@@ -62,7 +63,7 @@ async def _match_here(
         return (row, values, [evaluate(e, values, work.context) for e in exprs]) if is_wanted else None
 
     for row in rows:
-        is_slow = arrays and are_large(row, arrays)
+        is_slow = work.context.is_long or (arrays and are_large(row, arrays))
         one = await in_thread(functools.partial(match, row)) if is_slow else match(row)
         if one is not None:
             found.append(one)
@@ -78,15 +79,20 @@ async def _match_by_engine(
     if not rows:
         return []
     columns = [c for c in work.descriptor.columns if c.id in scan.used]
-    others = {s.sql: feed_of(work.env, work.transaction, s, work.context) for s in scans if s is not scan}
+    others = await feeds_of(work.env, work.transaction, (s for s in scans if s is not scan), work.context)
     others |= work.context.given
-    listed = [f"{render(e, work.context)} AS o{i + 1}" for i, e in enumerate(exprs)]
-    sql = (
-        f"SELECT {', '.join([f'{scan.sql}.number AS o0', *listed])} FROM {scan.sql}"
-        f" WHERE {render(condition, work.context)} ORDER BY o0"
-    )
+
+    def query() -> str:
+        listed = [f"{render(e, work.context)} AS o{i + 1}" for i, e in enumerate(exprs)]
+        return (
+            f"SELECT {', '.join([f'{scan.sql}.number AS o0', *listed])} FROM {scan.sql}"
+            f" WHERE {render(condition, work.context)} ORDER BY o0"
+        )
+
+    sql = await in_thread(query) if work.context.is_long else query()
     outputs = [Output("number", INT4), *(Output("", e.type) for e in exprs)]
-    others[scan.sql] = _numbered_feed(work.descriptor, rows, columns)
+    listed = functools.partial(_numbered, work.descriptor, rows, columns)
+    others[scan.sql] = _feed_of(await in_thread(listed) if arrays_of(columns) else listed())
     found: list[tuple[int, list[PyValue]]] = []
     with PlanBytes(work.env.rows) as held:
         held.take_parts([condition, *exprs])
@@ -96,17 +102,19 @@ async def _match_by_engine(
     return found
 
 
-def _numbered_feed(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequence[Column]) -> Any:
+def _numbered(descriptor: Descriptor, rows: Sequence[StoredRow], columns: Sequence[Column]) -> Any:
     import pyarrow as pa
-
-    from nodes.execution.engine.duckdb_engine import Feed
 
     batch = batch_of(descriptor, rows, columns)
     numbers = pa.array(range(len(rows)), pa.int32())
     schema = arrow_schema(columns).append(pa.field("number", pa.int32()))  # type: ignore[attr-defined]
-    whole = pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)  # type: ignore[attr-defined]
+    return pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)  # type: ignore[attr-defined]
+
+
+def _feed_of(batch: Any) -> Any:
+    from nodes.execution.engine.duckdb_engine import Feed
 
     async def pages() -> Any:
-        yield whole
+        yield batch
 
-    return Feed(schema, pages, asyncio.get_running_loop())
+    return Feed(batch.schema, pages, asyncio.get_running_loop())

@@ -7,13 +7,16 @@ over what is assigned, RETURNING. So is every table that is not at rest: while a
 to which pair is decided with the row in hand. The operations are those of `storage.mutations` all the same.
 """
 
+import functools
+
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, State
 from expressions.errors import SqlError
 from expressions.typed import Call, Context, Expr, PyValue, evaluate, is_constant, walk
 from nodes.context import Environment
+from nodes.execution.fairness import in_thread
 from nodes.execution.row_codec import encoded
-from nodes.execution.select import access_of, table_of
+from nodes.execution.select import table_of, way_of
 from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import enforced_by
@@ -32,10 +35,11 @@ async def update_unread(
     """Do the update; the number of its rows, 0 or 1. None, and nothing is done, when the row has to be read."""
     if transaction.trace is not None or not needs_no_row(plan):
         return None
-    points = access_of(env, plan.scan, context).points
+    points = (await way_of(env, plan.scan, context)).points
     if points is None or len(points) != 1:
         return None
-    ops = operations(plan, points[0], context, env.buckets)
+    made = functools.partial(operations, plan, points[0], context, env.buckets)
+    ops = await in_thread(made) if context.is_long else made()
     if ops is None or any(len(op.key) > KEY_BYTES_MAX for op in ops):  # no row has such a key
         return None
     writer = Writer(transaction, plan.descriptor, env.storages, env.buckets)

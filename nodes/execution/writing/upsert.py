@@ -4,6 +4,7 @@ An old row that is updated keeps what this version may not name: its pairs of ot
 with it when its key changes.
 """
 
+import functools
 from collections.abc import Sequence
 
 from catalog.descriptor import Descriptor
@@ -12,7 +13,8 @@ from expressions.errors import CARDINALITY_VIOLATION, SqlError
 from expressions.sqltypes import BOOL
 from expressions.typed import Literal
 from nodes.execution.expressions import compute_row
-from nodes.execution.row_codec import decoded
+from nodes.execution.fairness import are_long, in_thread
+from nodes.execution.row_codec import decoded, is_long
 from nodes.execution.scans import read_points
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.plans import Conflict, InsertPlan
@@ -27,7 +29,8 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
     """Do INSERT .. ON CONFLICT; the rows that are written, as they are then."""
     new: list[StoredRow] = []
     for values in rows:
-        new.append(work.encoded(values))
+        encoded = functools.partial(work.encoded, values)
+        new.append(await in_thread(encoded) if are_long(values.values()) else encoded())
         await work.turns.give()
     written: list[Values] = []
     seen: set[bytes] = set()
@@ -36,7 +39,10 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
         marks = _marks(work.descriptor, conflict, row)
         if old is None and seen.isdisjoint(marks):
             seen |= marks
-            work.insert(row)
+            if is_long(row):
+                await in_thread(functools.partial(work.insert, row))
+            else:
+                work.insert(row)
             written.append(values)
         elif conflict.assignments is None:
             continue
@@ -117,7 +123,8 @@ async def _update_conflicting(
     work: Writing, plan: InsertPlan, conflict: Conflict, old: StoredRow, row: Values
 ) -> Values | None:
     assert conflict.assignments is not None
-    values = decoded(work.descriptor, old, plan.rules.reads)
+    read = functools.partial(decoded, work.descriptor, old, plan.rules.reads)
+    values = await in_thread(read) if is_long(old) else read()
     both = values | {ColumnId(-c.id): row[c.id] for c in work.descriptor.public_columns}
     exprs = [conflict.where or Literal(True, BOOL), *conflict.assignments.values()]
     computed = await compute_row(work, exprs, both)
@@ -125,6 +132,6 @@ async def _update_conflicting(
         return None
     assigned = dict(zip(conflict.assignments, computed[1:], strict=True))
     after = values | assigned
-    plan.rules.refuse(after)
-    work.update(old, assigned, after)
+    await work.refuse(plan.rules, after)
+    await work.change(old, assigned, after)
     return after

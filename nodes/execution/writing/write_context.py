@@ -9,15 +9,16 @@ from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, refuse_array
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
-from nodes.execution.fairness import Turns
+from nodes.execution.fairness import Turns, are_long, in_thread
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
-from nodes.execution.row_codec import encoded, stored
+from nodes.execution.row_codec import encoded, is_long, stored
 from nodes.execution.scans import stored_rows
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.sql.conditions.access_paths import access
 from nodes.sql.plans import NO_SOURCES, Sources
+from nodes.sql.writes.row_rules import Rules
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.integrity.references import Change
@@ -58,6 +59,37 @@ class Writing:
         """A new row's bytes. Raises 54000."""
         refuse_long(self.descriptor, values)
         return stored(self.descriptor, values)
+
+    async def put(self, values: Values) -> None:
+        """Put a new row; a long one is encoded beside the event loop."""
+        if are_long(values.values()):
+            await in_thread(lambda: self.insert(self.encoded(values)))
+        else:
+            self.insert(self.encoded(values))
+        await self.turns.give()
+
+    async def refuse(self, rules: Rules, values: Values) -> None:
+        """Raises 23502 or 23514 for a row that breaks a constraint."""
+        if are_long(values.values()):
+            await in_thread(lambda: rules.refuse(values))
+        else:
+            rules.refuse(values)
+
+    async def change(self, old: StoredRow, assigned: Values, after: Values) -> None:
+        """Give a row its new values; a long one is encoded beside the event loop."""
+        if is_long(old) or are_long(after.values()):
+            await in_thread(lambda: self.update(old, assigned, after))
+        else:
+            self.update(old, assigned, after)
+        await self.turns.give()
+
+    async def remove(self, old: StoredRow) -> None:
+        """Remove a row."""
+        if is_long(old):
+            await in_thread(lambda: self.delete(old))
+        else:
+            self.delete(old)
+        await self.turns.give()
 
     def insert(self, row: StoredRow) -> None:
         """Put a new row."""
