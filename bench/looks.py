@@ -1,11 +1,13 @@
 """Every page in every look, from a running product: `make run`, and in another terminal `python -m bench.looks FOLDER`.
 
 A look is a width, a theme and a language. The pages are found along the links, one address of each route or several
-(`--each`), besides those of `MORE`, which are states that no link leads to. Of each: a picture of its whole length, and
-what is wrong with it:
+(`--each`), besides those of `MORE`, which are states that no link leads to. What a page asks before it acts is opened,
+too, each kind once: dialogs over it (`DIALOGS` are those of the stage), and the administration's actions. Of each: a
+picture, of a page in its whole length, and what is wrong with it:
 
     FOLDER/390-dark-zh-hans/table-version.png
     390-dark-zh-hans /tables/7/versions/3/: 12 pixels lie beyond the right edge
+    FOLDER/390-dark-zh-hans/ask-process-control-kill.png
 
 `--only` takes pages whose name or address contains a word; `--looks` takes looks that do. Exit status 1: something is
 wrong.
@@ -54,6 +56,15 @@ MORE = (
     "/lab/stage/?setup=fill",
     "/lab/stage/?present=1",
 )
+DIALOGS = {
+    "stage-set-up": ("/lab/stage/?setup=full-ladder", ".tools button:has(use[href$='#settings-2'])"),
+    "stage-keyboard": ("/lab/stage/?setup=full-ladder", ".tools button:has(use[href$='#keyboard'])"),
+}
+"""Behind a button, by its address and selector."""
+ASKING_ACTS = ("/admin/changes/change/", "/admin/leases/lease/", "/admin/leases/node/")
+"""Lists whose actions ask first."""
+REFUSED = "409 (Conflict)"
+"""The status of what cannot be done now, on the page that says why."""
 NO_PAGES = re.compile(r"^/(static|sign-out|theme|jsi18n|language|healthz|metrics|admin/logout)|\.(csv|json|css)\b")
 
 
@@ -74,12 +85,13 @@ def main() -> int:
         page.goto(sign_in_link())
         address = "{0.scheme}://{0.netloc}".format(urlsplit(page.url))
         pages = [one for one in _pages(visitor, address, asked.each) if asked.only in f"{one.name} {one.path}"]
+        dialogs = {name: found for name, found in DIALOGS.items() if asked.only in f"{name} {found[0]}"}
         print(f"{len(pages)} pages", flush=True)
         for width, theme, language in product(WIDTHS, THEMES, LANGUAGES):
             look = f"{width}-{theme}-{language}"
             if asked.looks in look:
                 context = _dressed(browser, visitor, address, width, theme, language)
-                for wrong in _look(context, address, pages, asked.folder / look):
+                for wrong in _look(context, address, pages, dialogs, asked.folder / look):
                     problems.append(wrong)
                     print(f"{look} {wrong}", flush=True)
                 context.close()
@@ -148,32 +160,85 @@ def _dressed(
     return context
 
 
-def _look(context: BrowserContext, address: str, pages: list[Found], folder: Path) -> Iterator[str]:
-    """Take a picture of each page; what is wrong with them."""
+def _look(
+    context: BrowserContext, address: str, pages: list[Found], dialogs: dict[str, tuple[str, str]], folder: Path
+) -> Iterator[str]:
+    """Take a picture of each page, and of what it asks; what is wrong with them."""
     folder.mkdir(parents=True, exist_ok=True)
     page = context.new_page()
     complaints: list[str] = []
+    asked = set[str]()
     page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     for name, path in pages:
         try:
-            yield from (f"{path}: {wrong}" for wrong in _photographed(page, address, path, folder / f"{name}.png"))
+            page.goto(f"{address}{path}", wait_until="load")
+            yield from (f"{path}: {wrong}" for wrong in _photographed(page, folder / f"{name}.png"))
+            yield from (f"{path}: {wrong}" for wrong in _dialogs(page, asked, folder))
+            yield from (f"{path}: {wrong}" for wrong in _acts(page, f"{address}{path}", folder))
         except BrowserError as error:
             yield f"{path}: {error.message.partition(chr(10))[0]}"
-        yield from (f"{path}: {one}" for one in complaints if "404 (Not Found)" not in one or path != "/nothing/")
+        yield from (f"{path}: {one}" for one in complaints if not _is_meant(one, path))
         complaints.clear()
+    for name, (path, button) in dialogs.items():
+        page.goto(f"{address}{path}", wait_until="load")
+        page.click(button)
+        page.wait_for_selector("dialog[open]")
+        yield from (f"{name}: {wrong}" for wrong in _photographed(page, folder / f"{name}.png", whole=False))
 
 
-def _photographed(page: Page, address: str, path: str, file: Path) -> list[str]:
-    page.goto(f"{address}{path}", wait_until="load")
+def _is_meant(complaint: str, path: str) -> bool:
+    """A page that is not there is asked for; what is refused now says so by its status."""
+    return ("404 (Not Found)" in complaint and path == "/nothing/") or REFUSED in complaint
+
+
+def _dialogs(page: Page, asked: set[str], folder: Path) -> Iterator[str]:
+    """Open what the page asks over itself, each kind that was not `asked` yet."""
+    links: list[str] = page.evaluate(
+        "[...document.querySelectorAll('a[data-ask]')].filter(one => one.checkVisibility()).map(one => one.pathname)"
+    )
+    for link in links:
+        match = resolve(link)
+        kind = "-".join(
+            ["ask", str(match.view_name), *([match.kwargs["command"]] if "command" in match.kwargs else [])]
+        )
+        if kind not in asked:
+            asked.add(kind)
+            page.locator(f"a[data-ask][href^='{link}']:visible").first.click()
+            page.wait_for_selector("#ask[open]")
+            yield from (f"{kind}: {wrong}" for wrong in _photographed(page, folder / f"{kind}.png", whole=False))
+            page.keyboard.press("Escape")
+
+
+def _acts(page: Page, address: str, folder: Path) -> Iterator[str]:
+    """The pages on which the administration asks, of the first object in a list; none for an empty list."""
+    path = urlsplit(address).path
+    if path not in ASKING_ACTS or not page.locator("input.action-select").count():
+        return
+    acts: list[str] = page.evaluate(
+        "[...document.querySelectorAll('select[name=action] option')].map(one => one.value)"
+    )
+    for act in acts:
+        if act and act != "delete_selected":
+            page.goto(address, wait_until="load")
+            page.locator("input.action-select").first.check()
+            page.select_option("select[name=action]", act)
+            page.click("button[name=index]")
+            page.wait_for_selector(".answers")
+            name = f"admin-{path.strip('/').split('/')[-1]}-{act}"
+            yield from (f"{act}: {wrong}" for wrong in _photographed(page, folder / f"{name}.png"))
+
+
+def _photographed(page: Page, file: Path, *, whole: bool = True) -> list[str]:
+    """Take a picture of what is shown, of the `whole` page or of the window; what is wrong."""
     page.wait_for_selector("h1", state="attached")
     page.wait_for_timeout(SETTLE_MS)
     page.evaluate(SETTLED)
     length = min(int(page.evaluate("document.documentElement.scrollHeight")), LENGTH_MAX)
     size = page.viewport_size
     assert size is not None
-    whole: Any = {"x": 0, "y": 0, "width": size["width"], "height": length}
-    page.screenshot(path=file, full_page=True, caret="initial", clip=whole)
+    clip: Any = {"x": 0, "y": 0, "width": size["width"], "height": length if whole else size["height"]}
+    page.screenshot(path=file, full_page=whole, caret="initial", clip=clip)
     session = page.context.new_cdp_session(page)
     session.send("Runtime.evaluate", {"expression": AXE.read_text()})
     session.detach()

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
@@ -16,6 +16,13 @@ from catalog.story import sentence
 
 CHOSEN_MAX = 200
 """The page that asks says of each what follows, and sends each back as a field: Django takes at most 1,000."""
+
+
+def call(model: type[Model], one: Any, many: Any, **fields: Any) -> None:
+    """Give a model and its fields names that are translated, for these pages alone: migrations know nothing of them."""
+    model._meta.verbose_name, model._meta.verbose_name_plural = one, many
+    for name, words in fields.items():
+        model._meta.get_field(name).verbose_name = words
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -80,6 +87,41 @@ class ActingAdmin(ReadOnlyAdmin):
             "media": self.media,
         }
         return TemplateResponse(request, "admin/act_confirmation.html", context)
+
+
+call(
+    Table,
+    gettext_lazy("table"),
+    gettext_lazy("tables"),
+    id=gettext_lazy("number"),
+    name=gettext_lazy("name"),
+    version=gettext_lazy("version"),
+    state=gettext_lazy("state"),
+    created_at=gettext_lazy("created"),
+    sandbox_of=gettext_lazy("sandbox of"),
+)
+call(
+    Descriptor,
+    gettext_lazy("descriptor"),
+    gettext_lazy("descriptors"),
+    table=gettext_lazy("table"),
+    version=gettext_lazy("version"),
+    body=gettext_lazy("content"),
+    schema_hash=gettext_lazy("schema hash"),
+    sharding_hash=gettext_lazy("sharding hash"),
+    modified_at=gettext_lazy("published"),
+)
+call(
+    StoryEvent,
+    gettext_lazy("story event"),
+    gettext_lazy("story events"),
+    stream=gettext_lazy("stream"),
+    seq=gettext_lazy("number"),
+    kind=gettext_lazy("kind"),
+    subject=gettext_lazy("subject"),
+    payload=gettext_lazy("content"),
+    at=gettext_lazy("time"),
+)
 
 
 @admin.register(Table)

@@ -40,6 +40,24 @@ def stored_views() -> tuple[ViewDefinition, ...]:
     return tuple(view_from_json(*row) for row in rows)
 
 
+VIEWS_LISTED_MAX = 200
+
+
+def listed_views() -> list[dict[str, Any]]:
+    """The first views by name, without their queries: the columns of each, and the ids of what it reads."""
+    rows = View.objects.order_by("name").values_list("id", "name", "body__columns", "body__tables", "body__views")
+    return [
+        {
+            "id": view_id,
+            "name": name,
+            "columns": [column[0] for column in columns],
+            "table_ids": [table_id for _, table_id, _ in tables],
+            "view_ids": [other for _, other, *_ in views],
+        }
+        for view_id, name, columns, tables, views in rows[:VIEWS_LISTED_MAX]
+    ]
+
+
 def columns_by_table() -> dict[str, list[str]]:
     """The tables that statements may name now, with their public columns; by name."""
     newest = Descriptor.objects.filter(version=F("table__version"), table__state=Table.State.LIVE)

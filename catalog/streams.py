@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from catalog import descriptor, selectors
@@ -13,7 +14,29 @@ VERSIONS_SHOWN = 30
 
 
 def _tables(_id: int) -> dict[str, Any]:
-    return {"tables": [_table_line(table) for table in selectors.live_tables()]}
+    tables = selectors.live_tables()
+    views = _views({table.pk: table.name for table in tables})
+    return {
+        "tables": [_table_line(table) for table in tables],
+        "views": views,
+        "are_views_cut": len(views) == selectors.VIEWS_LISTED_MAX,
+    }
+
+
+def _views(tables: Mapping[int, str]) -> list[dict[str, Any]]:
+    """The views, each with the tables and views that it reads, by the names they have now."""
+    views = selectors.listed_views()
+    names = {view["id"]: view["name"] for view in views}
+    return [
+        {
+            "id": view["id"],
+            "name": view["name"],
+            "columns": view["columns"],
+            "reads_tables": [{"id": one, "name": tables[one]} for one in view["table_ids"] if one in tables],
+            "reads_views": [{"id": one, "name": names[one]} for one in view["view_ids"] if one in names],
+        }
+        for view in views
+    ]
 
 
 def _table_line(table: Table) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The SQL console, and the page of requests."""
+"""The SQL console, the page of requests, and that of a view."""
 
 from django.urls import path
 
@@ -11,5 +11,6 @@ urlpatterns = [
     path("console/<str:number>/end/", views.end, name="console-end"),
     path("console/<str:number>/stop/", views.stop, name="console-stop"),
     path("requests/", views.requests, name="requests"),
+    path("views/<int:view_id>/", views.stored_view, name="stored-view"),
     path("requests/trace/", views.request_trace, name="request-trace"),
 ]

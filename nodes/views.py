@@ -1,5 +1,5 @@
-"""The SQL console: statements on one node, or on two side by side, through the wire as any client's; and the page of
-requests."""
+"""The SQL console: statements on one node, or on two side by side, through the wire as any client's; the page of
+requests, and that of a view."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from catalog.live import snapshot
-from catalog.selectors import columns_by_table
+from catalog.selectors import columns_by_table, listed_views, newest_descriptor, stored_views
 from catalog.text.marking import mark
+from catalog.view_definition import readers_of
+from expressions.sqltypes import PARAMETER_OIDS
 from leases.models import Node
+from nodes.catalog_views.stored import query_of
 from nodes.console import held, pictures
 from nodes.console.sessions import CONNECT_S, Answer, PaneError, panes
 from nodes.people.rights import MAY_WRITE
@@ -185,10 +188,12 @@ def _page(request: HttpRequest) -> dict[str, Any]:
 def _tables(count: int) -> dict[str, Any]:
     """The tables there are, and examples for them; `tables_digest` says whether a page shows these already."""
     tables = columns_by_table()
+    views = [{"id": view["id"], "name": view["name"], "columns": view["columns"]} for view in listed_views()]
     return {
         "count": count,
         "tables": [{"name": name, "columns": columns} for name, columns in tables.items()],
-        "tables_digest": hashlib.sha256(json.dumps(tables).encode()).hexdigest()[:16],
+        "views": views,
+        "tables_digest": hashlib.sha256(json.dumps([tables, views]).encode()).hexdigest()[:16],
         "examples": [statement for names, statement in EXAMPLES if set(names) <= tables.keys()],
     }
 
@@ -222,3 +227,28 @@ def _connect(node: Node, user: str) -> psycopg.Connection:
     )
     address["options"] = f"{address['options']} -c {TRACE}=on"
     return psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)
+
+
+@login_required
+@require_GET
+def stored_view(request: HttpRequest, view_id: int) -> HttpResponse:
+    """A view: its query with the names that things have now, its columns, what it reads and what reads it."""
+    views = stored_views()
+    view = next((one for one in views if one.view_id == view_id), None)
+    if view is None:
+        raise Http404(f"there is no view with id {view_id}")
+    tables = {use.table_id: table for use in view.tables if (table := newest_descriptor(use.table_id)) is not None}
+    others = {use.view_id for use in view.views}
+    shown = {
+        "view": view,
+        "query": query_of(view, views, tables).strip(),
+        "columns": [{"name": column.name, "type": _type_name(column.type_oid)} for column in view.columns],
+        "reads_tables": list(tables.values()),
+        "reads_views": [one for one in views if one.view_id in others],
+        "readers": list(readers_of([view.view_id], views)),
+    }
+    return render(request, "view.html", {"section": "tables"} | shown)
+
+
+def _type_name(oid: int) -> str:
+    return PARAMETER_OIDS[oid].name if oid in PARAMETER_OIDS else ""

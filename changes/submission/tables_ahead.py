@@ -27,6 +27,12 @@ COUNT_MAX = 20_000
 """Up to so many pairs of a storage are counted; beyond, PostgreSQL's estimate has to do."""
 PAIR_BYTES = 90
 """What a pair takes on disk, roughly; for tables that PostgreSQL has not analysed yet."""
+PAIRS_NOW = """
+SELECT CASE WHEN relpages > 0 AND reltuples > 0
+    THEN reltuples / relpages * (pg_relation_size(oid) / current_setting('block_size')::int) END, pg_relation_size(oid)
+FROM pg_class WHERE oid = %s::regclass
+"""
+"""As many on each block as when PostgreSQL last looked, which may have been in the middle of a load."""
 MAKING = "A transaction that has not ended is creating it."
 AWAITED = "Change {}, which awaits approval, is to create it."
 NEWEST = """
@@ -127,7 +133,8 @@ class Rows:
 
 
 def estimate_rows(table: Descriptor | None) -> Rows:
-    """The table's rows, counted while they are few, estimated from PostgreSQL's statistics otherwise."""
+    """The table's rows, counted while they are few; otherwise estimated from PostgreSQL's statistics, and from how many
+    pairs the first rows have (a NULL has none)."""
     if table is None:
         return Rows(0, is_exact=True)
     count = table.placement.storage_count(settings.STORAGE_COUNT)
@@ -148,9 +155,7 @@ def _storage_rows(table: Descriptor, storage: int) -> Rows:
         seen, rows = cursor.fetchone()
         if seen <= COUNT_MAX:
             return Rows(rows, is_exact=True)
-        cursor.execute(
-            "SELECT reltuples::bigint, pg_relation_size(oid) FROM pg_class WHERE oid = %s::regclass", [pairs]
-        )
+        cursor.execute(PAIRS_NOW, [pairs])
         tuples, size = cursor.fetchone()
-    a_row = 1 + len(table.stored_columns) + len(table.indexes)
-    return Rows(max(tuples, 0) // a_row or size // PAIR_BYTES // a_row, is_exact=False)
+    pairs_of_rows = seen + rows * len(table.indexes)
+    return Rows(int(tuples or size // PAIR_BYTES) * rows // pairs_of_rows, is_exact=False)

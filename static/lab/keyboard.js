@@ -52,14 +52,18 @@ export function keepFocus(draw) {
   draw();
   if (!offer) return;
   const same = document.querySelector(`.steps [data-offer="${CSS.escape(offer)}"]`);
-  if (same) scroll(same.getBoundingClientRect().top - top);
+  if (same) scroll(same, top);
   if (document.activeElement?.closest?.(".steps .step")) return;
   const after = [...document.querySelectorAll(".steps .step")];
   (same?.matches(".step") ? same : after[Math.min(at, after.length - 1)] ?? document.querySelector(".steps"))?.focus({ preventScroll: true });
 }
 
-function scroll(by) {
-  if (Math.abs(by) > 1) window.scrollBy({ top: by, behavior: "instant" });
+/* The list of steps scrolls, or all columns do; where neither does, the page. */
+function scroll(element, top) {
+  for (const region of [element.closest(".scroller"), element.closest(".columns-of"), window]) {
+    const by = element.getBoundingClientRect().top - top;
+    if (Math.abs(by) > 1) region.scrollBy({ top: by, behavior: "instant" });
+  }
 }
 
 export const announce = (stage) => {

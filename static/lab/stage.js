@@ -4,9 +4,9 @@
      ──────┴─────────────────────────┴────────────────
      transport and a strip per clause
 
-   With `data-embedded` it is a part of another page: without a head, as high as it has to be. It sends that page an
-   event "stage" (detail: session up to the position shown, at, link) after each change. With `data-play` it plays what
-   is given from where it stands. */
+   The columns scroll, and nothing lies over a step; where they are tabs, the transport is above them. With
+   `data-embedded` it is a part of another page: without a head. It sends that page an event "stage" (detail: session up
+   to the position shown, at, link) after each change. With `data-play` it plays what is given from where it stands. */
 
 import { html, render, useState } from "../vendor/preact.js";
 import { Ask, Asking } from "./ask.js";
@@ -35,18 +35,21 @@ const TABS = [["steps", "steps"], ["cluster", "cluster"], ["trace", "trace"], ["
 function App() {
   const setup = setups.find((one) => one.name === stage.setup);
   const severity = worst(stage.shown.verdicts.map((one) => one.severity));
+  const areTabs = page.layout === "tabs", narration = stage.compared === null && html`<${Narration} setup=${setup} />`;
+  const transport = html`<${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} />`, checks = html`<div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div>`;
   return html`<div class=${classes({ app: true, embedded: page.isEmbedded })} data-layout=${page.layout} data-tab=${page.tab} data-severity=${severity}>
     ${!page.isEmbedded && html`<${Head} setup=${setup} />`}
     ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}
-    ${stage.compared === null && html`<${Narration} setup=${setup} />`}
+    ${areTabs ? html`<div class="top">${narration}${transport}</div>` : narration}
     ${stage.compared !== null ? html`<${Part} of="./compare.js" name="Compare" stage=${stage} />` : html`
       <div class="tabs" role="tablist" aria-label=${say("parts")} onKeyDown=${betweenTabs}>${TABS.map(([tab, words]) => html`<button key=${tab} role="tab" id=${`tab-${tab}`} aria-selected=${page.tab === tab ? "true" : "false"} tabindex=${page.tab === tab ? null : -1} onClick=${() => toTab(tab)}>${say(words)}</button>`)}</div>
       <div class="columns-of">
         <section class="part" data-part-of="steps" aria-labelledby="steps-head"><h2 id="steps-head">${say("steps")}</h2><${Steps} stage=${stage} /></section>
         <div class="part" data-part-of="cluster"><${Versions} cluster=${stage.shown.cluster} people=${setup?.kind === "handbooks"} />${setup?.kind !== "handbooks" && html`<${Store} cluster=${stage.shown.cluster} />`}<${Probe} probe=${stage.shown.probe} /></div>
         <div class="part" data-part-of="trace"><${Trace} stage=${stage} /><${Branches} stage=${stage} />${asking && setup?.kind === "model" && html`<${Ask} asking=${asking} />`}</div>
+        ${areTabs && checks}
       </div>`}
-    <div class="bottom"><${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} /><div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div></div>
+    ${!areTabs && html`<div class="bottom">${transport}${checks}</div>`}
     ${page.dialog === "set-up" && html`<${Part} of="./dialogs.js" name="SetUp" stage=${stage} setups=${setups} close=${() => open("")} />`}
     ${page.dialog === "help" && html`<${KeyboardHelp} />`}
   </div>`;

@@ -32,24 +32,29 @@ def joined(strings: str) -> str:
 
 
 @functools.cache
-def catalogue() -> dict[str, str]:
-    """The written texts and their Chinese; of a plural the only form that Chinese has."""
+def catalogue(*, in_context: bool = True) -> dict[str, str]:
+    """The written texts and their Chinese; of a plural the only form that Chinese has. Without those `in_context`:
+    what a text that names no context finds."""
     found = {}
     for block in (FOLDER / "django.po").read_text(encoding="utf-8").split("\n\n")[1:]:
         text = re.search(rf"^msgid ((?:{STRING}\n?)+)", block, re.MULTILINE)
         chinese = re.search(rf"^msgstr(?:\[0\])? ((?:{STRING}\n?)+)", block, re.MULTILINE)
         assert text is not None, block
         assert chinese is not None, block
+        if not in_context and re.search("^msgctxt", block, re.MULTILINE):
+            continue
         found[joined(text[1])] = joined(chinese[1])
     return found
 
 
-def texts_of(python: str) -> list[str]:
-    """The texts that a module marks for translation."""
+def texts_of(python: str, but: str = "") -> list[str]:
+    """The texts that a module marks for translation, by another function than `but`."""
     calls = [node for node in ast.walk(ast.parse(python)) if isinstance(node, ast.Call)]
     found = []
     for call in calls:
         name = getattr(call.func, "id", None)
+        if name == but:
+            continue
         at = FIRST_ARGUMENT.get(name) if name is not None else None
         if at is not None and len(call.args) > at and isinstance(call.args[at], ast.Constant):
             found.append(call.args[at].value)
@@ -83,6 +88,15 @@ def marked() -> dict[str, str]:
 def test_every_text_has_its_chinese() -> None:
     known = catalogue()
     assert {text: where for text, where in marked().items() if not known.get(text)} == {}
+
+
+def test_a_text_of_a_template_without_a_context_has_a_chinese_of_its_own() -> None:
+    known = catalogue(in_context=False)
+    missing = {}
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        texts = texts_of(calls_in(path.read_text(encoding="utf-8")), but="pgettext")
+        missing |= {text: path.name for text in texts if not known.get(text)}
+    assert missing == {}
 
 
 def test_a_text_and_its_chinese_have_the_same_values() -> None:

@@ -238,6 +238,32 @@ def test_every_look_is_accessible(stage: Callable[..., Page]) -> None:
         assert overflow(page) == 0, tab
 
 
+@pytest.mark.parametrize("width", [390, 1920])
+def test_nothing_lies_over_a_step(stage: Callable[..., Page], width: int) -> None:
+    """However high the window is: what scrolls goes under nothing that is clicked."""
+    page = stage("?setup=constraint")
+    found = {}
+    for height in range(700, 1081, 20):
+        page.set_viewport_size({"width": width, "height": height})
+        found[height] = violations(page, ["wcag22aa"])
+    assert {height: problems for height, problems in found.items() if problems} == {}
+
+
+def test_a_step_that_is_taken_keeps_its_place_in_a_list_that_scrolls(stage: Callable[..., Page]) -> None:
+    page = stage("?setup=constraint")
+    steps, step = page.locator(".steps"), page.locator(".step").nth(10)
+    assert steps.evaluate("one => one.scrollHeight > one.clientHeight + 100")
+    step.scroll_into_view_if_needed()
+    offer, before = step.get_attribute("data-offer"), step.bounding_box()
+    position_before = page.locator(".position").inner_text()
+    step.click()
+    expect(page.locator(".position")).not_to_have_text(position_before)
+    after = page.locator(f'.steps [data-offer="{offer}"]').bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(after["y"] - before["y"]) <= 2
+
+
 def test_a_long_strip_scrolls_and_widens_no_page(stage: Callable[..., Page], cluster: RunningCluster) -> None:
     page = stage()
     page.set_viewport_size(PHONE)
