@@ -1,5 +1,6 @@
 """Acquire, renew and release (L3, L4, L5, L13) on PostgreSQL, one session at a time."""
 
+import re
 from dataclasses import replace
 
 import psycopg
@@ -7,6 +8,8 @@ import pytest
 
 from catalog.descriptor import from_json
 from catalog.elements import Coordination, State
+from catalog.live import relay
+from changes.driver import driver
 from tests.leases.rows import (
     USERS,
     Connection,
@@ -77,6 +80,14 @@ def test_acquire_and_release_wake_who_waits_for_the_table(database: Connection, 
     assert only(database, "SELECT lease_release(%s, 1, 'n1', 1)", USERS)
     heard = list(database.notifies(timeout=1, stop_after=2))
     assert [(notify.channel, notify.payload) for notify in heard] == [("schemalab_lease", str(USERS))] * 2
+
+
+def test_what_server_functions_notify_is_listened_to(database: Connection) -> None:
+    """A commit that notifies waits for the flush of all others that do: what nobody hears only costs."""
+    sources = database.execute("SELECT prosrc FROM pg_proc WHERE prosrc LIKE '%pg_notify(''%'").fetchall()
+    notified = {channel for (source,) in sources for channel in re.findall(r"pg_notify\('(\w+)'", source)}
+    assert notified == {"schemalab_lease", "schemalab_story"}
+    assert notified <= {*relay.CHANNELS, *driver.CHANNELS}
 
 
 def test_a_release_takes_only_its_own_row(database: Connection, node: None) -> None:
