@@ -29,7 +29,7 @@ from catalog.descriptor import Descriptor
 from catalog.hashing import schema_hash, sharding_hash
 from nodes.client import AsyncCrud
 from schemalab.testing.cluster import RunningCluster, running_cluster
-from storage.postgres import enter_params, enter_sql, session_options
+from storage.postgres import enter_sql, session_options
 
 PAIRS = 1000
 WARM_UP = 100
@@ -106,17 +106,14 @@ def door(cluster: RunningCluster) -> Figure:
     with psycopg.connect(cluster.database_url, autocommit=True, **session_options("bench")) as store:
         until = store.execute("SELECT clock_timestamp() + interval '1 hour'").fetchone()
         assert until is not None
-        entering = enter_sql(STORAGES).replace("%b", "%s")
-        params = enter_params(
-            known.table_id, known.version, schema_hash=schema_hash(known), sharding_hash=sharding_hash(known),
-            expires_at=until[0],
-        )  # fmt: skip
+        entering, raw = enter_sql(tuple(range(1, STORAGES + 1))), psycopg.RawCursor(store)
+        params = (known.table_id, known.version, schema_hash(known), sharding_hash(known), until[0])
 
         def write(number: int, *, enters: bool) -> None:
             keys = [number.to_bytes(8) + bytes([column]) for column in range(3)]
             with store.pipeline(), store.transaction():
                 if enters:
-                    store.execute(entering, params, prepare=True)
+                    raw.execute(entering, params, prepare=True)
                 store.execute("INSERT INTO bench_door SELECT unnest(%s::bytea[]), ''", [keys], prepare=True)
 
         with_s, without_s = in_turn(lambda n: write(n, enters=True), lambda n: write(n, enters=False))

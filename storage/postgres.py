@@ -32,7 +32,7 @@ from storage.statements import (
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
     "KeyTooLong", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
-    "end_sessions", "enter_at_sql", "enter_params", "enter_sql", "fence", "get_sql", "held_before", "holders",
+    "end_sessions", "enter", "enter_sql", "fence", "get_sql", "held_before", "holders",
     "insert_version_copies", "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
     "statements_for", "storages_kept", "storages_there", "take_spare_table", "try_exclusive",
@@ -74,24 +74,30 @@ def session_options(application_name: str, **settings: str) -> dict[str, str]:
 
 
 @functools.lru_cache
-def enter_sql(storages: int) -> str:
-    """`enter` on all storages in one statement; its parameters come from `enter_params`. (T2)"""
-    names = "table_id, version, schema_hash, sharding_hash, expires_at"
-    doors = ", ".join(f"storage_{number}.enter({names})" for number in range(1, storages + 1))
-    return f"SELECT {doors} FROM (VALUES (%b::int, %b::int, %b::text, %b::text, %b::timestamptz)) AS entry ({names})"
+def enter_sql(storages: tuple[int, ...]) -> str:
+    """`enter` on these storages in one statement (T2). Parameters: table, version, both hashes, expiration.
 
-
-@functools.lru_cache
-def enter_at_sql(storages: tuple[int, ...]) -> str:
-    """The same on these storages alone, with the protocol's numbered parameters: it costs half of what names cost."""
+    They are numbered, as the protocol has it: names for them would double what the statement costs.
+    """
     return "SELECT " + ", ".join(f"storage_{number}.enter($1, $2, $3, $4, $5)" for number in storages)
 
 
-def enter_params(
-    table_id: int, version: int, *, schema_hash: str | None, sharding_hash: str | None, expires_at: Any
-) -> tuple[Any, ...]:
-    """A hash of None is not compared; `expires_at` is the earliest among all tables the transaction has pinned (T4)."""
-    return table_id, version, schema_hash, sharding_hash, expires_at
+def enter(
+    connection: psycopg.Connection[Any],
+    storages: int,
+    table_id: int,
+    version: int,
+    *,
+    schema_hash: str | None = None,
+    sharding_hash: str | None = None,
+    expires_at: Any,
+) -> None:
+    """The transaction, just begun, enters a table on the first so many storages (T2).
+
+    A hash of None is not compared; `expires_at` is the earliest among all tables the transaction has pinned (T4).
+    """
+    params = (table_id, version, schema_hash, sharding_hash, expires_at)
+    psycopg.RawCursor(connection).execute(enter_sql(tuple(range(1, storages + 1))), params)
 
 
 def arm_deadline_sql() -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from catalog.descriptor import Descriptor
 from nodes.store.pipeline import Command, int4
-from storage.postgres import arm_deadline_sql, enter_at_sql
+from storage.postgres import arm_deadline_sql, enter_sql
 
 PG_EPOCH = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -95,4 +95,4 @@ def _entry(
 ) -> Command:
     """The same for all transactions between two renewals of a lease."""
     hashes = (None if text is None else text.encode() for text in (schema_hash, sharding_hash))
-    return Command(enter_at_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))
+    return Command(enter_sql(storages), (int4(table_id), int4(version), *hashes, timestamptz(expires_at)))

@@ -50,14 +50,15 @@ class Lease:
 
     def enter(self, connection: psycopg.Connection[Any], storages: int, until: Any = None) -> None:
         """The transaction, just begun, enters the table (T2); `until`: it ends sooner than this lease (T4)."""
-        params = postgres.enter_params(
+        postgres.enter(
+            connection,
+            self.descriptor.storage_count(storages),
             self.descriptor.table_id,
             self.descriptor.version,
             schema_hash=self.schema_hash,
             sharding_hash=self.sharding_hash,
             expires_at=until or self.expires_at,
         )
-        connection.execute(postgres.enter_sql(self.descriptor.storage_count(storages)), params)
 
 
 def acquire(connection: psycopg.Connection[Any], node: Membership, table_id: int) -> Lease:

@@ -87,8 +87,7 @@ class Cluster:
         connection = self.connect(name, **options)
         until = connection.execute("SELECT clock_timestamp() + interval '1 min'").fetchone()[0]
         connection.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
-        params = store.enter_params(table_id, version, schema_hash=None, sharding_hash=None, expires_at=until)
-        connection.execute(store.enter_sql(STORAGES), params)
+        store.enter(connection, STORAGES, table_id, version, expires_at=until)
         return connection
 
     def try_begin(self, version: int, *, table_id: int | None = None) -> psycopg.Connection[Any] | None:

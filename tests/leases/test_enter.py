@@ -69,10 +69,8 @@ class Door:
             self._publish(range(entry.seen + 1, entry.published + 1), entry.fence)
             until = only(self.admin, "SELECT clock_timestamp() + make_interval(secs => %s)", entry.left_s)
             schema, sharding = entry.hashes
-            params = postgres.enter_params(
-                self.table_id, entry.version, schema_hash=schema, sharding_hash=sharding, expires_at=until
-            )
-            self.client.execute(postgres.enter_sql(STORAGES), params)
+            door = {"schema_hash": schema, "sharding_hash": sharding, "expires_at": until}
+            postgres.enter(self.client, STORAGES, self.table_id, entry.version, **door)
         except psycopg.Error as error:
             return error.sqlstate
         finally:

@@ -76,9 +76,8 @@ class Stage:
     def enter(self, opened: psycopg.Connection[Any], version: int | None = None, *, seconds: float = 60) -> None:
         at = version or self.now.version
         [(expires_at,)] = self.sql("SELECT clock_timestamp() + make_interval(secs => %s)", [seconds])
-        params = postgres.enter_params(self.table_id, at, schema_hash=None, sharding_hash=None, expires_at=expires_at)
         count = next(one for one in self.versions if one.version == at).storage_count(STORAGES)
-        opened.execute(postgres.enter_sql(count), params)
+        postgres.enter(opened, count, self.table_id, at, expires_at=expires_at)
 
     @contextmanager
     def transaction(self, version: int | None = None) -> Iterator["Statements"]:

@@ -66,18 +66,16 @@ def test_another_hash_is_refused_and_the_storages_own_named(
     stage: Stage, client: psycopg.Connection[Any], which: str
 ) -> None:
     hashes: dict[str, str | None] = {"schema_hash": None, "sharding_hash": None, which: "0123456789abcdef"}
-    params = postgres.enter_params(stage.table_id, 1, expires_at="infinity", **hashes)
     with pytest.raises(psycopg.Error) as caught:
-        client.execute(postgres.enter_sql(STORAGES), params)
+        postgres.enter(client, STORAGES, stage.table_id, 1, expires_at="infinity", **hashes)
     [(known,)] = stage.sql(f"SELECT {which} FROM storage_1.versions WHERE table_id = %s", [stage.table_id])
     assert caught.value.sqlstate == postgres.HASH_DIFFERS
     assert caught.value.diag.message_detail == f"storage_1 has {known}, the request 0123456789abcdef"
 
 
 def test_a_table_that_does_not_exist_is_refused(stage: Stage, client: psycopg.Connection[Any]) -> None:
-    params = postgres.enter_params(999_999, 1, schema_hash=None, sharding_hash=None, expires_at="infinity")
     with pytest.raises(psycopg.Error, match="version 1 of table 999999 is not in this transaction's snapshot"):
-        client.execute(postgres.enter_sql(STORAGES), params)
+        postgres.enter(client, STORAGES, 999_999, 1, expires_at="infinity")
 
 
 # --- the publisher wins between any two statements of `enter`
@@ -174,8 +172,7 @@ def test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called
 def enter_one(stage: Stage, client: psycopg.Connection[Any], seconds: float) -> None:
     """As a transaction does that uses one storage alone."""
     [(expires_at,)] = stage.sql("SELECT clock_timestamp() + make_interval(secs => %s)", [seconds])
-    params = postgres.enter_params(stage.table_id, 1, schema_hash=None, sharding_hash=None, expires_at=expires_at)
-    client.execute(postgres.enter_sql(1), params)
+    postgres.enter(client, 1, stage.table_id, 1, expires_at=expires_at)
 
 
 @pytest.mark.parametrize(("before", "after", "is_ended"), [(60, 0.2, True), (0.2, 60, False)])

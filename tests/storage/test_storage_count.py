@@ -55,7 +55,7 @@ LOOPS_OVER_A_NUMBER = {
     "spark_tasks/chunks/snapshot_reads.py": "`storage_count`, by `run_ranges` and `audit`",
     "spark_tasks/reorganise/repair.py": "`storage_count`",
     "spark_tasks/reorganise/tombstones.py": "`storage_count`",
-    "storage/postgres.py": "`storage_count` (`enter_sql`), and what there is",
+    "storage/postgres.py": "`storage_count` (`enter`), and what there is",
     "storage/selectors.py": "`storages_there`",
 }
 LOOP = re.compile(r"range\(1, [^\n]*\+ 1\)")
