@@ -27,6 +27,7 @@ from storage.postgres import BELOW_FENCE, STORAGE_REMOVED
 log = logging.getLogger(__name__)
 
 ADMIN_SHUTDOWN = "57P01"
+IDLE_IN_TRANSACTION = "25P03"
 
 
 class Retry(SqlError):
@@ -67,6 +68,8 @@ def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
     ended = next((pin.ended_because for pin in pins if pin.ended_because), None)
     if ended is not None:
         return Retry(f"the transaction had to end: {ended}", stale=True)
+    if lost.sqlstate == IDLE_IN_TRANSACTION or "idle-in-transaction" in lost.message:
+        return Retry(f"the transaction had to end: its node stood still while others waited for it (it used {tables})")
     if lost.sqlstate == TRANSACTION_TIMEOUT or "transaction timeout" in lost.message:
         return Retry(f"the transaction had to end: the lease on {tables} ended", stale=True)
     if lost.sqlstate == ADMIN_SHUTDOWN or "administrator command" in lost.message:

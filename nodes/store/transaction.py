@@ -28,6 +28,7 @@ from expressions.errors import (
     LOCK_NOT_AVAILABLE,
     NO_ACTIVE_TRANSACTION,
     TRANSACTION_UNKNOWN,
+    UNDEFINED_SCHEMA,
     UNDEFINED_TABLE,
     SqlError,
 )
@@ -382,8 +383,8 @@ class Transaction:
         return refusals.why_ended(self.pins.values(), lost)
 
     def _translated(self, error: StoreError, skipped: int = 0, entering: Sequence[PinLike] = ()) -> SqlError:
-        if self.first_locks and error.sqlstate in (LOCK_NOT_AVAILABLE, UNDEFINED_TABLE):  # or its storage was removed
-            return Retry(error.message, stale=error.sqlstate == UNDEFINED_TABLE)
+        if self.first_locks and error.sqlstate in (LOCK_NOT_AVAILABLE, UNDEFINED_TABLE, UNDEFINED_SCHEMA):
+            return Retry(error.message, stale=error.sqlstate != LOCK_NOT_AVAILABLE)  # its table, or a storage, is gone
         pins, has_own_tables = self.pins.values(), bool(self.own)
         return refusals.translated(error, pins, skipped=skipped, entering=entering, has_own_tables=has_own_tables)
 

@@ -22,7 +22,9 @@ from storage.statements import kv
 
 ROWS = 500
 LOCK_WAIT_MS = 250
-"""How long other writers of the tables are waited for; those that come meanwhile wait behind."""
+"""How long other writers of the tables are waited for, in all; those that come meanwhile wait behind."""
+IDLE_S = 5
+"""A node that stands still under these locks keeps writers out no longer than that, whatever its lease."""
 
 
 @dataclass(eq=False)
@@ -48,14 +50,18 @@ class Emptying:
 
 
 def exclusion_of(env: Environment, plan: TruncatePlan) -> list[Command]:
-    """The commands by which a transaction is the only one that writes these tables. None of them makes a snapshot."""
+    """The commands by which a transaction is the only one that writes these tables. None of them makes a snapshot.
+
+    The wait is for each lock, so it is divided among them.
+    """
     tables = [
         kv(storage, d.table_id)
         for d in sorted(plan.descriptors, key=lambda d: d.table_id)
         for storage in range(1, d.storage_count(env.storages) + 1)
     ]
     return [
-        Command(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}"),
+        Command(f"SET LOCAL idle_in_transaction_session_timeout = {round(1000 * IDLE_S)}"),
+        Command(f"SET LOCAL lock_timeout = {max(1, LOCK_WAIT_MS // len(tables))}"),
         Command(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE"),
         Command("SET LOCAL lock_timeout TO DEFAULT"),
     ]
