@@ -6,6 +6,7 @@ marking      where in a statement a mistake stands
 mistakes     an exception as one line for people
 phrases      sentences of the core, in English, in the language of a page
 numbers      whole numbers as strangers type them
+similar      the name that was probably meant
 sheets       texts in a CSV file, never formulas
 plain_text   text of strangers, made harmless for a terminal
 storable     texts that a database takes

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
+from catalog.text.similar import perhaps
 from catalog.view_definition import ViewDefinition
 from changes.ddl import actions
 from changes.ddl.errors import (
@@ -53,6 +54,10 @@ class CatalogView:
     is_private: bool = False
     """True for the temporary tables of a session, where others may be made."""
     views: tuple[ViewDefinition, ...] = ()
+
+    def hint_at(self, name: str) -> str | None:
+        """Of a table that is not there: why its name is taken all the same, or the one that was probably meant."""
+        return self.taken.get(name) or perhaps("table", name, (table.name for table in self.tables))
 
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
@@ -160,7 +165,7 @@ def _check_relation(name: actions.Name, view: CatalogView, what: str) -> None:
     if is_table or view.owner_of(name.text) is not None or view.view(name.text) is not None:
         raise DdlError(WRONG_OBJECT_TYPE, f'"{name}" is not {what}', position=name.position)
     message = f'relation "{name}" does not exist'
-    raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
+    raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.hint_at(name.text))
 
 
 def _check_table(name: actions.Name, view: CatalogView, *, forgiving: bool) -> None:
@@ -175,7 +180,7 @@ def _check_table(name: actions.Name, view: CatalogView, *, forgiving: bool) -> N
     if forgiving:
         raise NothingToDo(f'relation "{name}" does not exist, skipping')
     message = f'relation "{name}" does not exist'
-    raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
+    raise DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.hint_at(name.text))
 
 
 # --- names of the indexes that keep UNIQUE
@@ -254,7 +259,7 @@ def _drop_table(action: actions.DropTable, view: CatalogView, *, forgiving: bool
     if forgiving:
         raise NothingToDo(f'table "{name}" does not exist, skipping')
     raise DdlError(
-        UNDEFINED_TABLE, f'table "{name}" does not exist', position=name.position, hint=view.taken.get(name.text)
+        UNDEFINED_TABLE, f'table "{name}" does not exist', position=name.position, hint=view.hint_at(name.text)
     )
 
 
@@ -278,7 +283,7 @@ def _no_such_table(name: actions.Name, view: CatalogView) -> DdlError:
         message = f'cannot create index on relation "{name}"'
         return DdlError(WRONG_OBJECT_TYPE, message, position=name.position, hint="It is a view.")
     message = f'relation "{name}" does not exist'
-    return DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.taken.get(name.text))
+    return DdlError(UNDEFINED_TABLE, message, position=name.position, hint=view.hint_at(name.text))
 
 
 def _check_index_columns(action: actions.CreateIndex, table: Descriptor) -> None:
@@ -290,7 +295,9 @@ def _check_index_columns(action: actions.CreateIndex, table: Descriptor) -> None
         seen.add(part.column)
         column = next((c for c in table.columns if c.name == part.column.text), None)
         if column is None or column.state is not State.PUBLIC:
+            public = (c.name for c in table.public_columns)
             hint = f"It is {column.state.value}: only a public column can be used." if column else None
+            hint = hint or perhaps("column", part.column.text, public)
             message = f'column "{part.column}" does not exist'
             raise DdlError(UNDEFINED_COLUMN, message, position=part.column.position, hint=hint)
 
@@ -320,4 +327,6 @@ def _owner(name: actions.Name, view: CatalogView, *, forgiving: bool) -> actions
     if forgiving:
         raise NothingToDo(f'index "{name}" does not exist, skipping')
     message = f'index "{name}" does not exist'
-    raise DdlError(UNDEFINED_OBJECT, message, position=name.position, hint=view.taken.get(name.text))
+    indexes = (index.name for table in view.tables for index in table.indexes)
+    meant = view.taken.get(name.text) or perhaps("index", name.text, indexes)
+    raise DdlError(UNDEFINED_OBJECT, message, position=name.position, hint=meant)

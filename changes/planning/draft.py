@@ -24,6 +24,7 @@ from catalog.elements import (
     Placement,
     State,
 )
+from catalog.text.similar import perhaps
 from catalog.values.types import UNSORTED, SqlType
 from changes.ddl.actions import UNNAMED, IndexPart, Name, NewCheck, Position, Sql
 from changes.ddl.errors import (
@@ -205,7 +206,8 @@ class Sketch:
         """A column that something new may depend on."""
         column = next((c for c in self.planned.columns if c.name == name.text), None)
         if column is None:
-            raise DdlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', position=name.position)
+            hint = perhaps("column", name.text, (c.name for c in self.planned.public_columns))
+            raise DdlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', position=name.position, hint=hint)
         check_public(name.text, "column", column.state, name.position)
         self._check_stays(column.id, what, name.position)
         return column.id

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Kind, State
+from catalog.text.similar import perhaps
 from changes.ddl.actions import Name, RenameColumn, RenameConstraint, RenameIndex, RenameTable
 from changes.ddl.errors import DUPLICATE_COLUMN, UNDEFINED_COLUMN, UNDEFINED_OBJECT, DdlError, unsupported
 from changes.plan.element_states import element_of, with_changed
@@ -29,7 +30,8 @@ def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
     """ALTER TABLE .. RENAME COLUMN .. TO."""
     column = next((c for c in table.columns if c.name == action.column.text), None)
     if column is None or column.state is not State.PUBLIC:
-        hint = f"It is {column.state.value}: another change of it has not ended." if column else None
+        meant = perhaps("column", action.column.text, (c.name for c in table.public_columns))
+        hint = f"It is {column.state.value}: another change of it has not ended." if column else meant
         message = f'column "{action.column}" does not exist'
         raise DdlError(UNDEFINED_COLUMN, message, position=action.column.position, hint=hint)
     if any(c.name == action.new.text for c in table.columns):

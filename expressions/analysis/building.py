@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from catalog.text.similar import perhaps
 from catalog.values.interval_styles import POSTGRES
 from expressions.analysis.constant_patterns import for_the_engine, translated
 from expressions.dates.reading import NeedsNow
@@ -312,12 +313,10 @@ class Builder:
         fitting = choose(overloads, [a.type for a in args])
         shown = f"{name}({', '.join(str(a.type) for a in args)})"
         if not fitting:
-            raise SqlError(
-                UNDEFINED_FUNCTION,
-                f"function {shown} does not exist",
-                offset,
-                hint="a node has no function of that name that takes these types: a cast may help",
-            )
+            types = "a node has no function of that name that takes these types: a cast may help"
+            hint = types if overloads else perhaps("function", name, allowed.FUNCTIONS)
+            hint = hint or "docs/reference/sql.md lists the functions of a node"
+            raise SqlError(UNDEFINED_FUNCTION, f"function {shown} does not exist", offset, hint=hint)
         if len(fitting) > 1:
             raise SqlError(AMBIGUOUS_FUNCTION, f"function {shown} is not unique", offset, hint="add casts")
         return fitting[0]

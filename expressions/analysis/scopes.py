@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
+from catalog.text.similar import similar
 from expressions.errors import AMBIGUOUS_COLUMN, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXT, VARCHAR
 from expressions.typed import Call, ColumnRef, Expr, bare, is_constant
@@ -160,7 +161,9 @@ class Scope:
         if not relation.has(name):
             if relation.scan is not None and (column := hidden_column(relation.scan.descriptor, name)) is not None:
                 raise not_public(relation.scan.descriptor, column, offset)
-            raise SqlError(UNDEFINED_COLUMN, f"column {parts[-2]}.{name} does not exist", offset, column=name)
+            hint = self.meant(name, relation)
+            message = f"column {parts[-2]}.{name} does not exist"
+            raise SqlError(UNDEFINED_COLUMN, message, offset, hint=hint, column=name)
         return at(relation.column(name), offset)
 
     def unknown(self, name: str, offset: int) -> SqlError:
@@ -169,7 +172,20 @@ class Scope:
             return not_public(*hidden, offset)
         if self.relation(name) is not None:
             return SqlError("0A000", f'"{name}" is a whole row: name its columns', offset)
-        return SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', offset, column=name)
+        hint = self.meant(name)
+        return SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', offset, hint=hint, column=name)
+
+    def meant(self, name: str, only: Relation | None = None) -> str | None:
+        """PostgreSQL's hint at the column that was probably meant, of this query or of one around it."""
+        scope: Scope | None = self
+        while scope is not None:
+            relations = scope.relations if only is None else [only]
+            owners = {column: relation.name for relation in relations for column in relation.names()}
+            found = similar(name, owners)
+            if found is not None:
+                return f'Perhaps you meant to reference the column "{owners[found]}.{found}".'
+            scope = scope.parent if only is None else None
+        return None
 
 
 def at(expr: Expr, offset: int) -> Expr:

@@ -8,6 +8,7 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from catalog.text.similar import perhaps
 from expressions.errors import UNDEFINED_OBJECT, SqlError
 
 SERVER_VERSION = "18.0 (Schema Lab)"
@@ -48,4 +49,5 @@ KNOWN["server_version"] = Setting(
 
 
 def unrecognized(name: str) -> SqlError:
-    return SqlError(UNDEFINED_OBJECT, f'unrecognized configuration parameter "{name}"')
+    hint = perhaps("parameter", name, (setting.name for setting in KNOWN.values()))
+    return SqlError(UNDEFINED_OBJECT, f'unrecognized configuration parameter "{name}"', hint=hint)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from psycopg import pq
 
 from catalog.descriptor import Descriptor, from_json
+from catalog.text.similar import LETTERS_MAX, NAMES_MAX
 from catalog.view_definition import ViewDefinition, view_from_json
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
 from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4, int8
@@ -37,6 +38,10 @@ JOIN catalog_descriptor d USING (table_id, version)
 FORMER_TABLE = """
 SELECT t.name, t.version, d.version FROM catalog_descriptor d JOIN catalog_table t ON t.id = d.table_id
 WHERE d.body ->> 'name' = %b AND t.name <> %b AND t.state = 'live' ORDER BY d.modified_at DESC LIMIT 1
+"""
+NAMES_LIKE = f"""
+SELECT name FROM catalog_table WHERE state = 'live' AND abs(length(name) - length(%b::text)) <= {LETTERS_MAX}
+UNION ALL SELECT name FROM catalog_view WHERE abs(length(name) - length(%b::text)) <= {LETTERS_MAX} LIMIT {NAMES_MAX}
 """
 COLUMN_ANYWHERE = """
 SELECT d.version, (c ->> 'id')::int FROM catalog_descriptor d, jsonb_array_elements(d.body -> 'columns') AS c
@@ -68,6 +73,10 @@ class Directory:
 
     def known(self, name: str) -> int | None:
         return self._ids.get(name)
+
+    def met(self) -> list[str]:
+        """The names of tables that were found here; a table may have another one by now."""
+        return list(self._ids)
 
     def may_be_view(self, name: str) -> bool:
         """True if a view bore the name when it was looked up last."""
@@ -131,6 +140,11 @@ class Directory:
         if not result.ntuples:
             return None
         return FormerTable((result.get_value(0, 0) or b"").decode(), _number(result, 1), _number(result, 2))
+
+    async def names_like(self, name: str) -> list[str]:
+        """The tables and views whose names are about as long."""
+        result = await self.ask(Command(NAMES_LIKE, (name.encode(), name.encode())))
+        return [(result.get_value(row, 0) or b"").decode() for row in range(result.ntuples)]
 
     async def column_anywhere(self, table_id: int, name: str) -> tuple[int, int] | None:
         """The newest version with a public column of that name, and the column's id."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State
+from catalog.text.similar import perhaps
 from catalog.view_definition import TableUse, ViewDefinition, view_from_json
 from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from leases.rules import NotLeasable
@@ -187,6 +188,8 @@ class Names:
         """The error, and where a name that was not found does belong: another version may bear it."""
         if error.sqlstate == UNDEFINED_TABLE and error.table and error.detail is None:
             error.detail = await self._former_table(error.table)
+            if error.detail is None and error.hint is None:
+                error.hint = perhaps("table", error.table, await self.env.directory.names_like(error.table))
         elif error.sqlstate == UNDEFINED_COLUMN and error.column and error.detail is None:
             error.detail = await self._other_column(error.column, catalog.values())
         return error

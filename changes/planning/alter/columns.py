@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, Kind, State
+from catalog.text.similar import perhaps
 from catalog.values.types import BadValue, fitted
 from changes.ddl.actions import AddColumn, DropColumn, Name, NewColumn, SetDefault, SetNotNull
 from changes.ddl.alter import OF_THE_KEY, impossible
@@ -145,7 +146,8 @@ def _column(sketch: Sketch, name: Name, *, forgiving: bool = False) -> Column | 
         if forgiving:
             sketch.notices.append(f"{message}, skipping")
             return None
-        raise DdlError(UNDEFINED_COLUMN, message, position=name.position)
+        hint = perhaps("column", name.text, (c.name for c in sketch.base.public_columns))
+        raise DdlError(UNDEFINED_COLUMN, message, position=name.position, hint=hint)
     if column.state is not State.PUBLIC:
         message = f"column {name} is {column.state.value}: only a public column can be changed"
         raise DdlError(NOT_READY, message, position=name.position, hint="Another change of it has not ended.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
+from catalog.text.similar import perhaps
 from catalog.values.types import SqlType
 from expressions.analysis.aggregates import refuse_aggregates
 from expressions.analysis.analyzer import Analyzer
@@ -159,7 +160,8 @@ class Assignments:
         if hidden is not None:
             raise not_public(descriptor, hidden, offset)
         message = f'column "{name}" of relation "{descriptor.name}" does not exist'
-        raise SqlError(UNDEFINED_COLUMN, message, offset, column=name)
+        hint = perhaps("column", name, (one.name for one in descriptor.public_columns))
+        raise SqlError(UNDEFINED_COLUMN, message, offset, hint=hint, column=name)
 
     def _assigned(self, node: Node, column: Column, scope: Scope, clause: str) -> Expr | None:
         """The value for a column, by the casts an assignment may use; None for DEFAULT."""

@@ -4,6 +4,9 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+import psycopg
+import pytest
+
 from nodes.context import Environment
 from nodes.store.name_resolution import Names
 from nodes.store.transaction import Transaction
@@ -48,3 +51,17 @@ def test_many_who_meet_a_name_for_the_first_time_share_one_lease(cluster: Cluste
 
     assert [found[table].name for found in asyncio.run(meet())] == [table] * 5
     assert keeper.acquired == 1
+
+
+def test_a_misspelt_table_is_refused_with_the_one_that_was_meant(cluster: Cluster) -> None:
+    table = cluster.table("id int primary key")
+    hint = f'Perhaps you meant the table "{table}".'
+    with cluster.connect("n1") as connection:
+        connection.autocommit = True
+        connection.execute(f"SELECT * FROM {table}")
+        for sql in (f"SELECT * FROM {table}x", f"INSERT INTO {table}x VALUES (1)", f"DROP TABLE {table}x"):
+            with pytest.raises(psycopg.errors.UndefinedTable) as refused:
+                connection.execute(sql)
+            assert refused.value.diag.message_hint == hint, sql
+        [answer] = connection.execute(f"SELECT crud.get('{table}x', '1')").fetchone() or ()
+        assert (answer["class"], answer["hint"]) == ("UnknownTableError", hint)
