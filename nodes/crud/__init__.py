@@ -1,6 +1,7 @@
 """The operations of `crud`: `SELECT crud.insert_object('customers', '{"id": 1, ..}', '{"timeout": 2}')` on any node.
 
 catalogue   the operations there are: their arguments and options
+shapes      what an argument must be like, in messages
 calls       a call in SQL, and the values of its arguments
 values      values of JSON as values of columns; what a row, a key or a condition is
 places      the bucket of a row, as the request gives it

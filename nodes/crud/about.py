@@ -77,7 +77,7 @@ async def _schema(env: Environment, table: str | None) -> Json:
     if table is None:
         return tables
     if table not in tables:
-        raise unknown_table(table)
+        raise unknown_table(table, tables)
     return tables[table]
 
 

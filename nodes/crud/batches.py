@@ -17,6 +17,7 @@ from nodes.crud.catalogue import BATCH_ROWS_MAX
 from nodes.crud.errors import RequestError, bad_request, error_json
 from nodes.crud.places import bucket_of_row, key_of_row
 from nodes.crud.requests import Request
+from nodes.crud.shapes import shape_of, wrong
 from nodes.crud.values import Assignment, assignments, flat_row, many_rows
 from nodes.execution.fairness import Turns
 from nodes.router.attempts import Attempts
@@ -125,7 +126,7 @@ class Many:
         row, is_object, updates = self.rows[index], self.request.call.operation.is_object, ()
         if self.verb == "upsert":
             if not isinstance(row, list) or len(row) != 2:
-                raise bad_request("a row of an upsert is [row, operations]")
+                raise wrong(f"row {index} of an upsert", "[row, operations]", row)
             return Given(flat_row(descriptor, row[0], is_object=is_object), tuple(assignments(row[1])))
         return Given(flat_row(descriptor, row, is_object=is_object), updates)
 
@@ -262,7 +263,8 @@ def refuse_null(descriptor: Descriptor, row: FlatRow, required: Sequence[tuple[s
 
 async def many(request: Request, rows: Any) -> str:
     """The answer of an operation on many rows: each index of the input in exactly one of four lists."""
-    listed = many_rows(rows)
+    operation = request.call.operation
+    listed = many_rows(rows, shape_of("objects" if operation.is_object else "tuples", operation.name))
     if len(listed) > BATCH_ROWS_MAX:
         raise bad_request(f"a batch of {len(listed)} rows; the limit is {BATCH_ROWS_MAX}")
     batch = Batch(len(listed))

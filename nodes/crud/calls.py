@@ -12,6 +12,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from catalog.text.similar import perhaps
 from expressions.errors import (
     BAD_CHARACTER,
     INVALID_BINARY,
@@ -24,6 +25,7 @@ from expressions.limits import VALUE_BYTES_MAX
 from expressions.sqltypes import BOOL, FLOATS, INTEGERS, TEXT, UNKNOWN
 from nodes.crud.catalogue import OPERATIONS, Operation, check_options
 from nodes.crud.errors import RequestError, bad_request
+from nodes.crud.shapes import SHAPES, not_json, shape_of, wrong
 from nodes.wire.messages import decode_text
 from nodes.wire.parameters import BPCHAR, NAME, OID, VARCHAR, values_of
 
@@ -116,7 +118,8 @@ def call_text(select: Node) -> CallText:
         raise unsupported(f"crud.{name} within a query", function.location, "SELECT crud.f(..) stands alone")
     operation = OPERATIONS.get(name)
     if operation is None:
-        known = ", ".join(OPERATIONS)
+        meant = perhaps("operation", name, OPERATIONS)
+        known = f"{f'{meant} ' if meant else ''}There are {', '.join(OPERATIONS)}."
         raise SqlError(UNDEFINED_FUNCTION, f"there is no operation crud.{name}", function.location, hint=known)
     if not operation.required <= len(function.args) <= len(operation.arguments):
         shape = ", ".join(operation.arguments)
@@ -142,7 +145,8 @@ def _argument(node: Node, of: str) -> Argument:
             inner = _argument(node.a_expr.rexpr, of)
             if node.a_expr.name[0].string.sval == "-" and inner.text is not None:
                 return Argument(f"-{inner.text}")
-    raise bad_request(f"an argument of crud.{of} is a text with JSON in it, a number, or a parameter")
+    message = f"an argument of crud.{of} is a text with JSON in it, a number, or a parameter"
+    raise bad_request(message, hint=f"crud.{of}({', '.join(OPERATIONS[of].arguments)})")
 
 
 def _constant(const: Node) -> str | None:
@@ -169,14 +173,16 @@ def call_of(text: CallText, values: Sequence[str | None]) -> Call:
     texts = {name: value for name, value in named.items() if value is not None}
     for name, value in texts.items():
         _check_size(value, name)
-    read = {name: value if name == "index" else read_json(value, name) for name, value in texts.items()}
+    of = operation.name
+    read = {name: value if name == "index" else read_json(value, name, of) for name, value in texts.items()}
     options = read.pop("options", None) or {}
     if not isinstance(options, dict):
-        raise bad_request("options are an object")
+        raise wrong("options", SHAPES["options"], options)
     check_options(operation, options)
     for name in operation.arguments[1 : operation.required]:
         if name not in read:
-            raise bad_request(f"argument {name} of crud.{operation.name} must not be NULL")
+            message = f"argument {name} of crud.{of} must not be NULL"
+            raise bad_request(message, hint=f"it is {shape_of(name, of)}")
     return Call(operation, table, read, options)
 
 
@@ -211,13 +217,13 @@ def argument_texts(oids: Sequence[int], values: Sequence[bytes | None], formats:
     return found
 
 
-def read_json(text: str, what: str) -> Any:
+def read_json(text: str, what: str, operation: str = "") -> Any:
     try:
         found = json.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_object)
     except RecursionError:
         raise bad_request(f"argument {what} is nested too deeply") from None
     except ValueError as error:
-        raise bad_request(f"argument {what} is not JSON: {error}") from None
+        raise not_json(what, text, shape_of(what, operation), str(error)) from None
     if "\\u" in text:  # the only way to write what is no character
         _check_characters(found, what)
     return found

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.text.similar import perhaps
 from nodes.crud.errors import bad_option
+from nodes.crud.shapes import kind_of
 
 TIMEOUT_S = 2.0
 TIMEOUT_S_MAX = 3600.0
@@ -99,10 +101,12 @@ def check_options(operation: Operation, options: dict[str, Any]) -> None:
     for name, value in options.items():
         if operation.options is None or name not in operation.options:
             known = ", ".join(sorted(operation.options or ())) or "none"
-            raise bad_option(f"crud.{operation.name} has no option {name}", hint=f"it has: {known}")
+            meant = perhaps("option", name, operation.options or ())
+            hint = f"{f'{meant} ' if meant else ''}It has: {known}."
+            raise bad_option(f"crud.{operation.name} has no option {name}", hint=hint)
         is_right, wanted = _is_right(name, value)
         if not is_right:
-            raise bad_option(f"option {name} of crud.{operation.name} must be {wanted}")
+            raise bad_option(f"option {name} of crud.{operation.name} must be {wanted}, not {kind_of(value)}")
     if options.get("first", 0) < 0 and "after" not in options:
         raise bad_option("a negative first needs option after: so many rows before that one")
 

@@ -3,9 +3,11 @@
 {"class": "DuplicateKeyError", "message": "..", "table": "customers", "version": 4, "code": "23505", ..}
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.text.similar import perhaps
 from expressions.errors import (
     CONNECTION_FAILURE,
     DATATYPE_MISMATCH,
@@ -54,9 +56,9 @@ def bad_option(message: str, *, hint: str | None = None) -> RequestError:
     return RequestError(INVALID_PARAMETER_VALUE, message, hint=hint, kind="OptionsError")
 
 
-def bad_row(message: str) -> RequestError:
+def bad_row(message: str, *, hint: str | None = None) -> RequestError:
     """A row, key or condition that does not fit the version of the table: another version may have it."""
-    return RequestError(INVALID_TEXT, message, kind="FlattenError")
+    return RequestError(INVALID_TEXT, message, hint=hint, kind="FlattenError")
 
 
 def bad_bucket(message: str, *, hint: str | None = None) -> RequestError:
@@ -67,8 +69,10 @@ def too_late(timeout_s: float, phase: str) -> RequestError:
     return RequestError(QUERY_CANCELED, f"the request's {timeout_s:g} s were over while {phase}", kind="TimeoutError")
 
 
-def unknown_table(table: str) -> RequestError:
-    return RequestError(UNDEFINED_TABLE, f'relation "{table}" does not exist', kind="UnknownTableError")
+def unknown_table(table: str, met: Iterable[str]) -> RequestError:
+    """`met` are names of tables that there are, or were a moment ago: one of them may have been meant."""
+    message, hint = f'relation "{table}" does not exist', perhaps("table", table, met)
+    return RequestError(UNDEFINED_TABLE, message, hint=hint, kind="UnknownTableError")
 
 
 def mismatch(version: int, refusal: str, why_no_retry: str) -> RequestError:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
+from catalog.text.numbers import counted
 from nodes.crud.errors import bad_row
 from nodes.crud.values import Condition, named_key
 
@@ -29,7 +30,9 @@ def index_named(descriptor: Descriptor, name: str) -> Index:
     """Raises `FlattenError` where there is none over all rows."""
     found = next((one for one in descriptor.public_indexes if one.name == name and one.where is None), None)
     if found is None:
-        raise bad_row(f'there is no index "{name}" over all rows of {descriptor}')
+        names = [one.name for one in descriptor.public_indexes if one.where is None]
+        there = f"there are {', '.join(names)}" if names else "there is none"
+        raise bad_row(f'there is no index "{name}" over all rows of {descriptor}: {there}')
     return found
 
 
@@ -81,12 +84,14 @@ def condition(descriptor: Descriptor, one: Condition, add: Add) -> str:
     indexes = {index.name for index in descriptor.public_indexes}
     if one.column in columns or one.column not in indexes:
         if isinstance(one.value, tuple):
-            raise bad_row(f"{one.column}: a list is the value of an index, not of a column")
+            raise bad_row(f'"{one.column}" takes one value: a list is for a condition that names an index')
         return _compared(quoted(one.column), one.op, one.value, add)
     index = index_named(descriptor, one.column)
     values = one.value if isinstance(one.value, tuple) else (one.value,)
     if len(values) > len(index.columns):
-        raise bad_row(f"{len(values)} values: index {index.name} has {len(index.columns)} columns")
+        named = ", ".join(descriptor.column(part.column).name for part in index.columns)
+        has = f"{counted(len(index.columns), 'column')}, {named}"
+        raise bad_row(f"{counted(len(values), 'value')}: index {index.name} has {has}")
     names = [quoted(descriptor.column(part.column).name) for part in index.columns]
     given = list(zip(names, values, strict=False))
     if one.op == "=" or not given:

@@ -174,12 +174,12 @@ class Request:
             if wake.outcome is Outcome.LATE:
                 raise too_late(self.limit_s, self.phase)
             if wake.outcome is not Outcome.NEWER:
-                raise unknown_table(self.table)
+                raise unknown_table(self.table, self.env.directory.met())
         fresh, self._fresh = self._fresh, False
         found = await Names(self.env).versions(transaction, [self.table], fresh=fresh)
         descriptor = found.get(self.table)
         if descriptor is None:
-            raise unknown_table(self.table)
+            raise unknown_table(self.table, self.env.directory.met())
         router.seen(self.table, Known(descriptor.table_id, descriptor.version))
         return descriptor
 
@@ -247,7 +247,7 @@ class Request:
             case Outcome.UNKNOWN if refused is not descriptor:
                 self.counts.retries += 1  # another table, found by its id, whatever its name is now
             case Outcome.UNKNOWN:
-                raise unknown_table(self.table)
+                raise unknown_table(self.table, self.env.directory.met())
             case _:
                 raise error
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
+from catalog.text.similar import perhaps
 from nodes.crud import orders
 from nodes.crud.errors import bad_row
 from nodes.crud.orders import quoted
@@ -44,7 +45,8 @@ def shown_columns(descriptor: Descriptor, fields: Sequence[str] | None) -> list[
     known = {column.name: column for column in descriptor.public_columns}
     missing = [name for name in fields if name not in known]
     if missing:
-        raise bad_row(f'column "{missing[0]}" of option fields does not exist in {descriptor}')
+        meant = perhaps("column", missing[0], known)
+        raise bad_row(f'column "{missing[0]}" of option fields does not exist in {descriptor}', hint=meant)
     return [known[name] for name in fields]
 
 

@@ -11,15 +11,18 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
+from catalog.text.numbers import counted
 from catalog.values.arrays import array_text
 from catalog.values.documents import DEPTH_MAX, TOO_DEEP, with_numbers
 from catalog.values.types import DOCUMENTS, SqlType
 from expressions.errors import PROGRAM_LIMIT
 from nodes.crud.calls import Number
 from nodes.crud.errors import RequestError, bad_request, bad_row
+from nodes.crud.shapes import CONDITION, SHAPES, UPDATE, kind_of, wrong
 
 UNFLATTENED_CHARS_MAX = 4 * 2**20
 """Characters of names in an answer that repeats them in each row."""
+NAMES_SHOWN_MAX = 10
 UPDATES = ("=", "+", "-")
 COMPARISONS = {"=": "=", "==": "=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 
@@ -57,8 +60,8 @@ def text_of(value: Any, what: str, of: SqlType | None = None) -> str | None:
             return str(value)
         case list() | dict() if of in DOCUMENTS:
             return with_numbers(_written_out(value), lambda number: number.text)
-    of_them = "of a column of json or jsonb in a row, a list also of one of arrays, and of no other"
-    raise bad_row(f"{what}: a list or an object is the value {of_them}")
+    takers = "in a row, a column of json or jsonb does, and of lists one of arrays"
+    raise bad_row(f'"{what}" takes no list and no object, but {kind_of(value)} is given: {takers}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +88,19 @@ def flat_row(descriptor: Descriptor, row: Any, *, is_object: bool) -> dict[str, 
     """A row by the names of its columns: an object as it is, a list in the order of the public columns."""
     if is_object:
         if not isinstance(row, dict):
-            raise bad_request("a row of an object operation is an object")
+            hint = "a row that is a list is for the operation without _object in its name"
+            raise wrong("a row", SHAPES["object"], row, hint=hint if isinstance(row, list) else None)
         types = {column.name: column.type for column in descriptor.columns}
         return {name: text_of(value, name, types.get(name)) for name, value in row.items()}
     if not isinstance(row, list):
-        raise bad_request("a row is a list of values, in the order of the columns")
+        hint = "a row that is an object is for the operation with _object in its name"
+        raise wrong("a row", SHAPES["tuple"], row, hint=hint if isinstance(row, dict) else None)
     columns = descriptor.public_columns
     if len(row) > len(columns):
-        raise bad_row(f"a row of {len(row)} values: {descriptor} has {len(columns)} columns")
+        names = ", ".join(column.name for column in columns[:NAMES_SHOWN_MAX])
+        more = ", .." if len(columns) > NAMES_SHOWN_MAX else ""
+        has = f"{descriptor} has {counted(len(columns), 'column')}, {names}{more}"
+        raise bad_row(f"a row of {len(row)} values: {has}")
     return {c.name: text_of(value, c.name, c.type) for c, value in zip(columns, row, strict=False)}
 
 
@@ -109,29 +117,34 @@ def key_values(descriptor: Descriptor, key: Any) -> list[tuple[Column, str | Non
     if isinstance(key, dict):
         names = {column.name for column in columns}
         if set(key) != names:
-            raise bad_row(f"the primary key of {descriptor} is {', '.join(c.name for c in columns)}")
+            message = f"the primary key of {descriptor} is {', '.join(c.name for c in columns)}"
+            raise bad_row(f"{message}: a key must have just these names, not those of {kind_of(key)}")
         given: Sequence[Any] = [key[column.name] for column in columns]
     else:
         given = key if isinstance(key, list) else [key]
     if len(given) != len(columns):
-        raise bad_row(f"a key of {len(given)} values: the primary key of {descriptor} has {len(columns)} columns")
+        has = f"{counted(len(columns), 'column')}, {', '.join(c.name for c in columns)}"
+        raise bad_row(f"a key of {counted(len(given), 'value')}: the primary key of {descriptor} has {has}")
     return [(column, text_of(value, column.name)) for column, value in zip(columns, given, strict=True)]
 
 
 def assignments(operations: Any) -> list[Assignment]:
     """[["=", column, value], ["+", column, number], ..]. Raises `RequestError`."""
     if not isinstance(operations, list) or not operations:
-        raise bad_request('operations are a list of [operator, column, value], like [["=", "name", "Emma"]]')
+        raise wrong("operations", SHAPES["operations"], operations)
     found = []
-    for one in operations:
+    for number, one in enumerate(operations, 1):
         if not isinstance(one, list) or len(one) != 3 or not isinstance(one[1], str):
-            raise bad_request("an operation is [operator, column, value]")
+            hint = f"operations are {SHAPES['operations']}" if number == 1 and isinstance(one, str) else None
+            raise wrong(f"operation {number}", UPDATE, one, hint=hint)
         op, column, value = one
         if op not in UPDATES:
             raise bad_request(f"there is no update operator {op!r}; there are: {', '.join(UPDATES)}")
         found.append(Assignment(op, column, text_of(value, column)))
     if len({one.column for one in found}) < len(found):
-        raise bad_request("one column is assigned twice")
+        names = [one.column for one in found]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise bad_request(f'operations assign column "{twice}" twice')
     return found
 
 
@@ -140,11 +153,12 @@ def conditions(given: Any) -> list[Condition]:
     if given is None:
         return []
     if not isinstance(given, list):
-        raise bad_request('conditions are a list of [operator, column, value], like [[">=", "id", 10]]')
+        raise wrong("conditions", SHAPES["conditions"], given)
     found = []
-    for one in given:
+    for number, one in enumerate(given, 1):
         if not isinstance(one, list) or len(one) != 3 or not isinstance(one[1], str):
-            raise bad_request("a condition is [operator, column, value]")
+            hint = f"conditions are {SHAPES['conditions']}" if number == 1 and isinstance(one, str) else None
+            raise wrong(f"condition {number}", CONDITION, one, hint=hint)
         if one[0] not in COMPARISONS:
             raise bad_request(f"there is no comparison {one[0]!r}; there are: {', '.join(COMPARISONS)}")
         value = one[2]
@@ -153,9 +167,9 @@ def conditions(given: Any) -> list[Condition]:
     return found
 
 
-def many_rows(given: Any) -> list[Any]:
+def many_rows(given: Any, shape: str = SHAPES["rows"]) -> list[Any]:
     if not isinstance(given, list):
-        raise bad_request("a batch is a list of rows")
+        raise wrong("the rows", shape, given)
     return given
 
 
@@ -164,7 +178,7 @@ def unflattened(rows: Any, metadata: Any) -> list[dict[str, Any]]:
     if not isinstance(metadata, list) or not all(
         isinstance(m, dict) and isinstance(m.get("name"), str) for m in metadata
     ):
-        raise bad_request("metadata is a list of objects with a name")
+        raise wrong("metadata", SHAPES["metadata"], metadata)
     names = [m["name"] for m in metadata]
     if len(set(names)) < len(names):
         raise bad_request("metadata names a column twice")
@@ -173,8 +187,8 @@ def unflattened(rows: Any, metadata: Any) -> list[dict[str, Any]]:
         message = f"{len(listed)} rows with their names are more than {UNFLATTENED_CHARS_MAX} characters"
         raise RequestError(PROGRAM_LIMIT, message, kind="LimitError")
     found = []
-    for row in listed:
+    for number, row in enumerate(listed, 1):
         if not isinstance(row, list) or len(row) != len(names):
-            raise bad_request(f"a row does not have the {len(names)} values that the metadata names")
+            raise wrong(f"row {number}", f"a list of {counted(len(names), 'value')}, as metadata names them", row)
         found.append(dict(zip(names, row, strict=True)))
     return found

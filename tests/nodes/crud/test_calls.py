@@ -5,13 +5,15 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import postgast
 import pytest
 
 from catalog.values.types import SqlType
 from expressions.errors import SqlError
 from nodes.crud import calls, texts
 from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json
-from nodes.crud.values import text_of, unflattened
+from nodes.crud.shapes import kind_of
+from nodes.crud.values import assignments, conditions, flat_row, key_values, many_rows, text_of, unflattened
 from nodes.execution.held_rows import NODE_BYTES_MAX, NodeRows
 from nodes.session.planned import Asked
 from nodes.session.requests import Requests
@@ -120,3 +122,70 @@ def test_rows_that_name_no_column_are_as_many_as_they_are():
     assert texts.insert(TABLE, [{}], (), verb="insert").sql == 'INSERT INTO "flights" DEFAULT VALUES'
     three = texts.insert(TABLE, [{}, {}, {}], (), verb="insert").sql
     assert three == 'INSERT INTO "flights" ("day") VALUES (DEFAULT), (DEFAULT), (DEFAULT)'
+
+
+@pytest.mark.parametrize(("call", "message", "hint"), [
+    pytest.param("crud.select('t', 'id > 7')",
+                 "argument conditions is not JSON: Expecting value: line 1 column 1 (char 0)",
+                 'it is a list of [comparison, column, value], like [[">=", "id", 10]]', id="no JSON"),
+    pytest.param("crud.get('t', 'EWR')", "argument key is not JSON: Expecting value: line 1 column 1 (char 0)",
+                 'it is a value, a list of values or an object, like 7, "EWR", [7, "EWR"] or {"id": 7}; '
+                 'a text stands in double quotes: "EWR"', id="a text without its quotes"),
+    pytest.param("crud.get('t', NULL)", "argument key of crud.get must not be NULL",
+                 'it is a value, a list of values or an object, like 7, "EWR", [7, "EWR"] or {"id": 7}', id="NULL"),
+    pytest.param("crud.get('t', '7', '[2]')", 'options must be an object, like {"timeout": 2}, not the list [2]', None,
+                 id="options that are no object"),
+    pytest.param("crud.get('t', '7', '{\"timeuot\": 2}')", "crud.get has no option timeuot",
+                 'Perhaps you meant the option "timeout". It has: add_space_schema_hash, bucket_id, '
+                 "fetch_latest_metadata, fields, timeout.", id="a misspelt option"),
+    pytest.param("crud.get('t', '7', '{\"timeout\": \"2\"}')",
+                 'option timeout of crud.get must be seconds, more than 0 and at most 3600, not the text "2"', None,
+                 id="an option of another type"),
+    pytest.param("crud.isnert('t', '[1]')", "there is no operation crud.isnert",
+                 'Perhaps you meant the operation "insert". There are insert, replace', id="a misspelt operation"),
+    pytest.param("crud.get('t', id)", "an argument of crud.get is a text with JSON in it, a number, or a parameter",
+                 "crud.get(table, key, options)", id="a column"),
+])  # fmt: skip
+def test_a_mistake_in_a_call_says_which_argument_and_what_would_be_right(call: str, message: str, hint: str | None):
+    with pytest.raises(SqlError) as refused:
+        call_of(calls.call_text(postgast.parse(f"SELECT {call}").stmts[0].stmt.select_stmt), [])
+    assert refused.value.message == message
+    assert (refused.value.hint or "").startswith(hint or "")
+    assert (refused.value.hint is None) == (hint is None)
+
+
+@pytest.mark.parametrize(("read", "given", "message"), [
+    pytest.param(conditions, [">=", "id", 10],
+                 'condition 1 must be [comparison, column, value], like [">=", "id", 10], not the text ">="',
+                 id="one condition for a list of them"),
+    pytest.param(conditions, {"id": 10}, 'conditions must be a list of [comparison, column, value], like '
+                 '[[">=", "id", 10]], not the object {"id": 10}', id="an object as conditions"),
+    pytest.param(conditions, [["=", "id", 1], ["=", "id"]], 'condition 2 must be [comparison, column, value], '
+                 'like [">=", "id", 10], not the list ["=", "id"]', id="a value is missing"),
+    pytest.param(assignments, [["=", "a", 1], ["+", "a", 1]], 'operations assign column "a" twice', id="twice"),
+    pytest.param(assignments, 7, 'operations must be a list of [operator, column, value], like '
+                 '[["=", "name", "Emma"]], not the number 7', id="no list of operations"),
+    pytest.param(many_rows, {"id": 1}, 'the rows must be a list of rows, like [[1, "Emma"], [2, "Tom"]], '
+                 'not the object {"id": 1}', id="one row as many"),
+    pytest.param(lambda row: flat_row(TABLE, row, is_object=True), [1], 'a row must be an object with the names of '
+                 'columns, like {"id": 1, "name": "Emma"}, not the list [1]', id="a list as an object"),
+    pytest.param(lambda row: flat_row(TABLE, row, is_object=False), [1] * 7,
+                 "a row of 7 values: flights@3 has 6 columns, day, number, origin, delay, big, score",
+                 id="more values than columns"),
+    pytest.param(lambda key: key_values(TABLE, key), [1],
+                 "a key of 1 value: the primary key of flights@3 has 2 columns, day, number",
+                 id="a key that is too short"),
+    pytest.param(lambda key: key_values(TABLE, key), {"day": 1}, "the primary key of flights@3 is day, number: "
+                 'a key must have just these names, not those of the object {"day": 1}', id="a key without a column"),
+    pytest.param(lambda rows: unflattened(rows, [{"name": "a"}]), [[1, 2]], "row 1 must be a list of 1 value, as "
+                 "metadata names them, not the list [1, 2]", id="another number of values"),
+])  # fmt: skip
+def test_a_mistake_in_a_value_says_what_was_given_and_what_would_be_right(read: Any, given: Any, message: str):
+    with pytest.raises(SqlError) as refused:
+        read(given)
+    assert refused.value.message == message
+
+
+@pytest.mark.parametrize("given", ["x" * 10**6, ["x" * 10**6], [[1]] * 10**5, {"a": list(range(10**5))}])
+def test_a_message_repeats_no_large_value(given: Any):
+    assert len(kind_of(given)) < 100

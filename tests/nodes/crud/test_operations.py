@@ -132,8 +132,8 @@ def test_conditions_on_a_column_of_any_type(cluster: Cluster, crud: Crud, of: st
     pytest.param(("insert", "", [9, "x", 1, 2]), "FlattenError", "a row of 4 values", id="a row that is too long"),
     pytest.param(("insert", "", [9]), "ConstraintError", "null value in column", id="a value that is missing"),
     pytest.param(("insert", "", ["x", "y"]), "ValueError", "invalid input syntax for type integer", id="no number"),
-    pytest.param(("insert", "", [9, ["y"]]), "FlattenError", "a list or an object", id="a list as a value"),
-    pytest.param(("insert", "", 9), "RequestError", "a row is a list", id="no row"),
+    pytest.param(("insert", "", [9, ["y"]]), "FlattenError", "takes no list and no object", id="a list as a value"),
+    pytest.param(("insert", "", 9), "RequestError", "a row must be a list of values", id="no row"),
     pytest.param(("insert", "", [9, "x"], {"bogus": 1}), "OptionsError", "has no option bogus", id="unknown option"),
     pytest.param(("insert", "", [9, "x"], {"first": 1}), "OptionsError", "has no option first", id="another's option"),
     pytest.param(("insert", "", [9, "x"], {"timeout": "2"}), "OptionsError", "must be seconds", id="a bad timeout"),
@@ -144,7 +144,7 @@ def test_conditions_on_a_column_of_any_type(cluster: Cluster, crud: Crud, of: st
     pytest.param(("select", "", [["=", "no", 1]]), "UnknownFieldError", 'column "no"', id="condition on no column"),
     pytest.param(("update", "", 1, [["*", "age", 1]]), "RequestError", "no update operator", id="no operator"),
     pytest.param(("update", "", [1, 2], [["=", "age", 1]]), "FlattenError", "a key of 2 values", id="a key too long"),
-    pytest.param(("insert_many", "", {"id": 1}), "RequestError", "a batch is a list", id="no batch"),
+    pytest.param(("insert_many", "", {"id": 1}), "RequestError", "the rows must be a list", id="no batch"),
     pytest.param(("max", "", "nosuch"), "FlattenError", 'no index', id="no index"),
 ])  # fmt: skip
 def test_a_mistake_is_an_error_object_and_nothing_is_written(
