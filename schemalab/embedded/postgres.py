@@ -56,6 +56,7 @@ OPTIONS: dict[str, str] = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_min_messages": "warning",
+    "log_line_prefix": "%m [%p] %e ",  # with the SQLSTATE: the terminal shows by it (`schemalab.supervisor.shown`)
 }
 
 
@@ -86,8 +87,12 @@ def prepare(locations: Locations) -> None:
     """Make the database cluster, unless it is there. Folders: `prepare_folders` first."""
     if locations.drop_to:
         _copy_binaries(locations)
-    if not (locations.data / "PG_VERSION").exists():
+    if not is_prepared(locations):
         _initdb(locations)
+
+
+def is_prepared(locations: Locations) -> bool:
+    return (locations.data / "PG_VERSION").exists()
 
 
 def _copy_binaries(locations: Locations) -> None:

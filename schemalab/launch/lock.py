@@ -23,7 +23,8 @@ def hold(home: Path) -> Iterator[None]:
             file.seek(0)
             holder = file.read().strip() or "unknown"
             raise AlreadyRunning(
-                f"the cluster of {home} is already running (process {holder}): stop it first"
+                f"the cluster of {home} is already running (process {holder}): "
+                "./manage.py signin-link prints a link to it, Ctrl-C where it was started stops it"
             ) from None
         file.truncate(0)
         file.write(f"{os.getpid()}\n")

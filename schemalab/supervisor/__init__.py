@@ -11,6 +11,7 @@ control          the control channel
 process_control  killing and freezing through it
 refusals    p    which commands a process obeys in its state
 crash_events     crashes in the cluster's story
-terminal         what processes say, with
+terminal         what processes say: on the screen and in logs, with
+shown       p      which lines are for the screen
 repeats     p      lines that repeat only counted
 """

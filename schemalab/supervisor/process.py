@@ -18,6 +18,7 @@ from schemalab.supervisor.children import Launch, is_stopped, kill_family, kill_
 from schemalab.supervisor.refusals import why_not
 from schemalab.supervisor.repeats import Repeats
 from schemalab.supervisor.restarts import PAUSE_S_MAX, Backoff, describe_end
+from schemalab.supervisor.shown import Shown
 
 LINE_BYTES_MAX = 64 * 1024
 STOP_S_MAX = 8.0
@@ -41,8 +42,9 @@ class Refused(Exception):
 class Supervised:
     """A process that should be running.
 
-    `say(name, line)` gets its output and what happens to it, `report` crashes and restarts. `before`
-    is done each time before it is started; `pause_s_max` bounds the pause after a crash.
+    `say(name, line)` gets what happens to it and, of its output, what is to be shown for its kind, `keep` the rest;
+    `report` crashes and restarts. `before` is done each time before it is started; `pause_s_max` bounds the pause
+    after a crash.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Supervised:
         say: Say,
         *,
         kind: str = "",
+        keep: Say | None = None,
         restart: bool = True,
         report: Report = report_nothing,
         before: Callable[[], None] | None = None,
@@ -67,6 +70,7 @@ class Supervised:
         self._is_kill_asked = False
         self._ended_for = ""
         self._say = say
+        self._keep = keep
         self._before = before
         self._pause_s_max = pause_s_max
         self._report = report
@@ -100,9 +104,9 @@ class Supervised:
         self._task = asyncio.create_task(self._live(), name=self.name)
 
     async def ended(self) -> None:
-        """Until the process has ended for good."""
+        """Until the process has ended for good. Who does not wait any longer ends nothing by that."""
         if self._task is not None:
-            await self._task
+            await asyncio.shield(self._task)
 
     async def _live(self) -> None:
         backoff = Backoff(pause_s_max=self._pause_s_max)
@@ -150,15 +154,15 @@ class Supervised:
             await streaming
 
     async def _stream(self, output: asyncio.StreamReader) -> None:
-        repeats = Repeats()
+        repeats, screen = Repeats(), Shown(self.kind)
         while True:
             try:
                 line = await output.readline()
             except ValueError:  # longer than the limit: asyncio has dropped the piece
                 line = b".. (a line too long to show)\n"
-            shown = repeats.hear(line.decode(errors="replace").rstrip()) if line else repeats.end()
-            for one in shown:
-                self._say(self.name, one)
+            for one in repeats.hear(line.decode(errors="replace").rstrip()) if line else repeats.end():
+                say = self._say if self._keep is None or screen.hear(one) else self._keep
+                say(self.name, one)
             if not line:
                 return
 

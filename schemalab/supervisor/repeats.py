@@ -4,6 +4,7 @@ import re
 
 NUMBERS = re.compile(r"\d+")
 SHOWN_MAX = 3
+COUNT = ".. and "
 
 
 class Repeats:
@@ -26,4 +27,4 @@ class Repeats:
     def end(self) -> list[str]:
         """The lines still to be shown when nothing more comes."""
         more, self._times, self._shape = self._times - SHOWN_MAX, 0, ""
-        return [f".. and {more} more such lines"] if more > 0 else []
+        return [f"{COUNT}{more} more such lines"] if more > 0 else []

@@ -4,6 +4,7 @@ Some of it is text of users, in statements and names, so no control character of
 much of it, so a log file that is full begins anew.
 """
 
+import os
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -17,22 +18,39 @@ LOG_BYTES_MAX = 10_000_000
 
 
 class Terminal:
-    """`say(name, line)`. The log of the run before, or the part before the last, is kept as NAME.log.1."""
+    """`say(name, line)` shows and logs a line, `keep` only logs it.
+
+    The log of the run before, or the part before the last, is kept as NAME.log.1.
+    """
 
     def __init__(self, logs: Path, stream: IO[str] | None = None) -> None:
         self._logs = logs
         self._stream = unguarded(stream or sys.stdout)
         self._files: dict[str, IO[str]] = {}
-        self._is_coloured = self._stream.isatty()
+        self._colours: dict[str, int] = {}
+        self._has_lost_lines = False
+        self._is_coloured = self._stream.isatty() and not os.environ.get("NO_COLOR")
+
+    def keep(self, name: str, line: str) -> None:
+        """A disk that is full, or a folder that cannot be written, ends nothing that runs."""
+        try:
+            self._file(name).write(plain(line) + "\n")
+        except OSError as error:
+            if not self._has_lost_lines:
+                self._has_lost_lines = True
+                self._show("up", f"logs are not whole from here on: {error.strerror} ({self._logs})")
 
     def say(self, name: str, line: str) -> None:
         line = plain(line)
-        self._file(name).write(line + "\n")
+        self.keep(name, line)
+        self._show(name, line)
+
+    def _show(self, name: str, line: str) -> None:
         prefix = f"{name:<{NAME_WIDTH}}|"
         if self._is_coloured:
-            colour = COLOURS[list(self._files).index(name) % len(COLOURS)]
+            colour = self._colours.setdefault(name, COLOURS[len(self._colours) % len(COLOURS)])
             prefix = f"\033[{colour}m{prefix}\033[0m"
-        with suppress(BrokenPipeError):  # the terminal is gone; the logs go on
+        with suppress(OSError):  # the terminal is gone, or its file's disk is full; the logs go on
             print(prefix, line, file=self._stream, flush=True)
 
     def _file(self, name: str) -> IO[str]:
@@ -50,7 +68,8 @@ class Terminal:
 
     def close(self) -> None:
         for file in self._files.values():
-            file.close()
+            with suppress(OSError):  # what a full disk did not take, which was reported
+                file.close()
 
 
 class PlainStream:

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from catalog.text.numbers import counted
 from nodes.ending import KILL_S_MAX
 from schemalab.connections.reachable import check_database, check_layout, check_redis, shortcomings
 from schemalab.embedded import postgres, redis
@@ -59,8 +60,11 @@ class UpFailed(Exception):
 class Cluster:
     """The processes of one run. `run()` returns when it was asked to stop and everything has ended."""
 
-    def __init__(self, plan: Plan, terminal: Terminal, *, announce: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self, plan: Plan, terminal: Terminal, *, announce: Callable[[float], Awaitable[None]], is_verbose: bool = False
+    ) -> None:
         self.plan = plan
+        self._is_verbose = is_verbose
         self._terminal = terminal
         self._announce = announce
         self._processes: dict[str, Supervised] = {}
@@ -92,7 +96,7 @@ class Cluster:
 
     def _asked_to_stop(self) -> None:
         if self._stop.is_set():
-            self.say("ending everything at once")
+            self.say("ending everything at once: the next start takes longer, the data are safe")
             for process in self._processes.values():
                 process.end_at_once()
         self._stop.set()
@@ -112,19 +116,32 @@ class Cluster:
 
     async def _start_all(self) -> None:
         began = time.monotonic()
+        self.say(f"starting; what the processes say is in {self.plan.locations.logs}")
         await self._start_services()
         await self._migrate()
+        self.say(f"starting the page, {counted(len(self.plan.node_ports), 'node')} and the workers")
         for kind in ("web", "node", "worker", "maintenance", "beat"):
             self._begin_kind(kind)
         await self._wait_until_ready(began)
         for kind in ("spark", "lab"):
             self._begin_kind(kind)
         if self.plan.with_demo and readiness.has_command("demo"):
-            self._begin("demo", "demo", self._python("manage.py", "demo", "load"), restart=False)
+            await self._load_demo()
+
+    async def _load_demo(self) -> None:
+        self.say("starting Spark, then loading the demo: half a minute, the first time")
+        demo = self._begin("demo", "demo", self._python("manage.py", "demo", "load"), restart=False)
+        await demo.ended()
+        if demo.exit_code:
+            self.say("the demo was not loaded, all else runs; to try again: ./manage.py demo load")
+        else:
+            self.say("all is there; your first change: docs/tutorial/first-change.md")
 
     async def _start_services(self) -> None:
         plan, places = self.plan, self.plan.locations
         if plan.is_database_embedded:
+            if not postgres.is_prepared(places):
+                self.say("making the database: the first start takes some seconds longer")
             await asyncio.to_thread(postgres.prepare, places)
             server = postgres.launch(places, nodes=len(plan.node_ports))
             clean_up = partial(end_leftovers, places, self.say)
@@ -143,8 +160,11 @@ class Cluster:
 
     async def _migrate(self) -> None:
         migrate = self._begin("migrate", "migrate", self._python("manage.py", "migrate", "--no-input"), restart=False)
-        async with asyncio.timeout(MIGRATE_S_MAX):
-            await migrate.ended()
+        try:
+            async with asyncio.timeout(MIGRATE_S_MAX):
+                await migrate.ended()
+        except TimeoutError:
+            raise UpFailed(f"the migrations have not ended after {MIGRATE_S_MAX:g} s") from None
         if migrate.exit_code:
             raise UpFailed(f"the migrations failed, see {self.plan.locations.logs / 'migrate.log'}")
 
@@ -158,7 +178,8 @@ class Cluster:
     def _begin(self, name: str, kind: str, launch: Launch, **options: Any) -> Supervised:
         memory_mb = self.plan.memory_mb.get(kind)
         launch = replace(launch, memory_mb=memory_mb, env={**launch.env, heartbeat.VARIABLE: str(self._pulse(name))})
-        process = Supervised(name, launch, self._terminal.say, kind=kind, report=self._crash_events.report, **options)
+        heard = {"keep": None if self._is_verbose else self._terminal.keep, "report": self._crash_events.report}
+        process = Supervised(name, launch, self._terminal.say, kind=kind, **heard, **options)
         self._processes[name] = process
         process.begin()
         self._watch.add(process, self._question(name, kind), memory_mb)
@@ -209,18 +230,18 @@ class Cluster:
     async def _wait_until_ready(self, began: float) -> None:
         missing = await readiness.wait_until_ready(self.plan, self._processes, seconds_max=READY_S_MAX)
         if missing:
-            self.say(f"not ready after {READY_S_MAX:g} s: {', '.join(missing)}; going on, see the logs")
+            self.say(f"not ready after {READY_S_MAX:g} s: {', '.join(missing)}; going on")
         await self._announce(time.monotonic() - began)
 
     # --- stop
 
     async def _stop_all(self) -> None:
-        self.say("stopping")
+        self.say("stopping; Ctrl-C again ends everything at once")
         for kinds in STOP_ORDER:
             group = [process for process in self._processes.values() if process.kind in kinds]
             limit = KILL_S_MAX if kinds == ("node",) else None
             await asyncio.gather(*(self._stop_one(process, limit) for process in group))
-        self.say("stopped")
+        self.say("stopped; the next start finds the data again")
 
     async def _stop_one(self, process: Supervised, seconds_max: float | None) -> None:
         await (process.stop(seconds_max=seconds_max) if seconds_max else process.stop())

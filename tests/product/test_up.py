@@ -72,7 +72,7 @@ def test_a_second_up_in_the_same_home_is_refused_in_one_line(cluster: RunningClu
     done = cluster.manage("up", "--no-demo")
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert line.endswith(f"is already running (process {cluster.up.pid}): stop it first")
+    assert f"is already running (process {cluster.up.pid}): ./manage.py signin-link prints a link to it" in line
 
 
 @pytest.mark.soak

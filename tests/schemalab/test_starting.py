@@ -52,7 +52,11 @@ def test_a_port_stays_with_its_cluster_while_nothing_listens_there() -> None:
 
 
 def test_a_home_is_held_by_one(tmp_path: Path) -> None:
-    with hold(tmp_path), pytest.raises(AlreadyRunning, match="is already running .* stop it first"), hold(tmp_path):
+    with (
+        hold(tmp_path),
+        pytest.raises(AlreadyRunning, match="is already running .* signin-link prints a link to it"),
+        hold(tmp_path),
+    ):
         pass
     with hold(tmp_path):
         pass

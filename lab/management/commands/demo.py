@@ -118,18 +118,22 @@ class Command(BaseCommand):
             for table in reversed(TABLES):
                 if table_named(table.name) is not None:
                     self._change(f"DROP TABLE {table.name}")
-        for table in TABLES:
-            self._load(table)
+        loaded = [table for table in TABLES if self._load(table)]
+        if not loaded:
+            self.stdout.write(f"nothing to load: {', '.join(table.name for table in TABLES)} are there")
 
-    def _load(self, table: DemoTable) -> None:
+    def _load(self, table: DemoTable) -> bool:
+        """Load the table's rows, unless they are there; True if they were not."""
         path = parquet_of(table)
         if table_named(table.name) is None:
             self._change(table.statement)
         made = Table.objects.exclude(state=Table.State.DROPPED).get(name=table.name)
         job = self._job(made.id, str(path))
-        if job.state != RunState.DONE:
-            self._wait_for(job)
-            self.stdout.write(f"{table.name}: {counted(job.rows_done, 'row')}")
+        if job.state == RunState.DONE:
+            return False
+        self._wait_for(job)
+        self.stdout.write(f"{table.name}: {counted(job.rows_done, 'row')}")
+        return True
 
     def _job(self, table_id: int, path: str) -> LoadJob:
         """The table's load; one that failed in an earlier run begins anew."""

@@ -1,6 +1,7 @@
 """`manage.py up`: the whole cluster in one terminal; Ctrl-C ends it."""
 
 import asyncio
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -36,6 +37,7 @@ MEMORY_OF = {
     "node": "NODE",
 }
 """Which setting limits the memory of which kind of process."""
+UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 TROUBLE = (AlreadyRunning, NoJava, PortTaken, ServiceFailed, TookTooLong, UnsafeFolder, Unusable, UpFailed)
 
 
@@ -46,18 +48,26 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes (default: NODES, 3)")
         parser.add_argument("--port", type=int, metavar="P", help="port of the page (default: 8000 or the next free)")
+        parser.add_argument("--verbose", action="store_true", help="show all that the processes say, as in their logs")
         parser.add_argument("--no-demo", action="store_true", help="no demo data and load; leases last 300 s")
 
     def handle(self, *args: Any, nodes: int | None, port: int | None, no_demo: bool, **options: Any) -> None:
         try:
             with hold(make_home(home())), Ports() as ports:
-                self._run(plan_of(ports, nodes=nodes, port=port, with_demo=not no_demo))
+                plan = plan_of(ports, nodes=nodes, port=port, with_demo=not no_demo)
+                self._run(plan, is_verbose=options["verbose"])
         except BadSetting as bad:
             raise CommandError(str(bad), returncode=2) from None
         except TROUBLE as trouble:
             raise CommandError(str(trouble)) from None
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            where = error.filename or home()
+            hint = "SCHEMALAB_HOME names another folder, df shows what is free"
+            raise CommandError(f"cannot write {where}: {error.strerror} ({hint})") from None
 
-    def _run(self, plan: Plan) -> None:
+    def _run(self, plan: Plan, *, is_verbose: bool) -> None:
         plan.locations.logs.mkdir(mode=0o700, exist_ok=True)
         terminal = Terminal(plan.locations.logs)
 
@@ -66,7 +76,7 @@ class Command(BaseCommand):
                 terminal.say("up", line)
 
         try:
-            asyncio.run(Cluster(plan, terminal, announce=announce).run())
+            asyncio.run(Cluster(plan, terminal, announce=announce, is_verbose=is_verbose).run())
         finally:
             terminal.close()
 
@@ -107,8 +117,9 @@ def announcement(plan: Plan, seconds: float) -> list[str]:
         connection.close()
     return [
         f"ready in {seconds:.1f} s: {plan.address}/sign-in/{token}/",
-        "  (the link signs you in once; another: manage.py signin-link)",
+        "  (the link signs you in once; another: ./manage.py signin-link)",
         *(f"  SQL on {name}: {psql} {port} schemalab" for name, port in plan.node_ports.items()),
+        "  Ctrl-C stops everything",
     ]
 
 
