@@ -2,11 +2,23 @@
 """Django's command line, with one clear line instead of a traceback when the environment is not right."""
 
 import gc
+import importlib.util
 import os
+import signal
 import sys
+
+OWN_PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), ".venv", "bin", "python")
+
+
+def use_own_python() -> None:
+    """`./manage.py` goes on in .venv, where it was set up, when the interpreter that was found is another one."""
+    is_unfit = sys.version_info < (3, 11) or importlib.util.find_spec("django") is None
+    if is_unfit and sys.prefix == sys.base_prefix and os.access(OWN_PYTHON, os.X_OK):
+        os.execv(OWN_PYTHON, [OWN_PYTHON, *sys.argv])  # noqa: S606 (no shell is wanted)
 
 
 def main() -> None:
+    use_own_python()
     if sys.version_info < (3, 11):
         running = sys.version.split()[0]
         sys.exit(f"Schema Lab needs Python 3.11 or newer, this is {running} (Debian: apt-get install python3)")
@@ -25,7 +37,13 @@ def main() -> None:
     os.environ["DJANGO_COLORS"] = "nocolor"  # escape sequences of ours would be shown like anybody's
     sys.stdout, sys.stderr = PlainStream(sys.stdout), PlainStream(sys.stderr)
     try:
-        execute_from_command_line(sys.argv)
+        try:
+            execute_from_command_line(sys.argv)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has read enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
     except BadSetting as bad:
         print(bad, file=sys.stderr)
         sys.exit(2)
@@ -38,4 +56,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)

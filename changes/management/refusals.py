@@ -64,5 +64,7 @@ def statement_of(given: str | None, file: str | None) -> str:
         return given
     try:
         return Path(str(file)).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"cannot read {file}: {error}", returncode=2) from error
+    except OSError as error:
+        raise CommandError(f"cannot read {file}: {error.strerror}", returncode=2) from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"cannot read {file}: it is no text in UTF-8 ({error.reason})", returncode=2) from error

@@ -1,6 +1,7 @@
 """What users write reaches a terminal as text: a name with an escape sequence colours, moves and renames nothing."""
 
 import io
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,65 @@ def test_a_command_repeats_no_escape_sequence_of_its_user(tmp_path: Path) -> Non
     assert "\\x1b[2J" in done.stdout + done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert "\x07" not in done.stdout + done.stderr
+
+
+def test_a_line_that_is_kept_is_in_the_log_alone(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    screen = Terminal(tmp_path, stream)
+    screen.keep("postgres", "ERROR:  division by zero")
+    screen.close()
+    assert stream.getvalue() == ""
+    assert (tmp_path / "postgres.log").read_text() == "ERROR:  division by zero\n"
+
+
+def test_logs_that_cannot_be_written_end_nothing_and_are_reported_once(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    screen = Terminal(tmp_path, stream)
+    with Path("/dev/full").open("w", buffering=1) as full:
+        screen._files["n1"] = full
+        for number in range(3):
+            screen.say("n1", f"line {number}")
+        screen.close()
+    shown = stream.getvalue().splitlines()
+    assert [line for line in shown if line.startswith("n1")] == [f"n1         | line {n}" for n in range(3)]
+    [reported] = [line for line in shown if line.startswith("up")]
+    assert reported == f"up         | logs are not whole from here on: No space left on device ({tmp_path})"
+
+
+def test_a_command_whose_reader_has_read_enough_ends_without_a_word(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} manage.py explore --list | head -1"],
+        cwd=ROOT,
+        env=environment_of(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.stderr, len(done.stdout.splitlines())) == ("", 1)
+
+
+def test_ctrl_c_ends_a_command_with_one_word(tmp_path: Path) -> None:
+    command = [sys.executable, "manage.py", "simulate", "--seeds", "1..1000000"]
+    env = environment_of(tmp_path / "home")
+    with subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        assert "runs" in running.stderr.readline()  # its first report: it is under way
+        running.send_signal(signal.SIGINT)
+        said = running.stderr.read().splitlines()
+        assert running.wait(30) == 130
+    assert said[-1] == "interrupted"
+    assert not [line for line in said if "Traceback" in line]
+
+
+def test_manage_py_goes_on_in_the_environment_that_was_made_for_it(tmp_path: Path) -> None:
+    """A newcomer's `./manage.py` finds the system's Python, which has no Django."""
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    own = tmp_path / ".venv" / "bin" / "python"
+    own.write_text('#!/bin/sh\necho "own: $*"\n')
+    own.chmod(0o755)
+    script = tmp_path / "manage.py"
+    script.write_text((ROOT / "manage.py").read_text())
+    system = Path(sys.base_prefix) / "bin" / "python3"
+    done = subprocess.run([system, "-S", script, "nodes"], capture_output=True, text=True, check=False, timeout=30)
+    assert done.stdout == f"own: {script} nodes\n"

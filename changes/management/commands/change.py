@@ -26,6 +26,8 @@ from changes.submission import approval
 
 UNKNOWN = 3
 LIST_MAX = 50
+INTERRUPTED = 130
+GOES_ON = "not waited for any longer; change {id} goes on: change wait {id}, change cancel {id}"
 MARKS = {"current": "now", "todo": ""}
 
 
@@ -110,6 +112,8 @@ class Command(BaseCommand):
         lines = selectors.changes_in_flight() if options["open"] else selectors.recent_changes(LIST_MAX)
         if options["json"]:
             self.stdout.write(json.dumps(lines, indent=2))
+        elif not lines:
+            self.stdout.write("no change is under way" if options["open"] else "there was no change yet")
         for line in [] if options["json"] else lines:
             self.stdout.write(f"{line['id']:5}  {line['status']:12}  {tables(line):20}  {line['statement']}")
 
@@ -156,9 +160,12 @@ class Command(BaseCommand):
     def _wait(self, change_id: int, options: dict[str, Any]) -> None:
         """Print the change's story as it happens; its end is the answer."""
         deadline = None if options.get("timeout") is None else time.monotonic() + options["timeout"]
-        for event in notices.follow(change_id, until=deadline):
-            if not options["json"]:
-                self.stdout.write(event["sentence"])
+        try:
+            for event in notices.follow(change_id, until=deadline):
+                if not options["json"]:
+                    self.stdout.write(event["sentence"])
+        except KeyboardInterrupt:
+            raise CommandError(GOES_ON.format(id=change_id), returncode=INTERRUPTED) from None
         if options["json"]:
             self._print_json(change_id)
         change = Change.objects.get(pk=change_id)

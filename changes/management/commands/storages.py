@@ -126,10 +126,15 @@ class Command(BaseCommand):
 
     def _wait(self, changes: list[Change], options: dict[str, Any]) -> None:
         until = None if options["timeout"] is None else time.monotonic() + options["timeout"]
-        for number, change in enumerate(changes, 1):
-            for event in notices.follow(change.pk, until=until):
-                if not options["json"]:
-                    self.stdout.write(f"[{number}/{len(changes)}] {event['sentence']}")
+        try:
+            for number, change in enumerate(changes, 1):
+                for event in notices.follow(change.pk, until=until):
+                    if not options["json"]:
+                        self.stdout.write(f"[{number}/{len(changes)}] {event['sentence']}")
+        except KeyboardInterrupt:
+            raise CommandError(
+                "not waited for any longer; the changes go on: change list --open", returncode=130
+            ) from None
         ended = {one.pk: one for one in Change.objects.filter(pk__in=[change.pk for change in changes])}
         open_ = [str(pk) for pk, one in ended.items() if one.status not in ENDED]
         failed = [str(pk) for pk, one in ended.items() if one.status in ENDED and one.status != Status.DONE]

@@ -54,6 +54,8 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps([one.to_json() for one in found], indent=2))
             return
+        if not found:
+            self.stdout.write("there is no sandbox; to make one: lab sandbox make")
         for one in found:
             self.stdout.write(f"{one.name:24} of {one.owner:16} {one.state:9} until {one.ends_at:%H:%M:%S} UTC")
 

@@ -14,7 +14,7 @@ import psycopg
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 
-from catalog.selectors import newest_descriptor, table_named
+from catalog.selectors import live_tables, newest_descriptor, table_named
 from catalog.text.mistakes import in_words
 from leases.models import Node
 from nodes.models import TrafficRun
@@ -93,8 +93,10 @@ class Command(BaseCommand):
         table = table_named(name)
         descriptor = None if table is None else newest_descriptor(table.pk)
         if descriptor is None:
+            known = ", ".join(one.name for one in live_tables()) or "none"
             hint = "; the demo's tables are loaded after the start, the Cluster page says how far it is"
-            raise CommandError(f"there is no table {name}{hint if name == 'flights' else ''}", returncode=2)
+            message = f"there is no table {name}; there are: {known}{hint if name == 'flights' else ''}"
+            raise CommandError(message, returncode=2)
         try:
             return shape_of(descriptor, only)
         except NotSuitable as error:

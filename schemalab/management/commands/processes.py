@@ -29,7 +29,8 @@ class Command(BaseCommand):
         try:
             found = processes()
             if action is None or name is None:
-                lines = (f"{one['name']:8}  {one['state']:8}  {one['pid'] or '-'}" for one in found)
+                width = max(len(one["name"]) for one in found)
+                lines = (f"{one['name']:{width}}  {one['state']:8}  {one['pid'] or '-'}" for one in found)
                 self.stdout.write(json.dumps(found) if options["json"] else "\n".join(lines))
                 return
             known = [process["name"] for process in found]

@@ -25,7 +25,7 @@ class Command(BaseCommand):
     help = "Judge all pairs of a table by the seven clauses, in one snapshot, beside all traffic."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("table")
+        parser.add_argument("table", help="the table to judge")
         parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
     def handle(self, *args: Any, table: str, **options: Any) -> None:
@@ -54,7 +54,13 @@ def _here(table: Table) -> Report:
 def _on_the_worker(table: Table) -> Report:
     """The cluster's warm session does it; the answer is kept and shown on the table's page as well."""
     job = AuditJob.objects.get(id=request_audit(table.id))
-    worker_state.wait_until_ended(job, resend=lambda: send_audit(job.id), seen=lambda _: None, seconds_max=AUDIT_S_MAX)
+    try:
+        worker_state.wait_until_ended(
+            job, resend=lambda: send_audit(job.id), seen=lambda _: None, seconds_max=AUDIT_S_MAX
+        )
+    except KeyboardInterrupt:
+        message = f"not waited for any longer; the audit goes on, and the page of {table.name} will show its answer"
+        raise CommandError(message, returncode=130) from None
     if job.state == RunState.FAILED:
         raise CommandError(f"the audit could not be finished: {job.error}", returncode=3)
     total = job.violations_total if job.violations_total is not None else len(job.violations)

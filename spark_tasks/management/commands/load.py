@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
-from catalog.selectors import table_named
+from catalog.selectors import live_tables, table_named
 from catalog.text.numbers import counted
 from spark_tasks.jobs import worker_state
 from spark_tasks.jobs.loads import LOADS, job_json
@@ -24,14 +24,15 @@ class Command(BaseCommand):
     help = "Load the rows of a CSV or Parquet file into a table, through Spark. A load that was cut off goes on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path)
-        parser.add_argument("--table", required=True)
+        parser.add_argument("file", type=Path, help="a file of CSV, its first line names the columns, or of Parquet")
+        parser.add_argument("--table", required=True, metavar="T", help="the table that the rows go into")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, file: Path, table: str, json: bool, **options: Any) -> None:
         found = table_named(table)
         if found is None:
-            raise CommandError(f"there is no table {table}", returncode=2)
+            known = ", ".join(t.name for t in live_tables()) or "none"
+            raise CommandError(f"there is no table {table}; there are: {known}", returncode=2)
         if not file.exists():
             raise CommandError(f"there is no file {file}", returncode=2)
         path = str(file.resolve())
@@ -51,7 +52,15 @@ class Command(BaseCommand):
             return
         progress = Progress(self.stderr, quiet=quiet)
         send_load(job.id)
-        worker_state.wait_until_ended(job, resend=lambda: send_load(job.id), seen=progress.show, seconds_max=LOAD_S_MAX)
+        try:
+            worker_state.wait_until_ended(
+                job, resend=lambda: send_load(job.id), seen=progress.show, seconds_max=LOAD_S_MAX
+            )
+        except KeyboardInterrupt:
+            message = (
+                "not waited for any longer; the load goes on in the cluster, and the same command follows it again"
+            )
+            raise CommandError(message, returncode=130) from None
 
 
 class Progress:
