@@ -8,7 +8,9 @@ identity     numbers for a column, and sequences as dumps write them
 constraints  CHECK and UNIQUE
 references   FOREIGN KEY
 comments     COMMENT ON
+like         LIKE in CREATE TABLE
 sharding     WITH (..) and SET (..): how rows are spread
+refused      statements that there are not, with what to use instead
 resolve      do the names exist, are the new ones free?
 bindings     what the names stand for, settled once (L12)
 placing      a mistake in an expression as a mistake of the statement around it

@@ -121,9 +121,10 @@ def relation(node: Node, source: Source, *, may_be_temporary: bool = False) -> N
     if node.catalogname:
         raise unsupported("a database name before the table's", position=position)
     check_schema(node.schemaname, position)
-    if node.relpersistence not in ("p", "") and not (may_be_temporary and node.relpersistence == "t"):
-        what = {"t": "a TEMPORARY table", "u": "an UNLOGGED table"}[node.relpersistence]
-        raise unsupported(what, position=position)
+    if node.relpersistence == "t" and not may_be_temporary:
+        raise unsupported("a TEMPORARY table", position=position)
+    if node.relpersistence == "u":
+        source.notices.append(f'table "{node.relname}" is logged all the same: every table here survives a crash')
     return Name(node.relname, position)
 
 

@@ -28,6 +28,7 @@ from changes.ddl.errors import (
     DdlError,
     unsupported,
 )
+from changes.ddl.refused import REFUSED_STATEMENTS, TO_A_NODE, refusal
 from changes.ddl.sharding import read_options
 from changes.ddl.source import Source, check_schema, relation
 
@@ -103,8 +104,7 @@ def _read(statement: Node, source: Source) -> Statement:
         return replace(read, notices=tuple(dict.fromkeys(source.notices)))
     position = source.start_of(statement)
     if kind in REFUSED_STATEMENTS:
-        hint = "Send it to a node." if kind in ("create_table_as_stmt", "view_stmt") else None
-        raise unsupported(REFUSED_STATEMENTS[kind], position=position, hint=hint)
+        raise refusal(kind, getattr(statement.stmt, kind), position)
     message = "this statement does not change a schema"
     hint = "A change is CREATE, ALTER or DROP of a TABLE or an INDEX; send others to a node."
     raise DdlError(NOT_SUPPORTED, message, position=position, hint=hint)
@@ -124,7 +124,8 @@ def _create_table(node: Node, source: Source) -> Statement:
         elif kind == "constraint":
             constraints.append(read_constraint(element.constraint, source))
         else:
-            raise unsupported("LIKE", position=source.where(element.table_like_clause.relation.location))
+            position = source.where(element.table_like_clause.relation.location)
+            raise unsupported("LIKE as a change", position=position, hint=TO_A_NODE)
     _check_columns(table, columns)
     key = _primary_key(table, columns, keys, source)
     options = read_options(node.options, source)
@@ -303,7 +304,7 @@ def _dropping(node: Node, source: Source) -> Dropping:
     kind = node.DESCRIPTOR.fields_by_name["remove_type"].enum_type.values_by_number[node.remove_type].name
     what = kind.removeprefix("OBJECT_").replace("_", " ")
     if what not in ("TABLE", "INDEX"):
-        raise unsupported(f"DROP {what}", position=1, hint="Send it to a node." if what == "VIEW" else None)
+        raise unsupported(f"DROP {what}", position=1, hint=TO_A_NODE if what == "VIEW" else None)
     names = []
     for each in node.objects:
         *schema, word = [item.string.sval for item in each.list.items]
@@ -342,29 +343,4 @@ READERS = {
     "alter_table_stmt": _alter,
     "rename_stmt": _rename,
     "comment_stmt": _comment,
-}
-
-REFUSED_STATEMENTS = {
-    "create_table_as_stmt": "CREATE TABLE AS as a change",
-    "view_stmt": "CREATE VIEW",
-    "create_seq_stmt": "CREATE SEQUENCE",
-    "alter_seq_stmt": "ALTER SEQUENCE",
-    "create_schema_stmt": "CREATE SCHEMA",
-    "create_enum_stmt": "CREATE TYPE",
-    "composite_type_stmt": "CREATE TYPE",
-    "create_domain_stmt": "CREATE DOMAIN",
-    "create_function_stmt": "CREATE FUNCTION",
-    "create_trig_stmt": "CREATE TRIGGER",
-    "create_extension_stmt": "CREATE EXTENSION",
-    "create_role_stmt": "CREATE ROLE",
-    "createdb_stmt": "CREATE DATABASE",
-    "dropdb_stmt": "DROP DATABASE",
-    "grant_stmt": "GRANT and REVOKE",
-    "alter_owner_stmt": "ALTER .. OWNER TO",
-    "reindex_stmt": "REINDEX",
-    "cluster_stmt": "CLUSTER",
-    "vacuum_stmt": "VACUUM and ANALYZE",
-    "create_stats_stmt": "CREATE STATISTICS",
-    "create_policy_stmt": "CREATE POLICY",
-    "rule_stmt": "CREATE RULE",
 }

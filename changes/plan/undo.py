@@ -124,10 +124,10 @@ def _comment_back(plan: Plan, element: Element) -> str:
     else:
         what = f"CONSTRAINT {quoted(element.name)} ON {table}"
         text = old.constraint(ConstraintId(element.id)).comment
-    return f"COMMENT ON {what} IS {_literal(text)}"
+    return f"COMMENT ON {what} IS {literal(text)}"
 
 
-def _literal(text: str | None) -> str:
+def literal(text: str | None) -> str:
     if text is None:
         return "NULL"
     escaped = text.replace("'", "''").replace(chr(92), chr(92) * 2)
@@ -186,7 +186,7 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
             if foreign_key not in _dependents(plan, base):
                 yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
         elif element.kind is Kind.CONSTRAINT:
-            yield _check(base, base.constraint(ConstraintId(element.id)))
+            yield check_clause(base, base.constraint(ConstraintId(element.id)))
 
 
 def _used_back(plan: Plan, base: Descriptor, used: Element) -> str:
@@ -262,7 +262,9 @@ def create_table(table: Descriptor) -> str:
     lines = [column_text(column, table, in_table=True) for column in table.public_columns]
     lines += [] if table.has_hidden_key else [f"PRIMARY KEY ({key})"]
     lines += [
-        _check(table, constraint).removeprefix("ADD ") for constraint in table.constraints if constraint.rule == CHECK
+        check_clause(table, constraint).removeprefix("ADD ")
+        for constraint in table.constraints
+        if constraint.rule == CHECK
     ]
     guard = _guard(table)
     if guard is not None and guard.name != f"{cut(table.name, f'_{GUARD}')}_{GUARD}":  # else it is made unasked
@@ -307,7 +309,7 @@ def column_text(column: Column, table: Descriptor, *, in_table: bool = False) ->
     return " ".join(words)
 
 
-def _check(table: Descriptor, constraint: Constraint) -> str:
+def check_clause(table: Descriptor, constraint: Constraint) -> str:
     assert constraint.expression is not None, "only a CHECK has words of its own"
     return f"ADD CONSTRAINT {quoted(constraint.name)} CHECK ({shown(table, constraint.expression)})"
 

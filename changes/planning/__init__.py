@@ -6,6 +6,7 @@ draft                 what a statement comes to on the table as it is
 alter/                ALTER TABLE
 renames                 names
 comments                COMMENT ON
+copied_tables         CREATE TABLE (LIKE ..), written out
 drops                 DROP of several, or with CASCADE, as a change each
 dependents            what a foreign key needs stays
 viewed                what views read stays

@@ -25,6 +25,7 @@ from changes.ddl.errors import NOT_READY, DdlError
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import Statement, read_drop
 from changes.models import Reservation
+from changes.planning.copied_tables import Copied, copied
 from changes.planning.drops import Drops, drops_of
 from changes.planning.planner import make_plan
 from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
@@ -146,6 +147,15 @@ def drops(text: str, *, own: Sequence[Descriptor] = ()) -> Drops:
     view, hidden = _view_of(own), {table.name for table in own}
     seen = tuple(table for table in view.tables if table.name not in hidden)
     return drops_of(read_drop(text), replace(view, tables=(*own, *seen)))
+
+
+def copied_table(text: str, *, own: Sequence[Descriptor] = ()) -> Copied:
+    """CREATE TABLE (LIKE ..) written out, by the tables as they are now, of which a session's `own` come first.
+
+    Raises `DdlError`.
+    """
+    now = tables_ahead.tables_now()
+    return copied(text, CatalogView((*own, *now.tables), views=now.views))
 
 
 def free_table(table_id: int) -> None:

@@ -11,7 +11,7 @@ from expressions.analysis.tree import (
     refuse_long_list,
     type_of_name,
 )
-from expressions.errors import SqlError, unsupported
+from expressions.errors import INDETERMINATE_TYPE, SqlError, unsupported
 from expressions.functions import allowed
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -67,7 +67,10 @@ class Casts(Calls):
         refuse_long_list(len(node.elements), node.location)
         if not len(node.elements):
             raise SqlError(
-                "42P18", "cannot determine type of empty array", node.location, hint="cast it, as in ARRAY[]::integer[]"
+                INDETERMINATE_TYPE,
+                "cannot determine type of empty array",
+                node.location,
+                hint="cast it, as in ARRAY[]::integer[]",
             )
         args, of = self.common([self.expr(item, scope) for item in node.elements], "ARRAY")
         if of in TEXTUAL:

@@ -210,7 +210,8 @@ class Statements:
                 f"requires {len(prepared.oids)}",
             )
         if len(bind.formats) not in (0, 1, len(bind.values)):
-            raise errors.SqlError(errors.PROTOCOL_VIOLATION, f"bind message has {len(bind.formats)} parameter formats")
+            message = f"bind message has {len(bind.formats)} parameter formats but {len(bind.values)} parameters"
+            raise errors.SqlError(errors.PROTOCOL_VIOLATION, message)
         if prepared.statement is not None:
             self.session.follow(prepared)
         wanted = checked(bind.result_formats, None if prepared.fields is None else len(prepared.fields))

@@ -14,7 +14,6 @@ from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
     INVALID_BINARY,
     INVALID_TEXT,
-    PROTOCOL_VIOLATION,
     SqlError,
     unsupported,
 )
@@ -252,8 +251,6 @@ class Incoming:
         fit = fit_of(column.type, column.length)
 
         def value(data: bytes) -> PyValue:
-            if len(data) < of.typlen:
-                raise SqlError(PROTOCOL_VIOLATION, "insufficient data left in message")
             try:
                 found = read(data)
                 return found if fit is None else fit(found)

@@ -27,7 +27,7 @@ from nodes.notifications.listening import Listening
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.schema.new_tables import NewTables
 from nodes.settings.variables import READ_ONLY, Variables
-from nodes.store.refusals import Retry
+from nodes.store.refusals import CommitUnknown, Retry
 from nodes.store.transaction import Owner, Transaction
 from nodes.wire.results import Row
 
@@ -155,6 +155,11 @@ class Block:
                 self.variables.end(committed=True)
         except Retry as retry:
             raise await self.refused(retry) from retry
+        except CommitUnknown as unknown:
+            if not self.new_tables.has_altered_temporary:
+                raise
+            detail = "Nobody knows either which version a temporary table of this session has now: it ends with it."
+            raise FatalError(unknown.sqlstate, unknown.message, detail=detail, hint=unknown.hint) from unknown
         finally:
             if not keeps_local:
                 self.variables.end(committed=False)

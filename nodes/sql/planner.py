@@ -4,7 +4,7 @@ A plan holds typed expressions and no data, so it serves every execution of its 
 another version. Assignments are checked here (types, names, states); values are checked where rows are made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,13 @@ from postgast import pg_query_pb2 as pb
 from catalog.descriptor import Descriptor
 from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import WRONG_OBJECT_TYPE, SqlError, unsupported
-from expressions.sqltypes import TEXT, UNKNOWN
+from expressions.errors import INDETERMINATE_TYPE, WRONG_OBJECT_TYPE, SqlError, unsupported
+from expressions.sqltypes import TEXT, UNKNOWN, Type
 from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Plan, SelectPlan, TruncatePlan, WritingPlan
 from nodes.sql.queries.from_clause import table_of
 from nodes.sql.queries.with_queries import Known
-from nodes.sql.statements import Statement, writes_in_with
+from nodes.sql.statements import Statement, parameters_in, writes_in_with
 from nodes.sql.writes.inserts import Inserts
 from nodes.sql.writes.several import several
 from nodes.sql.writes.updates import Updates
@@ -98,7 +98,17 @@ def make_plan(
         parameters.types[:] = types
         return plan  # type: ignore[no-any-return]
     plan = planner(catalog, parameters, style, views).plan(statement.kind, statement.node)
+    if UNKNOWN in parameters.types:
+        refuse_unnamed(statement, parameters.types)
     settled = [TEXT if t is UNKNOWN else t for t in parameters.types]
     parameters.types[:] = settled
     statement.remember(key, (plan, settled))
     return plan
+
+
+def refuse_unnamed(statement: Statement, types: Sequence[Type]) -> None:
+    """Raises 42P18 for a parameter without a type that the statement does not name: nobody knows what it is."""
+    named = parameters_in(statement.node)
+    for number, of in enumerate(types, start=1):
+        if of is UNKNOWN and number not in named:
+            raise SqlError(INDETERMINATE_TYPE, f"could not determine data type of parameter ${number}")

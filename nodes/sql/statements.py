@@ -159,6 +159,19 @@ def relations_in(stmt: Node) -> Iterator[Node]:
                     pending.append(getattr(inner, kind))
 
 
+def parameters_in(stmt: Node) -> set[int]:
+    """The numbers of the parameters that a statement names."""
+    numbers, pending = set(), [stmt]
+    while pending:
+        message = pending.pop()
+        if message.DESCRIPTOR.name == "ParamRef":
+            numbers.add(message.number)
+        for field_, value in message.ListFields():
+            if field_.message_type is not None:
+                pending += value if field_.is_repeated else [value]
+    return numbers
+
+
 # -- DDL, as its client sees it ---------------------------------------------------------------------------------
 
 TAGS = {
@@ -187,6 +200,11 @@ def tag_of(statement: Statement) -> str:
 def is_several(node: Node) -> bool:
     """True for a DROP that is more than one change: of several objects, or with what depends on them."""
     return len(node.objects) > 1 or pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE"
+
+
+def is_copying(node: Node) -> bool:
+    """True for CREATE TABLE (LIKE ..)."""
+    return node.DESCRIPTOR.name == "CreateStmt" and any(item.HasField("table_like_clause") for item in node.table_elts)
 
 
 def _object(number: int) -> str:

@@ -2,7 +2,8 @@
 
 Binary bytes mean what the type says that the client was told or has declared itself, and nothing else: the same
 eight bytes are a bigint, a double or a timestamp. So they are read by that type's oid, at exactly its length, and a
-type whose binary form is not known here is refused by name.
+type whose binary form is not known here is refused by name. Too few bytes are 08P01, as in PostgreSQL, too many, and
+those that make no value, 22P03.
 """
 
 import datetime as dt
@@ -22,6 +23,7 @@ from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
     INVALID_BINARY,
     PROGRAM_LIMIT,
+    PROTOCOL_VIOLATION,
     SqlError,
     unsupported,
 )
@@ -29,6 +31,7 @@ from expressions.limits import TOO_LONG, VALUE_BYTES_MAX, too_many_elements
 from expressions.typed import PyValue, parse_value
 from expressions.values.system_values import char_of
 from nodes.wire.messages import decode_text
+from nodes.wire.numerics import HEAD as NUMERIC_HEAD
 from nodes.wire.numerics import numeric_of
 
 EPOCH_DAY = dt.date(2000, 1, 1)
@@ -37,6 +40,7 @@ EPOCH = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - timestamps without a zone coun
 OID = 26
 BPCHAR, VARCHAR, NAME, CHAR = 1042, 1043, 19, 18
 
+UUID_BYTES = 16
 INTERVAL_PARTS = struct.Struct("!qii")
 ARRAY_HEAD, ARRAY_DIMENSION, LENGTH = struct.Struct("!iii"), struct.Struct("!ii"), struct.Struct("!i")
 
@@ -79,28 +83,51 @@ def array_bytes(oids: Sequence[int], values: Sequence[bytes | None]) -> int:
     return sum(len(value) for oid, value in zip(oids, values, strict=True) if value is not None and oid in SLOWLY_READ)
 
 
+def _refuse_shorter(data: bytes, size: int) -> None:
+    if len(data) < size:
+        raise SqlError(PROTOCOL_VIOLATION, "insufficient data left in message")
+
+
+def _unpacked(layout: struct.Struct, data: bytes) -> tuple[Any, ...]:
+    """The parts of data of exactly this layout. Raises 08P01, and `struct.error` for more of it."""
+    _refuse_shorter(data, layout.size)
+    return layout.unpack(data)
+
+
+def _beginning(layout: struct.Struct, data: bytes, place: int = 0) -> tuple[Any, ...]:
+    """The parts that stand at a place of the data. Raises 08P01."""
+    _refuse_shorter(data, place + layout.size)
+    return layout.unpack_from(data, place)
+
+
 def _packed(layout: str) -> Callable[[bytes], int]:
     """Reads a number of exactly this layout."""
     read = struct.Struct(layout)
-    return lambda data: int(read.unpack(data)[0])
+    return lambda data: int(_unpacked(read, data)[0])
 
 
 def _double(layout: str) -> Callable[[bytes], float]:
     read = struct.Struct(layout)
-    return lambda data: float(read.unpack(data)[0])
+    return lambda data: float(_unpacked(read, data)[0])
 
 
 def _boolean(data: bytes) -> bool:
-    (byte,) = data
-    return byte != 0
+    return _byte(data) != 0
 
 
 def _numeric(data: bytes) -> PyValue:
+    (count, *_) = _beginning(NUMERIC_HEAD, data)
+    _refuse_shorter(data, NUMERIC_HEAD.size + 2 * count)
     return numeric_of(data)
 
 
+def _uuid(data: bytes) -> uuid.UUID:
+    _refuse_shorter(data, UUID_BYTES)
+    return uuid.UUID(bytes=data)
+
+
 def _interval(data: bytes) -> Interval:
-    micros, days, months = INTERVAL_PARTS.unpack(data)
+    micros, days, months = _unpacked(INTERVAL_PARTS, data)
     try:
         return checked(months, days, micros)
     except OutOfRange as error:
@@ -127,11 +154,10 @@ def _jsonb(data: bytes) -> PyValue:
 
 
 def _char(data: bytes) -> str:
-    (byte,) = data
-    return char_of(byte)
+    return char_of(_byte(data))
 
 
-_int4, _int8 = _packed("!i"), _packed("!q")
+_byte, _int4, _int8 = _packed("!B"), _packed("!i"), _packed("!q")
 
 BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.BOOL.oid: _boolean,
@@ -145,7 +171,7 @@ BINARY: dict[int, Callable[[bytes], PyValue]] = {
     sqltypes.DATE.oid: lambda data: EPOCH_DAY + dt.timedelta(days=_int4(data)),
     sqltypes.TIMESTAMP.oid: lambda data: EPOCH + dt.timedelta(microseconds=_int8(data)),
     sqltypes.TIMESTAMPTZ.oid: lambda data: EPOCH.replace(tzinfo=dt.UTC) + dt.timedelta(microseconds=_int8(data)),
-    sqltypes.UUID.oid: lambda data: uuid.UUID(bytes=data),
+    sqltypes.UUID.oid: _uuid,
     sqltypes.BYTEA.oid: bytes,
     sqltypes.TIME.oid: _time,
     sqltypes.INTERVAL.oid: _interval,
@@ -170,7 +196,7 @@ def _array_of(element: int) -> Callable[[bytes], Any]:
     read = BINARY[element]
 
     def array(data: bytes) -> Any:
-        dimensions, has_nulls, oid = ARRAY_HEAD.unpack_from(data)
+        dimensions, has_nulls, oid = _beginning(ARRAY_HEAD, data)
         if dimensions < 0 or has_nulls not in (0, 1):
             raise ValueError(data)
         if oid != element:
@@ -180,7 +206,7 @@ def _array_of(element: int) -> Callable[[bytes], Any]:
             return _elements(data, 0, read, ARRAY_HEAD.size)
         if dimensions > 1:
             raise unsupported("an array of arrays")
-        count, first = ARRAY_DIMENSION.unpack_from(data, ARRAY_HEAD.size)
+        count, first = _beginning(ARRAY_DIMENSION, data, ARRAY_HEAD.size)
         if count > ELEMENTS_MAX:
             raise too_many_elements()
         if count and first != 1:
@@ -193,7 +219,7 @@ def _array_of(element: int) -> Callable[[bytes], Any]:
 def _elements(data: bytes, count: int, read: Callable[[bytes], PyValue], place: int) -> tuple[PyValue, ...]:
     items: list[PyValue] = []
     for _ in range(count):
-        (size,) = LENGTH.unpack_from(data, place)
+        (size,) = _beginning(LENGTH, data, place)
         place += LENGTH.size
         if size < -1 or size > len(data) - place:
             raise ValueError(data)

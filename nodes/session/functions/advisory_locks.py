@@ -28,8 +28,9 @@ from nodes.store.pipeline import (
 )
 
 UNLOCK_ALL = Command("SELECT pg_advisory_unlock_all()")
-WAIT_AFTER_WRITING_MS = 10_000
-"""Whoever waits for rows of this transaction is not seen by the store that looks for a deadlock among these locks."""
+WAIT_IN_BLOCK_MS = 10_000
+"""Of a transaction that has used a table: who waits for its rows, or, with a schema change, for its version of the
+table, is not seen by the store that looks for a deadlock among these locks."""
 
 
 class Lock(NamedTuple):

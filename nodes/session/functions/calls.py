@@ -16,7 +16,7 @@ from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, chec
 from nodes.session.arguments import analysed, planner_of, texts_of
 from nodes.session.asked import Asked
 from nodes.session.block import Block
-from nodes.session.functions.advisory_locks import WAIT_AFTER_WRITING_MS, AdvisoryLocks, Lock, key_of
+from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
 from nodes.session.functions.values import SessionValues
 from nodes.session.tries import tried
 from nodes.settings.variables import Variables
@@ -128,8 +128,8 @@ class SessionCalls:
         lock, is_of_transaction = Lock(key, name.endswith("shared")), "_xact_" in name
         transaction = self.block.current() if is_of_transaction and not alone else self.block.transaction
         wait_ms = self.variables.lock_ms
-        if transaction is not None and transaction.has_written:
-            wait_ms = min(wait_ms or WAIT_AFTER_WRITING_MS, WAIT_AFTER_WRITING_MS)
+        if transaction is not None and (transaction.has_written or transaction.pins):
+            wait_ms = min(wait_ms or WAIT_IN_BLOCK_MS, WAIT_IN_BLOCK_MS)
         savepoint = self.block.savepoints_set if is_of_transaction else None
         taken = await self.locks.take(lock, tries="_try_" in name, savepoint=savepoint, wait_ms=wait_ms)
         if is_of_transaction and not self.block.is_open:

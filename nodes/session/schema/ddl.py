@@ -43,7 +43,7 @@ from nodes.session.schema.without_effect import (
     undefined,
 )
 from nodes.settings.variables import AUTOCOMMIT
-from nodes.sql.statements import Statement, ddl_error, is_several, tag_of
+from nodes.sql.statements import Statement, ddl_error, is_copying, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql
 from nodes.store.pipeline import finished
 from nodes.store.refusals import Retry
@@ -82,12 +82,16 @@ class SchemaStatements:
             for name in absent[1]:
                 self.client.notice(f'{absent[0]} "{name}" does not exist, skipping')
             return Result(tag_of(statement))
-        await self._notify(statement)
+        if is_copying(statement.node):
+            await self._make_copy(statement)
+            return Result(tag_of(statement))
+        await self.notify(statement)
         if statement.node.DESCRIPTOR.name == "DropStmt" and is_several(statement.node):
             for one in await self._drops(statement):
                 await (self.views.change(one) if is_about_view(one) else self._change(one))
             return Result(tag_of(statement))
-        return await self._change(statement)
+        await self._change(statement)
+        return Result(tag_of(statement))
 
     async def _without_effect(self, statement: Statement, notice: str) -> Result:
         table = table_of(statement)
@@ -113,7 +117,7 @@ class SchemaStatements:
                 return True
         return False
 
-    async def _notify(self, statement: Statement) -> None:
+    async def notify(self, statement: Statement) -> None:
         """Notices about what is taken and means something else here; what is refused is refused later."""
         from changes.ddl.errors import DdlError
         from changes.ddl.statements import parse
@@ -137,13 +141,38 @@ class SchemaStatements:
             self.client.notice(notice)
         return [one for text in found.statements for one in parse_sql(text)]
 
-    async def _change(self, statement: Statement) -> Result:
+    async def _make_copy(self, statement: Statement) -> None:
+        """CREATE TABLE (LIKE ..): the table, then what only statements of their own can give it."""
+        from changes.ddl.errors import DdlError
+        from changes.submission.new_tables import copied_table
+
+        own = tuple(self.block.new_tables.tables.values())
+        try:
+            copied = await in_database_thread(lambda: copied_table(statement.text, own=own))
+        except DdlError as error:
+            raise ddl_error(error, statement) from None
+        for notice in copied.notices:
+            self.client.notice(notice)
+        for text in copied.afterwards:
+            self.client.notice(f"followed by {text}")
+        try:
+            [create] = parse_sql(copied.create)
+            await self.notify(create)
+            if await self._change(create):
+                for text in copied.afterwards:
+                    await self._change(*parse_sql(text))
+        except SqlError as error:
+            error.offset = -1  # its place is one of the statement as it was written out
+            raise
+
+    async def _change(self, statement: Statement) -> bool:
+        """Submit a change and follow it, or change a table of the session's own; False: there was nothing to do."""
         if not self.block.is_explicit and await self.block.new_tables.is_private(statement):
             was_open = self.block.is_open
-            result = await self._change_inside(statement)
+            is_changed = await self._change_inside(statement)
             if not was_open:
                 await self.block.end_implicit()
-            return result
+            return is_changed
         if self.block.is_explicit:
             return await self._change_inside(statement)
         transaction = self.block.transaction
@@ -156,7 +185,7 @@ class SchemaStatements:
             await self.block.end_implicit()
         return await self._submit(statement)
 
-    async def _change_inside(self, statement: Statement) -> Result:
+    async def _change_inside(self, statement: Statement) -> bool:
         """In an explicit transaction: its own tables are changed at once, others by a change of their own, or not."""
         from changes.planning.table_in_transaction import OthersTakePart
 
@@ -174,12 +203,12 @@ class SchemaStatements:
         else:
             if existing is not None:
                 self.client.notice(existing.message, sqlstate=existing.sqlstate)
-            return Result(tag)
+            return existing is None
         await block.commit_so_far()
         self.client.notice(f"what the transaction has done is committed before {tag} ({AUTOCOMMIT} is on)")
-        result = await self._submit(statement)
+        is_changed = await self._submit(statement)
         block.current()
-        return result
+        return is_changed
 
     def _check_may_commit(self, tag: str, others: OthersTakePart, transaction: Transaction) -> None:
         """Raises 0A000 unless what stands before the statement may be committed first."""
@@ -192,7 +221,7 @@ class SchemaStatements:
             hint = "release the savepoint first: what stands before the statement has to be committed"
             raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", detail=detail, hint=hint)
 
-    async def _submit(self, statement: Statement) -> Result:
+    async def _submit(self, statement: Statement) -> bool:
         from changes.ddl.errors import DdlError
         from changes.ddl.resolve import NothingToDo
         from changes.services import ChangeError
@@ -201,13 +230,13 @@ class SchemaStatements:
             for _ in range(ROOM_TRIES_MAX):
                 full = await self._submit_if_room(statement)
                 if full is None:
-                    return Result(tag_of(statement))
+                    return True
                 self.client.notice(f"{full.message}: waiting for {full.left_s} s")
                 await asyncio.sleep(full.left_s)
             raise full
         except NothingToDo as nothing:
             self.client.notice(nothing.message, sqlstate=nothing.sqlstate)
-            return Result(tag_of(statement))
+            return False
         except DdlError as error:
             raise ddl_error(error, statement) from None
         except ChangeError as error:

@@ -59,6 +59,11 @@ class NewTables:
         """True if a COMMIT has to empty temporary tables: also that of a statement alone."""
         return bool(self.tables) and bool(self.temporary.emptied_at_commit(self.tables))
 
+    @property
+    def has_altered_temporary(self) -> bool:
+        """True if the transaction has given a temporary table, which the session had before, another version."""
+        return any(self.temporary.kept.get(table.table_id, table) != table for table in self.tables.values())
+
     async def change(self, statement: Statement, transaction: Transaction) -> NothingToDo | None:
         """Make a table, or change those there are; the notice for the client if there is nothing to do.
 

@@ -41,6 +41,7 @@ class TablesOfQueries:
         except SqlError as error:
             error.offset = -1  # its place is one of a text that nobody has written
             raise
+        await self.schema.notify(create)
         if existing is not None:
             self.schema.client.notice(existing.message, sqlstate=existing.sqlstate)
         if existing is not None or made.is_empty:

@@ -3,6 +3,7 @@
     COMMENT ON DATABASE ..      comments are kept of tables, columns, indexes and constraints
     ALTER TABLE .. OWNER TO ..  who may do what is not a matter of SQL; every table is owned by schemalab
     ALTER .. SET (fillfactor)   a table is not kept as PostgreSQL keeps one
+    ALTER .. SET UNLOGGED       every table is logged
     CREATE SEQUENCE ..          numbers are an identity column's; as dumps write it, before they give them to a column
 
 The table that they name must exist. DROP .. IF EXISTS of a kind of object that a node has none of finds nothing.
@@ -38,6 +39,8 @@ def notice_of(statement: Statement) -> str | None:
         return f"a comment on a {what} is not kept: this one changes nothing"
     if kind == "AlterOwnerStmt" or (kind == "AlterTableStmt" and _all_are(node, "AT_ChangeOwner")):
         return "owners are not kept: who may do what is decided by the roles of people, see the docs"
+    if kind == "AlterTableStmt" and (_all_are(node, "AT_SetLogged") or _all_are(node, "AT_SetUnLogged")):
+        return "every table here is logged, and survives a crash: this changes nothing"
     if kind in ("CreateSeqStmt", "AlterSeqStmt") and are_usual(node.options):
         return "a sequence is not kept by itself: a column whose default is nextval of its own sequence has numbers"
     return None

@@ -1,6 +1,7 @@
 """Reading DDL: what becomes an action, and what is refused with which code at which word (X5)."""
 
 import pytest
+from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
@@ -8,6 +9,7 @@ from catalog.values.types import SqlType, parse_text
 from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
 from changes.ddl.columns import constant
 from changes.ddl.errors import DdlError
+from changes.ddl.refused import REFUSED_STATEMENTS
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve, uniques_of
 from changes.ddl.statements import STATEMENT_BYTES_MAX, Statement, parse
 
@@ -153,6 +155,33 @@ def test_a_forgiving_statement_with_nothing_to_do_is_a_notice(sql, notice):
         resolve(parse(sql), VIEW)
 
 
+@pytest.mark.parametrize("kind", REFUSED_STATEMENTS)
+def test_what_is_refused_names_a_kind_of_statement(kind: str) -> None:
+    assert kind in pb.Node.DESCRIPTOR.fields_by_name
+
+
+@pytest.mark.parametrize(("sql", "hint"), [
+    ("CREATE TYPE mood AS ENUM ('ok', 'it''s')", "mood text CHECK (mood IN ('ok', 'it''s'))"),
+    ("CREATE TYPE mood AS ENUM ()", "Use text with a CHECK"),
+    ("CREATE DOMAIN d AS int CHECK (VALUE > 0)", "Use its type, with its CHECK"),
+    ("GRANT ALL ON users TO ann", "roles of people"),
+    ("REVOKE ann FROM bob", "roles of people"),
+    ("ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO ann", "roles of people"),
+    ("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "Nodes run no code"),
+    ("CREATE EXTENSION pgcrypto", "gen_random_uuid"),
+])  # fmt: skip
+def test_a_refusal_says_what_to_use_instead(sql: str, hint: str) -> None:
+    with pytest.raises(DdlError) as caught:
+        parse(sql)
+    assert hint in (caught.value.hint or "")
+
+
+def test_an_unlogged_table_is_logged() -> None:
+    read = parse("CREATE UNLOGGED TABLE t (id int PRIMARY KEY)")
+    assert read.action == parse("CREATE TABLE t (id int PRIMARY KEY)").action
+    assert read.notices == ('table "t" is logged all the same: every table here survives a crash',)
+
+
 TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
 
 
@@ -184,7 +213,9 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         ("DROP VIEW v", "0A000", "DROP VIEW is not supported yet", "DROP"),
         ("DROP TABLE users, other", "0A000", "one change that drops several TABLES", "other"),
         ("CREATE TABLE x.t (id int PRIMARY KEY)", "3F000", 'schema "x" does not exist', "x.t"),
-        ("CREATE UNLOGGED TABLE t (id int PRIMARY KEY)", "0A000", "an UNLOGGED table", "t ("),
+        ("CREATE TABLE t (LIKE |users)", "0A000", "LIKE as a change is not supported yet", "|"),
+        ("CREATE TYPE mood AS ENUM ('ok')", "0A000", "CREATE TYPE .. AS ENUM is not supported yet", "CREATE"),
+        ("GRANT SELECT ON users TO ann", "0A000", "GRANT and REVOKE is not supported yet", "GRANT"),
         ("CREATE TABLE |t ()", "0A000", "a table without columns is not supported", "|"),
         ("CREATE TABLE t (id int PRIMARY KEY, |b int PRIMARY KEY)", "42P16", "multiple primary keys", "|"),
         (TABLE + "|PRIMARY KEY (id))", "42P16", "multiple primary keys", "|"),
@@ -241,7 +272,6 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         (NEW + "(|sharding_key = 7)", "22023", 'invalid value for parameter "sharding_key"', "|"),
         (NEW + "(|coordination = 'hope')", "22023", "'hope'", "|"),
         ("CREATE TABLE |t (id int PRIMARY KEY) INHERITS (users)", "0A000", "INHERITS", "|"),
-        ("CREATE TABLE t (LIKE |users)", "0A000", "LIKE is not supported yet", "|"),
         ("CREATE TABLE |users (id int PRIMARY KEY)", "42P07", 'relation "users" already exists', "|"),
         ("CREATE TABLE |by_name (id int PRIMARY KEY)", "42P07", 'relation "by_name" already exists', "|"),
         ("CREATE TABLE |orders (id int PRIMARY KEY)", "42P07", 'relation "orders" already exists', "|"),

@@ -4,6 +4,7 @@ import asyncio
 import re
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -141,14 +142,22 @@ def test_a_deadlock_is_seen_over_nodes(n1: Connection, n2: Connection) -> None:
 
 
 def test_a_wait_that_may_block_others_is_short(n1: Connection, n2: Connection, cluster: Cluster) -> None:
-    """Who waits for a row of this transaction is not among those in which the store looks for a deadlock."""
+    """Who waits for a row of this transaction, or to publish a version, is not seen by the store as a deadlock."""
     table = cluster.table("id int PRIMARY KEY")
     n1.execute("SELECT pg_advisory_lock(7)")
-    n2.execute("BEGIN")
-    n2.execute(f"INSERT INTO {table} VALUES (1)")
-    with pytest.raises(psycopg.errors.LockNotAvailable):
-        n2.execute("SELECT pg_advisory_lock(7)")
-    n2.execute("ROLLBACK")
+
+    def waits(connection: Connection, statement: str) -> None:
+        connection.execute("BEGIN")
+        connection.execute(statement)
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            connection.execute("SELECT pg_advisory_lock(7)")
+        connection.execute("ROLLBACK")
+
+    with cluster.connect() as n3, ThreadPoolExecutor() as threads:
+        writer = threads.submit(waits, n2, f"INSERT INTO {table} VALUES (1)")
+        reader = threads.submit(waits, n3, f"SELECT * FROM {table}")
+        for one in (writer, reader):
+            one.result(60)
 
 
 def test_a_killed_node_leaves_no_lock(n1: Connection, cluster: Cluster) -> None:

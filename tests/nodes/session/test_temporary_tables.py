@@ -1,12 +1,21 @@
 """Temporary tables: a session's own under any name, and nothing of them is left when it ends."""
 
+import asyncio
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import errors
 
+from changes.ddl.statements import parse
+from changes.planning.table_in_transaction import new_table
+from expressions.errors import FatalError
+from nodes.session.block import Block
+from nodes.session.schema.new_tables import NewTables
+from nodes.store.refusals import CommitUnknown
 from tests.nodes.conftest import Cluster
 from tests.nodes.linked_tables import link
 
@@ -117,3 +126,29 @@ def test_a_node_that_was_taken_for_dead_says_that_its_temporary_tables_are_gone(
     n1.execute("DISCARD TEMP")
     n1.execute(f"CREATE TEMP TABLE {name} (a int PRIMARY KEY)")
     assert n1.execute(f"SELECT a FROM {name}").fetchall() == []
+
+
+@pytest.mark.parametrize("is_altered", [True, False])
+def test_a_commit_of_which_nobody_knows_ends_a_session_whose_temporary_table_it_altered(is_altered: bool) -> None:
+    """The rows may be those of either version: to go on with one of them would be to read what is not there."""
+    before = new_table(parse("CREATE TABLE own (a int)").action, 7)  # type: ignore[arg-type]
+    tables = NewTables(SimpleNamespace(unannounced={}), "ann")  # type: ignore[arg-type]
+    tables.temporary.make(7, "preserve rows")
+    tables.temporary.kept = {7: before}
+    tables.tables = {"own": replace(before, version=2) if is_altered else before}
+
+    async def nothing(*_: object, **__: object) -> None: ...
+
+    async def lost() -> None:
+        raise CommitUnknown("08007", "its outcome is not known", hint="look")
+
+    statements = SimpleNamespace(hold_cursors=nothing, end_cursors=lambda committed: None)
+    around = SimpleNamespace(end=lambda committed: None, end_transaction=nothing, statements=statements)
+    block = Block(around, around, tables, around, around, around, around)  # type: ignore[arg-type]
+    block.is_explicit = True
+    block.transaction = SimpleNamespace(  # type: ignore[assignment]
+        commit=lost, is_over=True, has_committed=False, has_written=True, own={}
+    )
+    with pytest.raises(CommitUnknown if not is_altered else FatalError) as caught:
+        asyncio.run(block.commit())
+    assert (caught.value.sqlstate, caught.value.hint) == ("08007", "look")

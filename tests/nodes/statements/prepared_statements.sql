@@ -49,3 +49,7 @@ SELECT name, parameter_types, from_sql FROM pg_prepared_statements WHERE name IN
 DEALLOCATE ALL;
 EXECUTE found('Ann', 0);
 SELECT count(*) FROM pg_prepared_statements;
+PREPARE gap AS SELECT $1::int, $3::int;
+PREPARE gap (int, text, int) AS SELECT $1 AS a, $3 AS b;
+EXECUTE gap (1, 'x', 3);
+DEALLOCATE gap;

@@ -1,0 +1,149 @@
+"""CREATE TABLE (LIKE other ..), written out: a statement that names all it makes, and what has to follow it.
+
+    CREATE TABLE b (LIKE a INCLUDING ALL, extra int)
+    =>  CREATE TABLE b (id integer NOT NULL, name text NOT NULL, extra int, PRIMARY KEY (id), UNIQUE (name))
+        CREATE INDEX ON b (name DESC)
+        COMMENT ON COLUMN b.name IS '..'
+
+What is written out is what is planned, stored and shown: the new table has nothing to do with the other one. Only what
+is public is copied, and nothing while a change is moving an element of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import CHECK, FOREIGN_KEY, REFERENCED, Column, ColumnId, Index, State
+from changes.ddl.errors import UNDEFINED_TABLE, WRONG_OBJECT_TYPE, DdlError, unsupported
+from changes.ddl.like import COMMENTS, CONSTRAINTS, DEFAULTS, IDENTITY, INDEXES, CopyingTable, Like
+from changes.ddl.resolve import CatalogView
+from changes.plan.undo import check_clause, literal, quoted
+from expressions.rows import shown
+
+IN_USE = "55006"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A table written out: CREATE TABLE, what follows it if that has made one, and notices."""
+
+    create: str
+    afterwards: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def copied(text: str, view: CatalogView) -> Copied:
+    """The one CREATE TABLE in `text`, each LIKE written out; raises `DdlError`. The first table of a name counts."""
+    statement = CopyingTable(text)
+    pairs = [(_copyable(like, view), like.options) for like in statement.likes]
+    return Copied(
+        statement.written_out([_in_table(table, options) for table, options in pairs]),
+        tuple(after for table, options in pairs for after in _afterwards(table, statement.name, options)),
+        tuple(notice for table, options in pairs for notice in _notices(table, options)),
+    )
+
+
+def _copyable(like: Like, view: CatalogView) -> Descriptor:
+    """The table that is copied. Raises `DdlError` for what is none, or is being changed."""
+    table = view.table(like.table)
+    if like.schema:
+        raise unsupported(f"LIKE of a relation of {like.schema}", position=like.position)
+    if table is None:
+        raise _no_table(like, view)
+    moving = next(_moving(table), None)
+    if moving is not None:
+        message = f'table "{like.table}" cannot be copied now: a change of {moving} has not ended'
+        raise DdlError(IN_USE, message, position=like.position, hint="Try again when it has.")
+    return table
+
+
+def _no_table(like: Like, view: CatalogView) -> DdlError:
+    name, position = like.table, like.position
+    if view.view(name) is not None:
+        hint = f"Write CREATE TABLE .. AS SELECT * FROM {quoted(name)} WITH NO DATA."
+        return unsupported(f'LIKE of "{name}", which is a view,', position=position, hint=hint)
+    if view.owner_of(name) is not None:
+        return DdlError(WRONG_OBJECT_TYPE, f'relation "{name}" is invalid in LIKE clause', position=position)
+    return DdlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', position=position)
+
+
+def _moving(table: Descriptor) -> Iterator[str]:
+    """The elements that are not public, of those that could be copied."""
+    if table.state is not State.PUBLIC:
+        yield f"table {table.name}"
+    yield from (column.name for column in table.columns if column.state is not State.PUBLIC)
+    yield from (index.name for index in table.indexes if index.state is not State.PUBLIC)
+    for constraint in table.constraints:
+        if constraint.state is not State.PUBLIC and constraint.rule not in (FOREIGN_KEY, REFERENCED):
+            yield constraint.name
+
+
+def _in_table(table: Descriptor, options: int) -> list[str]:
+    """Columns, and what else stands in a CREATE TABLE."""
+    clauses = [_column(column, table, options) for column in table.public_columns]
+    if options & INDEXES and table.declared_key:
+        clauses.append(f"PRIMARY KEY ({_listed(table, table.declared_key)})")
+    if options & INDEXES:
+        clauses += [f"UNIQUE ({_listed(table, one.column_ids)})" for one in _own_indexes(table) if _is_plain(one)]
+    if options & CONSTRAINTS:
+        checks = (one for one in table.constraints if one.rule == CHECK)
+        clauses += [check_clause(table, one).removeprefix("ADD ") for one in checks]
+    return clauses
+
+
+def _column(column: Column, table: Descriptor, options: int) -> str:
+    words = [quoted(column.name), column.type_name]
+    if column.identity and options & IDENTITY:
+        words.append(f"GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY")
+    elif column.not_null or column.id in table.declared_key:
+        words.append("NOT NULL")
+    if column.default is not None and options & DEFAULTS:
+        words.append(f"DEFAULT {column.default}")
+    return " ".join(words)
+
+
+def _own_indexes(table: Descriptor) -> Iterator[Index]:
+    """Public indexes besides the primary key: a new table has guards of its own."""
+    guards = () if table.is_home_in_key else table.key_guards[:1]
+    for index in table.public_indexes:
+        if not index.primary and index not in guards and not any(table.column(c).is_hidden for c in index.column_ids):
+            yield index
+
+
+def _is_plain(index: Index) -> bool:
+    """True for what a UNIQUE in CREATE TABLE makes."""
+    return index.unique and index.where is None and not any(part.descending for part in index.columns)
+
+
+def _listed(table: Descriptor, columns: Sequence[ColumnId]) -> str:
+    return ", ".join(quoted(table.column(column).name) for column in columns)
+
+
+def _afterwards(table: Descriptor, name: str, options: int) -> Iterator[str]:
+    """Statements on the new table, called `name`."""
+    if options & INDEXES:
+        yield from (_create_index(table, name, one) for one in _own_indexes(table) if not _is_plain(one))
+    if options & COMMENTS:
+        for column in table.public_columns:
+            if column.comment is not None:
+                yield f"COMMENT ON COLUMN {quoted(name)}.{quoted(column.name)} IS {literal(column.comment)}"
+    if options & COMMENTS and options & CONSTRAINTS:
+        for one in table.constraints:
+            if one.rule == CHECK and one.comment is not None:
+                yield f"COMMENT ON CONSTRAINT {quoted(one.name)} ON {quoted(name)} IS {literal(one.comment)}"
+
+
+def _create_index(table: Descriptor, name: str, index: Index) -> str:
+    """CREATE INDEX of the same columns on the new table; its name is chosen anew, as PostgreSQL does."""
+    parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
+    where = f" WHERE {shown(table, index.where)}" if index.where else ""
+    return f"CREATE {'UNIQUE ' if index.unique else ''}INDEX ON {quoted(name)} ({', '.join(parts)}){where}"
+
+
+def _notices(table: Descriptor, options: int) -> Iterator[str]:
+    if options & COMMENTS and options & INDEXES:
+        for index in _own_indexes(table):
+            if index.comment is not None or index.constraint_comment is not None:
+                yield f"the comment of {index.name} is not copied: its copy has a name of its own"
