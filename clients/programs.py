@@ -41,8 +41,11 @@ PLAIN = PLAIN.replace("INSERT INTO orders (customer_id", "INSERT INTO orders (id
     "SELECT 1 +", "SELECT g, 1 +"
 )
 COMMANDS = (
-    r"\d", r"\dt+", r"\di", r"\dn", r"\du", r"\df now", r"\dT", r"\l", r"\d+ shelf", r"\dv", r"\ds", r"\dp",
-    r"\conninfo", r"\encoding", r"\x on", r"\timing on",
+    r"\d", r"\dt+", r"\di", r"\di+", r"\dn", r"\dn+", r"\du", r"\df now", r"\df+ upper", r"\da sum", r"\do =", r"\dC",
+    r"\dT", r"\dT+ int4", r"\dD", r"\dO", r"\l", r"\d+ shelf", r"\dv", r"\ds", r"\dp", r"\ddp", r"\dy", r"\dx", r"\dL",
+    r"\dA", r"\dAc", r"\dAf", r"\dAo", r"\dAp", r"\db", r"\dc", r"\dd", r"\dE", r"\des", r"\det", r"\deu", r"\dew",
+    r"\dF", r"\dFd", r"\dFp", r"\dFt", r"\dm", r"\dP", r"\dRp", r"\dRs", r"\dX", r"\drds", r"\sv psql_view",
+    r"\dconfig TimeZone", r"\conninfo", r"\encoding", r"\x on", r"\timing on",
 )  # fmt: skip
 
 COMPLETER = """
@@ -154,6 +157,33 @@ def psql(environ: Environ, program: Path) -> Client:
     _tried(
         client, "\\bind and \\g", lambda: ask("SELECT $1::int \\bind 1 \\g") if _version(program)[:2] >= "16" else None
     )
+
+    def listed() -> None:
+        ask("DROP VIEW IF EXISTS psql_view;", "DROP TABLE IF EXISTS psql_lists;")
+        ask(
+            "CREATE TABLE psql_lists (id int PRIMARY KEY, n int[] DEFAULT '{}', w varchar(20)[] NOT NULL,",
+            " m numeric(8,2)[]);",
+        )
+        shown = ask("\\d psql_lists")
+        for line in ("n|integer[]||| '{}'::integer[]", "w|character varying(20)[]||not null|", "m|numeric(8,2)[]|||"):
+            assert line.replace("| '", "|'") in shown, shown
+        ask("INSERT INTO psql_lists VALUES (1, '{1,NULL,3}', '{a,\"b c\"}', ARRAY[1.5]);")
+        for form in ("TEXT", "CSV", "BINARY"):
+            with tempfile.TemporaryDirectory() as folder:
+                ask(f"\\copy psql_lists TO '{folder}/out' (FORMAT {form})")
+                ask("DELETE FROM psql_lists;", f"\\copy psql_lists FROM '{folder}/out' (FORMAT {form})")
+            assert ask("SELECT n, w, m FROM psql_lists;").strip() == '{1,NULL,3}|{a,"b c"}|{1.50}', form
+        ask("CREATE VIEW psql_view AS SELECT id, n FROM psql_lists WHERE n @> '{3}';")
+        assert ask("SELECT * FROM psql_view;").strip() == "1|{1,NULL,3}"
+
+    def tables() -> None:
+        made = ask("CREATE TEMP TABLE t (LIKE psql_lists INCLUDING ALL);",
+                   "WITH a AS (INSERT INTO t (id, w) VALUES (1, '{}'), (2, '{}') RETURNING id) SELECT sum(id) FROM a;",
+                   "CREATE UNLOGGED TABLE psql_unlogged (id int);", "DROP TABLE psql_unlogged;")  # fmt: skip
+        assert made.strip() == "3", made
+
+    _tried(client, "array columns: \\d, \\copy in text, CSV and binary; a view of them", listed)
+    _tried(client, "CREATE TABLE (LIKE ..), UNLOGGED, TEMP; WITH that writes", tables)
     for command in COMMANDS:
         if command == r"\l" and not is_newest:
             continue  # an older psql asks for a column that PostgreSQL 18 has not either

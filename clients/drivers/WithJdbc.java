@@ -2,8 +2,10 @@
 
 import java.io.StringReader;
 import java.io.StringWriter;
+import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.Date;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -11,12 +13,15 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
 import java.sql.Timestamp;
+import java.time.LocalTime;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.TimeZone;
 import java.util.UUID;
 import org.postgresql.PGConnection;
+import org.postgresql.util.PGInterval;
 
 public class WithJdbc {
     interface Step { void run() throws Exception; }
@@ -103,6 +108,60 @@ public class WithJdbc {
                 check(r.getInt(1), 1);
             }
         });
+        tried("array columns: setArray, getArray in text and binary, getObject, unnest(?)", () -> {
+            run("DROP TABLE IF EXISTS jdbc_lists");
+            run("CREATE TABLE jdbc_lists (id int PRIMARY KEY, n int[], w text[], f float8[], m numeric(8,2)[], d date[])");
+            try (PreparedStatement p = connection.prepareStatement("INSERT INTO jdbc_lists VALUES (?, ?, ?, ?, ?, ?)")) {
+                p.setInt(1, 1);
+                p.setArray(2, connection.createArrayOf("int4", new Integer[] {1, null, 3}));
+                p.setArray(3, connection.createArrayOf("text", new String[] {"a", "b\"c", "d,e"}));
+                p.setObject(4, new double[] {0.5, -2.5});
+                p.setArray(5, connection.createArrayOf("numeric", new BigDecimal[] {new BigDecimal("1.50")}));
+                p.setArray(6, connection.createArrayOf("date", new Date[] {Date.valueOf("2024-02-29")}));
+                p.executeUpdate();
+            }
+            try (PreparedStatement p = connection.prepareStatement("SELECT n, w, f, m, d FROM jdbc_lists WHERE id = ?")) {
+                for (int i = 0; i < 10; i++) { // from the fifth on in binary
+                    p.setInt(1, 1);
+                    ResultSet r = p.executeQuery();
+                    r.next();
+                    check(Arrays.toString((Object[]) r.getArray(1).getArray()), "[1, null, 3]");
+                    check(Arrays.toString((Object[]) r.getArray(2).getArray()), "[a, b\"c, d,e]");
+                    check(Arrays.toString((Object[]) r.getArray(3).getArray()), "[0.5, -2.5]");
+                    check(Arrays.toString((Object[]) r.getArray(4).getArray()), "[1.50]");
+                    check(Arrays.toString((Object[]) r.getArray(5).getArray()), "[2024-02-29]");
+                }
+            }
+            String many = "INSERT INTO jdbc_lists (id, w) SELECT a, ARRAY[b] FROM unnest(?::int[], ?::text[]) AS x (a, b)";
+            try (PreparedStatement p = connection.prepareStatement(many)) {
+                p.setArray(1, connection.createArrayOf("int4", new Integer[] {10, 11}));
+                p.setArray(2, connection.createArrayOf("text", new String[] {"p", null}));
+                check(p.executeUpdate(), 2);
+            }
+        });
+        tried("numeric, interval, bytea, time, jsonb", () -> {
+            run("CREATE TEMP TABLE jdbc_more (id int PRIMARY KEY, m numeric(12,3), i interval, b bytea, t time, j jsonb)");
+            try (PreparedStatement p = connection.prepareStatement("INSERT INTO jdbc_more VALUES (1, ?, ?, ?, ?, ?::jsonb)")) {
+                p.setBigDecimal(1, new BigDecimal("1.250"));
+                p.setObject(2, new PGInterval("1 day 02:00:00"));
+                p.setBytes(3, new byte[] {0, -1});
+                p.setObject(4, LocalTime.of(4, 5));
+                p.setString(5, "{\"a\": [1]}");
+                p.executeUpdate();
+            }
+            try (PreparedStatement p = connection.prepareStatement("SELECT m, i, b, t, j FROM jdbc_more WHERE id = ?")) {
+                for (int i = 0; i < 10; i++) {
+                    p.setInt(1, 1);
+                    ResultSet r = p.executeQuery();
+                    r.next();
+                    check(r.getBigDecimal(1), new BigDecimal("1.250"));
+                    check(((PGInterval) r.getObject(2)).getDays(), 1);
+                    check(Arrays.toString(r.getBytes(3)), "[0, -1]");
+                    check(r.getObject(4, LocalTime.class), LocalTime.of(4, 5));
+                    check(r.getString(5), "{\"a\": [1]}");
+                }
+            }
+        });
         tried("batches, also rewritten into one statement", () -> {
             try (Connection c = DriverManager.getConnection(url + "&reWriteBatchedInserts=true");
                     PreparedStatement p = c.prepareStatement("INSERT INTO jdbc (n, w) VALUES (?, ?)")) {
@@ -156,6 +215,18 @@ public class WithJdbc {
             about.getTypeInfo().next();
             about.getImportedKeys(null, "public", "jdbc");
             about.getSchemas().next();
+            ResultSet functions = about.getFunctions(null, "pg_catalog", "now");
+            functions.next();
+            check(functions.getString("FUNCTION_NAME"), "now");
+            about.getProcedures(null, null, "%");
+            check(about.getFunctionColumns(null, "pg_catalog", "upper", "%").next(), true);
+            columns = about.getColumns(null, "public", "jdbc_lists", "%");
+            names.clear();
+            while (columns.next()) names.add(columns.getString("TYPE_NAME") + " " + columns.getInt("DATA_TYPE"));
+            check(names.toString(), "[int4 4, _int4 2003, _text 2003, _float8 2003, _numeric 2003, _date 2003]");
+            about.getUDTs(null, null, "%", null);
+            about.getTablePrivileges(null, "public", "jdbc");
+            about.getBestRowIdentifier(null, "public", "jdbc", DatabaseMetaData.bestRowSession, false).next();
         });
         tried("errors: a key that is there", () -> {
             try {

@@ -5,6 +5,7 @@ import datetime as dt
 import io
 import json
 import uuid
+from decimal import Decimal
 
 import asyncpg
 from trial import URL, check, run, tried
@@ -43,6 +44,45 @@ async def rows(connection) -> None:
 @within
 async def arrays(connection) -> None:
     check([row["id"] for row in await connection.fetch("SELECT id FROM apg WHERE id = ANY($1::bigint[])", [1, 2])], [1])
+
+
+@tried("array columns (binary): lists both ways, = ANY($1) and unnest($1, ..) without casts, COPY of records")
+@within
+async def array_columns(connection) -> None:
+    await connection.execute("DROP TABLE IF EXISTS apg_lists")
+    await connection.execute(
+        "CREATE TABLE apg_lists (id int PRIMARY KEY, n int[], w text[], f float8[], m numeric(8,2)[], d date[],"
+        " t timestamptz[], u uuid[], b boolean[], i interval[], y bytea[])"
+    )
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
+    lists = ([1, None, 3], ["a", 'b"c', "d,e", ""], [0.1, -2.5], [Decimal("1.50")], [dt.date(2024, 2, 29)], [moment],
+             [uuid.UUID(int=5)], [True, None], [dt.timedelta(days=1, hours=2)], [b"\x00"])  # fmt: skip
+    await connection.execute("INSERT INTO apg_lists VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", *lists)
+    check(tuple(await connection.fetchrow("SELECT * FROM apg_lists"))[1:], lists)
+    check(await connection.fetchval("SELECT id FROM apg_lists WHERE id = ANY($1)", [1, 2]), 1)
+    check(await connection.fetchval("SELECT id FROM apg_lists WHERE $1 = ANY(w) AND n @> $2", "a", [1]), 1)
+    await connection.execute(
+        "INSERT INTO apg_lists (id, w) SELECT a, ARRAY[b] FROM unnest($1::int[], $2::text[]) AS x (a, b)",
+        [10, 11], ["p", None],
+    )  # fmt: skip
+    check([row["w"] for row in await connection.fetch("SELECT w FROM apg_lists WHERE id > 9 ORDER BY id")],
+          [["p"], [None]])  # fmt: skip
+    await connection.copy_records_to_table("apg_lists", records=[(20, [4, None], ["x y"])], columns=["id", "n", "w"])
+    check(tuple(await connection.fetchrow("SELECT n, w FROM apg_lists WHERE id = 20")), ([4, None], ["x y"]))
+
+
+@tried("numeric, interval, bytea, time; views, temporary tables, WITH that writes")
+@within
+async def more(connection) -> None:
+    await connection.execute(
+        "CREATE TEMP TABLE apg_more (id int PRIMARY KEY, m numeric(12,3), i interval, b bytea, t time)"
+    )
+    values = (1, Decimal("1.250"), dt.timedelta(days=1, hours=2), b"\x00\xff", dt.time(4, 5))
+    sql = "WITH made AS (INSERT INTO apg_more VALUES ($1, $2, $3, $4, $5) RETURNING *) SELECT * FROM made"
+    check(tuple(await connection.fetchrow(sql, *values)), values)
+    await connection.execute("CREATE OR REPLACE VIEW apg_view AS SELECT id, n FROM apg")
+    check(await connection.fetchval("SELECT n FROM apg_view WHERE id = $1", 1), 2**40)
+    await connection.execute("DROP VIEW apg_view")
 
 
 @tried("executemany, insert .. returning")

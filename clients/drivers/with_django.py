@@ -2,6 +2,8 @@
 
 import sys
 import tempfile
+from datetime import time, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import django
@@ -13,6 +15,7 @@ sys.path.insert(0, str(folder))
 (folder / "shop").mkdir()
 (folder / "shop" / "__init__.py").write_text("")
 MODELS = """
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 class Shop(models.Model):
     name = models.CharField(max_length=40, unique=True)
@@ -23,11 +26,17 @@ class Ware(models.Model):
     stock = models.PositiveIntegerField(default=0)
     is_sold = models.BooleanField(default=False)
     facts = models.JSONField(default=dict)
+    tags = ArrayField(models.CharField(max_length=20), default=list)
+    sizes = ArrayField(models.IntegerField(), null=True)
+    price = models.DecimalField(max_digits=8, decimal_places=2, default=0)
+    lasts = models.DurationField(null=True)
+    seal = models.BinaryField(default=b"")
+    opens = models.TimeField(null=True)
 {more}
 """
 (folder / "shop" / "models.py").write_text(MODELS.format(more=""))
 settings.configure(
-    INSTALLED_APPS=["django.contrib.contenttypes", "django.contrib.auth", "django.contrib.sessions", "shop"],
+    INSTALLED_APPS=[f"django.contrib.{name}" for name in ("contenttypes", "auth", "sessions", "postgres")] + ["shop"],
     DATABASES={
         "default": {
             "ENGINE": "django.db.backends.postgresql", "NAME": DATABASE, "USER": USER, "HOST": HOST, "PORT": PORT,
@@ -38,6 +47,7 @@ settings.configure(
 )  # fmt: skip
 django.setup()
 
+from django.contrib.postgres.aggregates import ArrayAgg  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import IntegrityError, connection, models, transaction  # noqa: E402
 from shop.models import Shop, Ware  # noqa: E402
@@ -93,6 +103,25 @@ def documents() -> None:
         check(list(Ware.objects.filter(**found).values_list("name", flat=True)), ["w1"])
 
 
+@tried("ArrayField: kept, contains, contained_by, overlap, len, an element, ArrayAgg; Decimal, Duration, Binary, Time")
+def arrays() -> None:
+    values = {
+        "tags": ["a", 'b"c', "d,e"],
+        "sizes": [1, None, 3],
+        "price": Decimal("1.50"),
+        "lasts": timedelta(hours=26),
+    }
+    values |= {"opens": time(4, 5)}
+    Ware.objects.filter(name="w2").update(seal=b"\x00\xff", **values)
+    ware = Ware.objects.get(name="w2")
+    check({name: getattr(ware, name) for name in values}, values)
+    check(bytes(ware.seal), b"\x00\xff")
+    for found in ({"tags__contains": ["a"]}, {"sizes__overlap": [3, 9]}, {"tags__len": 3}, {"tags__0": "a"},
+                  {"tags__contained_by": ["a", 'b"c', "d,e", "z"], "sizes__isnull": False}):  # fmt: skip
+        check(list(Ware.objects.filter(**found).values_list("name", flat=True)), ["w2"])
+    check(Ware.objects.filter(name__in=["w1", "w3"]).aggregate(n=ArrayAgg("stock", order_by="stock"))["n"], [1, 3])
+
+
 @tried("select_for_update")
 def for_update() -> None:
     with transaction.atomic():
@@ -112,6 +141,7 @@ def users() -> None:
 def second() -> None:
     migration = folder / "shop" / "migrations" / "0002_more.py"
     migration.write_text("""
+from django.contrib.postgres.fields import ArrayField
 from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [("shop", "0001_initial")]
@@ -119,6 +149,8 @@ class Migration(migrations.Migration):
         migrations.AddField("ware", "colour", models.CharField(max_length=10, default="red")),
         migrations.AddIndex("ware", models.Index(fields=["shop", "stock"], name="shop_stock")),
         migrations.AlterField("shop", "name", models.CharField(max_length=80, unique=True)),
+        migrations.AddField("shop", "aliases", ArrayField(models.TextField(), default=list)),
+        migrations.AlterField("ware", "tags", ArrayField(models.CharField(max_length=40), default=list)),
     ]
 """)
     call_command("migrate", "shop", verbosity=0)

@@ -1,12 +1,14 @@
 """Frames: pandas, polars, connectorx, ADBC."""
 
 import sys
+from decimal import Decimal
 from importlib.metadata import version
 
 from trial import URL, check, run, tried
 
 NAME = sys.argv[1]
 SQL = "SELECT id, w FROM frame ORDER BY id"
+LISTS = "SELECT n, w, f FROM lists ORDER BY id"
 
 
 def fill() -> None:
@@ -15,6 +17,11 @@ def fill() -> None:
     with psycopg.connect(URL, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS frame")
         connection.execute("CREATE TABLE frame (id int PRIMARY KEY, w text, f float8)")
+        connection.execute("DROP TABLE IF EXISTS lists")
+        connection.execute("CREATE TABLE lists (id int PRIMARY KEY, n int[], w text[], f float8[])")
+        connection.execute(
+            "INSERT INTO lists VALUES (1, '{1,NULL,3}', '{a,\"b c\"}', '{0.5,-2.5}'), (2, '{}', NULL, '{1}')"
+        )
         connection.execute("INSERT INTO frame SELECT g, 'w' || g, g / 2.0 FROM generate_series(1, 1000) g")
 
 
@@ -22,6 +29,7 @@ fill()
 if NAME == "pandas":
     import pandas
     import sqlalchemy as sa
+    from sqlalchemy.dialects.postgresql import ARRAY
 
     engine = sa.create_engine(URL.replace("postgresql:", "postgresql+psycopg:"))
     at_once = engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -64,9 +72,30 @@ if NAME == "pandas":
         with at_once.connect() as connection:
             connection.execute(sa.text("DROP VIEW seen"))
 
+    @tried("array columns: read as lists, written from lists")
+    def lists() -> None:
+        found = pandas.read_sql(LISTS, engine)
+        check(found["n"].tolist(), [[1, None, 3], []])
+        frame = pandas.DataFrame({"n": [[1, 2], [3]], "w": [["a"], ["b", None]]})
+        kinds = {"n": ARRAY(sa.Integer), "w": ARRAY(sa.Text)}
+        frame.to_sql("framed_lists", engine, if_exists="replace", index=False, dtype=kinds)
+        again = pandas.read_sql("SELECT * FROM framed_lists ORDER BY n", engine)
+        check(again["w"].tolist(), [["a"], ["b", None]])
+        check(len(pandas.read_sql_table("framed_lists", engine)), 2)
+
+    @tried("numeric and dates both ways, intervals read")
+    def kinds() -> None:
+        values = {"m": [Decimal("1.250")], "d": pandas.to_datetime(["2024-02-29"])}
+        kinds = {"m": sa.Numeric(12, 3), "d": sa.Date}
+        pandas.DataFrame(values).to_sql("framed_kinds", engine, if_exists="replace", index=False, dtype=kinds)
+        [row] = pandas.read_sql("SELECT * FROM framed_kinds", engine, coerce_float=False).itertuples(index=False)
+        check((row.m, str(row.d)[:10]), (Decimal("1.250"), "2024-02-29"))
+        check(pandas.read_sql("SELECT interval '26 hours' AS i", engine)["i"][0], pandas.Timedelta("26h"))
+
     run("pandas", version("pandas"))
 elif NAME == "polars":
     import polars
+    import sqlalchemy as sa
 
     @tried("read_database_uri by connectorx")
     def connectorx() -> None:
@@ -83,6 +112,15 @@ elif NAME == "polars":
         frame.write_database("polars_framed", alchemy, if_table_exists="replace", engine="sqlalchemy")
         check(polars.read_database_uri("SELECT count(*) AS n FROM polars_framed", URL, engine="connectorx")["n"][0], 2)
 
+    @tried("array columns: read by ADBC, by connectorx, by SQLAlchemy")
+    def lists() -> None:
+        expected = [[1, None, 3], []]
+        check(polars.read_database_uri(LISTS, URL, engine="adbc")["n"].to_list(), expected)
+        check(polars.read_database_uri("SELECT f FROM lists ORDER BY id", URL, engine="connectorx")["f"].to_list(),
+              [[0.5, -2.5], [1.0]])  # fmt: skip
+        with sa.create_engine(URL.replace("postgresql:", "postgresql+psycopg:")).connect() as connection:
+            check(polars.read_database(LISTS, connection)["n"].to_list(), expected)
+
     run("polars", version("polars"))
 elif NAME == "connectorx":
     import connectorx
@@ -96,6 +134,11 @@ elif NAME == "connectorx":
     def partitions() -> None:
         found = connectorx.read_sql(URL, "SELECT * FROM frame", partition_on="id", partition_num=3, return_type="arrow")
         check(len(found), 1000)
+
+    @tried("array columns")
+    def lists() -> None:
+        found = connectorx.read_sql(URL, "SELECT f FROM lists ORDER BY id", return_type="arrow")
+        check(found.column(0).to_pylist(), [[0.5, -2.5], [1.0]])
 
     run("connectorx", version("connectorx"))
 else:
@@ -118,5 +161,28 @@ else:
             connection.commit()
             cursor.execute("SELECT count(*) FROM ingested")
             check(cursor.fetchone(), (3,))
+
+    @tried("array columns: read, and bound as parameters; numeric, dates, times, intervals, bytea")
+    def lists() -> None:
+        with adbc.connect(URL) as connection, connection.cursor() as cursor:
+            cursor.execute(LISTS)
+            found = cursor.fetch_arrow_table()
+            check(found.column("n").to_pylist(), [[1, None, 3], []])
+            check(found.column("w").to_pylist(), [["a", "b c"], None])
+            table = pyarrow.table(
+                {
+                    "id": pyarrow.array([10], pyarrow.int32()),
+                    "n": pyarrow.array([[4, None]], pyarrow.list_(pyarrow.int32())),
+                }
+            )
+            cursor.adbc_ingest("lists", table, mode="append")
+            connection.commit()
+            cursor.execute("SELECT n FROM lists WHERE id = 10")
+            check(cursor.fetchone(), ([4, None],))
+            cursor.execute(
+                "SELECT 1.50::numeric(8,2) AS m, DATE '2024-02-29' AS d, TIME '04:05' AS t, '\\x00ff'::bytea AS b"
+            )
+            [row] = cursor.fetch_arrow_table().to_pylist()
+            check((str(row["d"]), str(row["t"]), row["b"]), ("2024-02-29", "04:05:00", b"\x00\xff"))
 
     run("ADBC", version("adbc-driver-postgresql"))

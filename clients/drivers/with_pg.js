@@ -19,6 +19,29 @@ tried("a table, rows with parameters, values of every kind", async () => {
 tried("arrays: = ANY($1)", async () => {
   check((await pool.query("SELECT id FROM njs WHERE id = ANY($1)", [[1, 2]])).rows, [{ id: 1 }]);
 });
+tried("array columns: arrays both ways, NULLs, = ANY of a column, unnest; jsonb, numeric, interval, bytea", async () => {
+  await pool.query("DROP TABLE IF EXISTS njs_lists");
+  await pool.query("CREATE TABLE njs_lists (id int PRIMARY KEY, n int[], w text[], f float8[], b boolean[], m numeric(8,2)[], j jsonb, i interval, y bytea)");
+  const values = [[1, null, 3], ["a", 'b"c', "d,e", ""], [0.5, -2.5], [true, null], ["1.50"]];
+  await pool.query("INSERT INTO njs_lists VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8)", [...values, { a: [1] }, "1 day 02:00:00", Buffer.from([0, 255])]);
+  const { rows: [row] } = await pool.query("SELECT * FROM njs_lists");
+  check([row.n, row.w, row.f, row.b], values.slice(0, 4));
+  check([row.m.map(Number), row.j, row.i.days, row.i.hours, [...row.y]], [[1.5], { a: [1] }, 1, 2, [0, 255]]);
+  check((await pool.query("SELECT id FROM njs_lists WHERE $1 = ANY(w) AND n @> $2", ["d,e", [3]])).rows, [{ id: 1 }]);
+  await pool.query("INSERT INTO njs_lists (id, w) SELECT a, ARRAY[b] FROM unnest($1::int[], $2::text[]) AS x (a, b)", [[10, 11], ["p", null]]);
+  check((await pool.query("SELECT w FROM njs_lists WHERE id > 9 ORDER BY id")).rows, [{ w: ["p"] }, { w: [null] }]);
+});
+tried("views, temporary tables, WITH that writes", async () => {
+  const client = await pool.connect();
+  await client.query("CREATE TEMP TABLE njs_own (LIKE njs_lists INCLUDING ALL)");
+  const sum = await client.query("WITH made AS (INSERT INTO njs_own (id) VALUES ($1), ($2) RETURNING id) SELECT sum(id)::int AS s FROM made", [1, 2]);
+  check(sum.rows, [{ s: 3 }]);
+  await client.query("DISCARD TEMP");
+  client.release();
+  await pool.query("CREATE OR REPLACE VIEW njs_view AS SELECT id, n FROM njs_lists");
+  check((await pool.query("SELECT n FROM njs_view WHERE id = $1", [1])).rows, [{ n: [1, null, 3] }]);
+  await pool.query("DROP VIEW njs_view");
+});
 tried("transactions and savepoints on one connection of the pool", async () => {
   const client = await pool.connect();
   await client.query("BEGIN");

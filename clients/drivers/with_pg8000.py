@@ -2,7 +2,9 @@
 
 import datetime as dt
 import io
+import json
 import uuid
+from decimal import Decimal
 from importlib.metadata import version
 
 import pg8000.native
@@ -39,6 +41,27 @@ def rows() -> None:
 @tried("arrays: = ANY(:ids)")
 def arrays() -> None:
     check(connection.run("SELECT id FROM p8 WHERE id = ANY(CAST(:ids AS int[]))", ids=[1, 2]), [[1]])
+
+
+@tried("array columns: lists both ways, NULLs, = ANY of a column, COPY")
+def array_columns() -> None:
+    connection.run("DROP TABLE IF EXISTS p8_lists")
+    connection.run("CREATE TABLE p8_lists (id int PRIMARY KEY, n int[], w text[], f float8[], m numeric(8,2)[])")
+    values = {"n": [1, None, 3], "w": ["a", 'b"c', "d,e"], "f": [0.5, -2.5], "m": [Decimal("1.50")]}
+    connection.run("INSERT INTO p8_lists VALUES (1, :n, :w, :f, :m)", **values)
+    check(connection.run("SELECT n, w, f, m FROM p8_lists"), [list(values.values())])
+    check(connection.run("SELECT id FROM p8_lists WHERE :w = ANY(w)", w="d,e"), [[1]])
+    connection.run("COPY p8_lists (id, n) FROM STDIN", stream=io.StringIO("2\t{4,NULL}\n"))
+    check(connection.run("SELECT n FROM p8_lists WHERE id = 2"), [[[4, None]]])
+
+
+@tried("numeric, jsonb, interval, bytea, time")
+def more_types() -> None:
+    connection.run("CREATE TEMP TABLE p8_more (m numeric(12,3), j jsonb, i interval, b bytea, t time)")
+    values = {"m": Decimal("1.250"), "j": json.dumps({"a": [1, None]}), "i": dt.timedelta(days=1, hours=2),
+              "b": b"\x00\xff", "t": dt.time(4, 5)}  # fmt: skip
+    connection.run("INSERT INTO p8_more VALUES (:m, :j, :i, :b, :t)", **values)
+    check(connection.run("SELECT * FROM p8_more"), [[*({**values, "j": {"a": [1, None]}}).values()]])
 
 
 @tried("transactions")

@@ -21,6 +21,17 @@ tried("many rows at once, IN with a list, = ANY with an array", async () => {
   check((await sql`SELECT n FROM pjs WHERE n IN ${sql([1, 2])} ORDER BY n`).map((r) => r.n), [1, 2]);
   check((await sql`SELECT n FROM pjs WHERE n = ANY(${[1, 2]}) ORDER BY n`).map((r) => r.n), [1, 2]);
 });
+tried("array columns: arrays both ways, NULLs, = ANY of a column, unnest; jsonb, numeric, bytea", async () => {
+  await sql`DROP TABLE IF EXISTS pjs_lists`;
+  await sql`CREATE TABLE pjs_lists (id int PRIMARY KEY, n int[], w text[], f float8[], m numeric(8,2)[], j jsonb, y bytea)`;
+  const row = { id: 1, n: [1, null, 3], w: ["a", 'b"c', "d,e", ""], f: [0.5, -2.5], m: ["1.50"], j: { a: [1] } };
+  await sql`INSERT INTO pjs_lists ${sql({ ...row, j: sql.json(row.j), y: Buffer.from([0, 255]) })}`;
+  const [found] = await sql`SELECT * FROM pjs_lists`;
+  check({ ...found, y: [...found.y] }, { ...row, y: [0, 255] });
+  check((await sql`SELECT id FROM pjs_lists WHERE ${"d,e"} = ANY(w) AND n @> ${[3]}`)[0].id, 1);
+  await sql`INSERT INTO pjs_lists (id, w) SELECT a, ARRAY[b] FROM unnest(${[10, 11]}::int[], ${["p", "q"]}::text[]) AS x (a, b)`;
+  check((await sql`SELECT w FROM pjs_lists WHERE id > 9 ORDER BY id`).map((r) => r.w), [["p"], ["q"]]);
+});
 tried("begin and savepoint", async () => {
   await sql.begin(async (inner) => {
     await inner`INSERT INTO pjs (n) VALUES (1000)`;

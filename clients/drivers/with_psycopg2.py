@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import uuid
+from decimal import Decimal
 
 import psycopg2
 import psycopg2.extras
@@ -36,6 +37,43 @@ def rows() -> None:
 @tried("arrays: = ANY(list)")
 def arrays() -> None:
     check(ask("SELECT id FROM two WHERE id = ANY(%s)", ([1, 2],)), [(1,)])
+
+
+@tried("array columns: lists both ways, NULLs, SET a[1] = .., execute_values, COPY, type codes")
+def array_columns() -> None:
+    ask("DROP TABLE IF EXISTS two_lists")
+    ask("CREATE TABLE two_lists (id int PRIMARY KEY, n int[], w varchar(20)[], f float8[], m numeric(8,2)[], d date[])")
+    row = (1, [1, None, 3], ["a", 'b"c', "d,e", ""], [0.1, -2.5], [Decimal("1.50")], [dt.date(2024, 2, 29)])
+    psycopg2.extras.execute_values(
+        cursor, "INSERT INTO two_lists VALUES %s", [row], template="(%s,%s,%s,%s,%s,%s::date[])"
+    )
+    check(ask("SELECT * FROM two_lists"), [row])
+    ask("UPDATE two_lists SET n[1] = %s, w = %s WHERE %s = ANY(w)", (7, [], "d,e"))
+    check(ask("SELECT n, w FROM two_lists"), [([7, None, 3], [])])
+    cursor.copy_expert("COPY two_lists (id, n, w) FROM STDIN", io.StringIO('2\t{4,NULL}\t{x,"y z"}\n'))
+    check(ask("SELECT n, w FROM two_lists WHERE id = 2"), [([4, None], ["x", "y z"])])
+
+
+@tried("numeric, jsonb, interval, bytea, time")
+def more_types() -> None:
+    ask("DROP TABLE IF EXISTS two_more")
+    ask("CREATE TABLE two_more (id int PRIMARY KEY, m numeric(12,3), j jsonb, i interval, b bytea, t time)")
+    values = (1, Decimal("1.250"), psycopg2.extras.Json({"a": [1, None]}), dt.timedelta(days=1, hours=2),
+              b"\x00\xff", dt.time(4, 5))  # fmt: skip
+    ask("INSERT INTO two_more VALUES (%s, %s, %s, %s, %s, %s)", values)
+    found = [bytes(one) if isinstance(one, memoryview) else one for one in ask("SELECT * FROM two_more")[0]]
+    check(found, [1, Decimal("1.250"), {"a": [1, None]}, dt.timedelta(days=1, hours=2), b"\x00\xff", dt.time(4, 5)])
+
+
+@tried("views, temporary tables, WITH that writes")
+def statements() -> None:
+    ask("DROP VIEW IF EXISTS two_view")
+    ask("CREATE VIEW two_view AS SELECT id, n FROM two WHERE n > 0")
+    check(len(ask("SELECT * FROM two_view")) > 0, True)
+    ask("DROP VIEW two_view")
+    ask("CREATE TEMP TABLE two_own (LIKE two_more INCLUDING ALL)")
+    ask("WITH made AS (INSERT INTO two_own (id) VALUES (1), (2) RETURNING id) SELECT sum(id) FROM made")
+    check(ask("SELECT count(*) FROM two_own"), [(2,)])
 
 
 @tried("execute_values and executemany")

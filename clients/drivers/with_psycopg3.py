@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from decimal import Decimal
 
 import psycopg
 from psycopg.rows import dict_row
@@ -34,6 +35,64 @@ def arrays() -> None:
     connection.execute(
         "INSERT INTO three (n, w) SELECT * FROM unnest(%s::bigint[], %s::text[])", ([10, 11], ["a", "b"])
     )
+
+
+@tried("array columns: lists both ways, in text and binary, SET a[1] = .., = ANY of a column, COPY in text and binary")
+def array_columns() -> None:
+    connection.execute("DROP TABLE IF EXISTS three_lists")
+    connection.execute(
+        "CREATE TABLE three_lists (id int PRIMARY KEY, n int[], w text[], f float8[], m numeric(8,2)[], d date[],"
+        " t timestamptz[], u uuid[], b boolean[], j jsonb[])"
+    )
+    moment = dt.datetime(2026, 1, 2, 3, 4, 5, 678901, dt.UTC)
+    lists = ([1, None, 3], ["a", 'b"c', "d,e", "", None], [0.1, -2.5], [Decimal("1.50")], [dt.date(2024, 2, 29)],
+             [moment], [uuid.UUID(int=5)], [True, None], [Jsonb({"a": 1})])  # fmt: skip
+    for number, binary in enumerate((False, True)):
+        marks = ", ".join(["%b" if binary else "%t"] * len(lists))
+        connection.execute(f"INSERT INTO three_lists VALUES ({number}, {marks})", lists)
+        found = connection.execute("SELECT * FROM three_lists WHERE id = %s", (number,), binary=binary).fetchone()
+        check(found[1:], (*lists[:-1], [{"a": 1}]))
+        one = connection.execute(
+            "SELECT id FROM three_lists WHERE 'd,e' = ANY(w) AND n @> %s::int[]", ([3],), binary=binary
+        )
+        check(len(one.fetchall()), number + 1)
+    connection.execute("UPDATE three_lists SET n[1] = 7, w = w || %s::text WHERE id = 0", ("z",))
+    check(connection.execute("SELECT n[1], w[6] FROM three_lists WHERE id = 0").fetchone(), (7, "z"))
+    check(connection.execute("SELECT sum(x) FROM three_lists, unnest(n) AS x").fetchone(), (14,))
+    with connection.cursor() as cursor:
+        for number, form in ((10, "TEXT"), (11, "BINARY")):
+            with cursor.copy(f"COPY three_lists (id, n, w) FROM STDIN (FORMAT {form})") as out:
+                out.set_types(["int4", "int4[]", "text[]"])
+                out.write_row((number, [4, None], ["x y", "{}"]))
+            with cursor.copy(
+                f"COPY (SELECT n, w FROM three_lists WHERE id = {number}) TO STDOUT (FORMAT {form})"
+            ) as rows:
+                rows.set_types(["int4[]", "text[]"])
+                check(list(rows.rows()), [([4, None], ["x y", "{}"])])
+
+
+@tried("numeric, interval, bytea, time, in text and binary")
+def more_types() -> None:
+    connection.execute("DROP TABLE IF EXISTS three_more")
+    connection.execute("CREATE TABLE three_more (id int PRIMARY KEY, m numeric(12,3), i interval, b bytea, t time)")
+    values = (Decimal("1.250"), dt.timedelta(days=1, hours=2), b"\x00\xff", dt.time(4, 5))
+    for number, binary in enumerate((False, True)):
+        marks = ", ".join(["%b" if binary else "%t"] * len(values))
+        connection.execute(f"INSERT INTO three_more VALUES ({number}, {marks})", values)
+        found = connection.execute("SELECT m, i, b, t FROM three_more WHERE id = %s", (number,), binary=binary)
+        check(found.fetchone(), values)
+
+
+@tried("views, temporary tables like others, WITH that writes")
+def statements() -> None:
+    connection.execute("DROP VIEW IF EXISTS three_view")
+    connection.execute("CREATE VIEW three_view AS SELECT id, n FROM three WHERE n > 0")
+    check(len(connection.execute("SELECT * FROM three_view WHERE n = %s", (2**40,)).fetchall()) > 0, True)
+    connection.execute("DROP VIEW three_view")
+    with connection.transaction():
+        connection.execute("CREATE TEMP TABLE three_own (LIKE three_more INCLUDING ALL) ON COMMIT DROP")
+        sql = "WITH made AS (INSERT INTO three_own (id) VALUES (1), (2) RETURNING id) SELECT sum(id) FROM made"
+        check(connection.execute(sql).fetchone(), (3,))
 
 
 @tried("executemany, pipelines")

@@ -3,6 +3,7 @@
 import datetime as dt
 import sys
 import tempfile
+from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 from trial import DATABASE, HOST, PORT, USER, check, run, tried
 
@@ -128,6 +129,43 @@ def documents() -> None:
         check(connection.execute(sa.select(table.c.plain, table.c.note)).all(), [(note, note)])
         check(connection.scalar(sa.select(table.c.id).where(table.c.note["a"]["w"].astext == "wörd")), 1)
         check(connection.scalar(sa.select(table.c.id).where(table.c.note.contains({"b": [1]}))), 1)
+    table.drop(at_once)
+
+
+@tried("ARRAY columns: filled, any(), contains(), overlap(), unnest, reflected; Numeric, Interval, LargeBinary, Time")
+def arrays() -> None:
+    table = sa.Table(
+        f"lists_{DRIVER}", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("n", ARRAY(sa.Integer)), sa.Column("w", sa.ARRAY(sa.String(20))), sa.Column("m", sa.Numeric(12, 3)),
+        sa.Column("i", sa.Interval), sa.Column("b", sa.LargeBinary), sa.Column("t", sa.Time),
+    )  # fmt: skip
+    table.drop(at_once, checkfirst=True)
+    table.create(engine)
+    row = (
+        1,
+        [1, None, 3],
+        ["a", 'b"c', "d,e"],
+        Decimal("1.250"),
+        dt.timedelta(days=1, hours=2),
+        b"\x00\xff",
+        dt.time(4, 5),
+    )
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), dict(zip(table.c.keys(), row, strict=True)))
+        found = connection.execute(sa.select(table)).one()
+        check((*found[:5], bytes(found[5]), found[6]), row)
+        for asked in (table.c.w.any("d,e"), table.c.n.contains([3]), table.c.n.overlap([3, 9]), table.c.n[1] == 1,
+                      sa.literal("a") == sa.any_(table.c.w)):  # fmt: skip
+            check(connection.scalar(sa.select(table.c.id).where(asked)), 1)
+        x = sa.func.unnest(table.c.n).column_valued("x")
+        check(connection.scalar(sa.select(sa.func.sum(x)).select_from(table.join(x.scalar_alias, sa.true()))), 4)
+        connection.execute(sa.update(table).values(n=[5]))
+        check(connection.scalar(sa.select(sa.func.array_length(table.c.n, 1))), 1)
+    shown = sa.Table(table.name, sa.MetaData(), autoload_with=engine)
+    check([str(c.type) for c in shown.columns][1:4], ["INTEGER[]", "VARCHAR(20)[]", "NUMERIC(12, 3)"])
+    with engine.connect() as connection:
+        only = {"include_name": lambda name, kind, _: kind != "table" or name == table.name, "compare_type": True}
+        check(compare_metadata(MigrationContext.configure(connection, opts=only), table.metadata), [])
     table.drop(at_once)
 
 
