@@ -10,7 +10,7 @@ TO_A_NODE = "Send it to a node."
 ROLES = "Who may do what is decided by the roles of people: docs/how-to/let-people-connect.md."
 NO_CODE = "Nodes run no code of their own: write it in the statements of the application, in one transaction."
 LABELS_SHOWN = 20
-"""An enum of more labels is told in general words."""
+"""Labels of an enum that a hint writes out at most."""
 
 REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
     "create_table_as_stmt": ("CREATE TABLE AS as a change", TO_A_NODE),
@@ -51,7 +51,7 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
     "vacuum_stmt": ("VACUUM and ANALYZE", TO_A_NODE),
     "create_stats_stmt": (
         "CREATE STATISTICS",
-        "The order of a join is the query engine's: there is nothing to tell it.",
+        "The order of a join is the query engine's: no statistics are read.",
     ),
 }
 
