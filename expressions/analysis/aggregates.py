@@ -10,8 +10,8 @@ from expressions.errors import GROUPING_ERROR, TOO_MANY_ARGUMENTS, WINDOWING_ERR
 from expressions.functions import allowed, casts
 from expressions.functions.overloads import Overload
 from expressions.limits import guarded, guarded_elements
-from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEYED, NUMERIC, Type
-from expressions.typed import Call, Expr, Fragment, joined, sort_key
+from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEYED, NUMERIC, TEXT, Type
+from expressions.typed import Call, ColumnRef, Expr, Fragment, joined, sort_key, walk
 from expressions.values.deviations import DEVIATIONS
 from expressions.values.intervals import engine_interval
 
@@ -98,6 +98,8 @@ class Aggregates:
         overload, types = self.analysis.chosen(name, table[name], args, node.location)
         coerced = [self.analysis.coerce(a, t) for a, t in zip(args, types, strict=True)]
         engine = overload.template
+        if name == "string_agg":
+            coerced[1] = _separator(coerced[1])
         if coerced and coerced[0].type in KEYED and engine in ("min", "max"):
             return [f"arg_{engine}(", coerced[0], ", ", sort_key(coerced[0]), ")"], overload.result
         if node.agg_distinct and any(arg.type in KEYED for arg in coerced):
@@ -208,6 +210,14 @@ class Aggregates:
         """ORDER BY of an aggregate or a window."""
         exprs = ((self.analysis.expr(item.sort_by.node, scope), direction_of(item.sort_by)) for item in clause)
         return joined((sort_key(self.analysis.known(expr)), direction) for expr, direction in exprs)
+
+
+def _separator(given: Expr) -> Expr:
+    """Returns the separator: nothing where it is NULL. The query engine takes one for all texts."""
+    if any(isinstance(part, ColumnRef | Fragment) for part in walk(given)):
+        hint = "write the separator as a constant, or join it to the texts"
+        raise unsupported("string_agg with a separator that rows decide", given.offset, hint=hint)
+    return Call("coalesce", "coalesce({0}, '')", (given,), TEXT, offset=given.offset)
 
 
 def _exact(name: str, parts: list[str | Expr]) -> tuple[str | Expr, ...]:

@@ -19,7 +19,21 @@ from expressions.analysis.scopes import Scan, Scope
 from expressions.analysis.tree import is_row, location_of, number_literal, operator_name
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import STATEMENT_TOO_COMPLEX, UNDEFINED_PARAMETER, SqlError, unsupported
-from expressions.sqltypes import ARRAY_OF, BOOL, DOCUMENTS, INT4, KEYED, TEXT, TEXTUAL, UNKNOWN, Type, key_text
+from expressions.sqltypes import (
+    ARRAY_OF,
+    BOOL,
+    DOCUMENTS,
+    FLOAT8,
+    INT4,
+    INTEGERS,
+    KEYED,
+    NUMERIC,
+    TEXT,
+    TEXTUAL,
+    UNKNOWN,
+    Type,
+    key_text,
+)
 from expressions.typed import Call, Expr, Fragment, Literal, Parameter, lazy_call, size_of, sort_key
 from expressions.values import arithmetic
 
@@ -161,6 +175,8 @@ class Analyzer(Casts):
         left, right = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
         test = self.operator("=", (left, right), node.location)
         assert isinstance(test, Call)
+        if self.known(left).type in (*INTEGERS, NUMERIC) and test.args[0].type in (NUMERIC, FLOAT8):
+            left = test.args[0]  # PostgreSQL has operators of two types for integers alone
         of = self.known(left).type
         if test.args[0].type in KEYED:
             template = "CASE WHEN {0} THEN NULL ELSE {1} END"

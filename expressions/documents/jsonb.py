@@ -140,7 +140,7 @@ def without_element(document: str, index: int) -> Jsonb:
 def without_path(document: str, path: Sequence[str | None]) -> Jsonb:
     """The operator #-."""
     value = _container(document, "delete path in")
-    return written(_changed(value, path, 0, None)) if path else written(value)
+    return written(_changed(value, path, 0, None)) if path and value else written(value)
 
 
 def with_value(document: str, path: Sequence[str | None], new: str, create: bool = True) -> Jsonb:

@@ -52,7 +52,7 @@ _EXTRACTED = (
     f" ELSE {_EXTRACTED_DAY} END"
 )
 _BINNED = (
-    "CASE WHEN datepart('month', i) <> 0 OR datepart('year', i) <> 0 THEN"
+    "CASE WHEN {1} IS NULL OR {2} IS NULL THEN NULL WHEN datepart('month', i) <> 0 OR datepart('year', i) <> 0 THEN"
     " CAST(error('SQLSTATE 0A000 timestamps cannot be binned into intervals containing months or years') AS TIMESTAMP)"
     " WHEN i <= INTERVAL 0 SECOND THEN CAST(error('SQLSTATE 22008 stride must be greater than zero') AS TIMESTAMP)"
     " ELSE time_bucket(i, {1}, {2}) END"

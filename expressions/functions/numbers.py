@@ -25,7 +25,8 @@ def operators() -> Named:
         yield "+", Overload((of,), of, "{0}", lambda a: a)
         yield "@", Overload((of,), of, "abs({0})", arithmetic.whole(of, abs))
     for name, compute in (
-        ("+", lambda a, b: a + b), ("-", lambda a, b: a - b), ("*", lambda a, b: a * b), ("/", arithmetic.divide_real)
+        ("+", lambda a, b: a + b), ("-", lambda a, b: a - b), ("*", arithmetic.multiply_real),
+        ("/", arithmetic.divide_real),
     ):  # fmt: skip
         for pair in ((FLOAT8, FLOAT8), (FLOAT4, FLOAT8), (FLOAT8, FLOAT4)):
             yield name, Overload(pair, FLOAT8, _finite(f"{{0}} {name} {{1}}"), arithmetic.real(compute))
@@ -61,14 +62,47 @@ _POWERLESS = (
 )
 
 
+_OVERFLOW, _UNDERFLOW, _BEYOND = (
+    f"CAST(error('SQLSTATE 22003 {words}') AS DOUBLE)"
+    for words in ("value out of range: overflow", "value out of range: underflow", "input is out of range")
+)
+_TINY = {
+    "*": "s.a <> 0 AND s.b <> 0",
+    "/": "s.a <> 0 AND NOT isinf(s.b)",
+    "pow(": "s.a <> 0 AND NOT isinf(s.a) AND NOT isinf(s.b)",
+}
+"""When a result of zero is none, but too small for a double."""
+
+
 def _finite(operation: str) -> str:
-    """Doubles overflow with an error, not into infinity. (The lambda names each operand once.)"""
+    """Doubles overflow with an error, not into infinity, and none but zero gives zero. (The lambda names each once.)"""
     inner = operation.replace("{0}", "s.a").replace("{1}", "s.b")
-    overflow = "CAST(error('SQLSTATE 22003 value out of range: overflow') AS DOUBLE)"
     by_zero = "WHEN s.b = 0 AND NOT isnan(s.a) THEN CAST(error('SQLSTATE 22012 division by zero') AS DOUBLE) "
     zero = by_zero if "/" in operation else _POWERLESS if operation.startswith("pow(") else ""
-    check = f"CASE {zero}WHEN isinf({inner}) AND NOT (isinf(s.a) OR isinf(s.b)) THEN {overflow} ELSE {inner} END"
+    tiny = next((test for sign, test in _TINY.items() if sign in operation), None)
+    small = f" WHEN {inner} = 0 AND {tiny} THEN {_UNDERFLOW}" if tiny else ""
+    large = f"WHEN isinf({inner}) AND NOT (isinf(s.a) OR isinf(s.b)) THEN {_OVERFLOW}"
+    check = f"CASE {zero}{large}{small} ELSE {inner} END"
     return f"list_transform([{{{{'a': {{0}}, 'b': {{1}}}}}}], lambda s: {check})[1]"
+
+
+_DEGREE = "CAST(0.0174532925199432957692 AS DOUBLE)"
+_FORMULAS = {"degrees": f"x / {_DEGREE}", "radians": f"x * {_DEGREE}"}
+_OVER, _UNDER = f"isinf({{f}}) AND NOT isinf(x) THEN {_OVERFLOW}", f"{{f}} = 0 AND x <> 0 THEN {_UNDERFLOW}"
+_INFINITE, _NO_COSINE = f"isinf(x) THEN {_BEYOND}", f"abs(x) > 1 AND NOT isnan(x) THEN {_BEYOND}"
+_REFUSED = {
+    "exp": (_OVER, f"{{f}} = 0 AND NOT isinf(x) THEN {_UNDERFLOW}"), "degrees": (_OVER,), "radians": (_UNDER,),
+    **dict.fromkeys(("sin", "cos", "tan", "cot"), (_INFINITE,)), **dict.fromkeys(("asin", "acos"), (_NO_COSINE,)),
+}  # fmt: skip
+"""Of functions of one double: what they are not asked for, and what they do not answer."""
+
+
+def _of_double(name: str) -> str:
+    if name not in _REFUSED:
+        return f"{name}({{0}})"
+    formula = _FORMULAS.get(name, f"{name}(x)")
+    tests = " ".join(f"WHEN {test.format(f=formula)}" for test in _REFUSED[name])
+    return f"list_transform([{{0}}], lambda x: CASE {tests} ELSE {formula} END)[1]"
 
 
 def _defined(name: str, engine: str) -> str:
@@ -82,7 +116,8 @@ def _defined(name: str, engine: str) -> str:
 
 
 _BUCKET = (
-    "CASE WHEN {3} <= 0 THEN CAST(error('SQLSTATE 2201G count must be greater than zero') AS INTEGER)"
+    "CASE WHEN {0} IS NULL OR {1} IS NULL OR {2} IS NULL OR {3} IS NULL THEN NULL"
+    " WHEN {3} <= 0 THEN CAST(error('SQLSTATE 2201G count must be greater than zero') AS INTEGER)"
     " WHEN isnan({0}) OR isnan({1}) OR isnan({2}) THEN"
     " CAST(error('SQLSTATE 2201G operand, lower bound, and upper bound cannot be NaN') AS INTEGER)"
     " WHEN isinf({1}) OR isinf({2}) THEN"
@@ -106,7 +141,7 @@ def functions() -> Named:
             yield "lcm", Overload((of, of), of, f"CAST(lcm({{0}}, {{1}}) AS {of.duck})")
     yield from _of_numerics()
     for name in ("ceil", "floor", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "cbrt", "degrees", "radians"):
-        yield name, Overload((FLOAT8,), FLOAT8, f"{name}({{0}})")
+        yield name, Overload((FLOAT8,), FLOAT8, _of_double(name))
     for name, engine in (("sqrt", "sqrt"), ("ln", "ln"), ("log", "log10"), ("log10", "log10")):
         yield name, Overload((FLOAT8,), FLOAT8, _defined(name, engine))
     yield "ceiling", Overload((FLOAT8,), FLOAT8, "ceil({0})")
@@ -119,7 +154,7 @@ def functions() -> Named:
     yield "pi", Overload((), FLOAT8, "pi()")
     yield "random", Overload((), FLOAT8, "random()")
     for name in ("sinh", "cosh", "tanh", "cot"):
-        yield name, Overload((FLOAT8,), FLOAT8, f"{name}({{0}})")
+        yield name, Overload((FLOAT8,), FLOAT8, _of_double(name))
     yield "width_bucket", Overload((FLOAT8, FLOAT8, FLOAT8, INT4), INT4, _BUCKET)
 
 

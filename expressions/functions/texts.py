@@ -38,6 +38,12 @@ _INITCAP = (
 )
 
 
+_SPLIT_PART = (
+    "CASE WHEN {2} = 0 AND {0} IS NOT NULL AND {1} IS NOT NULL"
+    " THEN error('SQLSTATE 22023 field position must not be zero') ELSE split_part({0}, {1}, {2}) END"
+)
+
+
 def functions() -> Named:
     yield "upper", Overload((TEXT,), TEXT, "upper({0})", texts.upper)
     yield "lower", Overload((TEXT,), TEXT, "lower({0})", texts.lower)
@@ -48,7 +54,8 @@ def functions() -> Named:
         rest = "CASE WHEN {1} IS NULL THEN NULL ELSE substr({0}, greatest({1}, 1)) END"
         yield name, Overload((TEXT, INT4), TEXT, rest, texts.substring)
         part = (
-            "CASE WHEN {1} IS NULL OR {2} IS NULL THEN NULL ELSE substr({0}, greatest({1}, 1),"
+            "CASE WHEN {1} IS NULL OR {2} IS NULL THEN NULL WHEN {2} < 0 AND {0} IS NOT NULL"
+            " THEN error('SQLSTATE 22011 negative substring length not allowed') ELSE substr({0}, greatest({1}, 1),"
             " greatest(least({1}::BIGINT + {2}, 2147483647) - greatest({1}, 1), 0)) END"
         )
         yield name, Overload((TEXT, INT4, INT4), TEXT, part, texts.substring)
@@ -77,7 +84,7 @@ def functions() -> Named:
         yield name, Overload((TEXT,), TEXT, f"{engine}({{0}}, ' ')", strip)
         yield name, Overload((TEXT, TEXT), TEXT, f"{engine}({{0}}, {{1}})", strip)
     yield "like_escape", Overload((TEXT, TEXT), TEXT, "", texts.escaped_by)
-    yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, "split_part({0}, {1}, {2})")
+    yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, _SPLIT_PART)
     yield "starts_with", Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)
     yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")
     yield "chr", Overload((INT4,), TEXT, _CHARACTER)

@@ -102,6 +102,17 @@ def real(compute: Callable[..., float]) -> Compute:
     return checked
 
 
+def multiply_real(a: float, b: float) -> float:
+    return nonzero(a * b, is_tiny=a != 0 and b != 0)
+
+
+def nonzero(value: float, *, is_tiny: bool) -> float:
+    """The value. Raises 22003 for zero where it is none, but too small for a double."""
+    if value == 0 and is_tiny:
+        raise SqlError(NUMBER_OUT_OF_RANGE, "value out of range: underflow")
+    return value
+
+
 def single(compute: Callable[..., float]) -> Compute:
     """Arithmetic of reals: worked out in double precision, which is exact enough to be rounded once."""
     checked = real(compute)
@@ -121,7 +132,7 @@ def to_single(value: float) -> float:
 def divide_real(a: float, b: float) -> float:
     if b == 0 and a == a:
         raise division_by_zero()
-    return a / b if b else math.nan
+    return nonzero(a / b, is_tiny=a != 0 and not math.isinf(b)) if b else math.nan
 
 
 def order_key(value: Any) -> Any:

@@ -185,7 +185,7 @@ def _joins(of: Type, element: Type) -> Iterator[tuple[tuple[Type, ...], str]]:
     length = "strlen(CAST({0} AS VARCHAR)) + strlen(CAST({1} AS VARCHAR))"
     refused = f"CAST({guarded(length, 'NULL')} AS {element.duck})"
     whole = f"list_concat({{0}}, CASE WHEN {length} > {VALUE_BYTES_MAX} THEN [{refused}] ELSE {{1}} END)"
-    yield (of, of), whole
+    yield (of, of), f"CASE WHEN {{0}} IS NOT NULL OR {{1}} IS NOT NULL THEN {whole} END"
     one = f"CASE WHEN {length} > {VALUE_BYTES_MAX} THEN {refused} ELSE {{1}} END"
     yield (of, element), f"list_append({{0}}, {one})"
     yield (element, of), f"list_prepend({one.replace('ELSE {1}', 'ELSE {0}')}, {{1}})"

@@ -192,7 +192,11 @@ def units(count: int, scale: int) -> Decimal:
 
 
 def date_part(word: str, a: Interval) -> float:
-    return float(extract(word, a))
+    if unit_named(word, "interval") != "epoch":
+        return float(extract(word, a))
+    years, months = _cut(a.months, MONTHS_PER_YEAR)
+    seconds = a.micros / SECOND + QUARTERS_PER_YEAR * QUARTER_DAY_S * years  # added up as PostgreSQL does
+    return seconds + QUARTERS_PER_MONTH * QUARTER_DAY_S * months + 4 * QUARTER_DAY_S * a.days
 
 
 def date_trunc(word: str, a: Interval) -> Interval:

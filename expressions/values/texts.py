@@ -110,6 +110,8 @@ def substring(text: str, start: int, count: int | None = None) -> str:
     first = max(start, 1)
     if count is None:
         return text[first - 1 :]
+    if count < 0:
+        raise SqlError("22011", "negative substring length not allowed")
     return text[first - 1 : first - 1 + max(start + count - first, 0)]
 
 

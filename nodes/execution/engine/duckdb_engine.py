@@ -470,6 +470,9 @@ def translated(error: duckdb.Error) -> errors.SqlError:
         return errors.SqlError(
             errors.CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression"
         )
+    moment = _MOMENT.search(text)
+    if moment:
+        return errors.SqlError(errors.DATETIME_OUT_OF_RANGE, _of_moment(moment))
     if isinstance(error, duckdb.OutOfRangeException) or "out of range" in text or "Overflow" in text:
         return errors.SqlError(errors.NUMBER_OUT_OF_RANGE, f"{_range_type(text)} out of range")
     if "Could not convert string" in text:
@@ -486,6 +489,20 @@ def translated(error: duckdb.Error) -> errors.SqlError:
     return errors.SqlError(
         errors.FEATURE_NOT_SUPPORTED, "the query engine of this node cannot do this", detail=text.splitlines()[0]
     )
+
+
+_MOMENT = re.compile(
+    r"Date out of range: (-?\d+)-(-?\d+)-(-?\d+)|Time out of range: (\S+)|(Epoch seconds|Date) out of range"
+)
+
+
+def _of_moment(found: "re.Match[str]") -> str:
+    year, month, day, time, what = found.groups()
+    if year:
+        return f"date field value out of range: {int(year)}-{int(month):02d}-{int(day):02d}"
+    if time:
+        return f"time field value out of range: {time}"
+    return "date out of range" if what == "Date" else "timestamp out of range"
 
 
 def _range_type(text: str) -> str:

@@ -9,7 +9,7 @@ from expressions.analysis.building import common_type
 from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import SYNTAX_ERROR, SqlError
 from expressions.sqltypes import KEYED, NO_MODIFIER, Type
-from expressions.typed import ColumnRef, joined
+from expressions.typed import ColumnRef, joined, modifier_of
 from nodes.sql.queries.clauses import Clauses, Places, ordered_by, positions
 from nodes.sql.queries.keys import by_keys, sorted_by
 from nodes.sql.queries.query import Output, Parts, Query, Target, refuse_wide
@@ -42,16 +42,17 @@ class SetOperations:
         rows = [[self.selects.analyzer.expr(e, Scope(parent)) for e in item.list.items] for item in node.values_lists]
         if len({len(row) for row in rows}) > 1:
             raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
-        columns, types = [], []
-        for column in zip(*rows, strict=True):
+        columns, outputs = [], list[Output]()
+        for place, column in enumerate(zip(*rows, strict=True), 1):
             typed, of = self.selects.analyzer.common(column, "VALUES")
             columns.append(typed)
-            types.append(of)
+            modifiers = {modifier_of(expr) for expr in typed}
+            modifier = modifiers.pop() if len(modifiers) == 1 else NO_MODIFIER
+            outputs.append(Output(f"column{place}", of, modifier=modifier))
         names = ", ".join(f"o{i}" for i in range(len(columns)))
         listed = joined(("(", *joined((expr,) for expr in row), ")") for row in zip(*columns, strict=True))
         parts = (f"SELECT {names} FROM (VALUES ", *listed, f") AS v{self.selects.number()}({names})")
-        outputs = tuple(Output(f"column{i + 1}", of) for i, of in enumerate(types))
-        return self._ordered(node, Query(parts, outputs))
+        return self._ordered(node, Query(parts, tuple(outputs)))
 
     def united(self, node: Node, parent: Scope | None) -> Query:
         left, right = (

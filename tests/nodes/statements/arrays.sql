@@ -155,3 +155,5 @@ SELECT array_length('1 2'::int2vector, 1), array_lower('1 2'::int2vector, 1), ar
 SELECT array_to_string(ARRAY['a',NULL,'b','','c'], d) FROM unnest(ARRAY[',', '', '--', NULL]) d;
 SELECT array_to_string(ARRAY['a',NULL,'b','','c'], d, d || d) FROM unnest(ARRAY[',', '', '--', NULL]) d;
 SELECT array_to_string(a, ',') FROM (SELECT array_agg(x) AS a FROM unnest(ARRAY[NULL,'b']) x UNION ALL SELECT NULL) s;
+-- two arrays that are NULL
+SELECT array_cat(NULL::int[], NULL::int[]), NULL::text[] || NULL::text[], array_cat(NULL::int[], '{1}'), array_cat(a, b) FROM (VALUES (NULL::int[], NULL::int[])) AS v (a, b);

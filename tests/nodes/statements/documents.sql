@@ -137,3 +137,6 @@ SELECT jsonb_insert('{"a": [0, 1, 2]}', '{a, 1}', '"new"'), jsonb_insert('{"a": 
 SELECT jsonb_insert('{"a": 1}', '{a}', '2');
 SELECT jsonb_insert('1', '{a}', '2');
 SELECT jsonb_insert('[1]', '{x}', '2');
+-- nothing is removed from what is empty
+SELECT '[]'::jsonb #- '{x}', '{}'::jsonb #- '{a,b}', '[]'::jsonb #- '{}';
+SELECT '[1]'::jsonb #- '{x}';

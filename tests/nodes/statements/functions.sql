@@ -36,3 +36,39 @@ SELECT split_part('a,b,c', ',', -1), translate('12345', '143', 'ax'), pg_typeof(
 SELECT format('%s %I %L', 'a', 'B c', 'd''e'), format('%L', NULL), format('%L|%s', 1, NULL), format('100%% %L', 'a\b');
 SELECT id, ntile(4) OVER (ORDER BY id), ntile(2) OVER w, lag(age) OVER w, nth_value(id, 2) OVER w FROM people WINDOW w AS (ORDER BY id DESC) ORDER BY id;
 SELECT (35635196211716912 + g * 1000000007)::float8::text, (-35635196211716912 - g)::float8::text, (1e300 * g)::float8::text FROM generate_series(0, 40) AS g ORDER BY g;
+-- doubles: what is too large, too small, or not asked for
+SELECT exp(709.0::float8) > 8e307, degrees(1e300::float8), radians(180::float8), degrees(0.5::float8), sinh(1000::float8), cot(0::float8), cos('NaN'::float8), acos('NaN'::float8);
+SELECT exp(123456.789::float8);
+SELECT exp((-123456.789)::float8);
+SELECT degrees(1e308::float8);
+SELECT radians(5e-324::float8);
+SELECT sin('Infinity'::float8);
+SELECT acos(1.5::float8);
+SELECT 1e-200::float8 * 1e-200::float8;
+SELECT 1e-200::float8 / 1e200::float8;
+SELECT 1e-200::float8 ^ 2::float8;
+SELECT x * x FROM (VALUES (1e-200::float8)) AS v (x);
+SELECT 0::float8 * 1e-200, 1::float8 / 'Infinity', 'Infinity'::float8 ^ (-1)::float8, (0.5::float8) ^ 'Infinity'::float8;
+SELECT width_bucket(NULL::float8, 'NaN', 2, -1), width_bucket(1::float8, NULL, 1, 3), width_bucket(1::float8, 0, 2, NULL);
+-- dates that are none
+SELECT make_date(2024, 13, 1);
+SELECT make_date(2024, 2, 100);
+SELECT make_timestamp(2024, 7, -5, 3, 4, 5.5);
+SELECT make_timestamp(2024, 7, 5, 3, 64, 5.5);
+SELECT date '1999-12-31' + 2147483647;
+SELECT date '1999-12-31' - (-2147483648);
+SELECT to_timestamp('NaN'::float8);
+SELECT to_timestamp(1e300::float8);
+SELECT date_bin('-1 day', timestamp '2024-01-01', NULL), date_bin('-1 day', NULL::timestamp, timestamp '2024-01-01');
+SELECT date_part('epoch', interval '1 year 2 mons -3 days 04:05:06.789'), date_part('epoch', interval '-5 mons 0.1 s');
+-- parts of texts
+SELECT split_part('a,b', ',', 0);
+SELECT split_part(NULL, ',', 0), split_part('a,b', NULL, 0);
+SELECT substr('abc', -1, -5);
+SELECT substring(t FROM 2 FOR -1) FROM (VALUES ('abc')) AS v (t);
+SELECT substr(NULL::text, 1, -1), substr('abc', NULL, -1);
+-- separators that are NULL
+SELECT string_agg(x, NULL ORDER BY x), string_agg(x, NULL::text ORDER BY x DESC), string_agg(x, '-' ORDER BY x) FROM (VALUES ('a'), ('b'), (NULL)) AS v (x);
+-- the type of NULLIF
+SELECT nullif(3, 'NaN'::numeric), nullif(1, 1.5), nullif(2, 2::float8), nullif(1.5, 2::float8), nullif(1::smallint, 2::bigint);
+SELECT pg_typeof(nullif(3, 'NaN'::numeric)), pg_typeof(nullif(1, 1.5)), pg_typeof(nullif(2, 2::float8)), pg_typeof(nullif(1.5, 2::float8)), pg_typeof(nullif(1::smallint, 2::bigint));

@@ -56,3 +56,6 @@ SELECT id FROM labels WHERE code <> ALL (ARRAY['ab  ', 'zz']) ORDER BY id;
 SELECT id FROM labels WHERE code = note OR code < note ORDER BY id;
 SELECT id FROM labels WHERE code = 'ab '::varchar OR code IN ('cd '::varchar, 'zz'::varchar) ORDER BY id;
 SELECT 'a'::char(3) = 'a '::varchar, 'a '::varchar(5) >= 'a'::char(2), 'a'::char(3) = 'a '::text;
+-- blanks of a char in VALUES
+SELECT c, c || '|', octet_length(c) FROM (VALUES ('ab'::char(4)), ('c'::char(4))) AS v (c);
+VALUES ('ab'::char(4), 1.5::numeric(6,3), 'abc'::varchar(3));
