@@ -115,6 +115,19 @@ def put_if_there_sql(storage: int, table_id: int) -> str:
     return f"{done} SELECT pg_current_xact_id_if_assigned()::text, pairs > 0 FROM ({counted}) AS d WHERE pairs >= 0"
 
 
+@functools.lru_cache(maxsize=1024)
+def remove_if_there_sql(storage: int, table_id: int) -> str:
+    """Pairs of one row, removed if it exists. Parameters: the key of its existence pair, keys.
+
+    Its answer is that of `put_if_there_sql`.
+    """
+    there = f"SELECT 1 FROM {kv(storage, table_id)} WHERE key = %b AND value IS NOT NULL"
+    remove = f"{_DELETE.format(kv=kv(storage, table_id))} AND EXISTS (SELECT FROM there)"
+    done = f"WITH there AS ({there}), removed AS ({remove} RETURNING 1)"
+    counted = "SELECT (SELECT count(*) FROM removed) AS pairs"
+    return f"{done} SELECT pg_current_xact_id_if_assigned()::text, pairs > 0 FROM ({counted}) AS d WHERE pairs >= 0"
+
+
 PAGE_PAIRS = 20_000
 """Pairs in a page of a scan: some ten milliseconds of the server's time."""
 

@@ -37,11 +37,12 @@ Straight = Callable[[bytes], bytes]
 class PointRead:
     """A plan as far as no parameter decides. `fields` are those of its result."""
 
-    __slots__ = ("_commands", "_ends", "_formats", "_keys", "_targets", "env", "fields", "plan", "table")
+    __slots__ = ("_ends", "_formats", "_keys", "descriptor", "env", "fields", "plan", "table")
 
     def __init__(self, env: Environment, plan: SelectPlan, table: Table, keys: Sequence[Compute]) -> None:
         assert plan.query.simple is not None
         self.env, self.plan, self.table, self._keys = env, plan, table, keys
+        self.descriptor = table.descriptor
         self.fields = plan.columns.fields
         self._ends = table.pair_ends(plan.query.simple.scan.used)
         self._formats: dict[tuple[int, ...], tuple[tuple[bytes, int, bytes, Straight], ...]] = {}

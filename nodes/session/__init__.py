@@ -3,7 +3,7 @@
 session          its life, its settings, and who executes each of its statements
 asked            a statement as a client sent it
 planned          statements on rows, TRUNCATE, EXPLAIN
-points           statements alone that read one row by its key
+points           statements alone that read or write one row by its key
 named            PREPARE and EXECUTE
 arguments        their values, and those of calls
 cursors          DECLARE, FETCH, MOVE, CLOSE

@@ -17,8 +17,10 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
+from nodes.execution.point_read import PointRead
 from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.copy_from import copy_from
+from nodes.execution.writing.point_write import PointWrite
 from nodes.execution.writing.truncate import Emptying, truncate_within
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -27,7 +29,7 @@ from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.explain import Explained, explain
 from nodes.session.functions.values import SessionValues
-from nodes.session.points import PointReads
+from nodes.session.points import Points
 from nodes.session.tries import OnceMore, tried
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, TO, make_copy_plan
@@ -59,7 +61,7 @@ class PlannedStatements:
 
     def __post_init__(self) -> None:
         self.names = Names(self.env)
-        self.points = PointReads(self.env, self.variables, self.block)
+        self.points = Points(self.env, self.variables, self.known, self.block)
 
     async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         """A statement on rows."""
@@ -76,14 +78,21 @@ class PlannedStatements:
             raise await self.block.refused(retry) from retry
 
     async def _alone(self, asked: Asked, prepared: Prepared) -> Result:
-        point = await self.points.answer(asked)
-        if point is not None:
-            prepared.check_result(point.fields)
-            return point
+        way = self.points.way_of(asked)
+        if isinstance(way, PointRead):
+            point = await self.points.read(way, asked)
+            if point is not None:
+                prepared.check_result(point.fields)
+                return point
         in_one_batch = True
 
         async def once(transaction: Transaction, fresh: bool) -> Result:
             nonlocal in_one_batch
+            if isinstance(way, PointWrite) and not fresh:
+                prepared.check_result(None)
+                done = await self.points.write(way, transaction, asked)
+                if done is not None:
+                    return done
             try:
                 async with checked(transaction):
                     plan, context = await self._plan(transaction, asked, fresh=fresh)

@@ -1,6 +1,6 @@
-"""Statements alone that read one row by its whole key, without what other statements need.
+"""Statements alone that read or write one row by its whole key, without what other statements need.
 
-    performed once      the plan is compiled and kept with the statement (`nodes.execution.point_read`)
+    performed twice     the plan is compiled and kept with the statement (`point_read`, `point_write` of execution)
     the same again      its version is the one in use: key, one batch, answer
     anything else       is left to `nodes.session.planned`: another version or name, a refusal, a mistake in a value
 
@@ -13,8 +13,11 @@ from dataclasses import dataclass
 
 from expressions.dates.zones import TimeStyle
 from expressions.errors import SqlError
+from expressions.typed import Context, Session
 from nodes.context import Environment
+from nodes.execution.fairness import LARGE_CHARS
 from nodes.execution.point_read import PointRead
+from nodes.execution.writing.point_write import PointWrite
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.settings.variables import Variables
@@ -28,68 +31,93 @@ from nodes.wire.results import Result, Row
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The newest plan of a statement, for parameters of these types in this style; `read` is None if it is no point."""
+    """The newest plan of a statement, for parameters of these types in this style.
+
+    `way` is None until it is performed once more, since most texts come once, and after that if it is no point.
+    """
 
     plan: Plan
     oids: tuple[int, ...]
     style: TimeStyle
-    read: PointRead | None
+    way: PointRead | PointWrite | None = None
+    is_tried: bool = False
 
 
 @dataclass(eq=False)
-class PointReads:
-    """The point reads of one session."""
+class Points:
+    """The reads and writes of one row of one session."""
 
     env: Environment
     variables: Variables
+    known: Session
     block: Block
 
     def learn(self, statement: Statement, oids: tuple[int, ...], plan: Plan) -> None:
         """A plan was performed as a whole transaction, under the names and versions that there are now."""
         known = statement.point
-        if known is not None and known.plan is plan:
-            return
-        read = None
-        if isinstance(plan, SelectPlan) and len(statement.tables) == 1 and SLOWLY_READ.isdisjoint(oids):
-            read = PointRead.of(self.env, plan)
-        if read is not None and {read.table.descriptor.name} != statement.tables:
-            read = None
-        statement.point = Compiled(plan, oids, self.variables.style, read)
+        if known is None or known.plan is not plan:
+            statement.point = Compiled(plan, oids, self.variables.style)
+        elif not known.is_tried:
+            way = self._compiled(statement, oids, plan)
+            statement.point = Compiled(plan, oids, self.variables.style, way, is_tried=True)
 
-    async def answer(self, asked: Asked) -> Result | None:
-        """The answer; None when it is not to be had this way, and nothing was kept."""
-        known, env = asked.statement.point, self.env
-        if known is None or known.read is None or asked.trace is not None:
+    def _compiled(self, statement: Statement, oids: tuple[int, ...], plan: Plan) -> PointRead | PointWrite | None:
+        if len(statement.tables) != 1 or len(statement.text) > LARGE_CHARS or not SLOWLY_READ.isdisjoint(oids):
             return None
-        read: PointRead = known.read
-        is_same = known.style is self.variables.style and known.oids == asked.oids and read.env is env
-        if not is_same or self.block.new_tables.tables:
+        way = PointRead.of(self.env, plan) if isinstance(plan, SelectPlan) else PointWrite.of(self.env, plan)
+        return way if way is not None and {way.descriptor.name} == statement.tables else None
+
+    def way_of(self, asked: Asked) -> PointRead | PointWrite | None:
+        """The compiled way of a statement, if all is as it was but the version of its table."""
+        known = asked.statement.point
+        if known is None or known.way is None or asked.trace is not None:
             return None
-        descriptor = read.table.descriptor
-        directory, name = env.directory, descriptor.name
-        if directory.known(name) != descriptor.table_id or directory.may_be_view(name):
-            return None
-        transaction = env.begin(is_read_only=True, by=self.block.owner)
-        if not env.pin_held(transaction, descriptor):
+        is_same = known.style is self.variables.style and known.oids == asked.oids and known.way.env is self.env
+        return known.way if is_same and not self.block.new_tables.tables else None
+
+    def _uses(self, transaction: Transaction, way: PointRead | PointWrite) -> bool:
+        """Have the transaction use the version that was compiled, if its name still means it and it is in use."""
+        descriptor, directory = way.descriptor, self.env.directory
+        is_named = directory.known(descriptor.name) == descriptor.table_id
+        return is_named and not directory.may_be_view(descriptor.name) and self.env.pin_held(transaction, descriptor)
+
+    async def read(self, way: PointRead, asked: Asked) -> Result | None:
+        """The answer, in a transaction of its own; None when it is not to be had this way, and nothing was kept."""
+        transaction = self.env.begin(is_read_only=True, by=self.block.owner)
+        if not self._uses(transaction, way):
             return None
         try:
-            rows = await self._rows(read, transaction, asked)
+            rows = await self._rows(way, transaction, asked)
         except Retry:
-            env.meter.retried()
+            self.env.meter.retried()
             return None
         finally:
             if not transaction.is_over:
                 await transaction.rollback()
-        return None if rows is None else Result("SELECT", read.fields, rows)
+        return None if rows is None else Result("SELECT", way.fields, rows)
 
-    async def _rows(self, read: PointRead, transaction: Transaction, asked: Asked) -> list[Row] | None:
+    async def _rows(self, way: PointRead, transaction: Transaction, asked: Asked) -> list[Row] | None:
         try:
             values = values_of(asked.oids, asked.values, asked.formats, self.variables.style, transaction.started_at)
-            parts = read.key_of(values)
+            parts = way.key_of(values)
         except SqlError:
             return None
         if parts is None:
             return None
-        storage, command = read.question(b"".join(parts))
+        storage, command = way.question(b"".join(parts))
         (result,) = await transaction.run([command], commit=True, only=storage)
-        return read.answer(parts, result, asked.result_formats)
+        return way.answer(parts, result, asked.result_formats)
+
+    async def write(self, way: PointWrite, transaction: Transaction, asked: Asked) -> Result | None:
+        """Do it and commit; None when it is not to be done this way, and nothing was done."""
+        if sum(len(value) for value in asked.values if value is not None) > LARGE_CHARS:
+            return None
+        if not self._uses(transaction, way):
+            return None
+        style, now = self.variables.style, transaction.started_at
+        try:
+            values = values_of(asked.oids, asked.values, asked.formats, style, now)
+        except SqlError:
+            return None
+        count = await way.perform(transaction, Context(values, now, self.known, style))
+        return None if count is None else Result(f"{way.tag} {count}", has_written=True)

@@ -6,7 +6,8 @@ target_rows       the rows that an UPDATE or DELETE is about
 joined_rows       those of UPDATE .. FROM and DELETE .. USING
 several         a statement with others in its WITH that write
 upsert            ON CONFLICT
-unread            an UPDATE by key that needs nothing of its row
+unread            an UPDATE or DELETE by key that needs nothing of its row
+point_write     INSERT, UPDATE or DELETE of one row by its key, compiled
 copy_from       COPY FROM STDIN
 truncate        TRUNCATE, in bounded transactions (R9)
 rewrite         the rows of a table that its transaction has made, under the next version (T9)

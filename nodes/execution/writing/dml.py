@@ -2,7 +2,7 @@
 
     INSERT    inserted_rows    values, numbers, defaults; upsert for ON CONFLICT
     UPDATE    target_rows      which rows, and the values they get; unread by key alone
-    DELETE    target_rows      which rows; joined_rows where other tables say so
+    DELETE    target_rows      which rows; joined_rows where other tables say so; unread by key alone
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
 pinned (`write_context`), and `writer` sends it; foreign keys are checked last (`nodes.foreign_keys.checks`).
@@ -18,7 +18,7 @@ from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.writing.inserted_rows import new_rows
 from nodes.execution.writing.joined_rows import joined_rows
 from nodes.execution.writing.target_rows import Match, matching
-from nodes.execution.writing.unread import update_unread
+from nodes.execution.writing.unread import write_unread
 from nodes.execution.writing.upsert import insert_or
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
@@ -41,7 +41,7 @@ async def insert(
 async def update(
     env: Environment, transaction: Transaction, plan: UpdatePlan, context: Context, *, commit: bool
 ) -> Result:
-    unread = await update_unread(env, transaction, plan, context, commit=commit)
+    unread = await write_unread(env, transaction, plan, context, commit=commit)
     if unread is not None:
         return Result(f"UPDATE {unread}", has_written=True)
     with HeldRows(env.rows) as held:
@@ -52,6 +52,9 @@ async def update(
 async def delete(
     env: Environment, transaction: Transaction, plan: DeletePlan, context: Context, *, commit: bool
 ) -> Result:
+    unread = await write_unread(env, transaction, plan, context, commit=commit)
+    if unread is not None:
+        return Result(f"DELETE {unread}", has_written=True)
     with HeldRows(env.rows) as held:
         work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
         return await _done(work, plan, commit=commit)

@@ -1,13 +1,16 @@
-"""An UPDATE by key that needs nothing of the row which it changes: it is written without being read first.
+"""An UPDATE or DELETE by key that needs nothing of the row which it changes: it is written without being read first.
 
     UPDATE t SET score = 7 WHERE id = 1      one round trip: the pair of score is put if row 1 exists
+    DELETE FROM t WHERE id = 1               the same: all its pairs are removed
 
 What reads the row is left to `dml`: other conditions, values made of the row's own, an index or a rule
-over what is assigned, RETURNING. So is every table that is not at rest: while a schema change runs, what an update does
-to which pair is decided with the row in hand. The operations are those of `storage.mutations` all the same.
+over what is assigned, entries to remove, RETURNING. So is every table that is not at rest: while a schema change runs,
+what a statement does to which pair is decided with the row in hand. The operations are those of `storage.mutations`
+all the same.
 """
 
 import functools
+from collections.abc import Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, State
@@ -21,18 +24,18 @@ from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.conditions.predicates import conjuncts
-from nodes.sql.plans import UpdatePlan
+from nodes.sql.plans import DeletePlan, UpdatePlan
 from nodes.store.transaction import Transaction
-from storage.mutations import Op, update_row
+from storage.mutations import Op, delete_row, update_row
 from storage.pairs import StoredRow, column_key
 from storage.reads import reads
 from storage.statements import KEY_BYTES_MAX
 
 
-async def update_unread(
-    env: Environment, transaction: Transaction, plan: UpdatePlan, context: Context, *, commit: bool
+async def write_unread(
+    env: Environment, transaction: Transaction, plan: UpdatePlan | DeletePlan, context: Context, *, commit: bool
 ) -> int | None:
-    """Do the update; the number of its rows, 0 or 1. None, and nothing is done, when the row has to be read."""
+    """Do the statement; the number of its rows, 0 or 1. None, and nothing is done, when the row has to be read."""
     if transaction.trace is not None or not needs_no_row(plan):
         return None
     points = (await way_of(env, plan.scan, context)).points
@@ -43,34 +46,38 @@ async def update_unread(
     if ops is None or any(len(op.key) > KEY_BYTES_MAX for op in ops):  # no row has such a key
         return None
     writer = Writer(transaction, plan.descriptor, env.storages, env.buckets)
-    there = await writer.put_if_there(column_key(table_of(env, plan.scan).start, points[0]), ops, commit=commit)
+    there = await writer.write_if_there(column_key(table_of(env, plan.scan).start, points[0]), ops, commit=commit)
     return int(there)
 
 
-def needs_no_row(plan: UpdatePlan) -> bool:
+def needs_no_row(plan: UpdatePlan | DeletePlan) -> bool:
     """True if the key and what is assigned say all there is to write."""
     descriptor = plan.descriptor
-    return (
+    is_by_key = (
         plan.returning is None
         and plan.join is None
         and plan.scan.pinned_key is not None
         and plan.where is not None
         and len(conjuncts(plan.where)) == len(descriptor.primary_key)
-        and descriptor.fact(is_at_rest)
-        and descriptor.fact(_columns_read).isdisjoint(plan.assignments)
-        and all(is_constant(expr) and not _sets(expr) for expr in plan.assignments.values())
-        and not enforced_by(plan)
     )
+    if not is_by_key or not descriptor.fact(is_at_rest) or enforced_by(plan):
+        return False
+    if isinstance(plan, DeletePlan):
+        return not descriptor.indexes
+    is_alone = descriptor.fact(_columns_read).isdisjoint(plan.assignments)
+    return is_alone and all(is_constant(expr) and not sets(expr) for expr in plan.assignments.values())
 
 
-def _sets(expr: Expr) -> bool:
+def sets(expr: Expr) -> bool:
     """True if the expression changes a setting, which it may do only for a row that exists."""
     return any(isinstance(part, Call) and part.name == "set_config" for part in walk(expr))
 
 
-def operations(plan: UpdatePlan, row_key: bytes, context: Context, buckets: int) -> list[Op] | None:
-    """The puts for the row with this key, if it exists; None when it is not to be written, which may be an error."""
+def operations(plan: UpdatePlan | DeletePlan, row_key: bytes, context: Context, buckets: int) -> Sequence[Op] | None:
+    """The acts on the row with this key, if it exists; None when it is not to be written, which may be an error."""
     descriptor, assigned = plan.descriptor, dict[ColumnId, PyValue]()
+    if isinstance(plan, DeletePlan):
+        return delete_row(descriptor, StoredRow(row_key), buckets)
     try:
         for column_id, expr in plan.assignments.items():
             assigned[column_id] = evaluate(expr, {}, context)

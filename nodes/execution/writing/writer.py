@@ -27,7 +27,14 @@ from storage import encoding, pairs
 from storage.browser.lines import READ_BYTES_MAX
 from storage.buckets import storage_of
 from storage.mutations import REMOVALS, Op, in_order
-from storage.statements import KeyTooLong, Statement, get_starts_sql, put_if_there_sql, statements_for
+from storage.statements import (
+    KeyTooLong,
+    Statement,
+    get_starts_sql,
+    put_if_there_sql,
+    remove_if_there_sql,
+    statements_for,
+)
 
 OPS_A_BATCH = 4000
 ONE_BATCH_OPS = 400
@@ -99,12 +106,11 @@ class Writer:
         if commit:
             await self.transaction.commit()
 
-    async def put_if_there(self, existence: bytes, ops: Iterable[Op], *, commit: bool) -> bool:
-        """Do these puts to one row, in one batch, if the pair that says that it exists is there; whether it was."""
+    async def write_if_there(self, existence: bytes, ops: Iterable[Op], *, commit: bool) -> bool:
+        """Do these acts, all puts or all removals, on one row if the pair of its existence is there; whether it was."""
         self.transaction.note_written()
         (statement,) = self._statements(ops)
-        sql = put_if_there_sql(statement.storage, self.descriptor.table_id)
-        command = Command(sql, (existence, *map(bytea_array, statement.params)))
+        command = command_if_there(existence, statement, self.descriptor.table_id)
         (result,) = await self.transaction.run([command], commit=commit, returns_xid=True, only=statement.storage)
         return result.get_value(0, 1) == b"\x01"
 
@@ -180,6 +186,12 @@ the batch finds which."""
 
 def command_of(statement: Statement) -> Command:
     return Command(statement.sql, tuple(bytea_array(p) for p in statement.params))
+
+
+def command_if_there(existence: bytes, statement: Statement, table_id: int) -> Command:
+    """The statement, done only if there is a row; its answer is the transaction's id, and whether there was."""
+    sql = remove_if_there_sql if statement.act in REMOVALS else put_if_there_sql
+    return Command(sql(statement.storage, table_id), (existence, *map(bytea_array, statement.params)))
 
 
 def put_commands(puts: Sequence[Statement]) -> list[Command]:

@@ -47,7 +47,7 @@ COLUMNS = {
 
 
 async def both_ways(node: Within, sql: str, values: Sequence[bytes | None], form: int) -> list[Any]:
-    """The rows of a query of one bigint as compiled, which it is from its second time on, and in a block."""
+    """The rows of a query of one bigint as compiled, which it is from its third time on, and in a block."""
     (statement,) = await node.session.parse(sql)
     prepared = await node.session.prepare(sql, statement, [20])
 
@@ -55,9 +55,9 @@ async def both_ways(node: Within, sql: str, values: Sequence[bytes | None], form
         found = await node.session.execute(prepared, values, (), alone=alone, result_formats=(form,) if form else ())
         return found.rows
 
-    first = await rows(alone=True)
+    first, _ = await rows(alone=True), await rows(alone=True)
     compiled = await rows(alone=True)
-    assert statement.point.read is not None  # type: ignore[attr-defined]
+    assert statement.point.way is not None  # type: ignore[attr-defined]
     in_block = await rows(alone=False)
     await node.session.end_implicit()
     assert first == in_block
@@ -93,9 +93,9 @@ def test_arrays_which_may_be_large_are_left_to_the_general_way(cluster: Cluster)
         for name, is_compiled in (("a", False), ("b", True)):
             sql = f"SELECT {name} FROM {table} WHERE id = 1"
             (statement,) = await node.session.parse(sql)
-            for _ in range(2):
+            for _ in range(3):
                 await node.session.execute(Prepared(sql, statement), [], [], alone=True)
-            assert (statement.point.read is not None) == is_compiled  # type: ignore[attr-defined]
+            assert (statement.point.way is not None) == is_compiled  # type: ignore[attr-defined]
 
     within(cluster, work)
 
@@ -105,7 +105,7 @@ def test_it_is_one_batch_that_enters_the_row_s_storage(cluster: Cluster) -> None
 
     async def work(node: Within) -> None:
         await node.run(f"INSERT INTO {table} VALUES (1, 10)")
-        for _ in range(2):
+        for _ in range(3):
             await node.run(f"SELECT a FROM {table} WHERE id = 1")
         (batch,) = node.batches
         begin, door, get, commit = [command.sql for command in batch]
@@ -121,7 +121,7 @@ def test_a_compiled_read_of_a_version_below_the_fence_is_refused(cluster: Cluste
     number = cluster.descriptor(table).table_id
 
     async def work(node: Within) -> None:
-        for _ in range(2):
+        for _ in range(3):
             assert await node.run(f"SELECT a FROM {table} WHERE id = 1") is None
         for storage in (1, 2):
             cluster.read(f"SELECT setval('storage_{storage}.fence_{number}', 99)")
@@ -139,7 +139,7 @@ def test_another_version_is_planned_anew(cluster: Cluster) -> None:
     async def work(node: Within) -> None:
         sql = f"SELECT b FROM {table} WHERE id = 1"
         (statement,) = await node.session.parse(sql)
-        for _ in range(2):
+        for _ in range(3):
             await node.session.execute(Prepared(sql, statement), [], [], alone=True)
         node.keeper.known[first.table_id] = later
         with pytest.raises(Exception, match='column "b" does not exist'):
@@ -152,7 +152,7 @@ def test_a_value_that_is_none_of_its_type_is_refused_as_ever(cluster: Cluster) -
     table = cluster.table("id int primary key, a int")
     with cluster.connect() as connection:
         connection.prepare_threshold = 0
-        for _ in range(2):
+        for _ in range(3):
             connection.execute(f"SELECT a FROM {table} WHERE id = %s", ("1",))
         with pytest.raises(psycopg.errors.InvalidTextRepresentation):
             connection.execute(f"SELECT a FROM {table} WHERE id = %s", ("one",))
@@ -162,7 +162,7 @@ def test_a_temporary_table_of_that_name_is_read_instead(cluster: Cluster) -> Non
     table = cluster.table("id int primary key, a int")
     with cluster.connect() as connection:
         sql = f"SELECT a FROM {table} WHERE id = 1"
-        assert [connection.execute(sql).fetchall() for _ in range(2)] == [[], []]
+        assert [connection.execute(sql).fetchall() for _ in range(3)] == [[], [], []]
         connection.execute(f"CREATE TEMP TABLE {table} (id int primary key, a int)")
         connection.execute(f"INSERT INTO {table} VALUES (1, 7)")
         assert connection.execute(sql).fetchall() == [(7,)]

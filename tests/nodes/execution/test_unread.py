@@ -1,4 +1,4 @@
-"""An UPDATE by key is one round trip where the row has nothing to say, and two, with the same result, where it has."""
+"""UPDATE or DELETE by key is one round trip where the row has nothing to say, else two, with the same result."""
 
 from dataclasses import replace
 from typing import Any
@@ -49,6 +49,37 @@ def test_an_update_by_key_is_one_round_trip(cluster: Cluster) -> None:
     assert cluster.violations(table) == []
 
 
+def test_a_delete_by_key_is_one_round_trip(cluster: Cluster) -> None:
+    table = cluster.table("id int primary key, a int, b text not null")
+
+    async def work(node: Within) -> None:
+        await node.run(f"INSERT INTO {table} VALUES (1, 10, 'one'), (2, NULL, 'two'), (3, 3, 'three')")
+        assert await node.count(f"DELETE FROM {table} WHERE id = 1") == 1
+        assert [command.sql.split()[0] for command in node.batches[0]] == ["BEGIN", "SELECT", "WITH", "COMMIT"]
+        assert await node.count(f"DELETE FROM {table} WHERE 2 = {table}.id") == 1
+        assert await node.count(f"DELETE FROM {table} WHERE id = 2") == 1, "there is no such row"
+        for statement in ("id = 9 RETURNING b", "id = 9 AND a = 1", "id IN (8, 9)", "id = 9 AND random() < 2"):
+            assert await node.count(f"DELETE FROM {table} WHERE {statement}") > 1
+
+    within(cluster, work)
+    with cluster.connect() as connection:
+        assert connection.execute(f"SELECT * FROM {table}").fetchall() == [(3, 3, "three")]
+        assert connection.execute(f"DELETE FROM {table} WHERE id = 3").statusmessage == "DELETE 1"
+        assert connection.execute(f"DELETE FROM {table} WHERE id = 3").statusmessage == "DELETE 0"
+    assert not any(cluster.pairs(table))
+
+
+def test_entries_of_a_row_are_deleted_with_it(cluster: Cluster, everything: str) -> None:
+    before = cluster.violations(everything)
+
+    async def work(node: Within) -> None:
+        assert await node.run(f"INSERT INTO {everything} VALUES (7, 7, 'seven', 7, 7, 7)") is None
+        assert await node.count(f"DELETE FROM {everything} WHERE id = 7") > 1
+
+    within(cluster, work)
+    assert cluster.violations(everything) == before
+
+
 def test_a_block_sees_its_own_rows_come_and_go(cluster: Cluster) -> None:
     table = cluster.table("id int primary key, a int")
     with cluster.connect() as connection, connection.transaction():
@@ -56,6 +87,7 @@ def test_a_block_sees_its_own_rows_come_and_go(cluster: Cluster) -> None:
         assert connection.execute(f"UPDATE {table} SET a = 11 WHERE id = 1").rowcount == 1
         connection.execute(f"DELETE FROM {table} WHERE id = 2")
         assert connection.execute(f"UPDATE {table} SET a = 21 WHERE id = 2").rowcount == 0
+        assert connection.execute(f"DELETE FROM {table} WHERE id = 2").rowcount == 0
         assert connection.execute(f"SELECT id, a FROM {table}").fetchall() == [(1, 11)]
     assert cluster.violations(table) == []
 

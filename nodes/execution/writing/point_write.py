@@ -1,0 +1,231 @@
+"""INSERT, UPDATE and DELETE of one row by its key, compiled for a plan: the faster twin of `dml` and `unread`.
+
+    parameters -> K(r) and values -> its storage -> one command, with which COMMIT goes -> whether there was a row
+
+All that depends on no parameter is worked out once: the plan is of one version of its table, and so is this. Compiled
+is what needs nothing but its row's place, in a table at rest: an UPDATE or DELETE that reads nothing of the row, an
+INSERT where there is no index and no foreign key. Whatever has no value, breaks a rule or is too long is left to the
+general way, which says why. Tests hold the commands of both against each other.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, Column
+from expressions.errors import SqlError
+from expressions.sqltypes import TEXT
+from expressions.typed import Context, Expr, Literal, PyValue, evaluate, is_simple
+from nodes.context import Environment
+from nodes.execution.pages import Table
+from nodes.execution.point_read import compiled
+from nodes.execution.writing.unread import is_at_rest, needs_no_row, sets
+from nodes.execution.writing.write_context import refuse_long
+from nodes.execution.writing.writer import Duplicate, checked_sql
+from nodes.foreign_keys.enforced import enforced_by
+from nodes.sql.plans import DeletePlan, InsertPlan, Plan, UpdatePlan
+from nodes.store.pipeline import Command, bytea_array, int8
+from nodes.store.refusals import Refused
+from nodes.store.transaction import Transaction
+from storage import encoding
+from storage.buckets import CUSTOM
+from storage.mutations import Act
+from storage.pairs import COLUMN, EMPTY
+from storage.statements import KEY_BYTES_MAX, REFUSABLE, SQL, kv, put_if_there_sql, remove_if_there_sql
+
+Compute = Callable[[Context], PyValue]
+Pair = tuple[bytes, bytes]
+ROW_END = COLUMN.pack(EXISTS)
+"""The end of the key of a row's existence."""
+NO_VALUE = Literal(None, TEXT)
+_NEW, _ONE = bytea_array([EMPTY]), int8(1)
+
+
+class Question(NamedTuple):
+    """The command of one execution, the storage that it is for, and the key of its row's existence."""
+
+    command: Command
+    storage: int
+    existence: bytes
+
+
+Ask = Callable[[Context], Question | None]
+"""What to send for these parameters. None, or a `SqlError`, when only the general way knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointWrite:
+    """A plan as far as no parameter decides. `tag` is the answer to the client without the number of rows."""
+
+    env: Environment
+    descriptor: Descriptor
+    tag: str
+    ask: Ask
+
+    @classmethod
+    def of(cls, env: Environment, plan: Plan) -> "PointWrite | None":
+        """The plan compiled; None when it is about more than one row's place."""
+        match plan:
+            case InsertPlan() if puts_one_row(plan):
+                tag, ask = "INSERT 0", insertion(env, plan)
+            case UpdatePlan() if needs_no_row(plan):
+                tag, ask = "UPDATE", update(env, plan)
+            case DeletePlan() if needs_no_row(plan):
+                tag, ask = "DELETE", removal(env, plan)
+            case _:
+                return None
+        return None if ask is None else cls(env, plan.descriptor, tag, ask)
+
+    async def perform(self, transaction: Transaction, context: Context) -> int | None:
+        """Do it and commit; the number of its rows. None when it is not to be done this way, and nothing was done.
+
+        Raises 23505, and what a transaction raises.
+        """
+        try:
+            question = self.ask(context)
+        except SqlError:
+            return None
+        if question is None:
+            return None
+        transaction.note_written()
+        try:
+            (result,) = await transaction.run([question.command], commit=True, returns_xid=True, only=question.storage)
+        except Refused as refused:
+            raise Duplicate(self.descriptor, [question.existence]) from refused
+        return 1 if result.nfields == 1 else int(result.get_value(0, 1) == b"\x01")
+
+
+def puts_one_row(plan: InsertPlan) -> bool:
+    """True if all that an INSERT writes is one row, whose values are given here."""
+    descriptor = plan.descriptor
+    return (
+        len(plan.rows) == 1
+        and plan.is_local
+        and plan.source is None
+        and plan.copy is None
+        and plan.conflict is None
+        and plan.returning is None
+        and descriptor.fact(is_at_rest)
+        and descriptor.placement.function != CUSTOM
+        and not descriptor.indexes
+        and not enforced_by(plan)
+    )
+
+
+def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
+    """The pair of the row's existence, which must be new, and one for each column outside the key."""
+    descriptor, rules, place = plan.descriptor, plan.rules, placing(env.table(plan.descriptor))
+    given = dict(zip((c.id for c in plan.columns), plan.rows[0], strict=False))
+    if any(c.identity and given.get(c.id) is None for c in descriptor.columns):
+        return None  # its number is taken from the store
+    exprs = [given.get(c.id) or plan.defaults.get(c.id) or NO_VALUE for c in descriptor.columns]
+    computes, ids = all_computed(exprs), [c.id for c in descriptor.columns]
+    stored, acts = by_id(descriptor.stored_columns), [Act.CREATE, Act.PUT]
+    if computes is None:
+        return None
+
+    @functools.cache
+    def sql(storage: int) -> str:
+        some = acts if stored else acts[:1]
+        texts = tuple(SQL[act].format(kv=kv(storage, descriptor.table_id)) for act in some)
+        return checked_sql(texts, tuple(act in REFUSABLE for act in some))
+
+    def ask(context: Context) -> Question | None:
+        values = {column_id: compute(context) for column_id, compute in zip(ids, computes, strict=True)}
+        rules.refuse(values)
+        refuse_long(descriptor, values)
+        found = place([values[column_id] for column_id in descriptor.primary_key])
+        if found is None:
+            return None
+        start, storage = found
+        params = [bytea_array([start + ROW_END]), _NEW]
+        if stored:
+            params.append(bytea_array([start + end for _, end in stored]))
+            params.append(bytea_array([encoding.encode_value(c.type, values[c.id]) for c, _ in stored]))
+        return Question(Command(sql(storage), (*params, _ONE)), storage, start + ROW_END)
+
+    return ask
+
+
+def update(env: Environment, plan: UpdatePlan) -> Ask | None:
+    """The pairs of the columns that are assigned, put if there is such a row."""
+    descriptor, place, key = plan.descriptor, placing(env.table(plan.descriptor)), all_computed(plan.scan.pinned_key)
+    columns = by_id(descriptor.column(column_id) for column_id in plan.assignments)
+    computes = all_computed([plan.assignments[column.id] for column, _ in columns])
+    required = {column.id for column, _ in plan.rules.required}
+    if key is None or computes is None:
+        return None
+
+    def ask(context: Context) -> Question | None:
+        values = {column.id: compute(context) for (column, _), compute in zip(columns, computes, strict=True)}
+        refuse_long(descriptor, values)
+        found = place([compute(context) for compute in key])
+        if found is None or any(value is None and column_id in required for column_id, value in values.items()):
+            return None  # an error only if there is such a row
+        start, storage = found
+        puts = bytea_array([start + end for _, end in columns])
+        data = bytea_array([encoding.encode_value(c.type, values[c.id]) for c, _ in columns])
+        sql = put_if_there_sql(storage, descriptor.table_id)
+        return Question(Command(sql, (start + ROW_END, puts, data)), storage, start + ROW_END)
+
+    return ask
+
+
+def removal(env: Environment, plan: DeletePlan) -> Ask | None:
+    """All pairs of a row, removed if there is one."""
+    descriptor, place, key = plan.descriptor, placing(env.table(plan.descriptor)), all_computed(plan.scan.pinned_key)
+    ends = [ROW_END, *(end for _, end in by_id(descriptor.stored_columns))]
+    if key is None:
+        return None
+
+    def ask(context: Context) -> Question | None:
+        found = place([compute(context) for compute in key])
+        if found is None:
+            return None
+        start, storage = found
+        sql = remove_if_there_sql(storage, descriptor.table_id)
+        command = Command(sql, (start + ROW_END, bytea_array([start + end for end in ends])))
+        return Question(command, storage, start + ROW_END)
+
+    return ask
+
+
+# -- what they are made of ---------------------------------------------------------------------------------------------
+
+
+def by_id(columns: Iterable[Column]) -> list[tuple[Column, bytes]]:
+    """Columns in the order of their pairs, each with the end of its pair's key."""
+    return [(column, COLUMN.pack(column.id)) for column in sorted(columns, key=lambda column: column.id)]
+
+
+def placing(table: Table) -> Callable[[Sequence[PyValue]], tuple[bytes, int] | None]:
+    """From a primary key to the beginning of its row's pairs, and their storage; None for a key that no row has."""
+    types = [column.type for column in table.descriptor.key_columns]
+    size_max = KEY_BYTES_MAX - len(table.start) - COLUMN.size
+
+    def place(values: Sequence[PyValue]) -> tuple[bytes, int] | None:
+        if None in values:
+            return None
+        key = b"".join([encoding.encode(of, value) for of, value in zip(types, values, strict=True)])
+        return None if len(key) > size_max else (table.start + key, table.home(key)[0])
+
+    return place
+
+
+def all_computed(exprs: Sequence[Expr] | None) -> list[Compute] | None:
+    """The expressions as functions; None when not all of them can be one that does nothing but to compute."""
+    computes = [computed(expr) for expr in exprs or ()]
+    known = [compute for compute in computes if compute is not None]
+    return known if exprs is not None and len(known) == len(exprs) else None
+
+
+def computed(expr: Expr) -> Compute | None:
+    """The expression as a function. An array is left to the general way: a large one is made beside the event loop."""
+    if expr.type.element is not None:
+        return None
+    of_parameters = compiled(expr)
+    if of_parameters is not None:
+        return lambda context: of_parameters(context.parameters)
+    return functools.partial(evaluate, expr, {}) if is_simple(expr) and not sets(expr) else None
