@@ -186,7 +186,7 @@ class Supervised:
         await self._task
 
     def forget(self) -> None:
-        """One that is down is not started again: another process has its name now."""
+        """It is not started again: another process has its name now, or all are ended at once."""
         self._stopping.set()
 
     def end_at_once(self) -> None:

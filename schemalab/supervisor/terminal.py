@@ -29,7 +29,13 @@ class Terminal:
         self._files: dict[str, IO[str]] = {}
         self._colours: dict[str, int] = {}
         self._has_lost_lines = False
-        self._is_coloured = self._stream.isatty() and not os.environ.get("NO_COLOR")
+        self._is_terminal = self._stream.isatty()
+        self._is_coloured = self._is_terminal and not os.environ.get("NO_COLOR")
+
+    @property
+    def is_gone(self) -> bool:
+        """True when it was a terminal, and somebody has closed it."""
+        return self._is_terminal and not self._stream.isatty()
 
     def keep(self, name: str, line: str) -> None:
         """A disk that is full, or a folder that cannot be written, ends nothing that runs."""

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,6 +42,7 @@ from schemalab.supervisor.watch import Watch
 READY_S_MAX = 60.0
 MIGRATE_S_MAX = 600.0
 TRAFFIC_MAX = 3
+TERMINAL_LOOK_S = 2.0
 # What is stopped together, first to last.
 STOP_ORDER = (
     ("demo", "traffic"),
@@ -55,6 +57,12 @@ STOP_ORDER = (
 
 class UpFailed(Exception):
     """The cluster could not be started; the message is for the user."""
+
+
+def signals_to_stop() -> list[signal.Signals]:
+    """The signals that stop the cluster; a hangup does not when it is to be ignored, as with nohup."""
+    is_hangup_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([] if is_hangup_ignored else [signal.SIGHUP])]
 
 
 class Cluster:
@@ -79,7 +87,7 @@ class Cluster:
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in signals_to_stop():
             loop.add_signal_handler(number, self._asked_to_stop)
         running_file = self.plan.locations.home / RUNNING_FILE
         prepare_folders(self.plan.locations)
@@ -98,6 +106,7 @@ class Cluster:
         if self._stop.is_set():
             self.say("ending everything at once: the next start takes longer, the data are safe")
             for process in self._processes.values():
+                process.forget()
                 process.end_at_once()
         self._stop.set()
         self._given_up.set()
@@ -105,12 +114,20 @@ class Cluster:
     async def _start_and_wait(self) -> None:
         """Start step by step; being asked to stop ends the starting too."""
         starting = asyncio.create_task(self._start_all())
-        stopping = asyncio.create_task(self._stop.wait())
+        stopping = asyncio.create_task(self._stop_asked())
         await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
         if starting.done():
             starting.result()
             await stopping
         starting.cancel()
+
+    async def _stop_asked(self) -> None:
+        """Until somebody asks, or closes the terminal: only its session's leader hears of that, and waits for us."""
+        while not self._stop.is_set():
+            if self._terminal.is_gone:
+                self._asked_to_stop()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), TERMINAL_LOOK_S)
 
     # --- start
 

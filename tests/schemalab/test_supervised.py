@@ -17,6 +17,7 @@ from schemalab.polling import wait_for
 from schemalab.supervisor.children import Launch
 from schemalab.supervisor.control import CommandRefused, ControlServer, NotRunning, obey, send
 from schemalab.supervisor.process import Refused, Supervised, report_nothing
+from schemalab.supervisor.tree import signals_to_stop
 
 LIMIT_S = 20.0
 SLEEPS = "import time; print('here', flush=True); time.sleep(600)"
@@ -108,6 +109,26 @@ def test_a_kill_and_a_start_in_one_moment_are_no_crash() -> None:
         await heard.until("here", times=2)
 
     assert supervise(SLEEPS, scenario).lines == ["here", "here"]
+
+
+def test_what_is_ended_at_once_is_not_announced_to_start_again() -> None:
+    async def scenario(process: Supervised, heard: Heard) -> None:
+        await heard.until("here")
+        process.forget()
+        process.end_at_once()
+        async with asyncio.timeout(LIMIT_S):
+            await process.ended()
+
+    assert supervise(SLEEPS, scenario).lines == ["here"]
+
+
+def test_a_hangup_that_nohup_has_us_ignore_stops_nothing() -> None:
+    assert signals_to_stop() == [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert signals_to_stop() == [signal.SIGINT, signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_what_has_done_its_work_is_ended_and_obeys_nothing() -> None:

@@ -1,6 +1,7 @@
 """What users write reaches a terminal as text: a name with an escape sequence colours, moves and renames nothing."""
 
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -143,3 +144,23 @@ def test_manage_py_goes_on_in_the_environment_that_was_made_for_it(tmp_path: Pat
     system = Path(sys.base_prefix) / "bin" / "python3"
     done = subprocess.run([system, "-S", script, "nodes"], capture_output=True, text=True, check=False, timeout=30)
     assert done.stdout == f"own: {script} nodes\n"
+
+
+def test_a_terminal_that_was_closed_is_noticed(tmp_path: Path) -> None:
+    """Closing it is a signal to the leader of its session alone, as `make`, which waits for us."""
+    ours, theirs = os.openpty()
+    stream = open(theirs, "w", buffering=1)  # noqa: SIM115 (its end fails: what was said is not taken any more)
+    screen = Terminal(tmp_path, stream)
+    assert not screen.is_gone
+    os.close(ours)
+    assert screen.is_gone
+    screen.say("up", "nobody reads this")
+    assert (tmp_path / "up.log").read_text() == "nobody reads this\n"
+    screen.close()
+    with pytest.raises(OSError, match="Input/output error"):
+        stream.close()
+
+
+def test_a_pipe_that_was_closed_is_no_terminal(tmp_path: Path) -> None:
+    screen = Terminal(tmp_path, io.StringIO())
+    assert not screen.is_gone
