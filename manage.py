@@ -25,7 +25,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "schemalab.settings")
     gc.disable()  # nothing of what is imported is garbage: `SchemalabConfig.ready` enables it
     try:
-        from django.core.management import execute_from_command_line
+        from schemalab import command_line
     except ImportError:
         sys.exit("Django is not installed for this Python: run `make setup`, then .venv/bin/python manage.py ..")
     import psycopg
@@ -38,7 +38,7 @@ def main() -> None:
     sys.stdout, sys.stderr = PlainStream(sys.stdout), PlainStream(sys.stderr)
     try:
         try:
-            execute_from_command_line(sys.argv)
+            command_line.run(sys.argv)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # whoever reads has read enough, as `head` does

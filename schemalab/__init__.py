@@ -1,6 +1,7 @@
 """The site and the cluster of processes around it: settings, supervision, people, the web process.
 
 environment, sources, settings, checks, local_secrets  what a user may set, where it is read, whether it fits
+command_line  manage.py as its users meet it
 launch/       what `manage.py up` is to run
 supervisor/   the tree of processes: started, watched, started again
 embedded/     PostgreSQL and Redis as children
