@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from catalog.models import Descriptor, StoryEvent, Table
 from catalog.story import sentence
+from catalog.templatetags.look import story_kind
 
 CHOSEN_MAX = 200
 """The page that asks says of each what follows, and sends each back as a field: Django takes at most 1,000."""
@@ -142,11 +143,15 @@ class DescriptorAdmin(ReadOnlyAdmin):
 
 @admin.register(StoryEvent)
 class StoryEventAdmin(ReadOnlyAdmin):
-    list_display = ("at", "stream", "seq", "kind", "text")
+    list_display = ("at", "stream", "seq", "shown_kind", "text")
     list_filter = ("kind", "stream")
     search_fields = ("subject",)
     ordering = ("-at", "stream")
 
+    @admin.display(description=gettext_lazy("kind"), ordering="kind")
+    def shown_kind(self, event: StoryEvent) -> str:
+        return story_kind(event.kind)
+
     @admin.display(description=gettext_lazy("story"))
     def text(self, event: StoryEvent) -> str:
-        return sentence(event.kind, event.payload)
+        return sentence(event.kind, event.payload, _)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from catalog.admin import ActingAdmin, ReadOnlyAdmin, call
+from catalog.templatetags.look import outcome_word
 from changes import selectors, services
 from changes.models import Change, Delivery, Destination, SchemaChangeLease, Step
 from changes.notifications.email import ADDRESSES_MAX, addresses
@@ -89,11 +90,15 @@ call(
 @admin.register(Change)
 class ChangeAdmin(ActingAdmin):
     refusal = services.ChangeError
-    list_display = ("id", "table_name", "statement", "status", "direction", "who", "created_at", "ended_at")
+    list_display = ("id", "table_name", "statement", "shown_status", "direction", "who", "created_at", "ended_at")
     list_filter = ("status", "table_name", "who")
     search_fields = ("statement", "table_name")
     ordering = ("-id",)
     actions = ("pause", "resume", "cancel")
+
+    @admin.display(description=gettext_lazy("status"), ordering="status")
+    def shown_status(self, change: Change) -> str:
+        return str(outcome_word(change.status))
 
     def has_steer_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("changes.change_change")

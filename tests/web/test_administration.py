@@ -7,9 +7,15 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import transaction
 from django.test import Client
 from django.utils import translation
+
+from catalog.models import Table
+from catalog.services import append_event
+from changes.models import Change
 
 admin.autodiscover()
 OURS = ("catalog", "changes", "leases")
@@ -27,10 +33,26 @@ def test_every_name_is_translated(model: type) -> None:
     assert {name: words for name, words in fields.items() if re.search("[a-z]", words)} == {}
 
 
-def test_the_lists_show_these_names(client_of: Callable[[str], Client]) -> None:
+def test_the_lists_speak_it_too(client_of: Callable[[str], Client], flights: Table) -> None:
+    with transaction.atomic():
+        append_event("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
+    Change.objects.create(
+        table_id=flights.pk,
+        table_ids=[flights.pk],
+        table_name="flights",
+        statement="x",
+        plan={},
+        status="failed",
+        who="o",
+    )
+    User.objects.filter(username="olga").update(is_superuser=True)
     olga = client_of("olga")
     olga.cookies["django_language"] = "zh-hans"
-    assert "变更" in olga.get("/admin/").content.decode()
+    index = olga.get("/admin/").content.decode()
+    assert "变更" in index
+    assert "视图" not in index, "the link to look at something is no noun"
+    assert "节点加入" in olga.get("/admin/catalog/storyevent/").content.decode()
+    assert '<td class="field-shown_status">失败</td>' in olga.get("/admin/changes/change/").content.decode()
 
 
 @pytest.mark.django_db
