@@ -98,7 +98,7 @@ def test_submit_list_and_show():
     driver.drive(change.pk, holder="w")
     shown = run("change", "show", str(change.pk))
     assert "forward  done  publish users@1: table users absent -> delete-only" in shown
-    assert run("change", "list", "--open") == ""
+    assert run("change", "list", "--open") == "no change is under way\n"
 
 
 def test_waiting_prints_the_story_and_ends_with_0_when_done():
