@@ -125,7 +125,7 @@ def send_commit(world: World, actor: str, *, late: bool = False) -> Transaction:
         one.store.send_commit()
     except StoreError as error:
         _leave(world, one)
-        raise LabError(_refusal(world, error)) from error
+        raise LabError(refusal_words(world, error)) from error
     one.is_sent = True
     return one
 
@@ -218,10 +218,10 @@ def _failing(world: World, one: Transaction) -> Iterator[None]:
     except REFUSED as error:
         one.store.rollback()
         _leave(world, one)
-        raise LabError(_refusal(world, error)) from error
+        raise LabError(refusal_words(world, error)) from error
 
 
-def _refusal(world: World, error: Exception) -> str:
+def refusal_words(world: World, error: Exception) -> str:
     """An error of the store in words rather than keys."""
     if isinstance(error, DuplicateKey):
         newest = world.control.newest(TableId(int.from_bytes(error.key[:4])))

@@ -204,7 +204,7 @@ class Routers:
                 one.store.apply(in_order(delete_row(descriptor, old, buckets)))
         except StoreError as error:
             one.store.snapshot, one.store.ops = before, one.store.ops[:ops]
-            request.errors[index] = str(error)
+            request.errors[index] = node_statements.refusal_words(self.world, error)
             return
         if asked.verb != "delete":
             request.written.append(Write(index, asked.verb, row))

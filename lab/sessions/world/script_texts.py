@@ -83,6 +83,8 @@ REASONS: Patterns = (
         r"its session was ended: it held back a change without a lease",
         Text("it held back a change without a lease"),
     ),
+    (r"the connection was lost", Text("its connection was lost")),
+    (r"the database does not answer", Text("the database does not answer it")),
 )
 """Why a transaction or a node ended."""
 
@@ -109,6 +111,9 @@ OUTPUT: Patterns = (
     (rf"{NODE}: learns of {VERSION} as it renews", Text("{node} learns of v{version} as it renews")),
     (rf"{NODE}: hears of {VERSION}", Text("{node} hears of v{version}")),
     (rf"{NODE}: its request arrives", Text("the request of {node} arrives")),
+    (rf"{NODE}: cannot lease(?: t)?: (?P<why>.+)", Text("{node} gets no lease: {why}")),
+    (rf"{NODE}: cannot renew: (?P<why>.+)", Text("{node} cannot renew its lease: {why}")),
+    (rf"{NODE}: cannot release: (?P<why>.+)", Text("{node} cannot give its lease back: {why}")),
     (rf"{NODE}: drained", Text("{node} is drained: it holds no lease")),
     (rf"{NODE}: committed", Text("{node} has committed")),
     (rf"{NODE}: exits: (?P<why>.+)", Text("{node} stops: {why}")),

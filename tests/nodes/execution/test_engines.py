@@ -100,8 +100,8 @@ EXPRESSIONS = [
         f"extract({part} from iv)"
         for part in ("epoch", "second", "ms", "microseconds", "hour", "day", "month", "quarter")
     ),
-    *(f"extract({part} from iv)" for part in ("year", "century", "week", "nothing")),
-    *(f"extract({part} from tm)" for part in ("epoch", "second", "minutes", "hour", "day", "nothing")),
+    *(f"extract({part} from iv)" for part in ("year", "century", "week", "fortnight")),
+    *(f"extract({part} from tm)" for part in ("epoch", "second", "minutes", "hour", "day", "fortnight")),
     *(f"date_part('{part}', {of})" for part in ("second", "epoch") for of in ("iv", "tm")),
     *(
         f"date_trunc('{part}', iv)"

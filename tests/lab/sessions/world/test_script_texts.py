@@ -63,3 +63,10 @@ def test_what_a_statement_writes_stands_behind_it() -> None:
 )
 def test_refusals(why: str, text: str) -> None:
     assert str(refusal_text(why)).startswith(text)
+
+
+@pytest.mark.parametrize("act", ["lease", "renew", "release"])
+@pytest.mark.parametrize("why", ["the connection was lost", "the database does not answer"])
+def test_what_a_node_cannot_do_has_a_text_with_its_reason(act: str, why: str) -> None:
+    said = heard_text([f"n1: cannot {act}: {why}"])
+    assert [text for text in texts_in(said) if text.template == "{why}"] == []
