@@ -185,8 +185,8 @@ def psql(environ: Environ, program: Path) -> Client:
     _tried(client, "array columns: \\d, \\copy in text, CSV and binary; a view of them", listed)
     _tried(client, "CREATE TABLE (LIKE ..), UNLOGGED, TEMP; WITH that writes", tables)
     for command in COMMANDS:
-        if command == r"\l" and not is_newest:
-            continue  # an older psql asks for a column that PostgreSQL 18 has not either
+        if command in (r"\l", r"\dO") and not is_newest:
+            continue  # an older psql asks for columns that PostgreSQL 18 has not either
         _tried(client, command, lambda command=command: ask(command))
     return client
 

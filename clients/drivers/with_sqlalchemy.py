@@ -162,7 +162,9 @@ def arrays() -> None:
         connection.execute(sa.update(table).values(n=[5]))
         check(connection.scalar(sa.select(sa.func.array_length(table.c.n, 1))), 1)
     shown = sa.Table(table.name, sa.MetaData(), autoload_with=engine)
-    check([str(c.type) for c in shown.columns][1:4], ["INTEGER[]", "VARCHAR(20)[]", "NUMERIC(12, 3)"])
+    check(
+        [c.type.compile(engine.dialect) for c in shown.columns][1:4], ["INTEGER[]", "VARCHAR(20)[]", "NUMERIC(12, 3)"]
+    )
     with engine.connect() as connection:
         only = {"include_name": lambda name, kind, _: kind != "table" or name == table.name, "compare_type": True}
         check(compare_metadata(MigrationContext.configure(connection, opts=only), table.metadata), [])

@@ -1,10 +1,11 @@
 """Names of catalog objects and their oids: regclass, regtype and the like, and functions that describe an object.
 
-What an object is called and how it is written out stands in two relations that are made with the query engine's other
+What an object is called and how it is written out stands in relations that are made with the query engine's other
 rows of the catalog (`nodes.catalog_views`), so the functions are look-ups in them:
 
     objects      kind, oid, the name that is shown, a name it is found by
     definitions  kind, oid, part (0: the whole), whether for people, the text
+    signatures   oid of a function, its arguments, its result
 """
 
 import re
@@ -39,7 +40,7 @@ from expressions.sqltypes import (
     Type,
 )
 
-OBJECTS, DEFINITIONS = "objects", "definitions"
+OBJECTS, DEFINITIONS, SIGNATURES = "objects", "definitions", "signatures"
 KINDS = {REGCLASS: "c", REGTYPE: "t", REGNAMESPACE: "n", REGROLE: "r", REGPROC: "p"}
 SEQUENCE = "s"
 """Of a column: the sequence behind it."""
@@ -196,6 +197,9 @@ def functions() -> Iterator[Line]:
     is_its = f"n.o0 = '{SEQUENCE}' AND n.o1 = v.x AND n.o3 = v.y"
     sequence = f"(SELECT max(n.o2) FROM {column}, k_{OBJECTS} AS n WHERE {is_its})"
     yield "pg_get_serial_sequence", (TEXT, TEXT), TEXT, sequence, names
+    signature = f"(SELECT max(d.o{{}}) FROM (SELECT {{{{0}}}} AS x) AS v, k_{SIGNATURES} AS d WHERE d.o0 = v.x)"
+    for name, place in (("arguments", 1), ("identity_arguments", 1), ("result", 2)):
+        yield f"pg_get_function_{name}", (INT8,), TEXT, signature.format(place), frozenset({SIGNATURES})
     for of in NAMED:
         yield f"to_{of}", (TEXT,), of, oid_of("{0}", of, missing_ok=True), names
     yield from ((*line, NOTHING) for line in _fixed())
@@ -236,8 +240,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     nothing = "CAST(NULL AS VARCHAR)"
     yield "shobj_description", (INT8, TEXT), TEXT, nothing
     for name in (
-        "pg_get_ruledef", "pg_get_triggerdef", "pg_get_functiondef", "pg_get_function_result",
-        "pg_get_function_arguments", "pg_get_function_identity_arguments", "pg_get_function_sqlbody",
+        "pg_get_ruledef", "pg_get_triggerdef", "pg_get_functiondef", "pg_get_function_sqlbody",
         "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_columns", "pg_get_partkeydef",
         "pg_get_partition_constraintdef",
     ):  # fmt: skip

@@ -99,7 +99,7 @@ FUNCTIONS = {
     "timetypmodout": 2910, "byteain": 1244, "byteaout": 31, "bytearecv": 2412, "byteasend": 2413,
     "raw_array_subscript_handler": 6180, "intervaltypmodin": 2903, "intervaltypmodout": 2904,
 }  # fmt: skip
-"""Oids of the functions that types and access methods name; there is no pg_proc to look them up in."""
+"""Oids of the functions that types and access methods name."""
 _BEGINNINGS = {"timestamp": "timestamp_", "timestamptz": "timestamptz_", "date": "date_", "interval": "interval_",
     "time": "time_", "uuid": "uuid_", "numeric": "numeric_", "json": "json_", "jsonb": "jsonb_"}  # fmt: skip
 """Beginnings of the names of functions that read and write a type, where they are not the type's name."""

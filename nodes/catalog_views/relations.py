@@ -25,7 +25,7 @@ from expressions.sqltypes import (
     TIMESTAMPTZ,
     Type,
 )
-from expressions.values.object_names import DEFINITIONS, OBJECTS
+from expressions.values.object_names import DEFINITIONS, OBJECTS, SIGNATURES
 from nodes.catalog_views import own
 from nodes.sql.queries.query import Output
 
@@ -60,6 +60,7 @@ def _read() -> tuple[dict[str, tuple[Output, ...]], dict[str, int]]:
 RELATIONS, OIDS = _read()
 UNNAMED = {
     OBJECTS: _outputs("kind:text oid:oid shown:text spelled:text"),
+    SIGNATURES: _outputs("oid:oid arguments:text result:text"),
     DEFINITIONS: _outputs("kind:text oid:oid part:int4 is_pretty:bool definition:text"),
 }
 """What functions read; no query can name it."""

@@ -193,6 +193,21 @@ def test_types_are_those_of_postgresql(cluster: Cluster, n1: "psycopg.Connection
         )
 
 
+def test_functions_are_those_of_postgresql(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
+    columns = """oid, proname, prokind, proowner, prolang, procost, prorows, provariadic, proretset, provolatile,
+      proisstrict, proparallel, proleakproof, pronargs, pronargdefaults, prorettype, proargtypes, prosrc,
+      pg_get_function_arguments(oid) AS arguments, pg_get_function_result(oid) AS result"""
+    ours = n1.execute(f"SELECT {columns} FROM pg_proc ORDER BY oid").fetchall()
+    assert len(ours) > 500
+    oids = [row[0] for row in ours]
+    theirs = cluster.read(f"SELECT {columns} FROM pg_proc WHERE oid = ANY(%s) ORDER BY oid", [oids])
+    assert [tuple(map(str, row)) for row in ours] == [tuple(map(str, row)) for row in theirs]
+    known = {
+        oid for (oid,) in n1.execute("SELECT typreceive::oid FROM pg_type UNION SELECT typinput::oid FROM pg_type")
+    }
+    assert known - {0} <= set(oids), "clients find arrays by what reads them"
+
+
 def test_psql_lists_tables(cluster: Cluster, n1: "psycopg.Connection[Any]", program: Runner) -> None:
     table = cluster.table("id int primary key, v text")
     for command in ("\\dt", "\\d", f"\\dt {table}", "\\dt public.*"):
