@@ -33,10 +33,11 @@ _OF_RECORDS = "use ->> and casts for each column"
 REFUSED = {
     **dict.fromkeys(("jsonb_path_query", "jsonb_path_query_array", "jsonb_path_query_first", "jsonb_path_exists",
         "jsonb_path_match", "jsonb_path_query_tz", "jsonb_path_exists_tz"), _OF_PATHS),
+    "generate_series": "it may stand in FROM: SELECT g FROM generate_series(1, 3) AS g",
     **{f"{of}_{end}": _OF_RECORDS for of in ("json", "jsonb")
        for end in ("populate_record", "populate_recordset", "to_record", "to_recordset")},
 }  # fmt: skip
-"""Functions of documents that a node has not, and what to use instead."""
+"""Functions that a node has not, or not among values, and what to use instead."""
 
 
 def is_numbered(args: Sequence[Expr]) -> bool:
@@ -107,7 +108,8 @@ class Calls(Comparisons):
             return overlapping(self, args, node.location)
         if name in REFUSED or name in allowed.PAIRS:
             hint = REFUSED.get(name, "it may stand in FROM")
-            raise unsupported(f"function {name}{' among values' * (name in allowed.PAIRS)}", node.location, hint=hint)
+            where = " among values" if name in allowed.PAIRS or name == "generate_series" else ""
+            raise unsupported(f"function {name}{where}", node.location, hint=hint)
         if name == "format" and args:
             return formatted(self, args, node.location)
         if name in documents.BUILT:
