@@ -11,8 +11,8 @@ from expressions.errors import SqlError
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.rows import parsed
 from expressions.typed import Context, Expr, evaluate, is_simple, render
-from nodes.execution.engine.duckdb_engine import translated
 from nodes.execution.engine.engine_functions import register
+from nodes.execution.engine.refusals import translated
 
 ENGINE = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
 register(ENGINE)

@@ -28,8 +28,9 @@ from expressions.errors import SqlError
 from expressions.sqltypes import BPCHAR, INT2, INT4, INT8, OF_SQL_TYPE, Type
 from expressions.typed import Context, evaluate, is_simple, render, render_value, value_text
 from expressions.values import texts
-from nodes.execution.engine.duckdb_engine import as_written, translated, values
+from nodes.execution.engine.duckdb_engine import as_written, values
 from nodes.execution.engine.engine_functions import register
+from nodes.execution.engine.refusals import translated
 from tests.rounds import drawn, some_of
 
 COLUMNS = {
