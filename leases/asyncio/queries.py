@@ -23,10 +23,10 @@ REQUEST_SHARE, REQUEST_S_MAX = 0.2, 2.0
 TRIES_MAX = 2
 """So often a request is made before it counts as failed: once for a session that is found dead."""
 
-ACQUIRE = "SELECT version, body, schema_hash, sharding_hash, expires_at, remaining_s FROM lease_acquire(%s, %s, %s, %s)"
+ACQUIRE = "CALL node_acquire(%s, %s, %s, %s, NULL, NULL, NULL, NULL, NULL, NULL)"
 REFUSAL = "SELECT lease_refusal(%s)"
 RENEW = "SELECT table_id, version, expires_at, remaining_s, outcome FROM lease_renew(%s, %s, %s, %s)"
-RELEASE = "SELECT lease_release(%s, %s, %s, %s)"
+RELEASE = "CALL node_release(%s, %s, %s, %s, NULL)"
 HEARTBEAT = """
     SELECT node_heartbeat(%s, %s), ARRAY(
         SELECT jsonb_build_array(d.table_id, max(d.version))
@@ -79,9 +79,9 @@ class Queries:
     async def acquire(self, table: TableId) -> Leased | AcquireFailed:
         """The newest version, leased if its coordination says so. Raises `Superseded` and `DrainAsked` besides."""
         rows = await self._ask(ACQUIRE, [table, self._node, self._incarnation, self._lease_s])
-        if not rows:
-            return await self._why_not(table)
         version, body, schema_hash, sharding_hash, expires_at, remaining_s = rows[0]
+        if version is None:
+            return await self._why_not(table)
         descriptor = from_json(body)
         return Leased(
             Acquired(

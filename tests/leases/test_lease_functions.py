@@ -82,6 +82,22 @@ def test_acquire_and_release_wake_who_waits_for_the_table(database: Connection, 
     assert [(notify.channel, notify.payload) for notify in heard] == [("schemalab_lease", str(USERS))] * 2
 
 
+def test_what_a_node_acquires_or_releases_is_committed_before_it_is_notified(database: Connection, node: None) -> None:
+    """In a transaction of its own, which is not flushed: else each node would wait for the flushes of all others."""
+    database.execute("LISTEN schemalab_lease")
+    calls = {
+        "CALL node_acquire(%s, 'n1', 1, 30, NULL, NULL, NULL, NULL, NULL, NULL)": 1,
+        "CALL node_release(%s, 1, 'n1', 1, NULL)": True,
+    }
+    for call, answer in calls.items():
+        before = int(only(database, "SELECT pg_current_xact_id()::text"))
+        assert only(database, call, USERS) == answer
+        assert int(only(database, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text")) - before > 2
+        assert [notify.payload for notify in database.notifies(timeout=1, stop_after=1)] == [str(USERS)]
+    assert not only(database, "CALL node_release(%s, 1, 'n1', 1, NULL)", USERS)
+    assert list(database.notifies(timeout=0)) == []
+
+
 def test_what_server_functions_notify_is_listened_to(database: Connection) -> None:
     """A commit that notifies waits for the flush of all others that do: what nobody hears only costs."""
     sources = database.execute("SELECT prosrc FROM pg_proc WHERE prosrc LIKE '%pg_notify(''%'").fetchall()
