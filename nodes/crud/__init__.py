@@ -12,6 +12,7 @@ errors      the mistakes that a request can make, and those it can meet
 requests    one request carried out: plan, send, reload, try again, as `nodes.router` decides
 rows        reading rows in the order of the primary key, over all storages
 index_rows  rows in the order of an index, by its keys
+keyed_gets  `get` by the primary key, compiled: the read that SQL has, too
 batches     operations on many rows, storage by storage
 operations  what each operation does
 about       what a node says of itself: schema, storage_info, stats

@@ -6,8 +6,9 @@ every other value is a text in PostgreSQL's form.
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -18,6 +19,7 @@ from nodes.wire.messages import Field
 
 Json = dict[str, Any]
 Row = Sequence[bytes | None]
+Way = Callable[[bytes], str]
 NUMBERS = frozenset(of.oid for of in INTEGERS)
 POINTED = frozenset(of.oid for of in (NUMERIC, *FLOATS))
 
@@ -35,24 +37,59 @@ def oids_of(shown: Sequence[Column]) -> list[int]:
 
 def value_json(oid: int, value: bytes | None) -> str:
     """A value in PostgreSQL's text form, as JSON."""
-    if value is None:
-        return "null"
+    return "null" if value is None else way_of(oid)(value)
+
+
+def way_of(oid: int) -> Way:
+    """The way from PostgreSQL's text form of a value of this type, which is not NULL, to JSON."""
     if oid in NUMBERS:
-        return value.decode()
+        return bytes.decode
     if oid == BOOL.oid:
-        return "true" if value == b"t" else "false"
-    if oid in POINTED and (value[-1:].isdigit() if oid == NUMERIC.oid else math.isfinite(float(value))):
-        return value.decode()
-    return json.dumps(value.decode(), ensure_ascii=False)
+        return _boolean
+    if oid == NUMERIC.oid:
+        return _numeric
+    return _floating if oid in POINTED else _text
+
+
+def _boolean(value: bytes) -> str:
+    return "true" if value == b"t" else "false"
+
+
+def _numeric(value: bytes) -> str:
+    """NaN and Infinity are no numbers of JSON."""
+    return value.decode() if value[-1:].isdigit() else _text(value)
+
+
+def _floating(value: bytes) -> str:
+    return value.decode() if math.isfinite(float(value)) else _text(value)
+
+
+def _text(value: bytes) -> str:
+    return encode_basestring(value.decode())
 
 
 def row_json(oids: Sequence[int], row: Row) -> str:
     return f"[{', '.join(value_json(oid, value) for oid, value in zip(oids, row, strict=True))}]"
 
 
-def rows_json(fields: Sequence[Field], rows: Iterable[Row]) -> list[str]:
-    oids = [field.oid for field in fields]
-    return [row_json(oids, row) for row in rows]
+class Shown:
+    """The columns of an answer under one version: what does not depend on its rows is written once."""
+
+    __slots__ = ("_head", "_ways", "columns")
+
+    def __init__(self, descriptor: Descriptor, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        self._head = result_json(metadata(descriptor, columns), None).removesuffix("null}")
+        self._ways = [way_of(oid) for oid in oids_of(columns)]
+
+    def result(self, rows: Iterable[Row] | None) -> str:
+        """An answer with these rows; None: they were not asked for."""
+        listed = "null" if rows is None else f"[{', '.join(map(self._row, rows))}]"
+        return f"{self._head}{listed}}}"
+
+    def _row(self, row: Row) -> str:
+        values = zip(self._ways, row, strict=True)
+        return f"[{', '.join(['null' if value is None else way(value) for way, value in values])}]"
 
 
 @dataclass(eq=False)

@@ -219,7 +219,7 @@ def argument_texts(oids: Sequence[int], values: Sequence[bytes | None], formats:
 
 def read_json(text: str, what: str, operation: str = "") -> Any:
     try:
-        found = json.loads(text, parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_object)
+        found = _DECODER.decode(text)
     except RecursionError:
         raise bad_request(f"argument {what} is nested too deeply") from None
     except ValueError as error:
@@ -266,3 +266,6 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the name {name} comes twice in an object")
         found[name] = value
     return found
+
+
+_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_object)

@@ -4,7 +4,7 @@ The statement of an operation is made in `nodes.crud.texts` under the version of
 here is what it is made of, which rows are read, and what is checked before anything is written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -13,8 +13,8 @@ from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import parse_value
 from nodes.context import Environment
-from nodes.crud import about, orders, texts
-from nodes.crud.answers import field_of, metadata, oids_of, plain_json, result_json, row_json, rows_json
+from nodes.crud import about, keyed_gets, orders, texts
+from nodes.crud.answers import field_of, metadata, oids_of, plain_json, result_json, row_json
 from nodes.crud.batches import many
 from nodes.crud.calls import Call
 from nodes.crud.catalogue import BATCH_ROWS
@@ -80,16 +80,15 @@ class Single:
     def __init__(self, request: Request) -> None:
         self.request, self.call = request, request.call
 
-    def shown(self, descriptor: Descriptor) -> list[Column]:
-        return shown_columns(descriptor, self.call.options.get("fields"))
+    def shown(self, descriptor: Descriptor) -> Sequence[Column]:
+        return self.request.shown(descriptor).columns
 
-    def result(self, descriptor: Descriptor, fields: Any, rows: list[Row]) -> str:
-        listed = None if self.call.options.get("noreturn") else rows_json(fields, rows)
-        return result_json(metadata(descriptor, self.shown(descriptor)), listed)
+    def result(self, descriptor: Descriptor, rows: list[Row]) -> str:
+        return self.request.shown(descriptor).result(None if self.call.options.get("noreturn") else rows)
 
-    def returning(self, descriptor: Descriptor) -> list[Column]:
+    def returning(self, descriptor: Descriptor) -> Sequence[Column]:
         shown = self.shown(descriptor)
-        return [] if self.call.options.get("noreturn") else shown
+        return () if self.call.options.get("noreturn") else shown
 
     def _bucket(self, transaction: Transaction, descriptor: Descriptor, row: FlatRow) -> int | None:
         env, style = self.request.env, self.request.caller.style
@@ -110,8 +109,8 @@ class Single:
         updates = assignments(arguments["operations"]) if is_upsert else []
         shown = [] if is_upsert else self.returning(descriptor)
         text = texts.insert(descriptor, [row], shown, verb=operation.verb, updates=updates)
-        fields, rows, _ = await self.request.do(transaction, text, commit=True)
-        return self.result(descriptor, fields, rows)
+        _, rows, _ = await self.request.do(transaction, text, commit=True)
+        return self.result(descriptor, rows)
 
     def _placed(self, descriptor: Descriptor, row: FlatRow) -> FlatRow:
         """The row with its bucket, where placement is custom and the request names it beside the row."""
@@ -126,22 +125,28 @@ class Single:
         return key_values(descriptor, self.call.arguments["key"])
 
     async def get(self, transaction: Transaction, descriptor: Descriptor) -> str:
+        request, bucket = self.request, self.call.options.get("bucket_id")
+        if bucket is None and request.caller.trace is None:
+            known = keyed_gets.known(request, descriptor)
+            found = None if known is None else await known.answer(request, transaction, self.call.arguments["key"])
+            if found is not None:
+                return found
         key = self._key(transaction, descriptor)
-        shown = self.shown(descriptor)
-        text, window = texts.get(descriptor, key, shown), Window(self.call.options.get("bucket_id"))
+        text = texts.get(descriptor, key, self.shown(descriptor))
         row = {column.name: value for column, value in key}
-        bucket = self._bucket(transaction, descriptor, row)
-        if window.bucket is not None and bucket is None:  # found by its key, if that bucket has it
-            read = await Reading(self.request).read(transaction, text, window)
-            with HeldRows(self.request.env.rows) as held:
+        if bucket is not None and self._bucket(transaction, descriptor, row) is None:
+            # found by its key, if that bucket has it
+            read = await Reading(request).read(transaction, text, Window(bucket))
+            with HeldRows(request.env.rows) as held:
                 rows = await gathered(read.answers(), held)
             await transaction.commit()
-            return self.result(descriptor, read.plan.columns.fields, rows)
+            return self.result(descriptor, rows)
         self._check_bucket(transaction, descriptor, row)
-        if bucket is None:
-            self.request.counts.map_reduces += 1
-        fields, rows, _ = await self.request.do(transaction, text, commit=True)
-        return self.result(descriptor, fields, rows)
+        if not descriptor.is_home_in_key:
+            request.counts.map_reduces += 1
+        _, rows, _ = await request.do(transaction, text, commit=True)
+        keyed_gets.learn(request, descriptor, *await request.planned(descriptor, text))
+        return self.result(descriptor, rows)
 
     async def change(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """update, delete."""
@@ -153,10 +158,9 @@ class Single:
             text = texts.delete(descriptor, key, shown)
         if not await self._is_in_bucket(transaction, descriptor, key):
             await transaction.commit()
-            listed: list[str] | None = None if self.call.options.get("noreturn") else []
-            return result_json(metadata(descriptor, self.shown(descriptor)), listed)
-        fields, rows, _ = await self.request.do(transaction, text, commit=True)
-        return self.result(descriptor, fields, rows)
+            return self.result(descriptor, [])
+        _, rows, _ = await self.request.do(transaction, text, commit=True)
+        return self.result(descriptor, rows)
 
     async def _is_in_bucket(
         self, transaction: Transaction, descriptor: Descriptor, key: list[tuple[Column, str | None]]
@@ -184,15 +188,15 @@ class Single:
         orders.parts_of(descriptor, name)
         if descriptor.has_hidden_key:
             text = texts.first_by(descriptor, name, self.shown(descriptor), is_last=is_last)
-            fields, found, _ = await self.request.do(transaction, text, commit=True)
-            return self.result(descriptor, fields, found)
+            _, found, _ = await self.request.do(transaction, text, commit=True)
+            return self.result(descriptor, found)
         index = None if name is None else orders.index_named(descriptor, name)
         plan, context = await self.request.plan(transaction, texts.select(descriptor, (), self.shown(descriptor)))
         assert isinstance(plan, SelectPlan)
         read = IndexRead(self.request.env, transaction, plan, context, index, backwards=is_last, first=1)
         rows = [row async for some in read.answers() for row in some]
         await transaction.commit()
-        return self.result(descriptor, plan.columns.fields, rows)
+        return self.result(descriptor, rows)
 
 
 class Reading:

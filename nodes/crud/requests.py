@@ -23,9 +23,10 @@ from expressions.limits import begin_anew
 from expressions.typed import Context, Session
 from leases.rules import LeaseError
 from nodes.context import Environment
+from nodes.crud.answers import Shown
 from nodes.crud.calls import Call
 from nodes.crud.errors import RequestError, bad_bucket, mismatch, reload_failed, too_late, unknown_table
-from nodes.crud.texts import Text
+from nodes.crud.texts import Text, shown_columns
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
@@ -34,6 +35,7 @@ from nodes.foreign_keys.enforced import pin_others
 from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
+from nodes.router.shapes import is_short
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan
 from nodes.sql.statements import parse
@@ -277,27 +279,50 @@ class Request:
         """The plan of a statement under the version of this attempt, and the values of its parameters."""
         descriptor = self.descriptor
         assert descriptor is not None
-        catalog, parameters = {descriptor.name: descriptor}, Parameters([], count_max=len(text.values))
-
-        def made() -> Plan:
-            (statement,) = parse(text.sql)
-            return make_plan(statement, catalog, parameters, self.caller.style)
-
-        try:
-            plan = await in_thread_if_large(text.sql, made)
-        except SqlError as error:
-            error.offset = -1  # of a text that the client has not written
-            raise await Names(self.env).explained(error, catalog) from None
+        plan, oids = await self.planned(descriptor, text)
         await self.use_others(transaction, plan)
-        now, oids = transaction.started_at, [of.oid for of in parameters.types]
+        now = transaction.started_at
         values = [None if value is None else value.encode() for value in text.values]
         is_long = len(text.sql) > LARGE_CHARS or sum(len(v) for v in values if v) > LARGE_CHARS
         read = partial(values_of, oids, values, (), self.caller.style, now)
         found = await in_thread(read) if is_long else read()
         context = Context(found, now, self.caller.values, self.caller.style, is_long=is_long)
         if self.caller.planned is not None:
-            self.caller.planned(transaction, catalog, plan, context)
+            self.caller.planned(transaction, {descriptor.name: descriptor}, plan, context)
         return plan, context
+
+    async def planned(self, descriptor: Descriptor, text: Text) -> tuple[Plan, list[int]]:
+        """The plan of a statement under a version, and the types of its parameters: made once for equal texts."""
+        style, shapes = self.caller.style, self.env.router.shapes
+        known = shapes.get(descriptor, (text.sql, style))
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        catalog, parameters = {descriptor.name: descriptor}, Parameters([], count_max=len(text.values))
+
+        def made() -> Plan:
+            (statement,) = parse(text.sql)
+            return make_plan(statement, catalog, parameters, style)
+
+        try:
+            plan = await in_thread_if_large(text.sql, made)
+        except SqlError as error:
+            error.offset = -1  # of a text that the client has not written
+            raise await Names(self.env).explained(error, catalog) from None
+        found = plan, [of.oid for of in parameters.types]
+        if is_short((text.sql,)):
+            shapes.keep(descriptor, (text.sql, style), found)
+        return found
+
+    def shown(self, descriptor: Descriptor) -> Shown:
+        """The columns of the answer under a version. Raises `FlattenError` for one that it does not have."""
+        fields, shapes = self.call.options.get("fields"), self.env.router.shapes
+        shape = "shown", fields if fields is None else tuple(fields)
+        known = shapes.get(descriptor, shape)
+        if known is None:
+            known = Shown(descriptor, shown_columns(descriptor, fields))
+            if is_short(fields or ()):
+                shapes.keep(descriptor, shape, known)
+        return known  # type: ignore[no-any-return]
 
     async def use_others(self, transaction: Transaction, plan: Plan) -> None:
         """Have the transaction use the tables that its foreign keys stand to."""

@@ -114,6 +114,11 @@ def named_key(descriptor: Descriptor) -> Sequence[Column]:
 def key_values(descriptor: Descriptor, key: Any) -> list[tuple[Column, str | None]]:
     """A primary key, as a value, a list in the order of its columns, or an object."""
     columns = named_key(descriptor)
+    return list(zip(columns, key_texts(descriptor, columns, key), strict=True))
+
+
+def key_texts(descriptor: Descriptor, columns: Sequence[Column], key: Any) -> list[str | None]:
+    """The values of a key as texts, by the columns of the primary key. Raises `FlattenError`."""
     if isinstance(key, dict):
         names = {column.name for column in columns}
         if set(key) != names:
@@ -125,7 +130,7 @@ def key_values(descriptor: Descriptor, key: Any) -> list[tuple[Column, str | Non
     if len(given) != len(columns):
         has = f"{counted(len(columns), 'column')}, {', '.join(c.name for c in columns)}"
         raise bad_row(f"a key of {counted(len(given), 'value')}: the primary key of {descriptor} has {has}")
-    return [(column, text_of(value, column.name)) for column, value in zip(columns, given, strict=True)]
+    return [text_of(value, column.name) for column, value in zip(columns, given, strict=True)]
 
 
 def assignments(operations: Any) -> list[Assignment]:
