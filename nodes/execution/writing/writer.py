@@ -251,5 +251,6 @@ def _shown(descriptor: Descriptor, columns: Sequence[tuple[ColumnId, bool]], dat
     for column_id, descending in columns:
         column = descriptor.column(column_id)
         value, offset = encoding.decode(column.type, data, offset, descending=descending)
-        texts.append((value_text(OF_SQL_TYPE[column.type], value) or b"null").decode())
+        text = value_text(OF_SQL_TYPE[column.type], value)
+        texts.append("null" if text is None else text.decode())
     return ", ".join(texts)

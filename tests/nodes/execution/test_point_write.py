@@ -299,6 +299,16 @@ def test_what_is_refused_says_why_and_leaves_nothing(cluster: Cluster) -> None:
     assert cluster.violations(table) == []
 
 
+def test_a_key_without_characters_is_named_as_it_is(cluster: Cluster) -> None:
+    """An empty text is no NULL."""
+    table = cluster.table("id text primary key")
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {table} VALUES ('')")
+        with pytest.raises(psycopg.errors.UniqueViolation) as caught:
+            connection.execute(f"INSERT INTO {table} VALUES ('')")
+    assert caught.value.diag.message_detail == "Key (id)=() already exists."
+
+
 def test_a_version_below_the_fence_writes_nothing(cluster: Cluster) -> None:
     table = cluster.table("id int primary key, a int")
     number = cluster.descriptor(table).table_id
