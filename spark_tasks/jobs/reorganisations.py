@@ -42,10 +42,11 @@ FROM marks WHERE pulse.run_id = %(run)s
 """An attempt that another has replaced does not speak for the run: a dead successor would seem to live."""
 
 FELT_OF_LATE = """SELECT felt FROM spark_tasks_reorgpulse pulse JOIN spark_tasks_reorgrun run ON run.id = pulse.run_id
-WHERE run.change_id = %(change)s AND pulse.heartbeat_at > clock_timestamp() - make_interval(secs => %(seconds)s)
+WHERE run.change_id = %(change)s AND run.id <> %(run)s AND felt <> '{}'
+    AND pulse.heartbeat_at > clock_timestamp() - make_interval(secs => %(seconds)s)
 ORDER BY pulse.heartbeat_at DESC LIMIT 1
 """
-"""By the newest beat of the change's runs."""
+"""By the newest beat of the change's other runs. The run's own is its claim: what it felt then may be hours old."""
 
 
 def run_heartbeat(run: ReorgRun) -> Heartbeat:
@@ -55,7 +56,7 @@ def run_heartbeat(run: ReorgRun) -> Heartbeat:
 
     def begin(opened: Connection) -> None:
         nonlocal has_begun
-        of_late = {"change": run.change_id, "seconds": LEADS_ON_S}
+        of_late = {"change": run.change_id, "run": run.pk, "seconds": LEADS_ON_S}
         for (felt,) in opened.execute(FELT_OF_LATE, of_late).fetchall():
             beside.lead_on(felt, time.monotonic())
         has_begun = True

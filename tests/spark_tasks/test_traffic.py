@@ -60,25 +60,53 @@ def test_the_heartbeat_notifies_the_workers(stage: Stage, runs: Runs) -> None:
             time.sleep(YOUNG_S / 4)
 
 
-@pytest.mark.parametrize(("age_s", "works"), [
-    pytest.param(0, 0.3, id="a moment ago"),
-    pytest.param(2 * LEADS_ON_S, WORKS_FIRST, id="long ago"),
-])  # fmt: skip
-def test_a_run_leads_on_with_what_the_fill_of_its_change_found(runs: Runs, age_s: float, works: float) -> None:
-    fill, verification = runs.start("fill"), claim_run(runs.start("verify"))
-    found = Verdict(0.3, Why.WITHIN, Felt(100, 5), Felt(100, 6))
-    ReorgPulse.objects.filter(run_id=fill).update(felt=asdict(found), heartbeat_at=Now() - dt.timedelta(seconds=age_s))
-    assert verification is not None
+@pytest.fixture
+def busy_node() -> Iterator[None]:
+    """A node that ends 100 statements in a second, the slowest of 6 ms."""
     node = Node.objects.create(name="busy", host="127.0.0.1", port=1, pid=1)
     busy = Beats()
     for number in range(9):
         busy.statements, busy.slowest_ms = 25 * number, 6
         busy.beat(number * BEAT_S, running=0)
     beats.reader(settings.REDIS_URL).set("schemalab:beats:busy", busy.to_text(), px=10_000)
-    with run_heartbeat(verification.run):
+    yield
+    node.delete()
+
+
+def has_felt(run_id: int, *, age_s: float) -> None:
+    """The run's newest beat was so long ago, and said that it works 0.3 of its time."""
+    found = Verdict(0.3, Why.WITHIN, Felt(100, 5), Felt(100, 6))
+    heartbeat_at = Now() - dt.timedelta(seconds=age_s)
+    ReorgPulse.objects.filter(run_id=run_id).update(felt=asdict(found), heartbeat_at=heartbeat_at)
+
+
+def first_share(run_id: int) -> float:
+    """The share of its time that a run works by the first beat of the attempt that begins now."""
+    claim = claim_run(run_id)
+    assert claim is not None
+    claimed_at = ReorgPulse.objects.get(run_id=run_id).heartbeat_at
+    with run_heartbeat(claim.run):
         deadline = time.monotonic() + 10
-        while not (pulse := ReorgPulse.objects.get(run_id=verification.run.pk)).felt:
+        while (pulse := ReorgPulse.objects.get(run_id=run_id)).heartbeat_at == claimed_at:
             assert time.monotonic() < deadline, "no beat"
             time.sleep(0.01)
-    node.delete()
-    assert pulse.works == works
+    return pulse.works
+
+
+@pytest.mark.parametrize(("age_s", "works"), [
+    pytest.param(0, 0.3, id="a moment ago"),
+    pytest.param(2 * LEADS_ON_S, WORKS_FIRST, id="long ago"),
+])  # fmt: skip
+def test_a_run_leads_on_with_what_the_fill_of_its_change_found(
+    runs: Runs, busy_node: None, age_s: float, works: float
+) -> None:
+    """The claim of a run counts as its first beat, and is newer than the last one of the fill."""
+    fill, verification = runs.start("fill"), runs.start("verify")
+    has_felt(fill, age_s=age_s)
+    assert first_share(verification) == works
+
+
+def test_a_run_that_was_paused_long_ago_looks_anew(runs: Runs, busy_node: None) -> None:
+    fill = runs.start("fill")
+    has_felt(fill, age_s=3600)
+    assert first_share(fill) == WORKS_FIRST
