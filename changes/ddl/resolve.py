@@ -57,7 +57,7 @@ class CatalogView:
 
     def hint_at(self, name: str) -> str | None:
         """Of a table that is not there: why its name is taken all the same, or the one that was probably meant."""
-        return self.taken.get(name) or perhaps("table", name, (table.name for table in self.tables))
+        return self.taken.get(name) or perhaps("table", name, (t.name for t in self.tables if t.state is State.PUBLIC))
 
     def table(self, name: str) -> Descriptor | None:
         return next((t for t in self.tables if t.name == name and t.state is not State.ABSENT), None)
@@ -327,6 +327,6 @@ def _owner(name: actions.Name, view: CatalogView, *, forgiving: bool) -> actions
     if forgiving:
         raise NothingToDo(f'index "{name}" does not exist, skipping')
     message = f'index "{name}" does not exist'
-    indexes = (index.name for table in view.tables for index in table.indexes)
+    indexes = (index.name for table in view.tables for index in table.public_indexes)
     meant = view.taken.get(name.text) or perhaps("index", name.text, indexes)
     raise DdlError(UNDEFINED_OBJECT, message, position=name.position, hint=meant)

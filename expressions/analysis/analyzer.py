@@ -31,6 +31,7 @@ from expressions.sqltypes import (
     TEXT,
     TEXTUAL,
     UNKNOWN,
+    VARCHAR,
     Type,
     key_text,
 )
@@ -175,8 +176,9 @@ class Analyzer(Casts):
         left, right = self.expr(node.lexpr, scope), self.expr(node.rexpr, scope)
         test = self.operator("=", (left, right), node.location)
         assert isinstance(test, Call)
-        if self.known(left).type in (*INTEGERS, NUMERIC) and test.args[0].type in (NUMERIC, FLOAT8):
-            left = test.args[0]  # PostgreSQL has operators of two types for integers alone
+        is_number = left.type in (*INTEGERS, NUMERIC) and test.args[0].type in (NUMERIC, FLOAT8)
+        if is_number or left.type in (UNKNOWN, VARCHAR):
+            left = test.args[0]  # the type is the operator's; of numbers integers alone have operators of two types
         of = self.known(left).type
         if test.args[0].type in KEYED:
             template = "CASE WHEN {0} THEN NULL ELSE {1} END"

@@ -23,6 +23,7 @@ from expressions.errors import (
 )
 from expressions.functions import allowed, casts
 from expressions.functions.overloads import Overload, choose
+from expressions.functions.texts import ANY_PATTERN
 from expressions.regexes.functions import TESTS
 from expressions.sqltypes import (
     BOOL,
@@ -63,10 +64,12 @@ from expressions.typed import (
 )
 from expressions.values import arithmetic, bytestrings, intervals
 from expressions.values.object_names import OBJECTS
+from expressions.values.patterns import is_cut_short
 
 PARAMETERS_MAX = 65535
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">="})
-_PATTERNS = frozenset({"~~", "!~~", "~~*", "!~~*", "~", "!~", "~*", "!~*"})
+_LIKES = frozenset({"~~", "!~~", "~~*", "!~~*"})
+_PATTERNS = _LIKES | {"~", "!~", "~*", "!~*"}
 
 
 @dataclass(eq=False)
@@ -271,7 +274,10 @@ class Builder:
                 offset,
                 hint="no operator of that name takes these types: a cast may help",
             )
-        return self._call(name, *fitting[0], args, offset)
+        overload, types = fitting[0]
+        if name in _LIKES and not (isinstance(args[1], Literal) and not is_cut_short(args[1].value)):
+            overload = replace(overload, template=overload.template.replace("{1}", ANY_PATTERN))
+        return self._call(name, overload, types, args, offset)
 
     def padded(self, expr: Expr) -> Expr:
         """A char(n) with its blanks, as patterns and octet_length see it; one of no known length as it is kept."""

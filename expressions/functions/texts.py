@@ -22,6 +22,13 @@ def operators() -> Named:
         yield name, Overload(two, BOOL, test.template, test.compute)
 
 
+ANY_PATTERN = (
+    r"CASE WHEN ends_with({1}, '\') AND regexp_matches({1}, '(^|[^\\])(\\\\)*\\$')"
+    r" THEN left({1}, length({1}) - 1) || '_\' ELSE {1} END"
+)
+"""A pattern of LIKE that may end with its escape character: a mistake where text is left, which `_` takes. The engine
+alone would refuse it where the text has ended, too."""
+
 _CHARACTER = (
     "list_transform([{0}], lambda x: CASE WHEN x = 0 THEN error('SQLSTATE 54000 null character not permitted') "
     "WHEN x < 0 THEN error('SQLSTATE 22023 character number must be positive') "
@@ -40,7 +47,9 @@ _INITCAP = (
 
 _SPLIT_PART = (
     "CASE WHEN {2} = 0 AND {0} IS NOT NULL AND {1} IS NOT NULL"
-    " THEN error('SQLSTATE 22023 field position must not be zero') ELSE split_part({0}, {1}, {2}) END"
+    " THEN error('SQLSTATE 22023 field position must not be zero')"
+    " WHEN {1} = '' THEN CASE WHEN {2} IN (1, -1) THEN {0} ELSE left({0}, {2} - {2}) END"
+    " ELSE split_part({0}, {1}, {2}) END"
 )
 
 

@@ -78,13 +78,15 @@ class Pattern:
         if not others:
             return self._ends(text, place)
         *middle, last = others
+        is_left = place < len(text)  # where the first of the last % without a character stands
         for piece in middle:
             place = piece.first_end(text, place) if len(piece) else place
             if place < 0:
                 return False
+            is_left = place < len(text) or (is_left and all(c is None for c in piece.chars))
         if self.is_cut_short:
             place = last.first_end(text, place) if len(last) else place
-            return place >= 0 and self._ends(text, place, always=all(c is None for c in last.chars))
+            return place >= 0 and self._ends(text, place, always=is_left and all(c is None for c in last.chars))
         return len(text) - len(last) >= place and last.stands_at(text, len(text) - len(last))
 
     def _ends(self, text: str, place: int, *, always: bool = False) -> bool:
@@ -112,6 +114,11 @@ def pattern_of(text: str) -> Pattern:
         else:
             pieces[-1].append(None if char == "_" else char)
     return Pattern(tuple(_piece(p) for p in pieces))
+
+
+def is_cut_short(pattern: object) -> bool:
+    """True for a pattern that ends with its escape character, which nothing follows."""
+    return isinstance(pattern, str) and (len(pattern) - len(pattern.rstrip(ESCAPE))) % 2 == 1
 
 
 def _piece(chars: list[str | None]) -> Piece:

@@ -40,7 +40,8 @@ SELECT t.name, t.version, d.version FROM catalog_descriptor d JOIN catalog_table
 WHERE d.body ->> 'name' = %b AND t.name <> %b AND t.state = 'live' ORDER BY d.modified_at DESC LIMIT 1
 """
 NAMES_LIKE = f"""
-SELECT name FROM catalog_table WHERE state = 'live' AND abs(length(name) - length(%b::text)) <= {LETTERS_MAX}
+SELECT t.name FROM catalog_table t JOIN catalog_descriptor d ON d.table_id = t.id AND d.version = t.version
+WHERE t.state = 'live' AND d.body ->> 'state' = 'public' AND abs(length(t.name) - length(%b::text)) <= {LETTERS_MAX}
 UNION ALL SELECT name FROM catalog_view WHERE abs(length(name) - length(%b::text)) <= {LETTERS_MAX} LIMIT {NAMES_MAX}
 """
 COLUMN_ANYWHERE = """

@@ -16,6 +16,8 @@ def slow_like(text: str, pattern: str) -> bool:
     if not pattern:
         return not text
     char, rest = pattern[0], pattern[1:]
+    if not text:
+        return not pattern.strip("%")
     if char == "%":
         tail = rest.lstrip("%_")
         wanted = rest[: len(rest) - len(tail)].count("_")
@@ -24,8 +26,6 @@ def slow_like(text: str, pattern: str) -> bool:
         if tail == "\\":
             raise SqlError("22025", "at its end")
         return any(slow_like(text[place:], tail) for place in range(wanted, len(text) + 1)) if tail else True
-    if not text:
-        return False
     if char == "\\":
         if not rest:
             raise SqlError("22025", "at its end")

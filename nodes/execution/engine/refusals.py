@@ -68,6 +68,7 @@ def translated(error: duckdb.Error) -> errors.SqlError:
 
 _MOMENT = re.compile(
     r"Date out of range: (-?\d+)-(-?\d+)-(-?\d+)|Time out of range: (\S+)|(Epoch seconds|Date) out of range"
+    r"|Date and time not in timestamp range"
 )
 
 

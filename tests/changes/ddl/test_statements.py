@@ -380,3 +380,16 @@ def test_a_statement_nested_too_deeply_is_refused_in_words(deep):
 )
 def test_a_constant_has_one_spelling(sql_type, text, spelling):
     assert constant(sql_type, parse_text(sql_type, text)) == spelling
+
+
+@pytest.mark.parametrize("state", [State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC])
+def test_a_misspelt_name_has_a_hint_at_what_is_public_alone(state: State):
+    is_public = state is State.PUBLIC
+    index = Index(IndexId(1), "by_name", (IndexColumn(ColumnId(2)),), state=state)
+    with pytest.raises(DdlError) as refused:
+        resolve(parse("DROP INDEX by_nam"), CatalogView((users(indexes=(index,)),)))
+    assert refused.value.hint == ('Perhaps you meant the index "by_name".' if is_public else None)
+    if state is not State.WRITE_ONLY:  # no table is that
+        with pytest.raises(DdlError) as refused:
+            resolve(parse("DROP TABLE userz"), CatalogView((users(state=state),)))
+        assert refused.value.hint == ('Perhaps you meant the table "users".' if is_public else None)

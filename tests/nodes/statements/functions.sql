@@ -72,3 +72,15 @@ SELECT string_agg(x, NULL ORDER BY x), string_agg(x, NULL::text ORDER BY x DESC)
 -- the type of NULLIF
 SELECT nullif(3, 'NaN'::numeric), nullif(1, 1.5), nullif(2, 2::float8), nullif(1.5, 2::float8), nullif(1::smallint, 2::bigint);
 SELECT pg_typeof(nullif(3, 'NaN'::numeric)), pg_typeof(nullif(1, 1.5)), pg_typeof(nullif(2, 2::float8)), pg_typeof(nullif(1.5, 2::float8)), pg_typeof(nullif(1::smallint, 2::bigint));
+SELECT split_part(t, '', n) FROM (VALUES ('a,b'), (NULL), ('')) AS v (t), generate_series(-2, 2) AS n WHERE n <> 0 ORDER BY t, n;
+SELECT pg_typeof(nullif(NULL, 1)), pg_typeof(nullif('1', 1)), nullif('1', 1), pg_typeof(nullif('a'::varchar(3), 'b')), pg_typeof(nullif('a'::varchar, 'a'::char(3))), nullif('2024-01-01', date '2024-01-02'), nullif('{1}', '{2}'::int[]), nullif('2', 1.5);
+-- moments beyond the calendar
+SELECT timestamp '2024-01-01' + interval '300000 years';
+SELECT x - interval '300000 years' FROM (VALUES (timestamp '2024-01-01')) AS v (x);
+-- LIKE: an escape character at the end is a mistake where text is left
+SELECT t LIKE p, t NOT LIKE p, t ILIKE p, t NOT ILIKE p FROM (VALUES ('abc', 'abc\'), ('abc', 'x\'), ('', '\'), ('', '%\'), ('abc', '%c\'), ('a\', 'a\\'), ('a\', 'a\\\'), (NULL, '\'), ('a', NULL), (E'a\nb', E'a\nb\\')) AS v (t, p);
+SELECT 'abc' LIKE 'abc\', 'abc' NOT LIKE 'abc\', 'abc' ILIKE 'ABC\', 'abc' LIKE 'abc#' ESCAPE '#', 'abc' LIKE ANY (ARRAY['x', 'abc\']);
+SELECT t LIKE 'abc\' FROM (VALUES ('ab'), ('abcd')) AS v (t);
+SELECT t NOT ILIKE 'AB\' FROM (VALUES ('abc')) AS v (t);
+SELECT 'abc' LIKE '%\';
+SELECT id FROM people WHERE name LIKE name || '\' OR name ILIKE name || '\';
