@@ -12,6 +12,13 @@
   });
   document.querySelector("[data-language-form] select")?.addEventListener("change", (event) => event.target.form.submit());
 
+  /* The server's clock at the foot goes on also where nothing is followed; live.js turns it on every other page. */
+  const clock = document.querySelector("[data-clock]");
+  if (clock && !document.querySelector("[data-stream]")) {
+    const ahead = Date.parse(document.documentElement.dataset.serverTime) - Date.now();
+    setInterval(() => { clock.textContent = new Date(Date.now() + ahead).toISOString().slice(11, 19); }, 1000);
+  }
+
   /* Ctrl+Enter (or Command+Enter) in an SQL field presses its form's first button. */
   document.addEventListener("keydown", (event) => {
     const form = event.target.closest?.("form[data-sql]");

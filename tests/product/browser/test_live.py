@@ -119,6 +119,20 @@ def test_what_is_typed_survives_live_updates(new_page: NewPage, cluster: Running
     assert page.evaluate("document.activeElement.id") == "language"
 
 
+@pytest.mark.parametrize("path", ["/console/", "/"])
+def test_the_clock_at_the_foot_goes_on_whether_the_page_is_live_or_not(
+    new_page: NewPage, cluster: RunningCluster, path: str
+) -> None:
+    page = new_page()
+    sign_in(page, cluster)
+    page.clock.install()
+    page.goto(f"{cluster.address}{path}")
+    clock = page.locator("[data-clock]")
+    minute = clock.inner_text()[:5]
+    page.clock.run_for(60_000)
+    expect(clock).not_to_contain_text(minute)
+
+
 def test_the_page_is_read_to_those_who_do_not_see_it(new_page: NewPage, cluster: RunningCluster) -> None:
     """Transitions are announced; ticking seconds are not."""
     page = new_page()
