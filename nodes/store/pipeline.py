@@ -154,7 +154,7 @@ class StoreConnection:
         self._batch: _Batch | None = None
         self._last_words = ""
         self._pgconn.nonblocking = 1
-        self._pgconn.notice_handler = self._on_notice
+        self._pgconn.notice_handler = self._hear_last_words
         self._pgconn.enter_pipeline_mode()
         self._fd = self._pgconn.socket
         self._arrivals = select.poll()
@@ -318,9 +318,9 @@ class StoreConnection:
             batch.end()
             return
         failed = status in REFUSED
-        if failed and batch.error is None:
-            batch.error = _error_of(result, batch.seen)
-            self._last_words = batch.error.message
+        if failed:
+            self._hear_last_words(result)
+            batch.error = batch.error or _error_of(result, batch.seen)
         if not batch.prepares:
             return
         prepared = batch.prepares.popleft()
@@ -330,7 +330,8 @@ class StoreConnection:
         elif not failed and prepared[0]:
             self._names[prepared[0]] = prepared[1]
 
-    def _on_notice(self, result: "pq.abc.PGresult") -> None:
+    def _hear_last_words(self, result: "pq.abc.PGresult") -> None:
+        """A session goes on after an ordinary error: what that said is no reason for its end."""
         severity = result.error_field(pq.DiagnosticField.SEVERITY_NONLOCALIZED)
         if severity in (b"FATAL", b"PANIC"):
             self._last_words = (result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode()
