@@ -1,6 +1,7 @@
 """What every test can have: a database, its address, Redis. See `schemalab.testing.services`."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,9 @@ from schemalab.testing.services import surround
 from tests import rounds
 from tests.groups import GroupScheduling, position_of
 from tests.kept import close_kept
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell, and in its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see bench/)
 hypothesis.settings.load_profile("untimed")

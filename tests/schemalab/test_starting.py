@@ -175,7 +175,8 @@ def test_a_database_that_ends_beneath_a_command_is_one_line(
     def ended(_: object) -> None:
         raise error("terminating connection due to unexpected postmaster exit")
 
-    monkeypatch.setattr("django.core.management.execute_from_command_line", ended)
+    monkeypatch.setattr("django.core.management.ManagementUtility.execute", ended)
+    monkeypatch.setattr(sys, "argv", ["manage.py", "nodes"])
     monkeypatch.setattr(sys, "stdout", sys.stdout)
     monkeypatch.setattr(sys, "stderr", sys.stderr)
     with pytest.raises(SystemExit) as code:

@@ -123,9 +123,10 @@ def test_what_is_ended_at_once_is_not_announced_to_start_again() -> None:
 
 
 def test_a_hangup_that_nohup_has_us_ignore_stops_nothing() -> None:
-    assert signals_to_stop() == [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
+        assert signals_to_stop() == [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         assert signals_to_stop() == [signal.SIGINT, signal.SIGTERM]
     finally:
         signal.signal(signal.SIGHUP, before)
