@@ -12,7 +12,7 @@
   });
   document.querySelector("[data-language-form] select")?.addEventListener("change", (event) => event.target.form.submit());
 
-  /* The server's clock at the foot goes on also where nothing is followed; live.js turns it on every other page. */
+  /* The clock at the foot, where nothing is followed (live.js turns it elsewhere). */
   const clock = document.querySelector("[data-clock]");
   if (clock && !document.querySelector("[data-stream]")) {
     const ahead = Date.parse(document.documentElement.dataset.serverTime) - Date.now();

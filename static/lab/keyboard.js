@@ -58,7 +58,7 @@ export function keepFocus(draw) {
   (same?.matches(".step") ? same : after[Math.min(at, after.length - 1)] ?? document.querySelector(".steps"))?.focus({ preventScroll: true });
 }
 
-/* The list of steps scrolls, or all columns do; where neither does, the page. */
+/* Whatever scrolls: the steps, all columns, or the page. */
 function scroll(element, top) {
   for (const region of [element.closest(".scroller"), element.closest(".columns-of"), window]) {
     const by = element.getBoundingClientRect().top - top;

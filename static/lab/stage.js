@@ -4,9 +4,9 @@
      ──────┴─────────────────────────┴────────────────
      transport and a strip per clause
 
-   The columns scroll, and nothing lies over a step; where they are tabs, the transport is above them. With
-   `data-embedded` it is a part of another page: without a head. It sends that page an event "stage" (detail: session up
-   to the position shown, at, link) after each change. With `data-play` it plays what is given from where it stands. */
+   Where the columns are tabs, the transport is above them. With `data-embedded` it is a part of another page: without a
+   head. It sends that page an event "stage" (detail: session up to the position shown, at, link) after
+   each change. With `data-play` it plays what is given from where it stands. */
 
 import { html, render, useState } from "../vendor/preact.js";
 import { Ask, Asking } from "./ask.js";

@@ -15,7 +15,7 @@ from django.test import Client
 
 from catalog.models import Table
 
-BYTES_MAX = 60 * 1024
+BYTES_MAX = 60_000
 GZIP_LEVEL = 6  # Django's
 ROOT = Path(settings.BASE_DIR) / "static"
 EXERCISES = Path(settings.BASE_DIR) / "lab" / "exercises" / "chapters"

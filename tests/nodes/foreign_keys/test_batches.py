@@ -22,6 +22,8 @@ def test_a_table_without_foreign_keys_asks_nobody(cluster: Cluster) -> None:
         assert await node.count(f"{both} DO NOTHING") == 2, "which there are, and the write"
         assert await node.count(f"{both} (id) DO UPDATE SET code = 'EEE'") == 3
         assert await node.count(f"DELETE FROM {table} WHERE id = 1") == 1, "it needs nothing of its row"
+        assert await node.count(f"DELETE FROM {table} WHERE id = 2 AND code = 'EEE'") == 2
+        assert [command.sql.split()[0] for command in node.batches[-1]] == ["DELETE", "SELECT", "COMMIT"]
         assert set(node.keeper.used) == {table}
 
     within(cluster, work)
