@@ -152,6 +152,7 @@ def test_a_double_click_submits_once(new_page: NewPage, cluster: RunningCluster)
     page = new_page()
     sign_in(page, cluster)
     page.goto(f"{cluster.address}/changes/new/?statement=CREATE%20TABLE%20clicked_twice%20(a%20int%20PRIMARY%20KEY)")
+    page.locator(".cm-editor").wait_for()  # what is below moves when it takes the field's place
     box = page.get_by_role("button", name="Submit").bounding_box()
     assert box is not None
     for pause_ms in (80, 0):  # as far apart as two clicks of a hand: the first is on its way to the server
