@@ -115,6 +115,7 @@ def add_storage(*, who: str) -> int:
         with _making() as cursor:
             _hold_layout(cursor, expected=number - 1)
             cursor.execute("SELECT storage_make_missing(%s, NULL)", [number])
+            _drop_gone(cursor, number)
             cursor.execute("SELECT storage_copy_versions(%s)", [number])
             cursor.execute("UPDATE storage_layout SET existing = %s", [number])
             tables = Table.objects.filter(state=Table.State.LIVE).count()
@@ -127,6 +128,22 @@ def _make_some(number: int) -> int:
     with _making() as cursor:
         cursor.execute("SELECT storage_make_missing(%s, %s)", [number, TABLES_AT_ONCE])
         return int(cursor.fetchone()[0])
+
+
+def _drop_gone(cursor: Any, number: int) -> None:
+    """Drop what was made for tables that have gone since: who dropped their pairs did not know of this storage yet."""
+    cursor.execute(
+        "SELECT c.oid::regclass::text, c.relkind FROM pg_class c WHERE c.relnamespace = %s::regnamespace"
+        " AND c.relname ~ '^(kv|fence)_[0-9]+$' AND c.relkind IN ('r', 'S')"
+        " AND to_regclass('storage_1.' || c.relname) IS NULL",
+        [f"storage_{number}"],
+    )
+    _drop_relations(cursor, cursor.fetchall())
+
+
+def _drop_relations(cursor: Any, found: Iterable[tuple[str, str]]) -> None:
+    for name, kind in found:
+        cursor.execute(f"DROP {'TABLE' if kind == 'r' else 'SEQUENCE'} {name}")
 
 
 # --- one less
@@ -239,8 +256,7 @@ def _drop_some(number: int) -> bool:
             [f"storage_{number}", 2 * TABLES_AT_ONCE],
         )
         found = cursor.fetchall()
-        for name, kind in found:
-            cursor.execute(f"DROP {'TABLE' if kind == 'r' else 'SEQUENCE'} {name}")
+        _drop_relations(cursor, found)
         if not found:
             cursor.execute(f"DROP SCHEMA IF EXISTS storage_{number} CASCADE")
         return bool(found)

@@ -10,6 +10,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 
 from catalog.descriptor import Descriptor
+from catalog.selectors import table_named
 from changes import services
 from changes.ddl.statements import parse
 from changes.driver import driver
@@ -19,6 +20,7 @@ from changes.selectors import change_snapshot
 from changes.submission import approval, new_tables, storages, tables_ahead
 from nodes.selectors import storages_now
 from spark_tasks.models import AuditJob
+from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
 from storage.postgres import storages_kept, storages_there
 from tests.changes.cluster import open_connection
 from tests.changes.test_commands import made, refused, run
@@ -96,6 +98,29 @@ def test_what_a_crash_leaves_is_removed_by_the_next_attempt(monkeypatch: pytest.
     assert storages.remove_storage(who="ann") == 3, "what was left of it"
     assert existing() == 2
     assert storages.add_storage(who="ann") == 3
+
+
+def test_a_table_whose_pairs_go_while_a_storage_is_added_leaves_nothing_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever drops them knows of two storages, and the third has tables for it already."""
+    made(PETS)
+    pets = table_named("pets")
+    assert pets is not None
+    made("DROP TABLE pets")
+    make = storages._make_some
+
+    def and_then_drop(number: int) -> int:
+        some = make(number)
+        dropped.extend(drop_storage_of_dropped_tables())
+        return some
+
+    dropped: list[int] = []
+    monkeypatch.setattr(storages, "_make_some", and_then_drop)
+    assert storages.add_storage(who="ann") == 3
+    assert pets.pk in dropped
+    with connection.cursor() as cursor:
+        for name in ("kv", "fence"):
+            cursor.execute("SELECT to_regclass(%s)", [f"storage_3.{name}_{pets.pk}"])
+            assert cursor.fetchone() == (None,), name
 
 
 def beside(act: Callable[..., int]) -> str:
