@@ -115,7 +115,7 @@ def add_storage(*, who: str) -> int:
         with _making() as cursor:
             _hold_layout(cursor, expected=number - 1)
             cursor.execute("SELECT storage_make_missing(%s, NULL)", [number])
-            _drop_gone(cursor, number)
+            _drop_what_was_dropped(cursor, number)
             cursor.execute("SELECT storage_copy_versions(%s)", [number])
             cursor.execute("UPDATE storage_layout SET existing = %s", [number])
             tables = Table.objects.filter(state=Table.State.LIVE).count()
@@ -130,8 +130,8 @@ def _make_some(number: int) -> int:
         return int(cursor.fetchone()[0])
 
 
-def _drop_gone(cursor: Any, number: int) -> None:
-    """Drop what was made for tables that have gone since: who dropped their pairs did not know of this storage yet."""
+def _drop_what_was_dropped(cursor: Any, number: int) -> None:
+    """Drop what was made for tables that were dropped since: whoever dropped their pairs did not know of this storage yet."""
     cursor.execute(
         "SELECT c.oid::regclass::text, c.relkind FROM pg_class c WHERE c.relnamespace = %s::regnamespace"
         " AND c.relname ~ '^(kv|fence)_[0-9]+$' AND c.relkind IN ('r', 'S')"
