@@ -131,7 +131,7 @@ def _make_some(number: int) -> int:
 
 
 def _drop_what_was_dropped(cursor: Any, number: int) -> None:
-    """Drop what was made for tables that were dropped since: whoever dropped their pairs did not know of this storage yet."""
+    """Drop what was made for tables that were dropped since, by somebody who did not know of this storage yet."""
     cursor.execute(
         "SELECT c.oid::regclass::text, c.relkind FROM pg_class c WHERE c.relnamespace = %s::regnamespace"
         " AND c.relname ~ '^(kv|fence)_[0-9]+$' AND c.relkind IN ('r', 'S')"
