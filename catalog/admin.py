@@ -1,6 +1,6 @@
 """The catalog to look at: tables, their versions, the story. Schemas move by changes only, so nothing can be edited."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.contrib import admin, messages
@@ -24,6 +24,18 @@ def call(model: type[Model], one: Any, many: Any, **fields: Any) -> None:
     model._meta.verbose_name, model._meta.verbose_name_plural = one, many
     for name, words in fields.items():
         model._meta.get_field(name).verbose_name = words
+
+
+def filtered_in_words(word: Callable[[str], Any]) -> type[admin.AllValuesFieldListFilter]:
+    """A filter by the values there are of a field, each shown as `word` says it in the reader's language."""
+
+    class InWords(admin.AllValuesFieldListFilter):
+        def choices(self, changelist: Any) -> Iterator[Any]:
+            everything, *values = super().choices(changelist)
+            yield everything
+            yield from (one | {"display": str(word(one["display"]))} for one in values)
+
+    return InWords
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -144,7 +156,7 @@ class DescriptorAdmin(ReadOnlyAdmin):
 @admin.register(StoryEvent)
 class StoryEventAdmin(ReadOnlyAdmin):
     list_display = ("at", "stream", "seq", "shown_kind", "text")
-    list_filter = ("kind", "stream")
+    list_filter = (("kind", filtered_in_words(story_kind)), "stream")
     search_fields = ("subject",)
     ordering = ("-at", "stream")
 

@@ -13,14 +13,15 @@ from django.core.validators import URLValidator, validate_email
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from catalog.admin import ActingAdmin, ReadOnlyAdmin, call
+from catalog.admin import ActingAdmin, ReadOnlyAdmin, call, filtered_in_words
 from catalog.templatetags.look import outcome_word
 from changes import selectors, services
 from changes.models import Change, Delivery, Destination, SchemaChangeLease, Step
 from changes.notifications.email import ADDRESSES_MAX, addresses
 
+DIRECTIONS = {"forward": pgettext_lazy("direction", "forward"), "back": pgettext_lazy("direction", "back")}
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,250}[A-Za-z0-9])?")
 
 call(
@@ -87,11 +88,16 @@ call(
 )
 
 
+def direction_word(direction: str) -> str:
+    """Where a change or a step goes to, in the reader's language."""
+    return str(DIRECTIONS[direction])
+
+
 @admin.register(Change)
 class ChangeAdmin(ActingAdmin):
     refusal = services.ChangeError
-    list_display = ("id", "table_name", "statement", "shown_status", "direction", "who", "created_at", "ended_at")
-    list_filter = ("status", "table_name", "who")
+    list_display = ("id", "table_name", "statement", "shown_status", "shown_direction", "who", "created_at", "ended_at")
+    list_filter = (("status", filtered_in_words(outcome_word)), "table_name", "who")
     search_fields = ("statement", "table_name")
     ordering = ("-id",)
     actions = ("pause", "resume", "cancel")
@@ -99,6 +105,10 @@ class ChangeAdmin(ActingAdmin):
     @admin.display(description=gettext_lazy("status"), ordering="status")
     def shown_status(self, change: Change) -> str:
         return str(outcome_word(change.status))
+
+    @admin.display(description=gettext_lazy("direction"), ordering="direction")
+    def shown_direction(self, change: Change) -> str:
+        return direction_word(change.direction)
 
     def has_steer_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("changes.change_change")
@@ -202,9 +212,13 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
 @admin.register(Step)
 class StepAdmin(ReadOnlyAdmin):
-    list_display = ("change", "road", "number", "kind", "version", "started_at", "ended_at", "waited_s")
-    list_filter = ("kind", "road")
+    list_display = ("change", "shown_direction", "number", "kind", "version", "started_at", "ended_at", "waited_s")
+    list_filter = ("kind", ("road", filtered_in_words(direction_word)))
     list_select_related = ("change",)
+
+    @admin.display(description=gettext_lazy("direction"), ordering="road")
+    def shown_direction(self, step: Step) -> str:
+        return direction_word(step.road)
 
 
 @admin.register(SchemaChangeLease)

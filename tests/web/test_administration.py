@@ -52,7 +52,13 @@ def test_the_lists_speak_it_too(client_of: Callable[[str], Client], flights: Tab
     assert "变更" in index
     assert "视图" not in index, "the link to look at something is no noun"
     assert "节点加入" in olga.get("/admin/catalog/storyevent/").content.decode()
-    assert '<td class="field-shown_status">失败</td>' in olga.get("/admin/changes/change/").content.decode()
+    changes = olga.get("/admin/changes/change/").content.decode()
+    assert '<td class="field-shown_status">失败</td>' in changes
+    assert '<td class="field-shown_direction">向前</td>' in changes
+    assert re.search(r'<a href="\?status=failed">\s*失败', changes), "the filter says it as the list does"
+    stories = olga.get("/admin/catalog/storyevent/").content.decode()
+    assert re.search(r'<a href="\?kind=node%20joined">\s*节点加入|<a href="\?kind=node\+joined">\s*节点加入', stories)
+    assert not re.search(r'class="changelink"[^>]*>变更', index), "the link to edit something is no noun"
 
 
 @pytest.mark.django_db
