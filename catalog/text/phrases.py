@@ -25,7 +25,9 @@ NAMES = {
     "versions": r"(?>.+?@\d+)(?: (?:and|or) (?>.+?@\d+))*+",
 }
 """The words that a name of a template stands for, as a regular expression; of others anything."""
-SPOKEN = frozenset({"what", "element", "elements", "pairs", "before", "after", "state", "final", "read", "lost"})
+SPOKEN = frozenset(
+    {"what", "element", "elements", "pairs", "before", "after", "state", "final", "read", "lost", "status"}
+)
 """Names whose words are phrases themselves, or lists of phrases: where they are not, the template does not fit."""
 
 PHRASES = (
@@ -165,6 +167,42 @@ PHRASES = (
     "was ended by {name}",
     "ended without being asked",
     "crashed with exit code {n}",
+    # statuses of a change, and why nobody may act on it now
+    "queued",
+    "running",
+    "waiting",
+    "paused",
+    "rolling back",
+    "awaiting",
+    "done",
+    "failed",
+    "cancelled",
+    "change {n} has ended: {status}",
+    "change {n} awaits approval: it has not begun",
+    "change {n} is being cancelled: {who} asked for it",
+    "change {n} is about to pause: {who} asked for it",
+    "change {n} is paused already",
+    "change {n} is about to go on: {who} asked for it",
+    "change {n} is not paused: it is {status}",
+    "change {n} rolls back already",
+    "change {n} can't be cancelled any more: the deletion of {pairs} has begun",
+    "change {n} can't be cancelled any more: {element} is {state} since {version}",
+    "change {n} can't be cancelled any more: {reason}",
+    "it is a change of {owner}: only {who} and operators may pause, resume, throttle or cancel it",
+    "change {n} awaits no approval: it is {status}",
+    "change {n} was submitted by {who}: somebody else has to decide",
+    "change {n} has not ended: it is {status}",
+    "change {n} is {status}: there is nothing to try again",
+    "change {n} has done the same",
+    "change {n} tries the same already: it is {status}",
+    "change {n} can't be throttled now: none of its reorganisations writes",
+    "change {n} has no target to move now: none of its reorganisations works or waits",
+    "a throttle is {least} to {most} rows per second: {given} is not",
+    "statements may take {least} to {most} milliseconds longer: {given} is not among them",
+    "{least} to {most} % of the statements may be kept: {given} is not among them",
+    "{given} is no whole number of rows per second",
+    "{given} is no whole number of milliseconds",
+    "{given} is no whole number of percents",
     # what a proof saw, and why there is none
     "the fill met a tombstone that a writer had left",
     "the fill met a pair that a writer had put",

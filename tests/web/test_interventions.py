@@ -112,6 +112,25 @@ def test_a_finished_change_is_refused_with_409_and_the_reason(client_of: ClientO
             assert f"change {change.pk} has ended: done" in answer.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("status", "intervention", "words"),
+    [
+        ("paused", "pause", "变更 {} 已经暂停"),
+        ("running", "resume", "变更 {} 没有暂停：进行中"),
+        ("done", "cancel", "变更 {} 已结束：完成"),
+    ],
+)
+def test_a_refusal_is_in_the_language_of_the_page(
+    client_of: ClientOf, status: str, intervention: str, words: str
+) -> None:
+    change = stored(PLANS["add an index"], status, Execution(1, PLANS["add an index"], Mode.ASKING, asked=True))
+    sam, url = client_of("sam"), f"/changes/{change.pk}/{intervention}/"
+    sam.cookies["django_language"] = "zh-hans"
+    for answer in (sam.get(url), sam.post(url)):
+        assert answer.status_code == 409
+        assert words.format(change.pk) in answer.content.decode()
+
+
 def test_a_double_click_asks_once(client_of: ClientOf) -> None:
     change = stored(PLANS["add an index"], "running", Execution(1, PLANS["add an index"], Mode.ASKING, asked=True))
     answers = [client_of("sam").post(f"/changes/{change.pk}/cancel/").status_code for _ in range(2)]
