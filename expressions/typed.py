@@ -442,7 +442,7 @@ def parse_value(
 
     A date may have any of PostgreSQL's forms; one that depends on the time raises `NeedsNow` unless that is given.
     """
-    if of in (TEXT, VARCHAR, UNKNOWN, NAME):
+    if of.oid in AS_THEY_ARE:
         return text
     if of is BPCHAR:
         return text.rstrip(" ")
@@ -459,11 +459,11 @@ def parse_value(
         words = words_of(text)
         array: Any = tuple(None if w is None else parse_value(element, w, offset, style, now) for w in words)
         return array  # type: ignore[no-any-return]
-    if of in NAMED:
+    if of.oid in OF_OBJECTS:
         return int(text) if text.isdecimal() and len(text) <= OID_DIGITS else text
     assert of.sql_type is not None
     try:
-        if of in DATED:
+        if of.oid in DATED:
             return _read_date(of, text, style, now)
         if of is INTERVAL and style.intervals == SQL_STANDARD:
             return read_in(SQL_STANDARD, text, parse_interval)
@@ -475,7 +475,10 @@ def parse_value(
 
 
 OID_DIGITS = 10
-DATED = (DATE, TIMESTAMP, TIMESTAMPTZ, TIME)
+AS_THEY_ARE = frozenset(of.oid for of in (TEXT, VARCHAR, UNKNOWN, NAME))
+OF_OBJECTS = frozenset(of.oid for of in NAMED)
+DATED = frozenset(of.oid for of in (DATE, TIMESTAMP, TIMESTAMPTZ, TIME))
+"""By oid: two types are compared field by field, and a value has no time for that."""
 
 
 def _read_date(of: Type, text: str, style: TimeStyle, now: dt.datetime | None) -> PyValue:

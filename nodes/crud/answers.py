@@ -6,7 +6,7 @@ every other value is a text in PostgreSQL's form.
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 from typing import Any
@@ -119,22 +119,23 @@ class WrittenRows:
         of = self.parts[-1][0] if self.parts else self.described and self.described[0]
         return metadata(of, self.columns()) if of else []
 
-    def listed(self) -> list[str]:
+    def listed(self) -> Iterator[str]:
         """Each row as JSON, in the order of the batch."""
-        found: dict[int, str] = {}
+        found: dict[int, tuple[Row, list[int]]] = {}
         oids = oids_of(self.columns())
         for _, shown, rows in self.parts:
             ids = [column.id for column in shown]
             places = [ids.index(column.id) for column in self.columns()]
             for index, row in rows.items():
-                found[index] = row_json(oids, [row[place] for place in places])
-        return [found[index] for index in sorted(found)]
+                found[index] = row, places
+        for _, (row, places) in sorted(found.items()):
+            yield row_json(oids, [row[place] for place in places])
 
 
-def result_json(found: Sequence[Json], rows: Sequence[str] | None, **more: Any) -> str:
-    """An answer with rows that are JSON already; None: they were not asked for."""
+def result_json(found: Sequence[Json], rows: Sequence[str] | None, **more: str) -> str:
+    """An answer with rows, and more, that are JSON already; None: rows were not asked for."""
     head = json.dumps({"metadata": found}, ensure_ascii=False)[:-1]
-    tail = "".join(f", {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in more.items())
+    tail = "".join(f", {json.dumps(name)}: {value}" for name, value in more.items())
     listed = "null" if rows is None else f"[{', '.join(rows)}]"
     return f'{head}, "rows": {listed}{tail}}}'
 

@@ -5,14 +5,14 @@ the answer can say which row it was, and the others are kept unless the request 
 is kept in `nodes.router.batches`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.descriptor import Descriptor
 from expressions.errors import NOT_NULL_VIOLATION, SqlError
 from nodes.crud import texts
-from nodes.crud.answers import WrittenRows, result_json
+from nodes.crud.answers import WrittenRows, plain_json, result_json
 from nodes.crud.catalogue import BATCH_ROWS_MAX
 from nodes.crud.errors import RequestError, bad_request, error_json
 from nodes.crud.places import bucket_of_row, key_of_row
@@ -150,7 +150,7 @@ class Many:
             except SqlError as error:
                 if not self.has_reloaded and is_of_old_schema(error):
                     raise
-                misfits[index] = error
+                misfits[index] = kept(error)
                 if self.stops or self.undoes:
                     break
         parts = parts_of(places)
@@ -183,7 +183,10 @@ class Many:
             return
         self.part, size = part, 1 if self.verb == "upsert" else ROWS_AT_ONCE
         chunks = [[given[index] for index in part[start : start + size]] for start in range(0, len(part), size)]
-        made = [self._text(descriptor, some) for some in chunks]
+        made, turns = list[texts.Text](), Turns()
+        for some in chunks:
+            made.append(self._text(descriptor, some))
+            await turns.give()
         for text in list({text.sql: text for text in made}.values())[1:]:
             await self.request.plan(transaction, text)  # what an old schema explains is found before anything is sent
         rows: list[Row] = []
@@ -215,7 +218,7 @@ class Many:
                 if isinstance(error, Retry) or not error.sqlstate.startswith(OF_A_ROW):
                     raise
                 await transaction.rollback_to("row")
-                errors[index] = error
+                errors[index] = kept(error)
                 if self.stops or self.undoes:
                     break
         is_undone = bool(errors) and self.undoes
@@ -272,12 +275,28 @@ async def many(request: Request, rows: Any) -> str:
     if not listed:
         await request.within_time(request.attempt(work.nothing, is_read_only=True))
     await work.run()
+    failed = (plain_json({"index": i} | error_json(batch.outcomes[i].error, request.table, request.version))
+              for i in batch.indices(Ending.FAILED))  # fmt: skip
     return result_json(
         work.written.metadata(),
-        None if request.call.options.get("noreturn") else work.written.listed(),
-        done=batch.indices(Ending.DONE),
-        failed=[{"index": i} | error_json(batch.outcomes[i].error, request.table, request.version)
-                for i in batch.indices(Ending.FAILED)],
-        rolled_back=batch.indices(Ending.ROLLED_BACK),
-        not_performed=batch.indices(Ending.NOT_PERFORMED),
-    )  # fmt: skip
+        None if request.call.options.get("noreturn") else await in_turns(work.written.listed()),
+        done=plain_json(batch.indices(Ending.DONE)),
+        failed=f"[{', '.join(await in_turns(failed))}]",
+        rolled_back=plain_json(batch.indices(Ending.ROLLED_BACK)),
+        not_performed=plain_json(batch.indices(Ending.NOT_PERFORMED)),
+    )
+
+
+def kept(error: SqlError) -> SqlError:
+    """The error of a row without the frames it came through: ten thousand of those hold up the garbage collector."""
+    error.__context__ = error.__cause__ = None
+    return error.with_traceback(None)
+
+
+async def in_turns(texts: Iterable[str]) -> list[str]:
+    """Texts that are made one after the other; others have their turn between them."""
+    found, turns = list[str](), Turns()
+    for text in texts:
+        found.append(text)
+        await turns.give()
+    return found

@@ -24,7 +24,7 @@ from expressions.errors import (
 from expressions.limits import VALUE_BYTES_MAX
 from expressions.sqltypes import BOOL, FLOATS, INTEGERS, TEXT, UNKNOWN
 from nodes.crud.catalogue import OPERATIONS, Operation, check_options
-from nodes.crud.errors import RequestError, bad_request
+from nodes.crud.errors import RequestError, bad_request, named
 from nodes.crud.shapes import SHAPES, not_json, shape_of, wrong
 from nodes.wire.messages import decode_text
 from nodes.wire.parameters import BPCHAR, NAME, OID, VARCHAR, values_of
@@ -44,12 +44,13 @@ ROWS = frozenset({"tuples", "objects", "rows"})
 LIMIT = "LimitError"
 PART_BYTES = 64
 """Of a value, a list or an object that was read, besides its text."""
+WHOLE_DIGITS_MAX = 4300
 PARTS_MAX = 500_000
 """Commas in the JSON of one argument: the reading of so many parts takes half a second."""
 
 
 class Number(float):
-    """A number with a point or an exponent, and the text it was written as."""
+    """A number with a point or an exponent, or a very long one, and the text it was written as."""
 
     text: str
 
@@ -263,9 +264,16 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in members:
         if name in found:
-            raise ValueError(f"the name {name} comes twice in an object")
+            raise ValueError(f"the name {named(name)} comes twice in an object")
         found[name] = value
     return found
 
 
-_DECODER = json.JSONDecoder(parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_object)
+def _whole(text: str) -> int | Number:
+    """A whole number; one that Python does not read as such keeps its digits: a numeric column may take them."""
+    return int(text) if len(text) <= WHOLE_DIGITS_MAX else Number(text)
+
+
+_DECODER = json.JSONDecoder(
+    parse_float=Number, parse_int=_whole, parse_constant=_refuse_constant, object_pairs_hook=_object
+)

@@ -39,12 +39,19 @@ CLASSES = {
 }
 BY_PREFIX = {"22": "ValueError", "23": "ConstraintError", "42": "RequestError", "54": "LimitError", "53": "LimitError"}
 
+NAME_CHARS_MAX = 63
+
 
 @dataclass(eq=False)
 class RequestError(SqlError):
     """A mistake of the request, or what became of it on its way; `kind` is its class."""
 
     kind: str = "RequestError"
+
+
+def named(name: str) -> str:
+    """A name that a client gave, as a message repeats it: no more of it than a name can be long."""
+    return name if len(name) <= NAME_CHARS_MAX else f"{name[:NAME_CHARS_MAX]}.."
 
 
 def bad_request(message: str, *, hint: str | None = None) -> RequestError:
@@ -71,7 +78,7 @@ def too_late(timeout_s: float, phase: str) -> RequestError:
 
 def unknown_table(table: str, met: Iterable[str]) -> RequestError:
     """`met` are names of tables that there are, or were a moment ago: one of them may have been meant."""
-    message, hint = f'relation "{table}" does not exist', perhaps("table", table, met)
+    message, hint = f'relation "{named(table)}" does not exist', perhaps("table", table, met)
     return RequestError(UNDEFINED_TABLE, message, hint=hint, kind="UnknownTableError")
 
 

@@ -17,7 +17,7 @@ from nodes.crud.answers import Shown
 from nodes.crud.requests import Request
 from nodes.crud.values import key_texts, named_key
 from nodes.execution.point_read import PointRead
-from nodes.router.shapes import is_short
+from nodes.router.compiled import is_short
 from nodes.sql.plans import Plan, SelectPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.parameters import SLOWLY_READ, values_of
@@ -28,14 +28,14 @@ FORMATS: tuple[int, ...] = ()
 """Values come as texts, of which the answer is made."""
 
 
-def _shape(request: Request) -> Hashable:
+def _kind(request: Request) -> Hashable:
     fields = request.call.options.get("fields")
     return KIND, fields if fields is None else tuple(fields), request.caller.style
 
 
 def known(request: Request, descriptor: Descriptor) -> "KeyedGet | None":
     """The compiled read of a request under this version, if it was performed before."""
-    return request.env.router.shapes.get(descriptor, _shape(request))  # type: ignore[no-any-return]
+    return request.env.router.compiled.get(descriptor, _kind(request))  # type: ignore[no-any-return]
 
 
 def learn(request: Request, descriptor: Descriptor, plan: Plan, oids: Sequence[int]) -> None:
@@ -48,7 +48,7 @@ def learn(request: Request, descriptor: Descriptor, plan: Plan, oids: Sequence[i
     read = PointRead.of(request.env, plan)
     if read is not None:
         made = KeyedGet(read, named_key(descriptor), oids, request.shown(descriptor))
-        request.env.router.shapes.keep(descriptor, _shape(request), made)
+        request.env.router.compiled.keep(descriptor, _kind(request), made)
 
 
 class KeyedGet:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
 from catalog.text.numbers import counted
-from nodes.crud.errors import bad_row
+from nodes.crud.errors import bad_row, named
 from nodes.crud.values import Condition, named_key
 
 Parts = Sequence[tuple[Column, bool]]
@@ -32,7 +32,7 @@ def index_named(descriptor: Descriptor, name: str) -> Index:
     if found is None:
         names = [one.name for one in descriptor.public_indexes if one.where is None]
         there = f"there are {', '.join(names)}" if names else "there is none"
-        raise bad_row(f'there is no index "{name}" over all rows of {descriptor}: {there}')
+        raise bad_row(f'there is no index "{named(name)}" over all rows of {descriptor}: {there}')
     return found
 
 

@@ -33,9 +33,9 @@ from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.router.attempts import Attempts, Failure, Next
+from nodes.router.compiled import is_short
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
-from nodes.router.shapes import is_short
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan
 from nodes.sql.statements import parse
@@ -293,8 +293,8 @@ class Request:
 
     async def planned(self, descriptor: Descriptor, text: Text) -> tuple[Plan, list[int]]:
         """The plan of a statement under a version, and the types of its parameters: made once for equal texts."""
-        style, shapes = self.caller.style, self.env.router.shapes
-        known = shapes.get(descriptor, (text.sql, style))
+        style, compiled = self.caller.style, self.env.router.compiled
+        known = compiled.get(descriptor, (text.sql, style))
         if known is not None:
             return known  # type: ignore[no-any-return]
         catalog, parameters = {descriptor.name: descriptor}, Parameters([], count_max=len(text.values))
@@ -310,18 +310,18 @@ class Request:
             raise await Names(self.env).explained(error, catalog) from None
         found = plan, [of.oid for of in parameters.types]
         if is_short((text.sql,)):
-            shapes.keep(descriptor, (text.sql, style), found)
+            compiled.keep(descriptor, (text.sql, style), found)
         return found
 
     def shown(self, descriptor: Descriptor) -> Shown:
         """The columns of the answer under a version. Raises `FlattenError` for one that it does not have."""
-        fields, shapes = self.call.options.get("fields"), self.env.router.shapes
-        shape = "shown", fields if fields is None else tuple(fields)
-        known = shapes.get(descriptor, shape)
+        fields, compiled = self.call.options.get("fields"), self.env.router.compiled
+        kind = "shown", fields if fields is None else tuple(fields)
+        known = compiled.get(descriptor, kind)
         if known is None:
             known = Shown(descriptor, shown_columns(descriptor, fields))
             if is_short(fields or ()):
-                shapes.keep(descriptor, shape, known)
+                compiled.keep(descriptor, kind, known)
         return known  # type: ignore[no-any-return]
 
     async def use_others(self, transaction: Transaction, plan: Plan) -> None:

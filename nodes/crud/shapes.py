@@ -5,6 +5,7 @@ A mistake in an argument names the argument, what it is, and what would be right
 """
 
 import json
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -39,7 +40,11 @@ def shape_of(argument: str, operation: str) -> str:
 
 def not_json(argument: str, text: str, shape: str, why: str) -> RequestError:
     """An argument that cannot be read. The commonest mistake is a text without its double quotes."""
-    quoted = f"; a text stands in double quotes: {json.dumps(text)}" if argument == "key" and text.isalnum() else ""
+    quoted = (
+        f"; a text stands in double quotes: {json.dumps(text)}"
+        if argument == "key" and text.isalnum() and len(text) <= SHOWN_CHARS_MAX
+        else ""
+    )
     return bad_request(f"argument {argument} is not JSON: {why}", hint=f"it is {shape}{quoted}")
 
 
@@ -59,7 +64,8 @@ def kind_of(given: Any) -> str:
             return f"the list {shown}" if (shown := _flat(given, given)) else f"a list of {len(given)}"
         case Mapping():
             return f"the object {shown}" if (shown := _flat(given, given.values())) else f"an object of {len(given)}"
-    return f"the number {given}" if isinstance(given, float) or abs(given) < SHOWN_MAX else "a large number"
+    is_large = (not isinstance(given, float) and abs(given) >= SHOWN_MAX) or math.isinf(given)
+    return "a large number" if is_large else f"the number {given}"
 
 
 def _flat(given: Any, parts: Collection[Any]) -> str:

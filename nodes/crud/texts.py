@@ -12,7 +12,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column
 from catalog.text.similar import perhaps
 from nodes.crud import orders
-from nodes.crud.errors import bad_row
+from nodes.crud.errors import bad_row, named
 from nodes.crud.orders import quoted
 from nodes.crud.values import Assignment, Condition, named_key
 
@@ -46,7 +46,7 @@ def shown_columns(descriptor: Descriptor, fields: Sequence[str] | None) -> list[
     missing = [name for name in fields if name not in known]
     if missing:
         meant = perhaps("column", missing[0], known)
-        raise bad_row(f'column "{missing[0]}" of option fields does not exist in {descriptor}', hint=meant)
+        raise bad_row(f'column "{named(missing[0])}" of option fields does not exist in {descriptor}', hint=meant)
     return [known[name] for name in fields]
 
 

@@ -17,7 +17,7 @@ from catalog.values.documents import DEPTH_MAX, TOO_DEEP, with_numbers
 from catalog.values.types import DOCUMENTS, SqlType
 from expressions.errors import PROGRAM_LIMIT
 from nodes.crud.calls import Number
-from nodes.crud.errors import RequestError, bad_request, bad_row
+from nodes.crud.errors import RequestError, bad_request, bad_row, named
 from nodes.crud.shapes import CONDITION, SHAPES, UPDATE, kind_of, wrong
 
 UNFLATTENED_CHARS_MAX = 4 * 2**20
@@ -61,7 +61,7 @@ def text_of(value: Any, what: str, of: SqlType | None = None) -> str | None:
         case list() | dict() if of in DOCUMENTS:
             return with_numbers(_written_out(value), lambda number: number.text)
     takers = "in a row, a column of json or jsonb does, and of lists one of arrays"
-    raise bad_row(f'"{what}" takes no list and no object, but {kind_of(value)} is given: {takers}')
+    raise bad_row(f'"{named(what)}" takes no list and no object, but {kind_of(value)} is given: {takers}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def assignments(operations: Any) -> list[Assignment]:
     if len({one.column for one in found}) < len(found):
         names = [one.column for one in found]
         twice = next(name for name in names if names.count(name) > 1)
-        raise bad_request(f'operations assign column "{twice}" twice')
+        raise bad_request(f'operations assign column "{named(twice)}" twice')
     return found
 
 

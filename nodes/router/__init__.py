@@ -5,6 +5,6 @@ attempts   what becomes of an attempt that failed
 reloads    one reload for all who met the same stale version: a machine for each table's name
 batches    what became of each row of a batch
 counters   what the node did for each table
-shapes     what requests of one shape have in common under one version
+compiled   what requests of one kind have in common under one version
 router     the asyncio shell of them
 """

@@ -19,9 +19,9 @@ from expressions.errors import SqlError
 from leases.rules import LeaseError, NotLeasable
 from nodes.beside import run_beside
 from nodes.router import reloads
+from nodes.router.compiled import CompiledRequests
 from nodes.router.counters import Counters
 from nodes.router.reloads import Known, Outcome, Reloads, Wake
-from nodes.router.shapes import Shapes
 from nodes.store.name_cache import Directory
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ LOAD_S_MAX = 5.0
 
 @dataclass(eq=False)
 class Router:
-    """The reloads of one node, by the name of the table, the counts of its requests, and their shapes."""
+    """The reloads of one node, by the name of the table, the counts of its requests, and what is compiled of them."""
 
     directory: Directory
     keeper: LeaseKeeper
     counters: Counters = field(default_factory=Counters)
-    shapes: Shapes = field(default_factory=Shapes)
+    compiled: CompiledRequests = field(default_factory=CompiledRequests)
     _states: dict[str, Reloads] = field(default_factory=dict)
     _answers: dict[int, asyncio.Future[Wake]] = field(default_factory=dict)
     _alarms: dict[str, asyncio.TimerHandle] = field(default_factory=dict)

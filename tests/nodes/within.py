@@ -68,7 +68,7 @@ class Keeper:
         self.used.append(found.name)
         return Pin(found)
 
-    async def pin(self, table_id: int, _fresh: bool) -> Pin:
+    async def pin(self, table_id: int, fresh: bool) -> Pin:
         return self.pin_held(table_id)
 
     def unpin(self, pin: Pin) -> None:

@@ -53,6 +53,29 @@ def test_a_document_keeps_the_digits_of_its_numbers():
     assert text_of(read_json(given, "row"), "j", SqlType.JSON) == given
 
 
+def test_a_whole_number_of_any_length_keeps_its_digits_and_a_message_does_not_repeat_them():
+    digits = "-" + "7" * 5000
+    (number,) = read_json(f"[{digits}]", "key")
+    assert text_of(number, "n", SqlType.NUMERIC) == digits
+    assert text_of([number], "j", SqlType.JSON) == f"[{digits}]"
+    assert kind_of(number) == "a large number"
+
+
+def test_a_message_repeats_no_long_name():
+    name = "n" * 100_000
+    for do in (
+        lambda: texts.first_by(TABLE, name, [], is_last=True),
+        lambda: texts.shown_columns(TABLE, [name]),
+        lambda: text_of({}, name),
+        lambda: assignments([["=", name, 1], ["=", name, 2]]),
+        lambda: read_json(f'{{"{name}": 1, "{name}": 2}}', "object"),
+        lambda: read_json(name, "key"),
+    ):
+        with pytest.raises(SqlError) as caught:
+            do()
+        assert len(caught.value.message) + len(caught.value.hint or "") < 400
+
+
 def test_a_list_is_the_array_of_a_column_that_has_such():
     given = read_json('[1, null, "a,b", true, 1.10, "null"]', "row")
     assert text_of(given, "t", SqlType.TEXT_ARRAY) == '{1,NULL,"a,b",true,1.10,"null"}'

@@ -13,7 +13,7 @@ from catalog.hashing import schema_hash, sharding_hash
 from catalog.values.types import SqlType
 from nodes.client import Crud
 from nodes.crud.keyed_gets import KeyedGet
-from nodes.router.shapes import SHAPES_MAX, Shapes
+from nodes.router.compiled import COMPILED_MAX, CompiledRequests
 from tests.nodes.conftest import Cluster
 from tests.nodes.crud.test_stale_routers import BOTH, ROUNDS_MAX, publish, respread, swapped
 from tests.nodes.execution.test_point_read import COLUMNS
@@ -141,16 +141,16 @@ def test_it_is_one_batch_that_enters_one_storage_with_the_hashes_of_its_options(
             (storage,) = {n for n in (1, 2) if f"storage_{n}.kv_" in get.sql}
             assert door.sql == f"SELECT storage_{storage}.enter($1, $2, $3, $4, $5)"
             assert door.params[2:4] == (schema, sharding_hash(descriptor).encode())
-        kept = [made for _, made in node.session.env.router.shapes._known.values()]
+        kept = [made for _, made in node.session.env.router.compiled._known.values()]
         assert sum(isinstance(made, KeyedGet) for made in kept) == 1
 
     within(cluster, work)
 
 
-def test_shapes_are_those_of_one_version_and_bounded(cluster: Cluster):
-    shapes, version = Shapes(), cluster.descriptor(cluster.table("id int PRIMARY KEY"))
-    shapes.keep(version, "shown", 1)
-    assert (shapes.get(version, "shown"), shapes.get(replace(version), "shown")) == (1, None)
-    for number in range(2 * SHAPES_MAX):
-        shapes.keep(version, number, json.dumps(number))
-    assert len(shapes._known) <= SHAPES_MAX
+def test_what_is_compiled_is_that_of_one_version_and_bounded(cluster: Cluster):
+    compiled, version = CompiledRequests(), cluster.descriptor(cluster.table("id int PRIMARY KEY"))
+    compiled.keep(version, "shown", 1)
+    assert (compiled.get(version, "shown"), compiled.get(replace(version), "shown")) == (1, None)
+    for number in range(2 * COMPILED_MAX):
+        compiled.keep(version, number, json.dumps(number))
+    assert len(compiled._known) <= COMPILED_MAX

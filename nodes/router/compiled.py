@@ -1,6 +1,6 @@
-"""Things that requests of one shape have in common under one version of a table: worked out once, looked up after that.
+"""Parts that requests of one kind have in common under one version of a table: worked out once, looked up after that.
 
-    (version, shape)  ->  the plan of a statement, the columns of an answer, a compiled read by key
+    (version, kind)  ->  the plan of a statement, the columns of an answer, a compiled read by key
 
 A version is one object as long as the node uses it, and never changes: another version is another key. So nothing here
 can be out of date, and what is forgotten is only worked out again.
@@ -12,7 +12,7 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 
-SHAPES_MAX = 1024
+COMPILED_MAX = 1024
 TEXT_CHARS_MAX = 4096
 """Of a statement, or of the names in an option: longer ones are worked out at each request."""
 
@@ -23,17 +23,17 @@ def is_short(texts: Iterable[str]) -> bool:
 
 
 @dataclass(eq=False)
-class Shapes:
-    """The shapes of one node's requests. Each entry holds its version, so that no other object can take its place."""
+class CompiledRequests:
+    """All that a node has compiled. Each entry holds its version, so that no other object can take its place."""
 
     _known: dict[tuple[int, Hashable], tuple[Descriptor, Any]] = field(default_factory=dict)
 
-    def get(self, version: Descriptor, shape: Hashable) -> Any:
-        """Return whatever is kept of this shape under this version; None if nothing is."""
-        found = self._known.get((id(version), shape))
+    def get(self, version: Descriptor, kind: Hashable) -> Any:
+        """Return whatever is kept of this kind under this version; None if nothing is."""
+        found = self._known.get((id(version), kind))
         return None if found is None else found[1]
 
-    def keep(self, version: Descriptor, shape: Hashable, made: Any) -> None:
-        if len(self._known) >= SHAPES_MAX:
+    def keep(self, version: Descriptor, kind: Hashable, made: Any) -> None:
+        if len(self._known) >= COMPILED_MAX:
             self._known.clear()
-        self._known[id(version), shape] = version, made
+        self._known[id(version), kind] = version, made
