@@ -44,6 +44,8 @@ ROWS_READ_MAX = 100_000
 RUN_S_MAX = 60.0
 """What one run may take: then its statement is stopped, as by the button."""
 CONNECT_S = 5
+STOP_AGAIN_S = 1.0
+"""So often a statement whose session is to end is asked to stop."""
 NO_DATA = b"a console has no data to send: use psql's \\copy, or `manage.py load`"
 HAS_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
 
@@ -217,8 +219,17 @@ class Pane:
             self.connection.close()
             self.in_use.release()
         else:
+            threading.Thread(target=self._stop_and_close, daemon=True).start()
+
+    def _stop_and_close(self) -> None:
+        """A request to cancel may overtake its statement, and stops nothing then: it is repeated."""
+        while True:
             with contextlib.suppress(psycopg.Error):
                 self.stop()
+            if self.in_use.acquire(timeout=STOP_AGAIN_S):
+                break
+        self.connection.close()
+        self.in_use.release()
 
 
 def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:

@@ -139,6 +139,32 @@ def test_a_statement_that_runs_holds_nobody_up_and_can_be_stopped(dsn: str) -> N
     pane.close()
 
 
+def test_a_session_ends_although_the_first_request_to_stop_came_too_early(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the server has the statement, a request to cancel finds nothing to cancel."""
+    monkeypatch.setattr("nodes.console.sessions.STOP_AGAIN_S", 0.1)
+    pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+    asked: list[float] = []
+    stop = pane.stop
+
+    def stop_from_the_second_time_on() -> None:
+        asked.append(time.monotonic())
+        if len(asked) > 1:
+            stop()
+
+    monkeypatch.setattr(pane, "stop", stop_from_the_second_time_on)
+    running = threading.Thread(target=lambda: pane.run("SELECT pg_sleep(60)"))
+    running.start()
+    while not pane.in_use.locked():
+        time.sleep(0.01)
+    pane.close()
+    running.join(10)
+    assert not running.is_alive()
+    assert pane.transaction == "closed"
+    assert len(asked) > 1
+
+
 def test_a_statement_that_runs_is_stopped_before_its_session_ends(dsn: str) -> None:
     """Its own thread still waits at the session: taking it away there would end the process."""
     pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
