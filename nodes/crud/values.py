@@ -59,7 +59,7 @@ def text_of(value: Any, what: str, of: SqlType | None = None) -> str | None:
         case str() | int():
             return str(value)
         case list() | dict() if of in DOCUMENTS:
-            return with_numbers(_written_out(value), lambda number: number.text)
+            return as_written(value)
     takers = "in a row, a column of json or jsonb does, and of lists one of arrays"
     raise bad_row(f'"{named(what)}" takes no list and no object, but {kind_of(value)} is given: {takers}')
 
@@ -69,6 +69,11 @@ class _Written:
     """A number within a document: a float would be written as Python writes it, with fewer digits."""
 
     text: str
+
+
+def as_written(value: Any) -> str:
+    """JSON of what an argument gave, its numbers digit by digit. Raises for what is nested too deeply."""
+    return with_numbers(_written_out(value), lambda number: number.text)
 
 
 def _written_out(value: Any, depth: int = 0) -> Any:

@@ -3,14 +3,14 @@
 import asyncio
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import postgast
 import pytest
 
 from catalog.values.types import SqlType
 from expressions.errors import SqlError
-from nodes.crud import calls, texts
+from nodes.crud import about, calls, texts
 from nodes.crud.calls import BATCH_BYTES_MAX, PARTS_MAX, argument_texts, call_of, parsed_bytes, read_json
 from nodes.crud.shapes import kind_of
 from nodes.crud.values import assignments, conditions, flat_row, key_values, many_rows, text_of, unflattened
@@ -139,6 +139,13 @@ def test_rows_as_objects_do_not_repeat_their_names_without_end():
     assert unflattened([[1]] * 10, long) == [{long[0]["name"]: 1}] * 10
     assert code(lambda: unflattened([[1]] * 100, long)) == "54000"
     assert code(lambda: unflattened([[1, 2]], [{"name": "a"}, {"name": "a"}])) == "22023"
+
+
+@pytest.mark.parametrize("number", ["1e999", "2.50", "1" * 5000, "4" * 400 + ".5", "-1E-7"])
+def test_rows_as_objects_keep_their_numbers_digit_by_digit(number: str):
+    (call,) = parse("SELECT crud.unflatten_rows($1, $2)")
+    asked = call_of(call.node, [f'[[{number}, {{"in": [{number}]}}]]', '[{"name": "a"}, {"name": "b"}]'])
+    assert asyncio.run(about.answer(cast(Any, None), asked)) == f'[{{"a": {number}, "b": {{"in": [{number}]}}}}]'
 
 
 def test_rows_that_name_no_column_are_as_many_as_they_are():
