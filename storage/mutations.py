@@ -235,8 +235,9 @@ def _update_placement(
 
 def _is_spread_alike(descriptor: Descriptor, placement: Placement, old: StoredRow, new: StoredRow) -> bool:
     """True when two states of a row have the same sharding key, and so the same bucket."""
-    key = placement.sharding_key or descriptor.primary_key
-    return all(key_value(descriptor, old, c) == key_value(descriptor, new, c) for c in key)
+    if not placement.sharding_key:
+        return old.key == new.key
+    return all(key_value(descriptor, old, c) == key_value(descriptor, new, c) for c in placement.sharding_key)
 
 
 # --- what a version does, found once for each

@@ -225,6 +225,8 @@ def to_text(sql_type: SqlType, value: Value) -> str:
     """PostgreSQL's output form of `value` (DateStyle ISO, time zone UTC, shortest exact doubles)."""
     if isinstance(value, bool):
         return "t" if value else "f"
+    if isinstance(value, (int, str)):
+        return str(value)
     if isinstance(value, float):
         return floats.real_text(value) if sql_type is SqlType.REAL else floats.double_text(value)
     if isinstance(value, dt.datetime):

@@ -43,10 +43,8 @@ def are_long(values: Iterable[object]) -> bool:
     """True if what is computed of these values, checked or encoded, is to be done in the thread."""
     size = 0
     for value in values:
-        if isinstance(value, tuple):
-            size += ELEMENT_CHARS * len(value)
-        elif isinstance(value, (str, bytes)):
-            size += len(value)
+        if isinstance(value, (str, bytes, tuple)):
+            size += len(value) * (ELEMENT_CHARS if isinstance(value, tuple) else 1)
     return size > LARGE_CHARS
 
 

@@ -30,6 +30,8 @@ def bytes_of(values: Iterable[object]) -> int:
     size = 0
     for value in values:
         size += VALUE_BYTES
+        if value is None or isinstance(value, (int, float)):
+            continue
         if isinstance(value, (str, bytes)):
             size += len(value)
         elif isinstance(value, Decimal):
