@@ -25,7 +25,7 @@ SESSION_VALUES = {
     "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
     "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
 }  # fmt: skip
-OF_CONSTANTS = ("current_setting", "set_config", "like_escape")
+OF_CONSTANTS = ("set_config", "like_escape")
 
 
 _OF_PATHS = "use ->, #> and jsonb_array_elements, or @> for a question"
@@ -127,6 +127,8 @@ class Calls(Comparisons):
         call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
         if name == "to_timestamp" and len(args) == 2:  # a local time, in the zone of the session
             return self.cast(call, TIMESTAMPTZ, node.location)
+        if name == "current_setting" and not is_constant(call):
+            return self.function(name, allowed.SETTING_OF_A_COLUMN, args, node.location)
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call

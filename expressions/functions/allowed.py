@@ -100,6 +100,12 @@ OPERATORS = _table(
 )  # fmt: skip
 FORMATTED_NAME = (Overload((TEXT,), TEXT, object_names.FORMATTED_NAME, strict=False),)
 """%I of format(..)."""
+_OF_SETTINGS = frozenset({object_names.SHOWN_SETTINGS})
+SETTING_OF_A_COLUMN = (
+    Overload((TEXT,), TEXT, object_names.setting_of("{0}", "false"), relations=_OF_SETTINGS),
+    Overload((TEXT, BOOL), TEXT, object_names.setting_of("{0}", "{1}"), relations=_OF_SETTINGS),
+)
+"""current_setting(..) where a row decides which."""
 FUNCTIONS = _table(
     numbers.functions(),
     texts.functions(),

@@ -6,6 +6,10 @@ rows of the catalog (`nodes.catalog_views`), so the functions are look-ups in th
     objects      kind, oid, the name that is shown, a name it is found by
     definitions  kind, oid, part (0: the whole), whether for people, the text
     signatures   oid of a function, its arguments, its result
+
+What a session has set is looked up in the same way where a query names a setting by a column:
+
+    shown_settings   name in small letters, what SHOW answers
 """
 
 import re
@@ -41,6 +45,7 @@ from expressions.sqltypes import (
 )
 
 OBJECTS, DEFINITIONS, SIGNATURES = "objects", "definitions", "signatures"
+SHOWN_SETTINGS = "shown_settings"
 KINDS = {REGCLASS: "c", REGTYPE: "t", REGNAMESPACE: "n", REGROLE: "r", REGPROC: "p"}
 SEQUENCE = "s"
 """Of a column: the sequence behind it."""
@@ -172,6 +177,16 @@ def _comment(oid: str, part: str, kind: str, is_meant: str) -> str:
     return (
         f"(SELECT max(d.o4) FROM (SELECT {oid} AS x, {part} AS y, {kind} AS z) AS v, k_{DEFINITIONS} AS d"
         f" WHERE {is_meant} AND d.o1 = v.x AND d.o2 = v.y)"
+    )
+
+
+def setting_of(name: str, missing_ok: str) -> str:
+    """The engine's text for the value of the setting that a column names."""
+    unknown = "concat('SQLSTATE 42704 unrecognized configuration parameter \"', max(v.x), '\"')"
+    return (
+        f"(SELECT CASE WHEN max(v.x) IS NULL OR bool_or(v.y) IS NULL THEN NULL WHEN max(s.o0) IS NOT NULL THEN"
+        f" max(s.o1) WHEN bool_or(v.y) THEN NULL ELSE CAST(error({unknown}) AS VARCHAR) END"
+        f" FROM (SELECT {name} AS x, {missing_ok} AS y) AS v LEFT JOIN k_{SHOWN_SETTINGS} AS s ON s.o0 = lower(v.x))"
     )
 
 

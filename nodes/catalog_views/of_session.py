@@ -46,6 +46,28 @@ class SettingLike(Protocol):
     @property
     def values(self) -> tuple[str, ...]: ...
 
+    @property
+    def description(self) -> str: ...
+
+
+class SettingRowLike(Protocol):
+    """A setting and what it is now (`nodes.settings.variables`)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def value(self) -> str: ...
+
+    @property
+    def initial(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def known(self) -> SettingLike | None: ...
+
 
 class PreparedLike(Protocol):
     """A prepared statement (`nodes.clients.portals`)."""
@@ -93,17 +115,23 @@ def _types(oids: Iterable[int]) -> list[str]:
     return [str(parameter_type(oid, number)) for number, oid in enumerate(oids, start=1)]
 
 
-def setting_rows(settings: Iterable[tuple[str, str, str, SettingLike | None]]) -> list[dict[str, Any]]:
-    """Settings by name, value, description, and what a node knows of them: nothing of a session's own names."""
+def setting_rows(settings: Iterable[SettingRowLike]) -> list[dict[str, Any]]:
+    """Settings with what a node knows of them: of a session's own names nothing."""
     rows = []
-    for name, value, description, known in settings:
+    for one in settings:
         row: dict[str, Any] = dict.fromkeys(("category", "extra_desc", "unit", "min_val", "max_val", "enumvals"))
-        row |= {"name": name, "setting": value, "short_desc": description, "context": "user", "vartype": "string"}
-        row |= {"source": "session", "boot_val": value, "reset_val": value, "sourcefile": None, "sourceline": None}
-        row["pending_restart"] = False
+        row |= {"name": one.name, "setting": one.value, "short_desc": "", "context": "user", "vartype": "string"}
+        row |= {"source": one.source, "boot_val": None, "reset_val": one.initial, "sourcefile": None}
+        row |= {"sourceline": None, "pending_restart": False}
+        known = one.known
         if known is not None:
-            row |= {"context": known.context, "vartype": known.kind, "unit": known.unit or None, "source": "default"}
-            row |= {"min_val": known.low or None, "max_val": known.high or None, "boot_val": known.default}
-            row |= {"enumvals": list(known.values) or None, "reset_val": known.default}
+            row |= {"context": known.context, "vartype": known.kind, "unit": known.unit or None}
+            row |= {"short_desc": known.description, "boot_val": known.default, "enumvals": list(known.values) or None}
+            row |= {"min_val": known.low or None, "max_val": known.high or None}
         rows.append(row)
     return rows
+
+
+def shown_rows(settings: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    """The answers of SHOW, for current_setting(..) of a column."""
+    return [{"name": name.lower(), "shown": shown} for name, shown in settings]

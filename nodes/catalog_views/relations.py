@@ -25,7 +25,7 @@ from expressions.sqltypes import (
     TIMESTAMPTZ,
     Type,
 )
-from expressions.values.object_names import DEFINITIONS, OBJECTS, SIGNATURES
+from expressions.values.object_names import DEFINITIONS, OBJECTS, SHOWN_SETTINGS, SIGNATURES
 from nodes.catalog_views import own
 from nodes.sql.queries.query import Output
 
@@ -61,6 +61,7 @@ RELATIONS, OIDS = _read()
 UNNAMED = {
     OBJECTS: _outputs("kind:text oid:oid shown:text spelled:text"),
     SIGNATURES: _outputs("oid:oid arguments:text result:text"),
+    SHOWN_SETTINGS: _outputs("name:text shown:text"),
     DEFINITIONS: _outputs("kind:text oid:oid part:int4 is_pretty:bool definition:text"),
 }
 """What functions read; no query can name it."""

@@ -12,6 +12,7 @@ Names of two parts (`my.user_id`) are anybody's: an application keeps there what
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import ACTIVE_TRANSACTION, INVALID_NAME, PROGRAM_LIMIT, SqlError
@@ -51,6 +52,16 @@ ENTRY_CHARS = 64
 _CUSTOM = re.compile(r"[A-Za-z_\x80-\U0010ffff][\w$]*(\.[A-Za-z_\x80-\U0010ffff][\w$]*)+")
 
 Values = Mapping[str, str]
+
+
+class SettingRow(NamedTuple):
+    """A setting as pg_settings has it: `value`, and `initial`, which RESET gives, are numbers in its own unit."""
+
+    name: str
+    value: str
+    initial: str
+    source: str
+    known: Setting | None
 
 
 @dataclass(eq=False, slots=True)
@@ -157,15 +168,33 @@ class Variables:
 
     def all(self) -> Iterator[tuple[str, str, str]]:
         """Name, value and description of each setting, for SHOW ALL."""
-        names = [s.name for s in KNOWN.values() if s.name not in HIDDEN]
-        for name in sorted([*names, *self._custom.values()], key=str.lower):
+        for name in self._listed():
             setting = KNOWN.get(name.lower())
             yield name, self.get(name), "" if setting is None else setting.description
 
-    def rows(self) -> Iterator[tuple[str, str, str, Setting | None]]:
-        """Name, value, description and what is known of each setting: a number in the setting's own unit."""
-        for name, _, description in self.all():
-            yield name, self._value(name), description, KNOWN.get(name.lower())
+    def rows(self) -> Iterator[SettingRow]:
+        """Each setting that SHOW ALL shows."""
+        for name in self._listed():
+            value, initial, known = self._value(name), self._initial(name), KNOWN.get(name.lower())
+            yield SettingRow(name, value, initial, self._source(name, value, initial), known)
+
+    def shown(self) -> Iterator[tuple[str, str]]:
+        """Name and value of each setting, as SHOW answers."""
+        for name in (*self._listed(), *HIDDEN):
+            yield name, self.get(name)
+
+    def _listed(self) -> list[str]:
+        """The names that SHOW ALL shows, in its order."""
+        names = (setting.name for setting in KNOWN.values() if setting.name not in HIDDEN)
+        return sorted((*names, *self._custom.values()), key=str.lower)
+
+    def _source(self, known: str, value: str, initial: str) -> str:
+        """Where a value comes from, in PostgreSQL's words: SET, the connection's beginning, the node, or nothing."""
+        if value != initial:
+            return "session"
+        if known in self.initial and self.initial[known] != self._given.get(known):
+            return "client"
+        return "configuration file" if known in self._given else "default"
 
     def reported(self) -> dict[str, str]:
         return {name: self.get(name) for name in REPORTED}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from expressions.errors import UNDEFINED_OBJECT, SqlError
+from expressions.values import object_names
 from nodes.catalog_views import of_session
 from nodes.clients.protocols import Client
 from nodes.settings.known import SERVER_VERSION
@@ -51,4 +52,6 @@ class SessionValues:
                 return of_session.prepared_rows(statements.prepared.items())
             case of_session.SETTINGS:
                 return of_session.setting_rows(self._variables.rows())
+            case object_names.SHOWN_SETTINGS:
+                return of_session.shown_rows(self._variables.shown())
         return None

@@ -262,6 +262,30 @@ def test_settings_are_rows_too(n1: "psycopg.Connection[Any]") -> None:
     assert n1.execute(levels).fetchall() == [(["safe_encoding", "on", "off"],)]
 
 
+def test_settings_that_are_not_the_default_are_listed(n1: "psycopg.Connection[Any]") -> None:
+    """As psql's \\dconfig asks: current_setting of a column, among what differs from the built-in value."""
+    chosen = "WHERE s.source <> 'default' AND s.setting IS DISTINCT FROM s.boot_val ORDER BY 1"
+    asked = f"SELECT s.name, pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s {chosen}"
+    before = dict(n1.execute(asked).fetchall())
+    n1.execute("SET work_mem = '8MB'")
+    n1.execute("SET my.user_id = 'ann'")
+    after = dict(n1.execute(asked).fetchall())
+    assert after == before | {"work_mem": "8MB", "my.user_id": "ann"}
+    origin = "SELECT source, setting, boot_val, reset_val FROM pg_settings WHERE name = 'work_mem'"
+    assert n1.execute(origin).fetchall() == [("session", "8192", "4096", "4096")]
+    n1.execute("RESET work_mem")
+    assert n1.execute(origin).fetchall() == [("default", "4096", "4096", "4096")]
+    assert "work_mem" not in dict(n1.execute(asked).fetchall())
+
+
+def test_a_setting_that_a_column_names_is_found_or_refused(n1: "psycopg.Connection[Any]") -> None:
+    named = "FROM (VALUES ('Work_Mem', true), (NULL, true), ('my.none', true), ('TimeZone', NULL)) AS v(name, is_fine)"
+    found = n1.execute(f"SELECT current_setting(name, is_fine) {named}").fetchall()
+    assert found == [("4MB",), (None,), (None,), (None,)]
+    with pytest.raises(psycopg.errors.UndefinedObject, match='unrecognized configuration parameter "my.none"'):
+        n1.execute(f"SELECT current_setting(name) {named}")
+
+
 def test_a_list_of_kinds_is_looked_through(n1: "psycopg.Connection[Any]") -> None:
     """As pgcli's completer asks: an array of texts for a column of PostgreSQL's one-byte type."""
     asked = "SELECT DISTINCT relkind FROM pg_class WHERE relkind = ANY(%s) AND relname = ANY(%s)"
