@@ -2,11 +2,18 @@
 
 from expressions.functions import casts
 from expressions.functions.overloads import Named, Overload
-from expressions.sqltypes import FLOAT4, FLOAT8, FLOATS, INT4, INT8, INTEGERS, NUMERIC
+from expressions.sqltypes import FLOAT4, FLOAT8, FLOATS, INT4, INT8, INTEGERS, NUMERIC, Type
 from expressions.values import arithmetic, numerics, powers
 
 _MODULO = "({0} % CASE WHEN {1} = -1 THEN 1 ELSE {1} END)"
 """The smallest integer by -1 leaves 0; the engine would find the quotient too large."""
+
+
+def _shifted_left(of: Type) -> str:
+    """Bits beyond the width of the type are lost; a whole number of 128 bits holds every step to there."""
+    half = arithmetic.LIMITS[of]
+    power = f"(CAST(1 AS HUGEINT) << ({{1}} & {arithmetic.shift_max(of)}))"
+    return f"CAST(((CAST({{0}} AS HUGEINT) * {power} + {half}) & {2 * half - 1}) - {half} AS {of.duck})"
 
 
 def operators() -> Named:
@@ -21,6 +28,11 @@ def operators() -> Named:
         yield "|", Overload(pair, of, "({0} | {1})", lambda a, b: a | b)
         yield "#", Overload(pair, of, "xor({0}, {1})", lambda a, b: a ^ b)
         yield "~", Overload((of,), of, "(~{0})", lambda a: ~a)
+        yield "<<", Overload((of, INT4), of, _shifted_left(of), arithmetic.shifted_left(of))
+        yield (
+            ">>",
+            Overload((of, INT4), of, f"({{0}} >> ({{1}} & {arithmetic.shift_max(of)}))", arithmetic.shifted_right(of)),
+        )
         yield "-", Overload((of,), of, f"(CAST(0 AS {of.duck}) - {{0}})", arithmetic.whole(of, lambda a: -a))
         yield "+", Overload((of,), of, "{0}", lambda a: a)
         yield "@", Overload((of,), of, "abs({0})", arithmetic.whole(of, abs))

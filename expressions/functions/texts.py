@@ -9,9 +9,12 @@ from expressions.sqltypes import BOOL, DOCUMENTS, INT4, INT8, NUMERIC, TEXT, TEX
 from expressions.values import arithmetic, texts
 from expressions.values.own import TEXTS
 
+_STARTS_WITH = Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)
+
 
 def operators() -> Named:
     two = (TEXT, TEXT)
+    yield "^@", _STARTS_WITH
     joined = guarded("strlen({0}) + strlen({1})", "{1}")
     yield "||", Overload(two, TEXT, f"({{0}} || {joined})", texts.concatenated)
     yield "~~", Overload(two, BOOL, "({0} LIKE {1} ESCAPE '\\')", texts.like)
@@ -94,7 +97,7 @@ def functions() -> Named:
         yield name, Overload((TEXT, TEXT), TEXT, f"{engine}({{0}}, {{1}})", strip)
     yield "like_escape", Overload((TEXT, TEXT), TEXT, "", texts.escaped_by)
     yield "split_part", Overload((TEXT, TEXT, INT4), TEXT, _SPLIT_PART)
-    yield "starts_with", Overload((TEXT, TEXT), BOOL, "starts_with({0}, {1})", str.startswith)
+    yield "starts_with", _STARTS_WITH
     yield "ascii", Overload((TEXT,), INT4, "CAST(ascii({0}) AS INTEGER)")
     yield "chr", Overload((INT4,), TEXT, _CHARACTER)
     yield "md5", Overload((TEXT,), TEXT, "md5({0})")

@@ -75,6 +75,23 @@ def whole(of: Type, compute: Callable[..., int]) -> Compute:
     return checked
 
 
+def shift_max(of: Type) -> int:
+    """The largest count of bits that a shift takes; of a larger one, or one below 0, its lowest bits count."""
+    return 63 if of is INT8 else 31
+
+
+def shifted_left(of: Type) -> Compute:
+    """Bits beyond the width of the type are lost."""
+    half, most = LIMITS[of], shift_max(of)
+    return lambda a, count: (((a << (count & most)) + half) & (2 * half - 1)) - half
+
+
+def shifted_right(of: Type) -> Compute:
+    """The sign stays."""
+    most = shift_max(of)
+    return lambda a, count: a >> (count & most)
+
+
 def divide_whole(a: int, b: int) -> int:
     """Towards zero, as PostgreSQL divides."""
     if b == 0:

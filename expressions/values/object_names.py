@@ -47,6 +47,11 @@ from expressions.sqltypes import (
 OBJECTS, DEFINITIONS, SIGNATURES = "objects", "definitions", "signatures"
 SHOWN_SETTINGS = "shown_settings"
 KINDS = {REGCLASS: "c", REGTYPE: "t", REGNAMESPACE: "n", REGROLE: "r", REGPROC: "p"}
+PSEUDO_TYPES = {
+    "record": 2249, "trigger": 2279, "event_trigger": 3838, "void": 2278, "anyarray": 2277, "anyelement": 2283,
+    "anycompatible": 5077, "anycompatiblearray": 5078, "anynonarray": 2776,
+}  # fmt: skip
+"""What functions take and give that is no type of a value: their names lead to oids, pg_type has no rows of them."""
 SEQUENCE = "s"
 """Of a column: the sequence behind it."""
 INDEX, CONSTRAINT = "i", "k"
@@ -239,7 +244,8 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         )
     )
     types += "".join(
-        f" WHEN {of.oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || ')' ELSE '{other}' END"
+        f" WHEN {of.oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || ')'"
+        f" WHEN {{1}} IS NULL THEN '{of.name}' ELSE '{other}' END"
         for of, other in ((VARCHAR, VARCHAR.name), (BPCHAR, "bpchar"))
     )
     name = VARCHAR.name
@@ -250,6 +256,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     types += f" WHEN {NUMERIC.oid} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} ELSE 'numeric' END"
     array = ARRAY_OF[NUMERIC].oid
     types += f" WHEN {array} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} || '[]' ELSE 'numeric[]' END"
+    types += "".join(f" WHEN {oid} THEN '{name}'" for name, oid in PSEUDO_TYPES.items())
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown
     nothing = "CAST(NULL AS VARCHAR)"

@@ -5,6 +5,7 @@ rows       their rows, for the tables of a moment
 tables     rows about tables: columns, indexes, constraints
 fixed      rows that are the same whatever tables there are: schemas, types, the role and the database
 functions  pg_proc: the functions that a node has
+operators  pg_operator and pg_cast: the operators and casts that a node has
 stored     rows about views
 standard   rows of information_schema
 own        views of our own: elements in any state, versions, leases, changes, nodes

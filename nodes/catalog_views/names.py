@@ -4,17 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TYPE_WORDS, VECTORS
-from expressions.values.object_names import DEFINITIONS, OBJECTS, SEQUENCE, spelled
+from expressions.values.object_names import DEFINITIONS, OBJECTS, PSEUDO_TYPES, SEQUENCE, spelled
 from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.keys import keys_of, sequence_name
+from nodes.catalog_views.operators import names_of_functions
 from nodes.catalog_views.relations import INFORMATION, OIDS
 from nodes.catalog_views.tables import definitions
 from nodes.catalog_views.texts import quoted
 from nodes.catalog_views.values import OWNER, OWNER_NAME, Row
 from nodes.wire.oids import column_oid, index_oid, table_oid
-
-PSEUDO_TYPES = {"record": 2249, "trigger": 2279, "event_trigger": 3838, "void": 2278}
-"""What functions give that is no value: their names lead to oids, pg_type has no rows of them."""
 
 
 def _objects(tables: Sequence[Descriptor]) -> Iterator[Row]:
@@ -22,8 +20,8 @@ def _objects(tables: Sequence[Descriptor]) -> Iterator[Row]:
         yield {"kind": kind, "oid": oid, "shown": shown, "spelled": found_by}
 
 
-def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
-    """Kind, oid, the name that is shown, and one that it is found by: each way to spell it is a row."""
+def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | None]]:
+    """Kind, oid, the name that is shown, and one that it is found by, if any: each way to spell it is a row."""
     for table in tables:
         relations = [(table_oid(table.table_id), table.name)]
         relations += [(index_oid(table.table_id, key.id), key.name) for key in keys_of(table)]
@@ -61,6 +59,10 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str]]:
     for name, oid in FUNCTIONS.items():
         for found_by in (name, f"pg_catalog.{name}"):
             yield "p", oid, name, found_by
+    for oid, name, is_unique in names_of_functions():
+        shown = name if is_unique else f"pg_catalog.{name}"
+        for found_by in (name, f"pg_catalog.{name}") if is_unique else (None,):
+            yield "p", oid, shown, found_by
     yield "r", OWNER, OWNER_NAME, OWNER_NAME
 
 

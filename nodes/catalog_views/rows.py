@@ -6,12 +6,13 @@ from catalog.descriptor import Descriptor
 from catalog.elements import State
 from catalog.view_definition import ViewDefinition
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from nodes.catalog_views import fixed, functions, names, own, standard, stored, tables
+from nodes.catalog_views import fixed, functions, names, operators, own, standard, stored, tables
 from nodes.catalog_views.relations import OWN, RELATIONS, UNNAMED, columns_of, empty_of
 from nodes.catalog_views.values import Row, Value
 
 MADE: Mapping[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
-    **fixed.MADE, **functions.MADE, **tables.MADE, **standard.MADE, **names.MADE, own.ELEMENTS: own.element_rows,
+    **fixed.MADE, **functions.MADE, **operators.MADE, **tables.MADE, **standard.MADE, **names.MADE,
+    own.ELEMENTS: own.element_rows,
 }  # fmt: skip
 assert MADE.keys() <= RELATIONS.keys() | UNNAMED.keys()
 

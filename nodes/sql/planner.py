@@ -15,6 +15,7 @@ from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import INDETERMINATE_TYPE, WRONG_OBJECT_TYPE, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN, Type
+from expressions.values.object_names import SHOWN_SETTINGS
 from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Plan, SelectPlan, TruncatePlan, WritingPlan
 from nodes.sql.queries.from_clause import table_of
@@ -37,6 +38,9 @@ class Planner(Inserts, Updates):
             return several(kind, node, self._part, self.views)
         plan = self._plan(kind, node)
         if self.analyzer.relations and not isinstance(plan, SelectPlan):
+            if self.analyzer.relations == {SHOWN_SETTINGS}:
+                what = "current_setting of a column in a statement that writes"
+                raise unsupported(what, hint="use a constant or a parameter")
             raise unsupported("reading pg_catalog in a statement that writes", hint="read it first, by itself")
         return plan
 

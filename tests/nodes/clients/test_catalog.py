@@ -208,6 +208,39 @@ def test_functions_are_those_of_postgresql(cluster: Cluster, n1: "psycopg.Connec
     assert known - {0} <= set(oids), "clients find arrays by what reads them"
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        """SELECT oid, oprname, oprnamespace, oprowner, oprkind, oprcanmerge, oprcanhash, oprleft, oprright, oprresult,
+          oprcom, oprnegate, oprcode, oprrest, oprjoin, format_type(oprleft, NULL) AS l,
+          format_type(oprright, NULL) AS r FROM pg_operator""",
+        "SELECT oid, castsource, casttarget, castfunc, castcontext, castmethod FROM pg_cast",
+        """SELECT o.oid, p.proname FROM pg_operator AS o JOIN pg_proc AS p ON p.oid = o.oprcode""",
+        """SELECT oid, format_type(oid, NULL) AS a, format_type(oid, -1) AS b FROM pg_type""",
+        "SELECT c.oid, p.proname FROM pg_cast AS c JOIN pg_proc AS p ON p.oid = c.castfunc",
+    ],
+)
+def test_operators_casts_and_names_of_types_are_those_of_postgresql(
+    cluster: Cluster, n1: "psycopg.Connection[Any]", asked: str
+):
+    ours = n1.execute(f"SELECT * FROM ({asked}) AS s ORDER BY 1").fetchall()
+    assert len(ours) > 40
+    theirs = cluster.read(f"SELECT * FROM ({asked}) AS s WHERE oid = ANY(%s) ORDER BY 1", [[row[0] for row in ours]])
+    assert [tuple(map(str, row)) for row in ours] == [tuple(map(str, row)) for row in theirs]
+
+
+def test_every_operator_that_is_shown_is_one_that_statements_may_use(n1: "psycopg.Connection[Any]") -> None:
+    """A polymorphic one (anyarray ..) is tried with arrays of integers."""
+    asked = """SELECT oprname, CASE WHEN oprkind = 'b' THEN format_type(oprleft, NULL) END,
+      format_type(oprright, NULL), oprresult FROM pg_operator"""
+    several = {"anyarray": "int4[]", "anycompatiblearray": "int4[]", "anycompatible": "int4", "anynonarray": "int4"}
+    for name, left, right, result in n1.execute(asked).fetchall():
+        before = "" if left is None else f"NULL::{several.get(left, left)} "
+        found = n1.execute(f"SELECT {before}{name} NULL::{several.get(right, right)}")
+        assert found.description is not None
+        assert found.description[0].type_code == result or left in several, (left, name, right)
+
+
 def test_psql_lists_tables(cluster: Cluster, n1: "psycopg.Connection[Any]", program: Runner) -> None:
     table = cluster.table("id int primary key, v text")
     for command in ("\\dt", "\\d", f"\\dt {table}", "\\dt public.*"):

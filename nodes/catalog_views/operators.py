@@ -1,0 +1,47 @@
+"""pg_operator and pg_cast: the operators and casts that a node has, as PostgreSQL 18 describes them, with its oids.
+
+`operators.tsv` has a line for each operator that a node takes between its own types with the same result,
+`casts.tsv` for each cast; the functions they name are in `functions.tsv`, though most are called by no name.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from catalog.descriptor import Descriptor
+from nodes.catalog_views.functions import known
+from nodes.catalog_views.values import OWNER, PG_CATALOG, Row, Value
+
+
+@cache
+def _lines(file: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(line.split("\t")) for line in Path(__file__).with_name(file).read_text().splitlines())
+
+
+def names_of_functions() -> Iterator[tuple[int, str, bool]]:
+    """Of the functions that compute or estimate operators: oid, name, and whether no other function has that name."""
+    named = {int(oid) for line in _lines("operators.tsv") for oid in line[-3:]}
+    counts = Counter(one.name for one in known())
+    for one in known():
+        if one.oid in named:
+            yield one.oid, one.name, counts[one.name] == 1
+
+
+def _operators(_: Sequence[Descriptor]) -> Iterator[Row]:
+    refers = ("oprleft", "oprright", "oprresult", "oprcom", "oprnegate", "oprcode", "oprrest", "oprjoin")
+    for oid, name, kind, merges, hashes, *oids in _lines("operators.tsv"):
+        row: dict[str, Value] = {"oid": int(oid), "oprname": name, "oprnamespace": PG_CATALOG, "oprowner": OWNER}
+        row |= {"oprkind": kind, "oprcanmerge": merges == "t", "oprcanhash": hashes == "t"}
+        yield row | dict(zip(refers, map(int, oids), strict=True))
+
+
+def _casts(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for oid, source, target, function, context, method in _lines("casts.tsv"):
+        yield {
+            "oid": int(oid), "castsource": int(source), "casttarget": int(target), "castfunc": int(function),
+            "castcontext": context, "castmethod": method,
+        }  # fmt: skip
+
+
+MADE = {"pg_operator": _operators, "pg_cast": _casts}
