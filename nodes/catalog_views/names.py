@@ -61,8 +61,8 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
             yield "p", oid, name, found_by
     for oid, name, is_unique in names_of_functions():
         shown = name if is_unique else f"pg_catalog.{name}"
-        for found_by in (name, f"pg_catalog.{name}") if is_unique else (None,):
-            yield "p", oid, shown, found_by
+        for spelling in (name, f"pg_catalog.{name}") if is_unique else (None,):
+            yield "p", oid, shown, spelling
     yield "r", OWNER, OWNER_NAME, OWNER_NAME
 
 
