@@ -191,7 +191,7 @@ def entry_pair(descriptor: Descriptor, placement: Placement, index: Index, row: 
 def row_bucket(descriptor: Descriptor, placement: Placement, row: StoredRow, buckets: int) -> int:
     """The bucket of a row under one placement, from its sharding key."""
     if not placement.sharding_key:
-        return _bucket_of_key(types_of_key(descriptor), placement.function, row.key, buckets)
+        return _bucket_of_key(descriptor.fact(types_of_key), placement.function, row.key, buckets)
     types = (descriptor.column(column_id).type for column_id in placement.sharding_key)
     found = (key_value(descriptor, row, column_id) for column_id in placement.sharding_key)
     values = [(sql_type, encoding.decode(sql_type, data)[0]) for sql_type, data in zip(types, found, strict=True)]
