@@ -24,6 +24,7 @@ from typing import Any
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
+from uvicorn.protocols.utils import ClientDisconnected
 
 from catalog.live import snapshot
 from catalog.live.database_reads import read
@@ -62,8 +63,18 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 
         A send that fails, and any mistake of ours, ends it without a word of `disconnect`.
         """
+
+        async def send_if_there(message: dict[str, Any]) -> None:
+            """Of a socket that ended in its handshake uvicorn leaves out the answer, and finds the next unexpected."""
+            try:
+                await send(message)
+            except RuntimeError as error:
+                if "ASGI message" not in str(error):
+                    raise
+                raise ClientDisconnected from error
+
         try:
-            await super().__call__(scope, receive, send)
+            await super().__call__(scope, receive, send_if_there)
         finally:
             if self.counted_for is not None:
                 sockets.subtract([self.counted_for])

@@ -10,12 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed
+from django.test import Client
+from uvicorn.protocols.utils import ClientDisconnected
+from websockets.exceptions import ConnectionClosed, InvalidMessage
+from websockets.sync.client import connect as connect_to
 
 from catalog.live import consumers, snapshot
 from catalog.live import relay as relays
 from catalog.models import Table
 from schemalab.polling import wait_for
+from tests.web.conftest import Site
 from tests.web.test_live import ANSWER_S, Open, browse, happen, listeners
 
 __all__ = ["browse"]
@@ -96,6 +100,39 @@ def test_a_task_of_the_relay_that_dies_begins_again(
         happen(1)
         shows_lanes(browser)
     assert f"live relay: {work} failed, again in 0.05 s" in caplog.text
+
+
+def test_a_browser_that_leaves_in_its_handshake_is_no_mistake(
+    site: Site, client_of: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uvicorn leaves out the answer then, and says of the message after it that it was not expected.
+
+    It logs a traceback of every end of an application but that by its own `ClientDisconnected`.
+    """
+    connect, call = consumers.LiveConsumer.connect, consumers.LiveConsumer.__call__
+    transports, ends = list[asyncio.Transport](), list[str]()
+
+    async def connect_as_it_closes(self: consumers.LiveConsumer) -> None:
+        transports[0].close()
+        await connect(self)
+
+    async def call_seen(self: consumers.LiveConsumer, scope: Any, receive: Any, send: Any) -> None:
+        transports.append(receive.__self__.transport)
+        try:
+            await call(self, scope, receive, send)
+            ends.append("quietly")
+        except (OSError, RuntimeError) as error:
+            ends.append(repr(error))
+            raise
+
+    monkeypatch.setattr(consumers.LiveConsumer, "connect", connect_as_it_closes)
+    monkeypatch.setattr(consumers.LiveConsumer, "__call__", call_seen)
+    headers = {"Cookie": site.cookie(client_of("lea"))}
+    with pytest.raises((InvalidMessage, ConnectionClosed, OSError)):
+        connect_to(f"ws://{site.host}/live/", additional_headers=headers, origin=f"http://{site.host}")
+    wait_for(lambda: bool(ends), what="the end of the socket", seconds_max=ANSWER_S)
+    assert ends == [repr(ClientDisconnected())]
+    assert not consumers.sockets
 
 
 @pytest.mark.parametrize(("work", "words"), [

@@ -79,5 +79,6 @@ def _words(job: LoadJob, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(job_json(job))
     if job.state == "done":
-        return f"{counted(job.rows_done, 'row')} loaded, {job.rows_per_s:.0f} rows/s"
-    return f"not loaded ({job.rows_done} rows are in): {job.error}"
+        rate = f", {job.rows_per_s:,.0f} rows/s" if job.rows_per_s >= 1 else ""
+        return f"{counted(job.rows_done, 'row')} loaded{rate}"
+    return f"not loaded (of it {counted(job.rows_done, 'row')} in the table): {job.error}"
