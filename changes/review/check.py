@@ -31,7 +31,7 @@ VERIFIED = (StepKind.VERIFY, StepKind.CLOSE)
 """The same for a constraint, which has nothing to be filled."""
 
 MISSING = {
-    StepKind.FILL: ("", "rows that were there before it have none of its pairs"),
+    StepKind.FILL: ("", "existing rows have none of its pairs"),
     StepKind.VERIFY: ("", "nobody has looked whether all rows are as it says (R10)"),
     StepKind.CLOSE: (
         "C5",

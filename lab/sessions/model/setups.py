@@ -1,6 +1,6 @@
 """Set-ups whose machine is an explorer's model: chapters 1 to 5, 8, 9, 11, 13, every built-in variant, any model.
 
-    model_of(setup, session)   the model of a session, rules left out, and the rows that are there at first
+    model_of(setup, session)   the model of a session, rules left out, and the first rows
 
 A session may leave out a rule of the model by the name `manage.py explore` knows it by, the fence, or the limit of
 two versions.
@@ -29,7 +29,7 @@ NAMES = "names"
 PROTECTS: Mapping[str, Text] = {
     FENCE: Text("T2: a store accepts no transaction of a version that is older than the fence"),
     TWO_VERSIONS: Text("L2, L7: at most two versions are in use at once"),
-    "skipped": Text("R1: rows that were there before get their entries"),
+    "skipped": Text("R1: existing rows get their entries"),
     "early": Text("L9: the fill begins when nobody uses an older version any more"),
     "blind": Text("R2: what a writer has put or removed wins over the fill"),
     "exists-only": Text("R2: the fill puts nothing where a pair or a tombstone is"),
@@ -70,7 +70,7 @@ ALL = _may(*PROTECTS)
 
 
 def _rows(*rows: str | int) -> Parameter:
-    return Parameter("rows", list(rows), Text("the rows that are there at first: the value of a of each, - for none"))
+    return Parameter("rows", list(rows), Text("the first rows: the value of a of each, - for none"))
 
 
 def _states(default: str) -> Parameter:
