@@ -28,11 +28,9 @@ def operators() -> Named:
         yield "|", Overload(pair, of, "({0} | {1})", lambda a, b: a | b)
         yield "#", Overload(pair, of, "xor({0}, {1})", lambda a, b: a ^ b)
         yield "~", Overload((of,), of, "(~{0})", lambda a: ~a)
+        right = f"({{0}} >> ({{1}} & {arithmetic.shift_max(of)}))"
         yield "<<", Overload((of, INT4), of, _shifted_left(of), arithmetic.shifted_left(of))
-        yield (
-            ">>",
-            Overload((of, INT4), of, f"({{0}} >> ({{1}} & {arithmetic.shift_max(of)}))", arithmetic.shifted_right(of)),
-        )
+        yield ">>", Overload((of, INT4), of, right, arithmetic.shifted_right(of))
         yield "-", Overload((of,), of, f"(CAST(0 AS {of.duck}) - {{0}})", arithmetic.whole(of, lambda a: -a))
         yield "+", Overload((of,), of, "{0}", lambda a: a)
         yield "@", Overload((of,), of, "abs({0})", arithmetic.whole(of, abs))

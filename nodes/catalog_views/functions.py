@@ -39,9 +39,14 @@ class Function(NamedTuple):
 
 
 @cache
+def lines_of(file: str) -> tuple[tuple[str, ...], ...]:
+    """The lines of a table beside this file, each cut at its tabs."""
+    return tuple(tuple(line.split("\t")) for line in Path(__file__).with_name(file).read_text().splitlines())
+
+
+@cache
 def known() -> tuple[Function, ...]:
-    lines = Path(__file__).with_name("functions.tsv").read_text().splitlines()
-    return tuple(_function(line.split("\t")) for line in lines)
+    return tuple(map(_function, lines_of("functions.tsv")))
 
 
 def _function(words: Sequence[str]) -> Function:

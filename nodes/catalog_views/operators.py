@@ -7,37 +7,30 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
 from catalog.descriptor import Descriptor
-from nodes.catalog_views.functions import known
+from nodes.catalog_views.functions import known, lines_of
 from nodes.catalog_views.values import OWNER, PG_CATALOG, Row, Value
 
 
 @cache
-def _lines(file: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(line.split("\t")) for line in Path(__file__).with_name(file).read_text().splitlines())
-
-
-def names_of_functions() -> Iterator[tuple[int, str, bool]]:
+def names_of_functions() -> tuple[tuple[int, str, bool], ...]:
     """Of the functions that compute or estimate operators: oid, name, and whether no other function has that name."""
-    named = {int(oid) for line in _lines("operators.tsv") for oid in line[-3:]}
+    named = {int(oid) for line in lines_of("operators.tsv") for oid in line[-3:]}
     counts = Counter(one.name for one in known())
-    for one in known():
-        if one.oid in named:
-            yield one.oid, one.name, counts[one.name] == 1
+    return tuple((one.oid, one.name, counts[one.name] == 1) for one in known() if one.oid in named)
 
 
 def _operators(_: Sequence[Descriptor]) -> Iterator[Row]:
     refers = ("oprleft", "oprright", "oprresult", "oprcom", "oprnegate", "oprcode", "oprrest", "oprjoin")
-    for oid, name, kind, merges, hashes, *oids in _lines("operators.tsv"):
+    for oid, name, kind, merges, hashes, *oids in lines_of("operators.tsv"):
         row: dict[str, Value] = {"oid": int(oid), "oprname": name, "oprnamespace": PG_CATALOG, "oprowner": OWNER}
         row |= {"oprkind": kind, "oprcanmerge": merges == "t", "oprcanhash": hashes == "t"}
         yield row | dict(zip(refers, map(int, oids), strict=True))
 
 
 def _casts(_: Sequence[Descriptor]) -> Iterator[Row]:
-    for oid, source, target, function, context, method in _lines("casts.tsv"):
+    for oid, source, target, function, context, method in lines_of("casts.tsv"):
         yield {
             "oid": int(oid), "castsource": int(source), "casttarget": int(target), "castfunc": int(function),
             "castcontext": context, "castmethod": method,

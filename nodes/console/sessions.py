@@ -219,17 +219,14 @@ class Pane:
             self.connection.close()
             self.in_use.release()
         else:
-            threading.Thread(target=self._stop_and_close, daemon=True).start()
+            threading.Thread(target=self._stop_until_it_ends, daemon=True).start()
 
-    def _stop_and_close(self) -> None:
+    def _stop_until_it_ends(self) -> None:
         """A request to cancel may overtake its statement, and stops nothing then: it is repeated."""
-        while True:
+        while self.in_use.locked():
             with contextlib.suppress(psycopg.Error):
                 self.stop()
-            if self.in_use.acquire(timeout=STOP_AGAIN_S):
-                break
-        self.connection.close()
-        self.in_use.release()
+            time.sleep(STOP_AGAIN_S)
 
 
 def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:

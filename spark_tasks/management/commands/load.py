@@ -81,4 +81,4 @@ def _words(job: LoadJob, *, as_json: bool) -> str:
     if job.state == "done":
         rate = f", {job.rows_per_s:,.0f} rows/s" if job.rows_per_s >= 1 else ""
         return f"{counted(job.rows_done, 'row')} loaded{rate}"
-    return f"not loaded (of it {counted(job.rows_done, 'row')} in the table): {job.error}"
+    return f"not loaded ({counted(job.rows_done, 'row')} written): {job.error}"
