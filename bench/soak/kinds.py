@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 EXTRAS = "CREATE TABLE extras (id integer PRIMARY KEY, word text, amount integer)"
 
@@ -225,7 +226,103 @@ def _of_extras() -> tuple[Kind, ...]:
     )
 
 
-KINDS = (*_of_items(), *_of_accounts(), *_of_transfers(), *_of_extras())
+def _of_measures() -> tuple[Kind, ...]:
+    table = "measures"
+    return (
+        Kind(
+            table, "index of a numeric", "CREATE INDEX measures_price ON measures (price)", "DROP INDEX measures_price"
+        ),
+        Kind(
+            table,
+            "index of an interval and a time",
+            "CREATE INDEX measures_took ON measures (took DESC, at)",
+            "DROP INDEX measures_took",
+        ),
+        Kind(
+            table,
+            "unique index of bytes",
+            "CREATE UNIQUE INDEX measures_raw ON measures (raw, id)",
+            "DROP INDEX measures_raw",
+        ),
+        Kind(
+            table,
+            "partial index by a numeric",
+            "CREATE INDEX measures_dear ON measures (code) WHERE price > 9.5",
+            "DROP INDEX measures_dear",
+        ),
+        Kind(
+            table,
+            "required numeric",
+            "ALTER TABLE measures ADD COLUMN weight numeric(8, 3) NOT NULL DEFAULT 1.250",
+            "ALTER TABLE measures DROP COLUMN weight",
+        ),
+        Kind(
+            table,
+            "array with a default",
+            "ALTER TABLE measures ADD COLUMN parts numeric(8, 2)[] DEFAULT '{1.5,NULL}'",
+            "ALTER TABLE measures DROP COLUMN parts",
+        ),
+        Kind(
+            table,
+            "document with a default",
+            """ALTER TABLE measures ADD COLUMN notes jsonb NOT NULL DEFAULT '{"a": [1, 2.50]}'""",
+            "ALTER TABLE measures DROP COLUMN notes",
+        ),
+        Kind(
+            table,
+            "interval and bytes at once",
+            "ALTER TABLE measures ADD COLUMN rest interval DEFAULT '1 mon',"
+            " ADD COLUMN seal bytea NOT NULL DEFAULT '\\x00ff'",
+            "ALTER TABLE measures DROP COLUMN rest, DROP COLUMN seal",
+        ),
+        Kind(
+            table,
+            "type: integer, numeric",
+            "ALTER TABLE measures ALTER COLUMN quantity TYPE numeric(10, 2)",
+            "ALTER TABLE measures ALTER COLUMN quantity TYPE integer",
+        ),
+        Kind(
+            table,
+            "scale of a numeric",
+            "ALTER TABLE measures ALTER COLUMN price TYPE numeric(14, 4)",
+            "ALTER TABLE measures ALTER COLUMN price TYPE numeric(12, 3)",
+        ),
+        Kind(
+            table,
+            "length of a text",
+            "ALTER TABLE measures ALTER COLUMN code TYPE varchar(40)",
+            "ALTER TABLE measures ALTER COLUMN code TYPE varchar(12)",
+        ),
+        Kind(
+            table,
+            "CHECK of an array",
+            "ALTER TABLE measures ADD CONSTRAINT tagged CHECK (cardinality(tags) < 500)",
+            "ALTER TABLE measures DROP CONSTRAINT tagged",
+        ),
+        Kind(
+            table,
+            "CHECK of a document",
+            "ALTER TABLE measures ADD CONSTRAINT numbered CHECK (doc ? 'n')",
+            "ALTER TABLE measures DROP CONSTRAINT numbered",
+        ),
+        _on_more_storages(table),
+        Kind(
+            table,
+            "coordination",
+            "ALTER TABLE measures SET (coordination = 'hash')",
+            "ALTER TABLE measures SET (coordination = 'lease')",
+        ),
+        Kind(
+            table,
+            "unique index over duplicates",
+            "CREATE UNIQUE INDEX measures_never ON measures (quantity)",
+            "DROP INDEX measures_never",
+            must_fail="measures_never",
+        ),
+    )
+
+
+KINDS = (*_of_items(), *_of_accounts(), *_of_transfers(), *_of_measures(), *_of_extras())
 TABLES = tuple(dict.fromkeys(kind.table for kind in KINDS))
 REFUSALS = (
     "0A000", "22023", "2BP01", "42701", "42703", "42704", "42710", "42P01", "42P07", "42P16", "42830", "55000", "55006",
@@ -236,6 +333,7 @@ ROWS_FORBID = ("23502", "23503", "23505", "23514")
 
 PARTIAL: Mapping[str, Callable[[Mapping[str, object]], bool]] = {
     "items_large": lambda row: isinstance(size := row["size"], int) and size > 60,
+    "measures_dear": lambda row: isinstance(price := row["price"], Decimal) and price > Decimal("9.5"),
 }
 """The conditions of partial indexes, written once more for the judge."""
 

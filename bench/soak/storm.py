@@ -21,6 +21,9 @@ from bench.soak.clients.actors import Actor, Stage
 from bench.soak.clients.items import MADE as ITEMS_MADE
 from bench.soak.clients.items import ItemClient
 from bench.soak.clients.made import TableMaker
+from bench.soak.clients.measures import FIRST as FIRST_MEASURES
+from bench.soak.clients.measures import MADE as MEASURES_MADE
+from bench.soak.clients.measures import MeasureClient
 from bench.soak.clients.readers import Reader
 from bench.soak.clients.schema import Changer, Operator
 from bench.soak.clients.sessions import Counts, Nodes
@@ -37,7 +40,7 @@ from bench.soak.options import Options
 from bench.soak.waits import Waits
 from schemalab.testing.cluster import RunningCluster
 
-ITEM_CLIENTS, TRANSFER_CLIENTS, MAKERS, READERS = 4, 3, 1, 2
+ITEM_CLIENTS, TRANSFER_CLIENTS, MEASURE_CLIENTS, MAKERS, READERS = 4, 3, 2, 1, 2
 FIRST_ITEMS, ROWS_PER_INSERT = 2_000, 500
 PROGRESS_S = 5.0
 ACTOR_END_S_MAX = 360.0
@@ -89,6 +92,7 @@ class Storm:
         self._nemesis = Nemesis(self._stage, cluster, self._sampler, self._recovery, options.lease_s)
         self.items = [ItemClient(number, self._stage) for number in range(1, ITEM_CLIENTS + 1)]
         self.transfers = [TransferClient(number, self._stage) for number in range(1, TRANSFER_CLIENTS + 1)]
+        self.measures = [MeasureClient(number, self._stage) for number in range(1, MEASURE_CLIENTS + 1)]
         self._makers = [TableMaker(number, self._stage) for number in range(1, MAKERS + 1)]
         self._readers = [Reader(number, self._stage) for number in range(1, READERS + 1)]
         self._changers = [Changer(table, self._stage, cluster) for table in TABLES]
@@ -98,7 +102,7 @@ class Storm:
 
     @property
     def actors(self) -> list[Actor]:
-        clients = [*self.items, *self.transfers, *self._makers, *self._readers]
+        clients: list[Actor] = [*self.items, *self.transfers, *self.measures, *self._makers, *self._readers]
         return [*clients, *self._changers, self._operator, self._storages]
 
     def run(self) -> Figures:
@@ -122,7 +126,7 @@ class Storm:
     def _prepare(self) -> None:
         """The tables with their first rows, and a table that nobody writes."""
         with psycopg.connect(next(iter(self.cluster.nodes.values())).dsn, autocommit=True) as node:
-            for statement in (ITEMS_MADE, *TRANSFERS_MADE, EXTRAS):
+            for statement in (ITEMS_MADE, *TRANSFERS_MADE, MEASURES_MADE, FIRST_MEASURES, EXTRAS):
                 node.execute(statement)
             cursor = node.cursor()
             accounts = "INSERT INTO accounts VALUES (%s, %s, %s, %s)"
@@ -189,7 +193,7 @@ class Storm:
         if self.options.sabotage:
             self.chronicle.note("sabotage", commit(self.options.sabotage, self.cluster, self.items))
         self._judge.judge_changes()
-        self._judge.judge_data(self.items, self.transfers)
+        self._judge.judge_data(self.items, self.transfers, self.measures)
         self._judge.judge_leftovers()
         self._judge.judge_storages()
         self._judge.judge_audits()
@@ -203,7 +207,8 @@ class Storm:
         figures.store_crashes = self._nemesis.store_crashes
         figures.requests, figures.steps = self._operator.counts + self._storages.counts, self._sampler.steps
         figures.verdict = self._judge.verdict
-        doubts = [doubt for one in (*self.items, *self.transfers) for doubt in one.ledger.doubts]
+        owners = (*self.items, *self.transfers, *self.measures)
+        doubts = [doubt for owner in owners for doubt in owner.ledger.doubts]
         figures.doubts = len(doubts)
         figures.doubts_that_took_effect = sum(doubt.is_settled for doubt in doubts)
         figures.samples, figures.samples_of_two_versions = self._sampler.samples, self._sampler.two_versions

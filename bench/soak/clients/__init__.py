@@ -5,6 +5,7 @@ sessions   a client's connection to the nodes, as a correct client uses it
 outcomes   an error's meaning for a transaction: refused or unknown
 ledger     the answers of one client about its rows: certain, or one of two
 items      insert, update, move and delete rows of their own
+measures   insert, update, compute, move and delete rows of numerics, bytes, times, documents and arrays
 transfers  move amounts between accounts that all share
 made       make tables in transactions that commit or roll back
 readers    ask the same question by key, by index and by scan

@@ -5,36 +5,19 @@ Nothing of `storage` or `nodes` is used: a key is table, placement, index and ty
 descriptor's JSON. What is judged is the end of a storm: every element public, nothing on its way.
 """
 
-import datetime as dt
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.soak.judge.values import NULL, Unreadable, cut, key_form, pieces_of, value_of
+
 Json = Mapping[str, Any]
 Pair = tuple[int, bytes, bytes | None]
 """Storage, key, value; the value None is a tombstone."""
-NULL, LIVE = b"\x02", b"\x01"
 HEAD = struct.Struct(">IHH")
-FIXED = {
-    "boolean": 1,
-    "smallint": 2,
-    "integer": 4,
-    "bigint": 8,
-    "real": 4,
-    "double precision": 8,
-    "date": 4,
-    "timestamp": 8,
-    "timestamptz": 8,
-    "uuid": 16,
-}
-TEXTS = ("text", "varchar", "bpchar")
 FAULTS_MAX = 20
 CRC32C = 0x82F63B78
-
-
-class Unreadable(ValueError):
-    """Bytes that are no value."""
 
 
 @dataclass(slots=True)
@@ -195,66 +178,13 @@ def values_of(
     pieces = dict(
         zip(body["primary_key"], pieces_of([columns[n]["type"] for n in body["primary_key"]], row_key), strict=True)
     )
-    plain = [pieces.get(part["column"]) or of_row.get(part["column"], NULL) for part in index["columns"]]
+    plain = [
+        pieces.get(part["column"]) or key_form(columns[part["column"]]["type"], of_row.get(part["column"], NULL))
+        for part in index["columns"]
+    ]
     descending = [part["descending"] for part in index["columns"]]
     shown = [bytes(255 - b for b in one) if down else one for one, down in zip(plain, descending, strict=True)]
     return plain, shown
-
-
-# --- values
-
-
-def length_of(kind: str, data: bytes, at: int) -> int:
-    if data[at : at + 1] == NULL:
-        return 1
-    if data[at : at + 1] != LIVE:
-        raise Unreadable(f"no {kind} begins at byte {at} of {data.hex()}")
-    if kind in TEXTS:
-        end = data.find(b"\x00", at)
-        if end < 0:
-            raise Unreadable(f"text without end: {data.hex()}")
-        return end + 1 - at
-    return 1 + FIXED[kind]
-
-
-def pieces_of(types: list[str], data: bytes) -> list[bytes]:
-    """The encoded values that stand one after the other."""
-    pieces, at = [], 0
-    for kind in types:
-        size = length_of(kind, data, at)
-        pieces.append(data[at : at + size])
-        at += size
-    if at != len(data):
-        raise Unreadable(f"{len(data) - at} bytes are left over in {data.hex()}")
-    return pieces
-
-
-def cut(types: list[str], data: bytes) -> list[Any]:
-    return [value_of(kind, piece) for kind, piece in zip(types, pieces_of(types, data), strict=True)]
-
-
-def value_of(kind: str, data: bytes) -> Any:
-    """One value from all of its bytes."""
-    if length_of(kind, data, 0) != len(data):
-        raise Unreadable(f"not one {kind}: {data.hex()}")
-    if data == NULL:
-        return None
-    rest = data[1:]
-    if kind in TEXTS:
-        return rest[:-1].decode()
-    if kind == "smallint":
-        return int.from_bytes(rest) - 2**15
-    if kind == "integer":
-        return int.from_bytes(rest) - 2**31
-    if kind == "bigint":
-        return int.from_bytes(rest) - 2**63
-    if kind == "timestamptz":
-        return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=int.from_bytes(rest) - 2**63)
-    if kind == "date":
-        return dt.date(1970, 1, 1) + dt.timedelta(days=int.from_bytes(rest) - 2**31)
-    if kind == "boolean":
-        return rest != b"\x00"
-    return rest
 
 
 # --- where a pair lies

@@ -20,6 +20,8 @@ from bench.soak import kinds
 from bench.soak.chronicle import Chronicle
 from bench.soak.clients.items import COLOURS, COLUMNS, ItemClient
 from bench.soak.clients.ledger import Row
+from bench.soak.clients.measures import COLUMNS as MEASURES
+from bench.soak.clients.measures import NAMES, MeasureClient
 from bench.soak.clients.schema import OPEN, snapshot_of
 from bench.soak.clients.transfers import TransferClient, faults_of_balances
 from bench.soak.judge.pairs import Contents, contents_of
@@ -99,7 +101,9 @@ class Judge:
 
     # --- data
 
-    def judge_data(self, items: Iterable[ItemClient], transfers: Iterable[TransferClient]) -> None:
+    def judge_data(
+        self, items: Iterable[ItemClient], transfers: Iterable[TransferClient], measures: Iterable[MeasureClient]
+    ) -> None:
         """Pairs, ledgers and nodes say the same."""
         contents = self.contents()
         for one in contents.values():
@@ -110,14 +114,16 @@ class Judge:
                 self.violation(f"pairs: {fault}")
         stored_items = image(contents, "items", ("label", "size", "colour"))
         stored_transfers = image(contents, "transfers", ("src", "dst", "amount"))
+        stored_measures = image(contents, "measures", NAMES)
         balances = {key: row[0] for key, row in image(contents, "accounts", ("balance",)).items()}
         self._judge_ranges(stored_items, [(one.ledger, one.first, one.limit) for one in items])
         ranges = [(one.ledger, one.first, one.first + 1_000_000) for one in transfers]
         self._judge_ranges(stored_transfers, ranges)
+        self._judge_ranges(stored_measures, [(one.ledger, one.first, one.limit) for one in measures])
         for fault in faults_of_balances(balances, stored_transfers.values()):
             self.violation(fault)
         for name in self._cluster.nodes:
-            self._judge_node(name, stored_items, stored_transfers, balances)
+            self._judge_node(name, stored_items, stored_transfers, stored_measures, balances)
 
     def contents(self) -> dict[str, Contents]:
         """Every live table by name, from its pairs, all at one moment."""
@@ -159,7 +165,12 @@ class Judge:
                 self.violation(f"stored: {fault}")
 
     def _judge_node(
-        self, name: str, items: Mapping[int, Row], transfers: Mapping[int, Row], balances: Mapping[int, int]
+        self,
+        name: str,
+        items: Mapping[int, Row],
+        transfers: Mapping[int, Row],
+        measures: Mapping[int, Row],
+        balances: Mapping[int, int],
     ) -> None:
         """One node's answers by scan, by index and by key."""
         try:
@@ -168,6 +179,7 @@ class Judge:
                 answers: dict[str, tuple[object, object]] = {
                     "items": (by_key(node.execute(f"SELECT {COLUMNS} FROM items")), dict(items)),
                     "transfers": (by_key(node.execute("SELECT id, src, dst, amount FROM transfers")), dict(transfers)),
+                    "measures": (by_key(node.execute(f"SELECT {MEASURES} FROM measures")), dict(measures)),
                     "accounts": (dict(node.execute("SELECT id, balance FROM accounts").fetchall()), dict(balances)),
                 }
                 for colour in COLOURS:
