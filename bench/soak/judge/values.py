@@ -118,7 +118,7 @@ def value_of(kind: str, data: bytes) -> Any:
 
 
 def counted(kind: str, count: int) -> Any:
-    """What counts from a beginning: numbers from zero, days and microseconds from theirs."""
+    """A value that counts from a beginning: a number from zero, days and microseconds from theirs."""
     if kind in ("smallint", "integer", "bigint"):
         return count
     if kind == "date":
