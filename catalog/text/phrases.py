@@ -26,7 +26,7 @@ NAMES = {
 }
 """The words that a name of a template stands for, as a regular expression; of others anything."""
 SPOKEN = frozenset(
-    {"what", "element", "elements", "pairs", "before", "after", "state", "final", "read", "lost", "status"}
+    {"what", "element", "elements", "pairs", "before", "after", "state", "states", "final", "read", "lost", "status"}
 )
 """Names whose words are phrases themselves, or lists of phrases: where they are not, the template does not fit."""
 
@@ -186,8 +186,7 @@ PHRASES = (
     "change {n} is not paused: it is {status}",
     "change {n} rolls back already",
     "change {n} can't be cancelled any more: the deletion of {pairs} has begun",
-    "change {n} can't be cancelled any more: {element} is {state} since {version}",
-    "change {n} can't be cancelled any more: {reason}",
+    "change {n} can't be cancelled any more: {states} since {versions}",
     "it is a change of {owner}: only {who} and operators may pause, resume, throttle or cancel it",
     "change {n} awaits no approval: it is {status}",
     "change {n} was submitted by {who}: somebody else has to decide",

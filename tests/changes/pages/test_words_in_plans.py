@@ -6,7 +6,7 @@ import pytest
 
 from catalog.text.phrases import in_other_words
 from changes.pages.plan_json import plan_json
-from changes.plan.model import Plan
+from changes.plan.model import Plan, why_no_return
 from lab.own.statements import planned
 from tests.lab.own.kinds import KINDS, TABLES
 
@@ -42,3 +42,18 @@ def test_a_page_can_say_all_of_a_plan_in_another_language(kind: str) -> None:
     plan = planned(TABLES + (KINDS | MORE)[kind])[-1].plan
     assert plan is not None
     assert [text for text in words(plan) if in_other_words(text, marked) == text] == []
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *MORE])
+def test_a_page_can_say_in_another_language_why_a_change_cannot_be_cancelled(kind: str) -> None:
+    """All of it: a list of states was read as half sentences, and stayed English around its translated words."""
+    plan = planned(TABLES + (KINDS | MORE)[kind])[-1].plan
+    assert plan is not None
+    if plan.point_of_no_return is None:
+        return
+    reason = why_no_return(plan)
+    what = reason.removeprefix("the deletion of ").removesuffix(" has begun").rpartition(" since ")[0] or reason[16:-10]
+    inner = in_other_words(what, marked)
+    assert inner != what
+    said = in_other_words(f"change 7 can't be cancelled any more: {reason}", marked)
+    assert said == marked(f"change 7 can't be cancelled any more: {reason.replace(what, inner)}")
