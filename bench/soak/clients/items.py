@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.soak.clients.actors import Actor, Stage
-from bench.soak.clients.ledger import Image, Ledger, Row
+from bench.soak.clients.actors import Stage
+from bench.soak.clients.ledger import Image, Row
 from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.owners import Owner
 from bench.soak.clients.sessions import Session, Undone
 
 MADE = "CREATE TABLE items (id bigint PRIMARY KEY, label text NOT NULL, size integer, colour text, plain text)"
 COLUMNS = "id, label, size, colour"
 COLOURS = ("amber", "blue", "cyan", "green", "ochre", "red")
-KEYS_PER_CLIENT = 1_000_000
 ROWS_MIN, ROWS_MAX = 40, 160
 
 
@@ -28,18 +28,11 @@ class Statement:
     after: Image
 
 
-class ItemClient(Actor):
+class ItemClient(Owner):
     """One owner of a range of keys."""
 
     def __init__(self, number: int, stage: Stage) -> None:
-        super().__init__(f"items{number}", stage)
-        self.ledger = Ledger(self.name)
-        self.first = number * KEYS_PER_CLIENT
-        self._next = self.first
-
-    @property
-    def limit(self) -> int:
-        return self.first + KEYS_PER_CLIENT
+        super().__init__("items", number, stage)
 
     def act(self) -> None:
         if self.chance.random() < 0.3:
@@ -70,12 +63,7 @@ class ItemClient(Actor):
                 raise Undone
 
         kind = "rolled back" if is_undone else statements[0].query.split()[0].lower() if single else "transaction"
-        outcome, _ = self.session.transact(kind, body, single=single)
-        if outcome is Outcome.DONE:
-            self.ledger.acknowledge(after)
-        elif outcome is Outcome.UNKNOWN:
-            self.ledger.doubt(f"{kind} at {self.stage.chronicle.now_s:.1f} s through {self.session.node}", after)
-            self.stage.chronicle.note(self.name, f"unknown outcome through {self.session.node}: {after}")
+        self.settle(kind, after, self.session.transact(kind, body, single=single)[0])
 
     def _statement(self, free: list[int]) -> Statement:
         """The next statement; the rows it touches are taken from `free`."""
@@ -89,8 +77,7 @@ class ItemClient(Actor):
         return (f"label {self.chance.randrange(10**6)}", self.chance.randrange(100), self.chance.choice(COLOURS))
 
     def _new_key(self) -> int:
-        self._next += self.chance.randrange(1, 4)
-        return self._next
+        return self.new_key(self.chance.randrange(1, 4))
 
     def _insert(self, _free: list[int]) -> Statement:
         key, row = self._new_key(), self._row()

@@ -11,10 +11,11 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from bench.soak.clients.actors import Actor, Stage
-from bench.soak.clients.items import KEYS_PER_CLIENT, Statement
-from bench.soak.clients.ledger import Ledger, Row
+from bench.soak.clients.actors import Stage
+from bench.soak.clients.items import Statement
+from bench.soak.clients.ledger import Row
 from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.owners import Owner
 from bench.soak.clients.sessions import Session
 
 MADE = (
@@ -23,7 +24,7 @@ MADE = (
 )
 NAMES = ("price", "quantity", "raw", "took", "at", "doc", "tags", "code")
 COLUMNS = ", ".join(("id", *NAMES))
-FOUND_BY = ("price", "quantity", "raw", "took", "at", "doc", "tags", "code")
+BY_KEY = f"SELECT {COLUMNS} FROM measures WHERE id = %s"
 ROWS_MIN, ROWS_MAX = 20, 60
 FIRST = (
     f"INSERT INTO measures ({COLUMNS}) SELECT n, n / 8.0, 7, decode(lpad(to_hex(n), 4, '0'), 'hex'),"
@@ -33,19 +34,13 @@ FIRST = (
 """Rows that no client writes; a unique index of quantity is impossible by them."""
 
 
-class MeasureClient(Actor):
+class MeasureClient(Owner):
     """One owner of a range of keys."""
 
     pause_s = 0.08
 
     def __init__(self, number: int, stage: Stage) -> None:
-        super().__init__(f"measures{number}", stage)
-        self.ledger = Ledger(self.name)
-        self.first = self._next = number * KEYS_PER_CLIENT
-
-    @property
-    def limit(self) -> int:
-        return self.first + KEYS_PER_CLIENT
+        super().__init__("measures", number, stage)
 
     def act(self) -> None:
         if self.chance.random() < 0.3:
@@ -66,12 +61,7 @@ class MeasureClient(Actor):
                 session.write(one.query, one.params, rows=one.rows)
 
         kind = f"measures: {statements[0].query.split()[0].lower()}"
-        outcome, _ = self.session.transact(kind, body, single=len(statements) == 1)
-        if outcome is Outcome.DONE:
-            self.ledger.acknowledge(after)
-        elif outcome is Outcome.UNKNOWN:
-            self.ledger.doubt(f"{kind} at {self.stage.chronicle.now_s:.1f} s through {self.session.node}", after)
-            self.stage.chronicle.note(self.name, f"unknown outcome through {self.session.node}: {after}")
+        self.settle(kind, after, self.session.transact(kind, body, single=len(statements) == 1)[0])
 
     def _statement(self, free: list[int]) -> Statement:
         """The next statement; the row it touches is taken from `free`."""
@@ -130,8 +120,7 @@ class MeasureClient(Actor):
         return tuple(values.get(name, old) for name, old in zip(NAMES, self.ledger.certain[key], strict=True))
 
     def _new_key(self) -> int:
-        self._next += self.chance.randrange(1, 4)
-        return self._next
+        return self.new_key(self.chance.randrange(1, 4))
 
     def _value(self, name: str) -> Any:
         """Few different ones, so that several rows share them; every column but the price is NULL at times."""
@@ -155,7 +144,7 @@ class MeasureClient(Actor):
     def read(self) -> None:
         """All own rows, one of them by key and by each of its values, in one snapshot."""
         span = (self.first, self.limit)
-        name = self.chance.choice(FOUND_BY)
+        name = self.chance.choice(NAMES)
         place = 1 + NAMES.index(name)
         rows: list[Sequence[Any]] = []
         again: list[Sequence[Any]] = []
@@ -186,9 +175,6 @@ class MeasureClient(Actor):
                 faults.append(f"{name} = {value!r} gives {sorted(same)}, the range {expected}")
         for fault in faults:
             self.stage.chronicle.violation(self.name, f"read through {self.session.node}: {fault}")
-
-
-BY_KEY = f"SELECT {COLUMNS} FROM measures WHERE id = %s"
 
 
 def as_parameter(value: Any) -> Any:

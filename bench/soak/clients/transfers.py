@@ -6,9 +6,10 @@ every balance is what it was at first plus the transfers that are there. Some tr
 
 from collections.abc import Iterable, Mapping
 
-from bench.soak.clients.actors import Actor, Stage
-from bench.soak.clients.ledger import Image, Ledger, Row
+from bench.soak.clients.actors import Stage
+from bench.soak.clients.ledger import Row
 from bench.soak.clients.outcomes import Outcome
+from bench.soak.clients.owners import Owner
 from bench.soak.clients.sessions import Session
 
 MADE = (
@@ -18,7 +19,6 @@ MADE = (
 )
 ACCOUNTS, FIRST_BALANCE, BRANCHES = 60, 1000, 5
 TOTAL = ACCOUNTS * FIRST_BALANCE
-KEYS_PER_CLIENT = 1_000_000
 TRANSFERS_KEPT = 60
 MOVE = "UPDATE accounts SET balance = balance + %s WHERE id = %s"
 
@@ -46,15 +46,13 @@ def faults_of_balances(balances: Mapping[int, int], transfers: Iterable[Row]) ->
     ]
 
 
-class TransferClient(Actor):
+class TransferClient(Owner):
     """One owner of a range of transfers' keys."""
 
     pause_s = 0.08
 
     def __init__(self, number: int, stage: Stage) -> None:
-        super().__init__(f"transfers{number}", stage)
-        self.ledger = Ledger(self.name)
-        self.first = self._next = number * KEYS_PER_CLIENT
+        super().__init__("transfers", number, stage)
 
     def act(self) -> None:
         if self.chance.random() < 0.25:
@@ -66,8 +64,7 @@ class TransferClient(Actor):
     def transfer(self) -> None:
         src, dst = self.chance.sample(range(1, ACCOUNTS + 1), 2)
         amount = self.chance.randrange(1, 50)
-        self._next += 1
-        key = self._next
+        key = self.new_key(1)
 
         def body(session: Session) -> None:
             session.write(MOVE, (-amount, src), rows=1)
@@ -75,7 +72,7 @@ class TransferClient(Actor):
             query = "INSERT INTO transfers (id, src, dst, amount) VALUES (%s, %s, %s, %s)"
             session.write(query, (key, src, dst, amount), rows=1)
 
-        self._settle("transfer", {key: (src, dst, amount)}, self.session.transact("transfer", body)[0])
+        self.settle("transfer", {key: (src, dst, amount)}, self.session.transact("transfer", body)[0])
 
     def take_back(self) -> None:
         key = self.chance.choice(list(self.ledger.certain))
@@ -86,14 +83,7 @@ class TransferClient(Actor):
             session.write(MOVE, (amount, src), rows=1)
             session.write(MOVE, (-amount, dst), rows=1)
 
-        self._settle("transfer taken back", {key: None}, self.session.transact("transfer taken back", body)[0])
-
-    def _settle(self, kind: str, after: Image, outcome: Outcome) -> None:
-        if outcome is Outcome.DONE:
-            self.ledger.acknowledge(after)
-        elif outcome is Outcome.UNKNOWN:
-            self.ledger.doubt(f"{kind} at {self.stage.chronicle.now_s:.1f} s through {self.session.node}", after)
-            self.stage.chronicle.note(self.name, f"unknown outcome through {self.session.node}: {kind} {after}")
+        self.settle("transfer taken back", {key: None}, self.session.transact("transfer taken back", body)[0])
 
     def read(self) -> None:
         """The sum, and the own transfers, in one snapshot."""
@@ -102,7 +92,7 @@ class TransferClient(Actor):
         def body(session: Session) -> None:
             seen.clear()
             seen.append(session.ask("SELECT sum(balance), count(*) FROM accounts"))
-            span = (self.first, self.first + KEYS_PER_CLIENT)
+            span = (self.first, self.limit)
             seen.append(session.ask("SELECT id, src, dst, amount FROM transfers WHERE id >= %s AND id < %s", span))
 
         outcome, _ = self.session.transact("read", body)

@@ -22,6 +22,7 @@ from bench.soak.clients.items import COLOURS, COLUMNS, ItemClient
 from bench.soak.clients.ledger import Row
 from bench.soak.clients.measures import COLUMNS as MEASURES
 from bench.soak.clients.measures import NAMES, MeasureClient
+from bench.soak.clients.owners import Owner
 from bench.soak.clients.schema import OPEN, snapshot_of
 from bench.soak.clients.transfers import TransferClient, faults_of_balances
 from bench.soak.judge.pairs import Contents, contents_of
@@ -116,10 +117,9 @@ class Judge:
         stored_transfers = image(contents, "transfers", ("src", "dst", "amount"))
         stored_measures = image(contents, "measures", NAMES)
         balances = {key: row[0] for key, row in image(contents, "accounts", ("balance",)).items()}
-        self._judge_ranges(stored_items, [(one.ledger, one.first, one.limit) for one in items])
-        ranges = [(one.ledger, one.first, one.first + 1_000_000) for one in transfers]
-        self._judge_ranges(stored_transfers, ranges)
-        self._judge_ranges(stored_measures, [(one.ledger, one.first, one.limit) for one in measures])
+        self._judge_ranges(stored_items, items)
+        self._judge_ranges(stored_transfers, transfers)
+        self._judge_ranges(stored_measures, measures)
         for fault in faults_of_balances(balances, stored_transfers.values()):
             self.violation(fault)
         for name in self._cluster.nodes:
@@ -159,9 +159,9 @@ class Judge:
             if lost:
                 self.violation(f"{body['name']}.{column} of rows {lost[:5]} refers to nothing")
 
-    def _judge_ranges(self, stored: Mapping[int, Row], ranges: Iterable[tuple[Any, int, int]]) -> None:
-        for ledger, first, limit in ranges:
-            for fault in ledger.faults({key: row for key, row in stored.items() if first <= key < limit}):
+    def _judge_ranges(self, stored: Mapping[int, Row], owners: Iterable[Owner]) -> None:
+        for one in owners:
+            for fault in one.ledger.faults({key: row for key, row in stored.items() if one.first <= key < one.limit}):
                 self.violation(f"stored: {fault}")
 
     def _judge_node(
