@@ -32,7 +32,6 @@ LEFT_OUT = {"numeric": 2, "interval": 8}
 NUMERIC_BELOW, NUMERIC_ZERO, NUMERIC_ABOVE = 0x20, 0x30, 0x40
 NUMERIC_WORDS = {0x10: Decimal("-Infinity"), 0x50: Decimal("Infinity"), 0x60: Decimal("NaN")}
 EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
-DAYS_OF_A_MONTH = 30
 
 
 class Unreadable(ValueError):
@@ -141,20 +140,17 @@ def elements(kind: str, data: bytes) -> list[Any]:
 
 
 def whole_value(kind: str, left_out: bytes, key: bytes) -> Any:
-    """A value with what its key leaves out, which must agree with the key."""
-    if kind == "numeric":
-        value, (scale,) = number(key), struct.unpack(">H", left_out)
-        if not value.is_finite():
-            return value
-        exponent = value.as_tuple().exponent
-        assert isinstance(exponent, int)
-        if -exponent > scale:
-            raise Unreadable(f"{value} has more than {scale} digits behind the point")
-        return value.quantize(Decimal((0, (1,), -scale)))
-    months, days = (part - (1 << 31) for part in struct.unpack(">II", left_out))
-    span = value_of(kind, LIVE + key)
-    rest = span - dt.timedelta(days=days + DAYS_OF_A_MONTH * months)
-    return dt.timedelta(days=days + DAYS_OF_A_MONTH * months) + rest
+    """A value with what its key leaves out. Of an interval that is nothing here: psycopg has only its span, too."""
+    if kind == "interval":
+        return value_of(kind, LIVE + key)
+    value, (scale,) = number(key), struct.unpack(">H", left_out)
+    if not value.is_finite():
+        return value
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)
+    if -exponent > scale:
+        raise Unreadable(f"{value} has more than {scale} digits behind the point")
+    return value.quantize(Decimal((0, (1,), -scale)))
 
 
 def number(key: bytes) -> Decimal:
@@ -169,5 +165,7 @@ def number(key: bytes) -> Decimal:
     plain = bytes(255 - byte for byte in key[1:]) if sign == NUMERIC_BELOW else key[1:]
     exponent = int.from_bytes(plain[:2]) - (1 << 15)
     digits = "".join(f"{pair - 1:02}" for pair in plain[2:-1]).rstrip("0")
+    if not digits:
+        raise Unreadable(f"a numeric without digits: {key.hex()}")
     shown = f"{'-' if sign == NUMERIC_BELOW else ''}{digits[0]}.{digits[1:]}e{exponent}"
     return Decimal(shown)
