@@ -149,14 +149,18 @@ class Fragment:
 Expr = Literal | Parameter | ColumnRef | Call | Fragment
 
 
+def place_of(expr: "Expr") -> int:
+    """The place in the statement where the expression begins."""
+    return min((part.offset for part in walk(expr) if part.offset >= 0), default=-1)
+
+
 def sort_key(expr: "Expr") -> "Expr":
     """The expression by which the engine sorts and groups values, where that is not the whole of them."""
     if expr.type not in KEYED:
         return expr
     if JSON in (expr.type, expr.type.element):
         message = "could not identify an ordering operator for type json"
-        begin = min((part.offset for part in walk(expr) if part.offset >= 0), default=-1)
-        raise SqlError(UNDEFINED_FUNCTION, message, begin, hint="use jsonb, or cast it to text")
+        raise SqlError(UNDEFINED_FUNCTION, message, place_of(expr), hint="use jsonb, or cast it to text")
     return Call("key", key_text(expr.type, "{0}"), (expr,), KEY)
 
 

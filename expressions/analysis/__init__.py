@@ -4,6 +4,7 @@ analyzer    the expression of any parse node, of:
 casts         casts and arrays
 calls         calls of functions, and
 composed        format, to_char and pg_typeof
+units           units of time and time zones, as far as they are constants
 aggregates      aggregates and window functions
 comparisons   of rows, lists, ranges and arrays' elements
 building      typed expressions from typed parts: what casts, operators and functions PostgreSQL means

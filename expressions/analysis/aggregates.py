@@ -11,7 +11,7 @@ from expressions.functions import allowed, casts
 from expressions.functions.overloads import Overload
 from expressions.limits import guarded, guarded_elements
 from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEYED, NUMERIC, TEXT, Type
-from expressions.typed import Call, ColumnRef, Expr, Fragment, joined, sort_key, walk
+from expressions.typed import Call, ColumnRef, Expr, Fragment, bare, is_constant, joined, place_of, sort_key, walk
 from expressions.values.deviations import DEVIATIONS
 from expressions.values.intervals import engine_interval
 
@@ -20,6 +20,20 @@ Parts = list[str | Expr]
 GROUPING = "CAST(GROUPING("
 """The beginning of a call of GROUPING."""
 GROUPING_MAX = 31
+OVERFLOWING = frozenset({
+    "sum", "avg", "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2", "regr_avgx",
+    "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", *DEVIATIONS,
+})  # fmt: skip
+"""Aggregates of doubles whose sums may be too large for one."""
+_OF_SQUARES = frozenset({"covar_pop", "covar_samp", *DEVIATIONS})
+_NO_SLOPE = "CASE WHEN {sxx} <> 0 THEN {found} END"
+_QUOTIENTS = {
+    "corr": "CASE WHEN {sxx} <> 0 AND {syy} <> 0 THEN {found} END",
+    "regr_slope": _NO_SLOPE,
+    "regr_intercept": _NO_SLOPE,
+    "regr_r2": "CASE WHEN {sxx} <> 0 THEN CASE WHEN {syy} = 0 THEN 1 ELSE {found} END END",
+}
+"""What these are, where all values are one."""
 WHOLE_TO_NUMERIC = casts.TEMPLATES[INT8, NUMERIC]
 
 
@@ -56,6 +70,7 @@ class Aggregates:
 
     def call(self, name: str, node: Node, scope: Scope) -> Expr:
         parts, of = self._head(name, node, scope)
+        head = len(parts)
         if node.HasField("agg_filter"):
             condition = self.analysis.condition(node.agg_filter, scope, "FILTER")
             parts = [*parts, " FILTER (WHERE ", condition, ")"]
@@ -63,9 +78,11 @@ class Aggregates:
             if name in allowed.WINDOW_ONLY:
                 raise SqlError("42809", f"window function {name} requires an OVER clause", node.location)
             refuse_nested(parts, node.location)
-            return self._finished(name, parts, of, node.location, is_aggregate=True)
-        parts = [*parts, " OVER (", *self._window(node.over, scope), ")"]
-        return self._finished(name, parts, of, node.location, is_aggregate=False)
+        else:
+            parts = [*parts, " OVER (", *self._window(node.over, scope), ")"]
+        if of is FLOAT8 and name in OVERFLOWING:
+            parts = _bounded(name, parts, head)
+        return self._finished(name, parts, of, node.location, is_aggregate=not node.HasField("over"))
 
     def _head(self, name: str, node: Node, scope: Scope) -> tuple[Parts, Type]:
         args = [self.analysis.expr(arg, scope) for arg in node.args]
@@ -106,7 +123,10 @@ class Aggregates:
             coerced = self._distinct(name, coerced, node.location)
         inner: Parts = [*(["DISTINCT "] if node.agg_distinct else []), *joined((arg,) for arg in coerced)]
         if len(node.agg_order):
-            inner += [" ORDER BY ", *self.sort(node.agg_order, scope)]
+            order = self.sort(node.agg_order, scope)
+            if node.agg_distinct:
+                _refuse_unlisted(order, coerced)
+            inner += [" ORDER BY ", *order]
         elif node.agg_distinct and name in ("string_agg", "array_agg"):
             inner += [" ORDER BY ", coerced[0], " ASC NULLS LAST"]  # PostgreSQL finds what is distinct by sorting
         return [engine, "(", *inner, ")"], overload.result
@@ -135,7 +155,7 @@ class Aggregates:
             of, key = FLOAT8, self.analysis.coerce(key, FLOAT8)
         else:
             of = key.type
-        fraction: Parts = [self.analysis.coerce(args[0], FLOAT8)] if args else []
+        fraction: Parts = [_fraction(self.analysis.coerce(args[0], FLOAT8))] if args else []
         direction = " DESC" if node.agg_order[0].sort_by.sortby_dir == 3 else ""
         return [f"{name}(", *fraction, ") WITHIN GROUP (ORDER BY ", key, direction + ")"], of
 
@@ -210,6 +230,53 @@ class Aggregates:
         """ORDER BY of an aggregate or a window."""
         exprs = ((self.analysis.expr(item.sort_by.node, scope), direction_of(item.sort_by)) for item in clause)
         return joined((sort_key(self.analysis.known(expr)), direction) for expr, direction in exprs)
+
+
+def _refuse_unlisted(order: Parts, args: Sequence[Expr]) -> None:
+    """Refuses DISTINCT with an order by what is no argument. The engine sorts by the arguments alone."""
+    listed = {sort_key(bare(arg)) for arg in args} | {sort_key(arg) for arg in args}
+    unlisted = next((part for part in order if not isinstance(part, str) and part not in listed), None)
+    if unlisted is not None:
+        message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
+        raise SqlError("42P10", message, place_of(unlisted))
+
+
+def _fraction(given: Expr) -> Expr:
+    """The fraction of a percentile, which is a constant. Raises 22003 for one beyond 0 and 1."""
+
+    def checked(value: float) -> float:
+        if not 0 <= value <= 1:
+            raise SqlError("22003", f"percentile value {value:g} is not between 0 and 1", given.offset)
+        return value
+
+    return Call("fraction", "", (given,), FLOAT8, checked, offset=given.offset) if is_constant(given) else given
+
+
+def _bounded(name: str, parts: Parts, head: int) -> Parts:
+    """A double of all rows. The engine knows no overflow (22003), and finds no number where PostgreSQL finds NULL."""
+    args = _arguments(parts[:head])
+    rest = parts[head:]
+    finite = joined((("isfinite(", arg, ")") for arg in args), " AND ")
+    missing = joined(((arg, " IS NULL") for arg in args), " OR ")  # such a row does not count
+    found: Parts = ["{'found': ", *parts, ", 'finite': bool_and((", *finite, ") OR ", *missing, ")", *rest]
+    large, case = "NOT isfinite({found})", "{found}"
+    if name in _QUOTIENTS:
+        for word in ("sxx", "syy"):
+            found += [f", '{word}': regr_{word}(", *joined((arg,) for arg in args), ")", *rest]
+        large, case = "(isinf({sxx}) OR isinf({syy}))", _QUOTIENTS[name]
+    elif name in _OF_SQUARES:
+        case = "CASE WHEN {finite} OR {found} IS NULL THEN {found} ELSE CAST('NaN' AS DOUBLE) END"
+    overflow = "CAST(error('SQLSTATE 22003 value out of range: overflow') AS DOUBLE)"
+    whole = f"CASE WHEN {{finite}} AND {large} THEN {overflow} ELSE {case} END"
+    # HAVING takes s.found for a column, so each part is asked for by a call
+    whole = whole.format(**{word: f"struct_extract(s, '{word}')" for word in ("found", "finite", "sxx", "syy")})
+    return ["list_transform([", *found, f"}}], lambda s: {whole})[1]"]
+
+
+def _arguments(head: Parts) -> list[Expr]:
+    """The arguments of an aggregate, without what it sorts them by."""
+    end = head.index(" ORDER BY ") if " ORDER BY " in head else len(head)
+    return [part for part in head[:end] if not isinstance(part, str)]
 
 
 def _separator(given: Expr) -> Expr:

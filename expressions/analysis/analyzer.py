@@ -113,6 +113,9 @@ class Analyzer(Casts):
             raise SqlError(UNDEFINED_PARAMETER, f"there is no parameter ${node.number}", node.location)
         return Parameter(node.number, self.parameters.type_of(node.number), node.location)
 
+    def _set_to_default(self, node: Node, scope: Scope) -> Expr:
+        raise SqlError("42601", "DEFAULT is not allowed in this context", node.location)
+
     def _column_ref(self, node: Node, scope: Scope) -> Expr:
         parts = []
         for part in node.fields:

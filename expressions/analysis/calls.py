@@ -11,6 +11,7 @@ from expressions.analysis.comparisons import Comparisons
 from expressions.analysis.composed import counted_nulls, formatted, overlapping, shown_date, type_of
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import function_name
+from expressions.analysis.units import check_unit, check_zone, truncated_there
 from expressions.documents import building as documents
 from expressions.errors import TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
@@ -25,6 +26,7 @@ SESSION_VALUES = {
     "version": "version", "current_database": "database", "current_catalog": "database", "current_schema": "schema",
     "current_user": "user", "session_user": "user", "current_role": "user", "user": "user",
 }  # fmt: skip
+OF_TIMES = ("extract", "date_part", "date_trunc", "timezone")
 OF_CONSTANTS = ("set_config", "like_escape")
 
 
@@ -124,6 +126,15 @@ class Calls(Comparisons):
             args[0] = self.padded(args[0])
         if name == "array_to_string" and args:
             self.refuse_styled_array(args[0].type, node.location)
+        if name in OF_TIMES:
+            if name == "date_trunc" and len(args) == 3:
+                return truncated_there(self, args, node.location)
+            if name == "timezone" and len(args) == 1 and args[0].type in (TIMESTAMP, TIMESTAMPTZ):
+                return self.cast(args[0], TIMESTAMP if args[0].type is TIMESTAMPTZ else TIMESTAMPTZ, node.location)
+            if name == "timezone" and args:
+                check_zone(args[0])
+            elif len(args) == 2:
+                check_unit(name, args[0], args[1].type)
         call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
         if name == "to_timestamp" and len(args) == 2:  # a local time, in the zone of the session
             return self.cast(call, TIMESTAMPTZ, node.location)

@@ -11,13 +11,14 @@ from expressions.analysis.tree import (
     refuse_long_list,
     type_of_name,
 )
-from expressions.errors import INDETERMINATE_TYPE, SqlError, unsupported
+from expressions.errors import DATATYPE_MISMATCH, INDETERMINATE_TYPE, SqlError, unsupported
 from expressions.functions import allowed
 from expressions.sqltypes import (
     ARRAY_OF,
     INT4,
     INTERVAL,
     JSONB,
+    NAME,
     NO_MODIFIER,
     NUMBERED,
     NUMERIC,
@@ -112,4 +113,8 @@ class Casts(Calls):
         name = node.collname[-1].string.sval
         if name not in ("C", "POSIX", "default", "ucs_basic"):
             raise unsupported(f'collation "{name}"', node.location, hint="text is ordered by code point (C)")
-        return self.expr(node.arg, scope)
+        arg = self.expr(node.arg, scope)
+        if arg.type not in (*TEXTUAL, NAME, UNKNOWN) and arg.type.element not in TEXTUAL:
+            message = f"collations are not supported by type {arg.type}"
+            raise SqlError(DATATYPE_MISMATCH, message, node.location)
+        return arg

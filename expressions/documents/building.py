@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from catalog.values.types import SqlType, to_text
-from expressions.errors import INVALID_PARAMETER_VALUE, NULL_NOT_ALLOWED, SqlError, unsupported
+from expressions.errors import DATATYPE_MISMATCH, INVALID_PARAMETER_VALUE, NULL_NOT_ALLOWED, SqlError, unsupported
 from expressions.limits import guarded, refuse_length
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -30,10 +30,11 @@ from expressions.sqltypes import (
     TEXTUAL,
     TIMESTAMP,
     TIMESTAMPTZ,
+    UNKNOWN,
     UUID,
     Type,
 )
-from expressions.typed import Call, Expr, PyValue, lazy_call
+from expressions.typed import Call, Expr, Literal, PyValue, lazy_call
 from expressions.values import arithmetic
 from expressions.values.array_values import made
 
@@ -192,10 +193,18 @@ def built_array(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Ex
     return _as(of, _put_together("[]", betweens, documents, offset), offset)
 
 
+def refuse_unknown(arg: Expr) -> None:
+    """Refuses a quoted constant and NULL where a document is made of a value of whatever type it has."""
+    if arg.type is UNKNOWN and isinstance(arg, Literal):
+        message = "could not determine polymorphic type because input has type unknown"
+        raise SqlError(DATATYPE_MISMATCH, message, arg.offset, hint="cast it, as in 'a'::text")
+
+
 def converted(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
     """to_json, to_jsonb."""
     if len(args) != 1:
         raise SqlError("42883", f"to_{of} takes one value", offset)
+    refuse_unknown(args[0])
     return _as(of, document_of(casts, args[0]), offset)
 
 
@@ -231,6 +240,8 @@ def aggregated(name: str, casts: Casts, args: Sequence[Expr], offset: int) -> Pa
     """The parts that the engine strings together: the document of each row, with its name."""
     if len(args) != (2 if name.endswith("_object_agg") else 1):
         raise SqlError("42883", f"function {name} takes other arguments", offset)
+    if len(args) == 1:
+        refuse_unknown(args[0])
     value: Parts = ["coalesce(", document_of(casts, args[-1]), ", 'null')"]
     if len(args) == 1:
         return value

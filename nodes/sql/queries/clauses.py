@@ -12,8 +12,8 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import location_of
 from expressions.errors import INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
-from expressions.sqltypes import INT8, INTEGERS, KEYED, UNKNOWN
-from expressions.typed import Expr, Literal, joined, sort_key
+from expressions.sqltypes import FLOATS, INT8, INTEGERS, KEYED, NUMERIC, UNKNOWN
+from expressions.typed import Expr, Literal, joined, place_of, sort_key
 from nodes.sql.queries.grouping_sets import Groups, groups_of
 from nodes.sql.queries.keys import distinct_on
 from nodes.sql.queries.query import Parts, Target, refuse_wide
@@ -75,6 +75,7 @@ class Clauses:
             return ()
         named = [item for item in node.distinct_clause if item.WhichOneof("node")]
         if not named:
+            refuse_unlisted(order)
             if len(node.group_clause) and any(target.expr.type in KEYED for target in places.targets):
                 raise unsupported("DISTINCT of grouped numerics", hint="group by all of them")
             return distinct_on([target.expr for target in places.targets])
@@ -108,12 +109,20 @@ class Clauses:
 
     def _count(self, node: Node, clause: str) -> Expr:
         expr = self.analyzer.expr(node, Scope())
-        if expr.type not in (*INTEGERS, UNKNOWN):
+        if expr.type not in (*INTEGERS, NUMERIC, *FLOATS, UNKNOWN):
             raise SqlError("42804", f"argument of {clause} must be type bigint, not type {expr.type}", expr.offset)
-        count = self.analyzer.coerce(expr, INT8)
+        count = self.analyzer.cast(expr, INT8, expr.offset)
         if isinstance(count, Literal) and isinstance(count.value, int) and count.value < 0:
             raise SqlError("2201W" if clause == "LIMIT" else "2201X", f"{clause} must not be negative", expr.offset)
         return count
+
+
+def refuse_unlisted(order: Sequence[tuple[Expr | int, str]]) -> None:
+    """Refuses DISTINCT with ORDER BY of what is not shown: one row that is shown may have many values of it."""
+    unlisted = next((key for key, _ in order if not isinstance(key, int)), None)
+    if unlisted is not None:
+        message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list"
+        raise SqlError(INVALID_COLUMN_REFERENCE, message, place_of(unlisted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ def check_groups(
     """Every column outside an aggregate must be grouped, or belong to a table whose whole key is. Raises 42803."""
     exprs = [t.expr for t in targets] + [k for k, _ in order if not isinstance(k, int)]
     exprs += [having] if having is not None else []
+    places = [t.offset for t in targets] + [-1] * (len(exprs) - len(targets))
     if groups is None and having is None and not any(True for e in exprs for _ in aggregates_in(e)):
         return
     mine = {r.scan.number if r.scan else r.number for r in scope.relations}
@@ -29,12 +30,13 @@ def check_groups(
     determined = {r.scan.number for r in scope.relations if r.scan and is_determined(r.scan, common)}
     for expr in exprs:
         refuse_others(expr, grouped)
-    for expr in exprs:
+    for expr, place in zip(exprs, places, strict=True):
         for loose in ungrouped(expr, grouped, mine):
             if loose.relation not in determined:
                 name = qualified(loose, scope)
                 how = "must appear in the GROUP BY clause or be used in an aggregate function"
-                raise SqlError(GROUPING_ERROR, f'column "{name}" {how}', loose.offset)
+                shown_at = loose.offset if loose.offset >= 0 else place  # * gives its columns no place
+                raise SqlError(GROUPING_ERROR, f'column "{name}" {how}', shown_at)
             added[loose] = None
     if groups is not None:
         for column in added:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from expressions.analysis.aggregates import aggregates_in, windows_in
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.scopes import Scope
 from expressions.dates.zones import time_style
@@ -147,6 +148,8 @@ class Selects:
         order = self.clauses.order(node, scope, places)
         distinct = self.clauses.distinct(node, scope, places, order)
         check_groups(scope, targets, groups, having, order)
+        if len(node.locking_clause) or self.named.repeated:
+            self._refuse_aggregates(node, targets, having, order)
         self.analyzer.windows = windows
         limit = self.clauses.limit(node)
         if limit.has_ties and distinct:
@@ -155,6 +158,28 @@ class Selects:
         parts = self._assemble(distinct, targets, from_parts, where, groups, having, order, limit)
         simple = None if loose else self._simple(node, scope, targets, where)
         return Query(parts, outputs, simple, tuple(t.expr for t in targets))
+
+    def _refuse_aggregates(
+        self, node: Node, targets: Sequence[Target], having: Expr | None, order: Sequence[tuple[Expr | int, str]]
+    ) -> None:
+        """Refuses groups where rows are locked, and aggregates where a query reads what it has found itself."""
+        exprs = [t.expr for t in targets] + [key for key, _ in order if not isinstance(key, int)]
+        exprs += [] if having is None else [having]
+        found = next((part for expr in exprs for part in aggregates_in(expr)), None)
+        grouping = found is not None or having is not None
+        if self.named.reads_itself(node) and grouping:
+            message = "aggregate functions are not allowed in a recursive query's recursive term"
+            raise SqlError("42P19", message, -1 if found is None else found.offset)
+        if not len(node.locking_clause):
+            return
+        what = {
+            "DISTINCT clause": len(node.distinct_clause), "GROUP BY clause": len(node.group_clause),
+            "HAVING clause": having is not None, "aggregate functions": found is not None,
+            "window functions": any(True for expr in exprs for _ in windows_in(expr)),
+        }  # fmt: skip
+        refused = next((words for words, stands in what.items() if stands), None)
+        if refused is not None:
+            raise SqlError("0A000", f"FOR UPDATE is not allowed with {refused}")
 
     def _assemble(
         self,

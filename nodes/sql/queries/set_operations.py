@@ -9,7 +9,7 @@ from expressions.analysis.building import common_type
 from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import SYNTAX_ERROR, SqlError
 from expressions.sqltypes import KEYED, NO_MODIFIER, Type
-from expressions.typed import ColumnRef, joined, modifier_of
+from expressions.typed import ColumnRef, joined, modifier_of, place_of
 from nodes.sql.queries.clauses import Clauses, Places, ordered_by, positions
 from nodes.sql.queries.keys import by_keys, sorted_by
 from nodes.sql.queries.query import Output, Parts, Query, Target, refuse_wide
@@ -41,7 +41,9 @@ class SetOperations:
         refuse_wide(len(node.values_lists[0].list.items))
         rows = [[self.selects.analyzer.expr(e, Scope(parent)) for e in item.list.items] for item in node.values_lists]
         if len({len(row) for row in rows}) > 1:
-            raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
+            other = next(row for row in rows if len(row) != len(rows[0]))
+            place = place_of(other[0]) if other else -1
+            raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length", place)
         columns, outputs = [], list[Output]()
         for place, column in enumerate(zip(*rows, strict=True), 1):
             typed, of = self.selects.analyzer.common(column, "VALUES")
@@ -100,7 +102,12 @@ class SetOperations:
         columns = {o.name: ColumnRef(f"{name}.o{i}", o.type, o.name, -1) for i, o in enumerate(query.outputs)}
         scope = Scope(None, [Relation(self.selects.number(), name, dict(columns))])
         targets = [Target(o.name, columns[o.name], -1) for o in query.outputs]
-        order = sorted_by(self.selects.clauses.order(node, scope, Places(targets)), targets)
+        asked = self.selects.clauses.order(node, scope, Places(targets))
+        beyond = next((key for key, _ in asked if not isinstance(key, int)), None)
+        if beyond is not None and not len(node.values_lists):
+            hint = "name or number a column of the result, or put the whole into FROM"
+            raise SqlError("0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause", place_of(beyond), hint=hint)
+        order = sorted_by(asked, targets)
         source: Parts = (" FROM (", *query.parts, f") AS {name}")
         if limit.has_ties:
             keys = [(targets[key - 1].expr if isinstance(key, int) else key, direction) for key, direction in order]

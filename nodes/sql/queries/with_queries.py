@@ -39,6 +39,8 @@ class WithQueries:
 
     selects: Queries
     levels: list[dict[str, Known]] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+    """The names of the recursive queries whose repeated part is analysed now."""
 
     @contextmanager
     def before(self, node: Node, parent: Scope | None = None) -> Iterator[Parts]:
@@ -55,6 +57,17 @@ class WithQueries:
         if name in level and level[name] is None:
             raise SqlError("0A000", f'WITH query "{name}" does not have a RETURNING clause', offset)
         return level.get(name)
+
+    def reads_itself(self, node: Node) -> bool:
+        """True if a SELECT of such a part has a query in FROM that is repeated with it."""
+        items = list(node.from_clause)
+        while self.repeated and items:
+            item = items.pop()
+            if item.WhichOneof("node") == "join_expr":
+                items += [item.join_expr.larg, item.join_expr.rarg]
+            elif item.WhichOneof("node") == "range_var" and item.range_var.relname in self.repeated:
+                return not item.range_var.schemaname
+        return False
 
     def _parts(self, clause: Node, parent: Scope | None) -> Parts:
         parts: list[Parts] = []
@@ -84,10 +97,16 @@ class WithQueries:
             raise SqlError(
                 "42P19", f'recursive query "{cte.ctename}" must be anchor UNION [ALL] recursive term', cte.location
             )
+        for _, message in walk_tree(node.larg):
+            if type(message).__name__ == "RangeVar" and message.relname == cte.ctename and not message.schemaname:
+                words = f'recursive reference to query "{cte.ctename}" must not appear within its non-recursive term'
+                raise SqlError("42P19", words, message.location)
         anchor = self.selects.query(node.larg, parent)
         outputs = renamed(anchor.outputs, [a.string.sval for a in cte.aliascolnames], cte.ctename, cte.location)
         self.levels[-1][cte.ctename] = (name, outputs)
+        self.repeated.append(cte.ctename)
         step = self.selects.query(node.rarg, parent)
+        self.repeated.pop()
         if [o.type for o in step.outputs] != [o.type for o in anchor.outputs]:
             raise SqlError("42804", f'recursive query "{cte.ctename}": the terms differ in column types', cte.location)
         found = next((output.type for output in outputs if output.type in KEYED), None)

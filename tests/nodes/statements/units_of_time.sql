@@ -1,0 +1,12 @@
+SELECT extract(hour from date '2020-01-01');
+SELECT extract(nope from date '2020-01-01');
+SELECT extract(nope from now());
+SELECT extract(timezone from timestamp '2020-01-01');
+SELECT date_part('nope', date '2020-01-01');
+SELECT date_trunc('nope', now());
+SELECT date_trunc('dow', now());
+SELECT date_trunc('nope', date '2020-01-01');
+SELECT date_trunc('day', timestamptz '2001-02-16 20:38:40+00', 'Australia/Sydney'), date_trunc('hour', timestamptz '2024-10-27 01:38:40+00', 'Europe/Berlin'), date_trunc('hour', timestamptz '2024-10-27 00:38:40+00', 'Europe/Berlin'), date_trunc('hour', timestamptz '2024-10-27 00:38:40+00', 'Asia/Kathmandu'), date_trunc('month', now(), 'Asia/Tokyo') < now();
+SELECT date_trunc('nope', now(), 'Asia/Tokyo');
+SELECT date_trunc('day', now(), 'Asia/Nowhere');
+SELECT now() AT TIME ZONE 'Nowhere/City';
