@@ -4,8 +4,8 @@
 
 All that depends on no parameter is worked out once: the plan is of one version of its table, and so is this. Compiled
 is what needs nothing but its row's place, in a table at rest: an UPDATE or DELETE that reads nothing of the row, an
-INSERT where there is no index and no foreign key. Whatever has no value, breaks a rule or is too long is left to the
-general way, which says why. Tests hold the commands of both against each other.
+INSERT where there is no unique index, whose entries lie elsewhere, and no foreign key. Whatever has no value, breaks a
+rule or is too long is left to the general way, which says why. Tests hold the commands of both against each other.
 """
 
 import functools
@@ -32,7 +32,7 @@ from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.buckets import CUSTOM
 from storage.mutations import Act
-from storage.pairs import COLUMN, EMPTY
+from storage.pairs import COLUMN, EMPTY, CannotDerive, StoredRow, index_entry
 from storage.statements import KEY_BYTES_MAX, REFUSABLE, SQL, kv, put_if_there_sql, remove_if_there_sql
 
 Compute = Callable[[Context], PyValue]
@@ -85,7 +85,7 @@ class PointWrite:
         """
         try:
             question = self.ask(context)
-        except SqlError:
+        except (SqlError, CannotDerive):
             return None
         if question is None:
             return None
@@ -109,26 +109,29 @@ def puts_one_row(plan: InsertPlan) -> bool:
         and plan.returning is None
         and descriptor.fact(is_at_rest)
         and descriptor.placement.function != CUSTOM
-        and not descriptor.indexes
+        and not any(index.unique for index in descriptor.indexes)
         and not enforced_by(plan)
     )
 
 
 def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
-    """The pair of the row's existence, which must be new, and one for each column outside the key."""
-    descriptor, rules, place = plan.descriptor, plan.rules, placing(env.table(plan.descriptor))
+    """The pair of the row's existence, which must be new, one for each column outside the key, and its entries."""
+    descriptor, rules, table = plan.descriptor, plan.rules, env.table(plan.descriptor)
+    place, placement, key_starts_at = placing(table), table.placement, len(table.start)
+    indexes = sorted(descriptor.indexes, key=lambda index: index.id)
     given = dict(zip((c.id for c in plan.columns), plan.rows[0], strict=False))
     if any(c.identity and given.get(c.id) is None for c in descriptor.columns):
         return None  # its number is taken from the store
     exprs = [given.get(c.id) or plan.defaults.get(c.id) or NO_VALUE for c in descriptor.columns]
     computes, ids = all_computed(exprs), [c.id for c in descriptor.columns]
     stored, acts = by_id(descriptor.stored_columns), [Act.CREATE, Act.PUT]
+    puts_more = bool(stored or indexes)
     if computes is None:
         return None
 
     @functools.cache
     def sql(storage: int) -> str:
-        some = acts if stored else acts[:1]
+        some = acts if puts_more else acts[:1]
         texts = tuple(SQL[act].format(kv=kv(storage, descriptor.table_id)) for act in some)
         return checked_sql(texts, tuple(act in REFUSABLE for act in some))
 
@@ -141,9 +144,17 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
             return None
         start, storage = found
         params = [bytea_array([start + ROW_END]), _NEW]
-        if stored:
-            params.append(bytea_array([start + end for _, end in stored]))
-            params.append(bytea_array([encoding.encode_value(c.type, values[c.id]) for c, _ in stored]))
+        if puts_more:
+            columns = {c.id: encoding.encode_value(c.type, values[c.id]) for c, _ in stored}
+            keys, data = [start + end for _, end in stored], [*columns.values()]
+            if indexes:
+                row = StoredRow(start[key_starts_at:], columns)
+                entries = [entry for index in indexes if (entry := index_entry(descriptor, placement, index, row))]
+                if any(len(key) > KEY_BYTES_MAX for key, _ in entries):
+                    return None
+                keys += [key for key, _ in entries]
+                data += [value for _, value in entries]
+            params += [bytea_array(keys), bytea_array(data)]
         return Question(Command(sql(storage), (*params, _ONE)), storage, start + ROW_END)
 
     return ask
