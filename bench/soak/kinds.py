@@ -308,6 +308,12 @@ def _of_measures() -> tuple[Kind, ...]:
         _on_more_storages(table),
         Kind(
             table,
+            "sharding function",
+            "ALTER TABLE measures SET (sharding_func = 'mpcrc32')",
+            "ALTER TABLE measures SET (sharding_func = 'strcrc32')",
+        ),
+        Kind(
+            table,
             "coordination",
             "ALTER TABLE measures SET (coordination = 'hash')",
             "ALTER TABLE measures SET (coordination = 'lease')",
@@ -322,7 +328,33 @@ def _of_measures() -> tuple[Kind, ...]:
     )
 
 
-KINDS = (*_of_items(), *_of_accounts(), *_of_transfers(), *_of_measures(), *_of_extras())
+def _of_archive() -> tuple[Kind, ...]:
+    table = "archive"
+    return (
+        Kind(table, "index", "CREATE INDEX archive_price ON archive (price DESC)", "DROP INDEX archive_price"),
+        Kind(
+            table,
+            "unique index",
+            "CREATE UNIQUE INDEX archive_one ON archive (code, id)",
+            "DROP INDEX archive_one",
+        ),
+        Kind(
+            table,
+            "required column",
+            "ALTER TABLE archive ADD COLUMN shelf numeric NOT NULL DEFAULT 1.50",
+            "ALTER TABLE archive DROP COLUMN shelf",
+        ),
+        Kind(
+            table,
+            "column's name",
+            "ALTER TABLE archive RENAME COLUMN plain TO simple",
+            "ALTER TABLE archive RENAME COLUMN simple TO plain",
+        ),
+        _on_more_storages(table),
+    )
+
+
+KINDS = (*_of_items(), *_of_accounts(), *_of_transfers(), *_of_measures(), *_of_archive(), *_of_extras())
 TABLES = tuple(dict.fromkeys(kind.table for kind in KINDS))
 REFUSALS = (
     "0A000", "22023", "2BP01", "42701", "42703", "42704", "42710", "42P01", "42P07", "42P16", "42830", "55000", "55006",

@@ -18,6 +18,8 @@ import psycopg
 
 from bench.soak.chronicle import Chronicle
 from bench.soak.clients.actors import Actor, Stage
+from bench.soak.clients.batches import MADE as ARCHIVE_MADE
+from bench.soak.clients.batches import BatchClient
 from bench.soak.clients.items import MADE as ITEMS_MADE
 from bench.soak.clients.items import ItemClient
 from bench.soak.clients.made import TableMaker
@@ -40,7 +42,7 @@ from bench.soak.options import Options
 from bench.soak.waits import Waits
 from schemalab.testing.cluster import RunningCluster
 
-ITEM_CLIENTS, TRANSFER_CLIENTS, MEASURE_CLIENTS, MAKERS, READERS = 4, 3, 2, 1, 2
+ITEM_CLIENTS, TRANSFER_CLIENTS, MEASURE_CLIENTS, BATCH_CLIENTS, MAKERS, READERS = 4, 3, 2, 2, 1, 2
 FIRST_ITEMS, ROWS_PER_INSERT = 2_000, 500
 PROGRESS_S = 5.0
 ACTOR_END_S_MAX = 360.0
@@ -93,6 +95,8 @@ class Storm:
         self.items = [ItemClient(number, self._stage) for number in range(1, ITEM_CLIENTS + 1)]
         self.transfers = [TransferClient(number, self._stage) for number in range(1, TRANSFER_CLIENTS + 1)]
         self.measures = [MeasureClient(number, self._stage) for number in range(1, MEASURE_CLIENTS + 1)]
+        batch_numbers = range(MEASURE_CLIENTS + 1, MEASURE_CLIENTS + BATCH_CLIENTS + 1)  # keys of the same table
+        self.batches = [BatchClient(number, self._stage) for number in batch_numbers]
         self._makers = [TableMaker(number, self._stage) for number in range(1, MAKERS + 1)]
         self._readers = [Reader(number, self._stage) for number in range(1, READERS + 1)]
         self._changers = [Changer(table, self._stage, cluster) for table in TABLES]
@@ -102,7 +106,8 @@ class Storm:
 
     @property
     def actors(self) -> list[Actor]:
-        clients: list[Actor] = [*self.items, *self.transfers, *self.measures, *self._makers, *self._readers]
+        clients: list[Actor] = [*self.items, *self.transfers, *self.measures, *self.batches]
+        clients += [*self._makers, *self._readers]
         return [*clients, *self._changers, self._operator, self._storages]
 
     def run(self) -> Figures:
@@ -126,7 +131,7 @@ class Storm:
     def _prepare(self) -> None:
         """The tables with their first rows, and a table that nobody writes."""
         with psycopg.connect(next(iter(self.cluster.nodes.values())).dsn, autocommit=True) as node:
-            for statement in (ITEMS_MADE, *TRANSFERS_MADE, MEASURES_MADE, FIRST_MEASURES, EXTRAS):
+            for statement in (ITEMS_MADE, *TRANSFERS_MADE, MEASURES_MADE, FIRST_MEASURES, *ARCHIVE_MADE, EXTRAS):
                 node.execute(statement)
             cursor = node.cursor()
             accounts = "INSERT INTO accounts VALUES (%s, %s, %s, %s)"
@@ -193,7 +198,7 @@ class Storm:
         if self.options.sabotage:
             self.chronicle.note("sabotage", commit(self.options.sabotage, self.cluster, self.items))
         self._judge.judge_changes()
-        self._judge.judge_data(self.items, self.transfers, self.measures)
+        self._judge.judge_data(self.items, self.transfers, [*self.measures, *self.batches])
         self._judge.judge_leftovers()
         self._judge.judge_storages()
         self._judge.judge_audits()
@@ -207,7 +212,7 @@ class Storm:
         figures.store_crashes = self._nemesis.store_crashes
         figures.requests, figures.steps = self._operator.counts + self._storages.counts, self._sampler.steps
         figures.verdict = self._judge.verdict
-        owners = (*self.items, *self.transfers, *self.measures)
+        owners = (*self.items, *self.transfers, *self.measures, *self.batches)
         doubts = [doubt for owner in owners for doubt in owner.ledger.doubts]
         figures.doubts = len(doubts)
         figures.doubts_that_took_effect = sum(doubt.is_settled for doubt in doubts)

@@ -1,11 +1,14 @@
 """The decoder of `bench.soak` shares no code with the storages: the two are held against each other, then broken."""
 
 import datetime as dt
+import uuid
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from bench.soak.judge.pairs import Contents, Pair, contents_of
+from bench.soak.judge.pairs import Contents, Pair, contents_of, home_of
 from catalog.descriptor import Descriptor
 from catalog.elements import (
     Column,
@@ -20,7 +23,7 @@ from catalog.elements import (
 )
 from catalog.values.types import SqlType
 from storage import encoding
-from storage.buckets import storage_of
+from storage.buckets import bucket_of, storage_of
 from storage.mutations import entry_bucket
 from storage.pairs import StoredRow, column_key, entry_pair, prefix, row_bucket, row_key
 
@@ -108,6 +111,26 @@ def test_pairs_on_a_storage_that_is_not_theirs_are_found() -> None:
     faults = judged(moved).faults
     assert any("its bucket on" in fault for fault in faults)
     assert any("the entry of row" in fault for fault in faults)
+
+
+SHARDED: list[tuple[SqlType, object]] = [
+    *((SqlType.NUMERIC, Decimal(text)) for text in ("0", "3000001", "1000", "-12.50", "0.000001", "1e20", "NaN")),
+    (SqlType.NUMERIC, Decimal("1234567890123456789012345678901234567890.120")),
+    (SqlType.SMALLINT, -7),
+    (SqlType.BYTEA, b"\0a\xff"),
+    (SqlType.UUID, uuid.UUID(int=77)),
+    (SqlType.DATE, dt.date(2026, 2, 3)),
+    (SqlType.TEXT, "né"),
+]
+
+
+@pytest.mark.parametrize("function", ["strcrc32", "mpcrc32"])
+@pytest.mark.parametrize(("of", "value"), SHARDED)
+def test_a_row_belongs_where_its_key_says_whatever_the_type_of_that_is(of: SqlType, value: Any, function: str) -> None:
+    """Of many storages, so that hardly any mistake meets the right one."""
+    key = encoding.encode(of, value)
+    bucket = bucket_of(function, [(of, encoding.decode(of, key)[0])], BUCKETS)
+    assert home_of(function, [of.value], key, 1000, BUCKETS) == storage_of(bucket, 1000, BUCKETS)
 
 
 def test_an_element_on_its_way_is_found() -> None:

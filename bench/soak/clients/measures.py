@@ -39,8 +39,8 @@ class MeasureClient(Owner):
 
     pause_s = 0.08
 
-    def __init__(self, number: int, stage: Stage) -> None:
-        super().__init__("measures", number, stage)
+    def __init__(self, number: int, stage: Stage, name: str = "measures") -> None:
+        super().__init__(name, number, stage)
 
     def act(self) -> None:
         if self.chance.random() < 0.3:

@@ -153,6 +153,16 @@ class Session:
             )
             raise Undone
 
+    def copy(self, query: str, send: Callable[["psycopg.Copy[Any]"], None]) -> None:
+        """COPY FROM STDIN; `send` writes the rows, or raises in the middle."""
+        connection = self.connected()
+        began = time.monotonic()
+        waiting = self._waits.wait(self.name, f"{query} through {self.node}", connection)
+        with waiting, connection.cursor() as cursor, cursor.copy(query) as copy:
+            send(copy)
+        self._nodes.served(self.node, began)
+        self._left -= 1
+
     def _execute(self, query: str, params: Sequence[Any], limit_s: float | None) -> tuple[list[tuple[Any, ...]], int]:
         connection = self.connected()
         began = time.monotonic()

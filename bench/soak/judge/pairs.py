@@ -8,6 +8,7 @@ descriptor's JSON. What is judged is the end of a storm: every element public, n
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from bench.soak.judge.values import NULL, Unreadable, cut, key_form, pieces_of, value_of
@@ -18,6 +19,8 @@ Pair = tuple[int, bytes, bytes | None]
 HEAD = struct.Struct(">IHH")
 FAULTS_MAX = 20
 CRC32C = 0x82F63B78
+SHOWN = frozenset(("smallint", "integer", "bigint", "numeric", "text", "varchar", "date", "uuid", "bytea"))
+"""Types whose text, as a bucket goes by it, is written once more here."""
 
 
 @dataclass(slots=True)
@@ -192,15 +195,23 @@ def values_of(
 
 def home_of(function: str, types: list[str], data: bytes, storages: int, buckets: int) -> int | None:
     """The storage of the bucket of these values; None where their form, or the function, is not known here."""
-    if not set(types) <= {"integer", "bigint", "text", "date"} or function not in ("strcrc32", "mpcrc32"):
+    if not set(types) <= SHOWN or function not in ("strcrc32", "mpcrc32"):
         return None
     crc = 0xFFFFFFFF
     for value in cut(types, data):
         if value is None:
             break
         is_packed = function == "mpcrc32" and isinstance(value, int)
-        crc = crc32c(packed(value) if is_packed else str(value).encode(), crc)
+        crc = crc32c(packed(value) if is_packed else shown(value).encode(), crc)
     return storage_of(crc, storages, buckets)
+
+
+def shown(value: Any) -> str:
+    """The text of a value by which its bucket goes: of a numeric its digits without zeros at the end, bytes in hex."""
+    if isinstance(value, Decimal):
+        digits = f"{value:f}"
+        return digits.rstrip("0").rstrip(".") if "." in digits else digits
+    return f"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
 
 
 def packed(value: Any) -> bytes:

@@ -18,6 +18,7 @@ import psycopg
 
 from bench.soak import kinds
 from bench.soak.chronicle import Chronicle
+from bench.soak.clients.batches import ARCHIVED
 from bench.soak.clients.items import COLOURS, COLUMNS, ItemClient
 from bench.soak.clients.ledger import Row
 from bench.soak.clients.measures import COLUMNS as MEASURES
@@ -116,14 +117,15 @@ class Judge:
         stored_items = image(contents, "items", ("label", "size", "colour"))
         stored_transfers = image(contents, "transfers", ("src", "dst", "amount"))
         stored_measures = image(contents, "measures", NAMES)
+        stored_archive = image(contents, "archive", ARCHIVED)
         balances = {key: row[0] for key, row in image(contents, "accounts", ("balance",)).items()}
         self._judge_ranges(stored_items, items)
         self._judge_ranges(stored_transfers, transfers)
-        self._judge_ranges(stored_measures, measures)
+        self._judge_ranges({**stored_measures, **{-key: row for key, row in stored_archive.items()}}, measures)
         for fault in faults_of_balances(balances, stored_transfers.values()):
             self.violation(fault)
         for name in self._cluster.nodes:
-            self._judge_node(name, stored_items, stored_transfers, stored_measures, balances)
+            self._judge_node(name, stored_items, stored_transfers, stored_measures, stored_archive, balances)
 
     def contents(self) -> dict[str, Contents]:
         """Every live table by name, from its pairs, all at one moment."""
@@ -161,7 +163,9 @@ class Judge:
 
     def _judge_ranges(self, stored: Mapping[int, Row], owners: Iterable[Owner]) -> None:
         for one in owners:
-            for fault in one.ledger.faults({key: row for key, row in stored.items() if one.first <= key < one.limit}):
+            for fault in one.ledger.faults(
+                {key: row for key, row in stored.items() if one.first <= abs(key) < one.limit}
+            ):
                 self.violation(f"stored: {fault}")
 
     def _judge_node(
@@ -170,6 +174,7 @@ class Judge:
         items: Mapping[int, Row],
         transfers: Mapping[int, Row],
         measures: Mapping[int, Row],
+        archive: Mapping[int, Row],
         balances: Mapping[int, int],
     ) -> None:
         """One node's answers by scan, by index and by key."""
@@ -180,6 +185,7 @@ class Judge:
                     "items": (by_key(node.execute(f"SELECT {COLUMNS} FROM items")), dict(items)),
                     "transfers": (by_key(node.execute("SELECT id, src, dst, amount FROM transfers")), dict(transfers)),
                     "measures": (by_key(node.execute(f"SELECT {MEASURES} FROM measures")), dict(measures)),
+                    "archive": (by_key(node.execute("SELECT id, price, code FROM archive")), dict(archive)),
                     "accounts": (dict(node.execute("SELECT id, balance FROM accounts").fetchall()), dict(balances)),
                 }
                 for colour in COLOURS:
