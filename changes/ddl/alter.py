@@ -15,6 +15,7 @@ from changes.ddl.columns import read_column, read_length, read_type
 from changes.ddl.constraints import kind_of, read_constraint
 from changes.ddl.errors import NOT_SUPPORTED, DdlError, unsupported
 from changes.ddl.identity import read_identity, sequence_of
+from changes.ddl.refused import ROLES, SPREAD
 from changes.ddl.sharding import read_options
 from changes.ddl.source import Source, relation
 
@@ -147,6 +148,10 @@ REFUSED = {
     "ValidateConstraint": ("VALIDATE CONSTRAINT", "A constraint is verified before it counts: there is nothing to do."),
     "AlterConstraint": ("ALTER CONSTRAINT", "Drop the constraint and add another one."),
     "SetExpression": ("SET EXPRESSION", None),
+    "EnableRowSecurity": ("ROW LEVEL SECURITY", ROLES),
+    "ForceRowSecurity": ("ROW LEVEL SECURITY", ROLES),
+    "AttachPartition": ("ATTACH PARTITION", SPREAD),
+    "AddInherit": ("INHERIT", SPREAD),
 }
 
 

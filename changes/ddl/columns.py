@@ -40,6 +40,7 @@ from changes.ddl.errors import (
     DdlError,
     unsupported,
 )
+from changes.ddl.identity import refuse_options
 from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
 from changes.planning.alter.defaults import expression_default
@@ -249,8 +250,7 @@ class _Clauses:
         if self.type not in WHOLE:
             message = "identity column type must be smallint, integer, or bigint"
             raise DdlError("22023", message, position=position)
-        if constraint.options:
-            raise unsupported("a sequence option of an identity column", position=position)
+        refuse_options(constraint, position)
         self.identity = True
         self.identity_always = constraint.generated_when == "a"
 

@@ -20,9 +20,15 @@ NAMES = frozenset({"sequence_name", "owned_by", "as", "logged"})
 def read_identity(command: Node, name: actions.Name, source: Source, after: int) -> actions.SetIdentity:
     """ADD GENERATED .. AS IDENTITY."""
     constraint = getattr(command, "def").constraint
-    if not are_usual(constraint.options):
-        raise unsupported("a sequence option of an identity column", position=source.where(after))
+    refuse_options(constraint, source.where(after))
     return actions.SetIdentity(name, is_always=constraint.generated_when == "a")
+
+
+def refuse_options(constraint: Node, position: int | None) -> None:
+    """Refuse numbers that do not count from 1 by 1."""
+    if not are_usual(constraint.options):
+        hint = "Numbers count from 1 by 1: leave the options away; SELECT setval('t_c_seq', n) says where they go on."
+        raise unsupported("a sequence option of an identity column", position=position, hint=hint)
 
 
 def are_usual(options: Any) -> bool:

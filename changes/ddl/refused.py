@@ -9,6 +9,8 @@ Node = Any
 TO_A_NODE = "Send it to a node."
 ROLES = "Who may do what is decided by the roles of people: docs/how-to/let-people-connect.md."
 NO_CODE = "Nodes run no code of their own: write it in the statements of the application, in one transaction."
+SPREAD = "Rows are spread over storages by a sharding key: docs/how-to/choose-a-sharding-key.md."
+NOT_SENT_ON = "Rows are not replicated to other servers: read them with COPY .. TO STDOUT."
 LABELS_SHOWN = 20
 """Labels of an enum that a hint writes out at most."""
 
@@ -23,10 +25,10 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
     "alter_enum_stmt": ("ALTER TYPE of an enum", "Use text with a CHECK, which can be dropped and added again."),
     "composite_type_stmt": ("CREATE TYPE .. AS (..)", "Use a column for each part, or jsonb."),
     "create_range_stmt": ("CREATE TYPE .. AS RANGE", "Use two columns, with CHECK (low <= high)."),
-    "define_stmt": ("CREATE of a type, operator, aggregate or collation", None),
+    "define_stmt": ("CREATE of a type, operator, aggregate or collation", NO_CODE),
     "create_domain_stmt": ("CREATE DOMAIN", "Use its type, with its CHECK behind each column."),
     "alter_domain_stmt": ("ALTER DOMAIN", "Use its type, with its CHECK behind each column."),
-    "create_cast_stmt": ("CREATE CAST", None),
+    "create_cast_stmt": ("CREATE CAST", NO_CODE),
     "create_function_stmt": ("CREATE FUNCTION", NO_CODE),
     "do_stmt": ("DO", NO_CODE),
     "create_plang_stmt": ("CREATE LANGUAGE", NO_CODE),
@@ -43,6 +45,13 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
     "grant_role_stmt": ("GRANT and REVOKE", ROLES),
     "alter_default_privileges_stmt": ("ALTER DEFAULT PRIVILEGES", ROLES),
     "create_policy_stmt": ("CREATE POLICY", ROLES),
+    "create_publication_stmt": ("CREATE PUBLICATION", NOT_SENT_ON),
+    "alter_publication_stmt": ("ALTER PUBLICATION", NOT_SENT_ON),
+    "create_subscription_stmt": ("CREATE SUBSCRIPTION", NOT_SENT_ON),
+    "refresh_mat_view_stmt": (
+        "REFRESH MATERIALIZED VIEW",
+        "A table of CREATE TABLE AS is filled again by INSERT.",
+    ),
     "createdb_stmt": ("CREATE DATABASE", "A node has one database, schemalab."),
     "dropdb_stmt": ("DROP DATABASE", "A node has one database, schemalab."),
     "alter_owner_stmt": ("ALTER .. OWNER TO", ROLES),

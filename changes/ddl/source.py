@@ -130,5 +130,6 @@ def relation(node: Node, source: Source, *, may_be_temporary: bool = False) -> N
 
 def check_schema(schema: str, position: int | None) -> None:
     if schema not in ("", "public"):
-        hint = "All tables are in the schema public."
+        is_temporary = schema == "pg_temp"
+        hint = "Name a temporary table without a schema." if is_temporary else "All tables are in the schema public."
         raise DdlError(UNDEFINED_SCHEMA, f'schema "{schema}" does not exist', position=position, hint=hint)

@@ -28,7 +28,7 @@ from changes.ddl.errors import (
     DdlError,
     unsupported,
 )
-from changes.ddl.refused import REFUSED_STATEMENTS, TO_A_NODE, refusal
+from changes.ddl.refused import REFUSED_STATEMENTS, SPREAD, TO_A_NODE, refusal
 from changes.ddl.sharding import read_options
 from changes.ddl.source import Source, check_schema, relation
 
@@ -174,15 +174,15 @@ def _guard(
 
 def _refuse_table_clauses(node: Node, table: actions.Name) -> None:
     clauses = {
-        "INHERITS or PARTITION OF": bool(node.inh_relations) or node.HasField("partbound"),
-        "PARTITION BY": node.HasField("partspec"),
-        "OF a type": node.HasField("of_typename"),
-        "TABLESPACE": bool(node.tablespacename),
-        "USING an access method": bool(node.access_method),
+        "INHERITS or PARTITION OF": (bool(node.inh_relations) or node.HasField("partbound"), SPREAD),
+        "PARTITION BY": (node.HasField("partspec"), SPREAD),
+        "OF a type": (node.HasField("of_typename"), "Name the columns, or write LIKE and a table."),
+        "TABLESPACE": (bool(node.tablespacename), "Leave it away."),
+        "USING an access method": (bool(node.access_method), "Leave it away."),
     }
-    for clause, is_there in clauses.items():
+    for clause, (is_there, hint) in clauses.items():
         if is_there:
-            raise unsupported(clause, position=table.position)
+            raise unsupported(clause, position=table.position, hint=hint)
 
 
 def _check_columns(table: actions.Name, columns: list[ColumnDef]) -> None:
@@ -246,16 +246,19 @@ def _create_index(node: Node, source: Source) -> Statement:
 
 def _refuse_index_clauses(node: Node, source: Source, table: actions.Name) -> None:
     clauses = {
-        "INCLUDE": bool(node.index_including_params),
-        "an index WITH options": bool(node.options),
-        "TABLESPACE": bool(node.table_space),
-        "ONLY": not node.relation.inh,
-        "NULLS NOT DISTINCT": node.nulls_not_distinct,
+        "INCLUDE": (bool(node.index_including_params), "Make them the last columns of the index: it is read the same."),
+        "an index WITH options": (bool(node.options), "Leave them away."),
+        "TABLESPACE": (bool(node.table_space), "Leave it away."),
+        "ONLY": (not node.relation.inh, "Leave it away."),
+        "NULLS NOT DISTINCT": (
+            node.nulls_not_distinct,
+            "Make the columns NOT NULL, with a value for none.",
+        ),
     }
-    for clause, is_there in clauses.items():
+    for clause, (is_there, hint) in clauses.items():
         if is_there:
             word = next((w for w in ("nulls", "include", "only") if w in clause.lower()), "")
-            raise unsupported(clause, position=source.find(word) or table.position)
+            raise unsupported(clause, position=source.find(word) or table.position, hint=hint)
     if node.access_method != "btree":
         hint = "Indexes are ordered by their key, as btree is."
         raise unsupported(f"an index USING {node.access_method}", position=source.find(node.access_method), hint=hint)
@@ -271,7 +274,8 @@ def _index_part(node: Node, source: Source, after: int) -> actions.IndexPart:
     if not node.name:
         inner = getattr(node.expr, node.expr.WhichOneof("node"))
         position = source.where(getattr(inner, "location", -1))
-        raise unsupported("an index over an expression", position=position)
+        hint = "Keep its value in a column of its own, which the application writes, and index that."
+        raise unsupported("an index over an expression", position=position, hint=hint)
     name = actions.Name(node.name, source.find(node.name, after=after))
     opclass = "".join(part.string.sval for part in node.opclass[-1:])
     if node.collation or node.opclassopts or (opclass and opclass not in BY_BYTES):

@@ -73,6 +73,18 @@ class CopyData:
                     message = f"unexpected message type 0x{kind:02X} during COPY from stdin"
                     raise errors.FatalError(errors.PROTOCOL_VIOLATION, message)
 
+    async def discard(self, *, is_binary: bool) -> None:
+        """Take what a client sends for a COPY that is refused, and drop it; nothing when it was asked for already."""
+        if self._has_begun:
+            return
+        await self.begin(0, is_binary=is_binary)
+        try:
+            async for _ in self.pieces():
+                pass
+        except errors.SqlError as error:
+            if error.sqlstate != errors.QUERY_CANCELED:
+                raise
+
     def _keep(self, piece: bytes) -> None:
         self._kept_bytes += len(piece)
         if self.can_begin_again:

@@ -44,6 +44,8 @@ class CopyData(Protocol):
 
     def pieces(self) -> AsyncIterator[bytes]: ...
 
+    async def discard(self, *, is_binary: bool) -> None: ...
+
 
 class Client(Protocol):
     """The connection, as far as a session needs it (`nodes.clients.connection`)."""

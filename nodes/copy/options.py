@@ -74,6 +74,12 @@ def options_of(elements: Iterable[Node], *, is_from: bool) -> Options:
 # -- the values of single options
 
 
+def wants_binary(node: Node) -> bool:
+    """True for FORMAT binary, whatever else may be wrong with the options of a COPY."""
+    given = [option.def_elem for option in node.options if option.def_elem.defname == "format"]
+    return any(element.arg.string.sval == "binary" for element in given)
+
+
 def _string(element: Node) -> str:
     if not element.HasField("arg"):
         raise SqlError(SYNTAX_ERROR, f"{element.defname} requires a parameter")

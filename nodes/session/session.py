@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 
 from expressions.analysis.building import Parameters
-from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, SqlError, unsupported
+from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from leases.holders import shown
@@ -13,6 +13,7 @@ from leases.rules import LeaseError
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client, CopyData
 from nodes.context import Environment
+from nodes.copy.options import wants_binary
 from nodes.crud.calls import declared
 from nodes.execution.fairness import in_thread_if_large
 from nodes.execution.held_rows import KeptByConnection
@@ -162,6 +163,10 @@ class Session:
             return result
         except LeaseError as error:
             raise lease_error(error) from error
+        except SqlError as error:
+            if self.data is not None and error.sqlstate == UNDEFINED_TABLE and not self.block.is_explicit:
+                await self.data.discard(is_binary=wants_binary(statement.node))
+            raise
         finally:
             self.is_running, self.data = False, None
             self.env.running.pop(self, None)

@@ -4,6 +4,7 @@
     ALTER TABLE .. OWNER TO ..  who may do what is not a matter of SQL; every table is owned by schemalab
     ALTER .. SET (fillfactor)   a table is not kept as PostgreSQL keeps one
     ALTER .. SET UNLOGGED       every table is logged
+    ALTER .. SET STATISTICS ..  nor does a column say how it is stored or counted
     CREATE SEQUENCE ..          numbers are an identity column's; as dumps write it, before they give them to a column
 
 The table that they name must exist. DROP .. IF EXISTS of a kind of object that a node has none of finds nothing.
@@ -28,6 +29,7 @@ NEVER_THERE = {
     "OBJECT_COLLATION": "collation",
 }
 """Kinds of objects that a node has none of, besides its tables under a view's name and the schemas that are there."""
+OF_STORED_COLUMNS = ("AT_SetStatistics", "AT_SetStorage", "AT_SetCompression")
 SCHEMAS = ("public", "pg_catalog", "information_schema", "schemalab")
 
 
@@ -41,6 +43,8 @@ def notice_of(statement: Statement) -> str | None:
         return "owners are not kept: who may do what is decided by the roles of people, see the docs"
     if kind == "AlterTableStmt" and (_all_are(node, "AT_SetLogged") or _all_are(node, "AT_SetUnLogged")):
         return "every table here is logged, and survives a crash: this changes nothing"
+    if kind == "AlterTableStmt" and any(_all_are(node, one) for one in OF_STORED_COLUMNS):
+        return "how a column is stored, compressed or counted is not kept: this changes nothing"
     if kind in ("CreateSeqStmt", "AlterSeqStmt") and are_usual(node.options):
         return "a sequence is not kept by itself: a column whose default is nextval of its own sequence has numbers"
     return None

@@ -308,7 +308,9 @@ def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
         hint = "SHOW TABLES lists the tables of a node"
         raise unsupported(f"reading {node.schemaname or 'pg_catalog'}.{name}", node.location, hint=hint)
     if node.schemaname not in SCHEMAS or node.catalogname:
-        raise SqlError(UNDEFINED_TABLE, f'relation "{node.schemaname}.{name}" does not exist', node.location)
+        missing = f'relation "{node.schemaname}.{name}" does not exist'
+        without = "name a temporary table without a schema" if node.schemaname == "pg_temp" else None
+        raise SqlError(UNDEFINED_TABLE, missing, node.location, hint=without)
     descriptor = tables.get(name)
     if descriptor is None:
         raise SqlError(UNDEFINED_TABLE, f'relation "{name}" does not exist', node.location, table=name)

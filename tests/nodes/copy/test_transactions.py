@@ -245,3 +245,20 @@ def test_a_trace_tells_of_it(n1: Any, table: str) -> None:
     n1.execute("SET schemalab.trace = on")
     copied(n1, table, lines(3))
     assert told[-1] == f"insert: {table} v1"
+
+
+def test_what_is_sent_for_a_table_that_is_not_there_is_dropped(raw: Raw, n1: Any, table: str) -> None:
+    """psql reads a dump: what comes for one table may not become statements, and the next COPY counts."""
+    found = ask(raw, query("COPY nowhere FROM STDIN"), data(lines(ROWS)), DONE)
+    assert kinds(found) == "GEZ"
+    assert fields(found[1][1])["C"] == "42P01"
+    found = ask(raw, query("COPY nowhere FROM STDIN (FORMAT binary)"), data(b"1"), message(b"f", b"no more\0"))
+    assert (found[0][1][:1], fields(found[1][1])["C"]) == (b"\1", "42P01")
+    assert kinds(ask(raw, query(f"COPY {table} FROM STDIN"), data(b"1\t1\n"), DONE)) == "GCZ"
+    assert count(n1, table) == 1
+
+
+def test_in_a_block_a_table_that_is_not_there_is_refused_at_once(raw: Raw) -> None:
+    """The block may hold versions, which nobody waits for while data comes that is dropped."""
+    assert kinds(ask(raw, query("BEGIN"))) == "CZ"
+    assert kinds(ask(raw, query("COPY nowhere FROM STDIN"))) == "EZ"
