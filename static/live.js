@@ -4,6 +4,7 @@
    <div data-part="lanes">                        replaced (morphed) whenever the server has a newer one
    <ol data-story>                               gets every event of the stream once, newest first
    <time data-until="..">, data-ago, data-since   counted here, on the server's clock
+   <section data-until-loaded id="..">           a part of one's own: asked for again when other tables are being loaded
 
    Every event has a number; a number that is not the next one means something was missed, and is asked for. */
 
@@ -142,6 +143,24 @@
       if (answer.ok) for (const message of (await answer.json()).messages) onMessage(message);
     } catch { show("stale"); }
   }
+
+  /* ---- what is each reader's own is in no part that all share: it is asked for again, until it waits no longer */
+  const beingLoaded = () => [...document.querySelectorAll("[data-part=load] a")].map((link) => link.pathname).join();
+  let loaded = beingLoaded();
+  async function askOwn() {
+    const own = document.querySelector("[data-until-loaded]"), tables = beingLoaded();
+    if (!own || tables === loaded) return;
+    const before = loaded;
+    loaded = tables;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (!answer.ok) throw new Error(answer.statusText);
+      const newer = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(own.id);
+      if (newer) window.Idiomorph.morph(own, newer.outerHTML, { morphStyle: "outerHTML", restoreFocus: true });
+    } catch { loaded = before; } // the next parts ask again
+  }
+  document.addEventListener("schemalab:parts", askOwn);
+
   function watch() {
     if (socket && socket.readyState === WebSocket.OPEN && Date.now() - lastHeard > 2.5 * heartbeat) { show("stale"); connect(); }
   }

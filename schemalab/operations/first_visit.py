@@ -17,6 +17,7 @@ from leases.models import MAY_CONTROL_NODES, Node
 from nodes.people.rights import MAY_WRITE
 from nodes.traffic import runs
 from schemalab.operations.traffic import DEMO_TABLE
+from spark_tasks.models import LoadJob, RunState
 
 COOKIE = "first_visit"
 COOKIE_S = 365 * 24 * 3600
@@ -43,8 +44,12 @@ def card(request: HttpRequest) -> dict[str, Any]:
     if not request.user.is_authenticated or request.COOKIES.get(COOKIE) == str(request.user.pk):
         return {"is_shown": False}
     demo = selectors.table_named(DEMO_TABLE)
+    is_loading = _is_loading(demo)
+    if is_loading:
+        demo = None
     return {
         "is_shown": True,
+        "is_loading": is_loading,
         "demo": DEMO_TABLE if demo else None,
         "has_traffic": demo is not None and runs.going_on().filter(table_id=demo.pk).exists(),
         "statement": demo and index_statement(demo),
@@ -52,6 +57,12 @@ def card(request: HttpRequest) -> dict[str, Any]:
         "may_write": request.user.has_perm(MAY_WRITE),
         "may_control": request.user.has_perm(MAY_CONTROL_NODES),
     }
+
+
+def _is_loading(demo: Table | None) -> bool:
+    """The demo's table still gets its rows, or, while there is none, a table before it does."""
+    under_way = LoadJob.objects.filter(state__in=(RunState.WAITING, RunState.RUNNING))
+    return (under_way.filter(table_id=demo.pk) if demo else under_way).exists()
 
 
 def index_statement(table: Table) -> str:

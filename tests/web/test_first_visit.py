@@ -17,6 +17,7 @@ from catalog.models import Table
 from leases.models import Node
 from nodes.models import TrafficRun
 from nodes.traffic import runs
+from spark_tasks.models import LoadJob, RunState
 
 ClientOf = Callable[[str], Client]
 HEAD = "Is this your first visit?"
@@ -63,6 +64,27 @@ def test_without_the_demo_table_it_says_what_comes_first(client_of: ClientOf, no
     assert "manage.py demo load" in shown
     assert 'action="/traffic/start/"' not in shown
     assert "Kill n2…" in shown
+
+
+def test_while_the_demo_is_being_loaded_it_waits_for_the_rows(
+    client_of: ClientOf, nodes: None, request: pytest.FixtureRequest
+) -> None:
+    """First of a table before the demo's, then of the demo's own; a load of another table is in nobody's way."""
+    before = LoadJob.objects.create(table_id=1, path="airlines.csv.gz")
+    shown = words(client_of("olga").get("/"))
+    assert "The demo's data are being loaded" in shown
+    assert "manage.py demo load" not in shown
+    LoadJob.objects.filter(pk=before.pk).update(state=RunState.DONE)
+    flights: Table = request.getfixturevalue("flights")
+    own = LoadJob.objects.create(table_id=flights.pk, path="flights.csv.gz")
+    shown = words(client_of("olga").get("/"))
+    assert "The demo's data are being loaded" in shown
+    assert 'action="/traffic/start/"' not in shown
+    LoadJob.objects.filter(pk=own.pk).update(state=RunState.DONE)
+    LoadJob.objects.create(table_id=flights.pk + 1, path="my_own.csv")
+    shown = words(client_of("olga").get("/"))
+    assert "The demo's data are being loaded" not in shown
+    assert 'action="/traffic/start/"' in shown
 
 
 def test_traffic_that_runs_is_not_started_again(client_of: ClientOf, flights: Table, nodes: None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -101,6 +102,32 @@ def commanded(intervention: str, change: Change) -> tuple[int, str]:
     except CommandError as error:
         return error.returncode, str(error)
     return 0, ""
+
+
+@pytest.mark.parametrize(
+    ("status", "mode", "asks"),
+    [
+        ("awaiting", Mode.QUEUED, {"approve", "reject", "cancel"}),
+        ("running", Mode.ASKING, {"pause", "cancel"}),
+        ("paused", Mode.PAUSED, {"resume", "cancel"}),
+        ("failed", Mode.ENDED, {"retry"}),
+    ],
+)
+def test_what_asks_first_does_so_over_the_page_of_the_change(
+    client_of: ClientOf, status: str, mode: Mode, asks: set[str]
+) -> None:
+    """Its form names where it is sent to: over that page it has no address of its own."""
+    plan = PLANS["add an index"]
+    change = stored(plan, status, Execution(1, plan, mode, asked=mode is Mode.ASKING))
+    olga = client_of("olga")
+    shown = olga.get(f"/changes/{change.pk}/").content.decode()
+    links = re.findall(rf'href="(/changes/{change.pk}/(\w+)/)" data-ask>', shown)
+    assert {name for _, name in links} == asks
+    for link, _ in links:
+        asked = olga.get(link).content.decode()
+        assert "data-ask-body" in asked
+        assert f'action="{link}"' in asked
+        assert f'href="/changes/{change.pk}/" data-ask-close' in asked
 
 
 def test_a_finished_change_is_refused_with_409_and_the_reason(client_of: ClientOf) -> None:

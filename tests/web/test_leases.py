@@ -233,6 +233,7 @@ def test_a_revocation_says_who_loses_what(
     assert "This session's transaction ends. It loses all that it did since its BEGIN" in shown
     assert "17 ann report idle after UPDATE flights SET dest = 'BOS' 47 s" in shown
     assert "n1 itself goes on, with v3." in shown
+    assert f"Left alone, it ends by itself, at the latest at {leased['n1'].expires_at:%H:%M:%S}" in shown
     assert "No acknowledged write is lost" in shown
     assert "Type n1 to confirm" in shown
 
@@ -257,6 +258,7 @@ def test_transactions_that_the_node_has_not_reported_are_counted(
 def test_of_the_newest_version_a_new_lease_is_foretold(client_of: ClientOf, leased: dict[str, Lease]) -> None:
     shown = words(client_of("olga").get(f"/leases/{leased['n3'].pk}/revoke/"))
     assert "It is the newest version: n3 takes a new lease on it with its next statement." in shown
+    assert "Left alone" not in shown, "it would be renewed"
 
 
 @pytest.mark.parametrize("typed", ["", "n2", "N1", "flights"])

@@ -175,6 +175,7 @@ def test_a_users_name_is_no_word_of_the_glossary() -> None:
         ((1.7, 5.4, 120.0), "1.7 s to 5.4 s; under load up to 2 min"),
         ((358.0, 362.0, 600.0), "6 min; under load up to 10 min"),
         ((358.0, 360.0, 362.0), "6 min"),
+        ((6.8, 7.8, 7.8), "6.8 s to 7.8 s"),
     ],
 )
 def test_a_range_names_no_end_twice(spans: tuple[float, float, float], said: str) -> None:

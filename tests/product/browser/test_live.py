@@ -72,6 +72,26 @@ def test_one_looks_back_over_a_change_and_shows_it_on_a_projector(
     expect(page.get_by_role("heading", name="Elements")).to_be_visible()
 
 
+def test_the_card_for_a_first_visit_goes_on_by_itself_once_the_demo_is_loaded(
+    new_page: NewPage, cluster: RunningCluster
+) -> None:
+    """A newcomer signs in as soon as the link is printed, and the demo's tables come later."""
+    page = new_page()
+    sign_in(page, cluster)
+    card = page.get_by_role("region", name="Is this your first visit?")
+    expect(card).to_contain_text("First: a table")
+    ready = "<section id='first-visit' aria-labelledby='first-head'><h2 id='first-head'>Loaded</h2></section>"
+    page.route(f"{cluster.address}/", lambda route: route.fulfill(body=ready, content_type="text/html"))
+    page.evaluate("document.dispatchEvent(new CustomEvent('schemalab:parts'))")
+    expect(card).to_contain_text("First: a table")
+    page.evaluate("""() => {
+        document.querySelector("[data-part=load]").innerHTML = "<a href='/tables/1/'>flights</a>";
+        document.dispatchEvent(new CustomEvent("schemalab:parts"));
+    }""")
+    expect(page.get_by_role("heading", name="Loaded")).to_be_visible()
+    expect(card).to_have_count(0)
+
+
 @rounds(few=3.0, many=10.0)
 def test_a_connection_dead_for_seconds_misses_nothing_and_shows_nothing_twice(
     new_page: NewPage, cluster: RunningCluster, rounds: float
