@@ -33,9 +33,8 @@ from expressions.sqltypes import (
     UNKNOWN,
     VARCHAR,
     Type,
-    key_text,
 )
-from expressions.typed import Call, Expr, Fragment, Literal, Parameter, lazy_call, size_of, sort_key
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, lazy_call, size_of, sort_key
 from expressions.values import arithmetic
 
 Node = Any
@@ -246,14 +245,14 @@ class Analyzer(Casts):
         value = Fragment(("(", *parts, ")"), types[0], is_query=True, offset=node.location)
         if kind == "EXPR":
             return value
-        name = operator_name(node.oper_name) if len(node.oper_name) else "="
-        test = self.operator(name, (self.expr(node.testexpr, scope), value), node.location)
+        name, column = operator_name(node.oper_name) if len(node.oper_name) else "=", ColumnRef("k.v", types[0], "")
+        test = self.operator(name, (self.expr(node.testexpr, scope), column), node.location)
         assert isinstance(test, Call)
-        of = test.args[1].type
-        if (of.duck != types[0].duck or test.args[1] != replace(value, type=of)) or name not in arithmetic.COMPARISONS:
-            raise unsupported(f"{kind} of a subquery with another type", node.location, hint="cast inside the subquery")
-        if of in KEYED:
-            rows = (f"(SELECT {key_text(of, 'k.v')} FROM (", *parts, ") AS k(v))")
-            whole = ("(", sort_key(test.args[0]), f" {name} {kind} ", *rows, ")")
-            return Fragment(whole, BOOL, offset=node.location)
-        return Fragment(("(", test.args[0], f" {name} {kind} ", value, ")"), BOOL, offset=node.location)
+        if name not in arithmetic.COMPARISONS:
+            hint = f"write EXISTS (SELECT .. WHERE x {name} y)"
+            raise unsupported(f"{name} {kind} of a subquery", node.location, hint=hint)
+        compared = sort_key(test.args[1])
+        if compared != column:  # of another type than what it is compared with, or compared by a part of it
+            rows = ("(SELECT ", compared, " FROM (", *parts, ") AS k(v))")
+            value = Fragment(rows, compared.type, is_query=True, offset=node.location)
+        return Fragment(("(", sort_key(test.args[0]), f" {name} {kind} ", value, ")"), BOOL, offset=node.location)

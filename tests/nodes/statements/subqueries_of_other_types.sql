@@ -1,0 +1,50 @@
+-- IN, ANY and ALL of a subquery whose values are of another type than what is compared with them.
+BEGIN;
+CREATE TABLE kinds (k varchar(5) PRIMARY KEY, u varchar(5), t text, c char(3), i int, g bigint, s smallint, q numeric, f double precision, r real,
+ d date, m timestamp, z timestamptz, h time, p interval, b bytea, j jsonb, o boolean);
+INSERT INTO kinds VALUES ('a', 'a', 'a', 'a', 1, 1, 1, 1.50, 1.5, 1.5, '2024-01-01', '2024-01-01', '2024-01-01', '01:00', '1 hour', '\x01', '{"a": 1.0}', true),
+ ('b', NULL, 'b', 'b', 2, NULL, 7, 2, 2.5, 2, '2024-02-01', '2024-01-01', NULL, '02:00', '01:00', '\x02', '{"a": 1}', false),
+ ('c', 'd', 'e ', 'f', 3, 9000000000, 2, NULL, 1, 3, NULL, '2024-02-01 01:00', '2024-02-01', NULL, '1 mon', NULL, NULL, NULL);
+SELECT k FROM kinds WHERE k IN (SELECT u FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE t IN (SELECT u FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE u NOT IN (SELECT k FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE k NOT IN (SELECT u FROM kinds WHERE u IS NOT NULL) ORDER BY k;
+SELECT k FROM kinds WHERE k NOT IN (SELECT u FROM kinds) ORDER BY k;
+SELECT k, k IN (SELECT u FROM kinds), u IN (SELECT k FROM kinds) FROM kinds ORDER BY k;
+SELECT k FROM kinds WHERE t IN (SELECT c FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE c IN (SELECT t FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE c IN (SELECT k FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE k IN (SELECT c FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE i IN (SELECT s FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE g IN (SELECT i FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE s = ANY (SELECT g FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE q IN (SELECT i FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE i IN (SELECT q FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE f IN (SELECT q FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE f IN (SELECT i FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE f IN (SELECT r FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE r IN (SELECT f FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE i > ALL (SELECT s FROM kinds x WHERE x.k < kinds.k) ORDER BY k;
+SELECT k FROM kinds WHERE g >= ANY (SELECT q FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE d IN (SELECT m FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE m IN (SELECT d FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE m > ANY (SELECT d FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE h IN (SELECT h FROM kinds) AND p IN (SELECT p FROM kinds WHERE k = 'b') ORDER BY k;
+SELECT k FROM kinds WHERE b IN (SELECT b FROM kinds) AND j IN (SELECT j FROM kinds WHERE k = 'b') ORDER BY k;
+SELECT k FROM kinds WHERE q + 0.5 IN (SELECT i * 1.0 FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE 'a' IN (SELECT u FROM kinds x WHERE x.i = kinds.i) ORDER BY k;
+SELECT k FROM kinds WHERE 2 IN (SELECT g + 1 FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE (k, i) IN (SELECT u, g FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE k IN (SELECT u FROM kinds UNION ALL SELECT t FROM kinds) ORDER BY k;
+SELECT k FROM kinds WHERE k IN (WITH w AS (SELECT u FROM kinds) SELECT u FROM w) ORDER BY k;
+SELECT count(*) FROM kinds GROUP BY k IN (SELECT u FROM kinds) ORDER BY 1;
+UPDATE kinds SET t = 'z' WHERE k IN (SELECT u FROM kinds) RETURNING k, t, k IN (SELECT t FROM kinds);
+UPDATE kinds SET o = g IN (SELECT i FROM kinds), t = CASE WHEN q IN (SELECT i FROM kinds) THEN 'yes' ELSE t END RETURNING k, o, t;
+INSERT INTO kinds (k, o) VALUES ('n', 1::bigint IN (SELECT i FROM kinds)), ('m', 9.5 IN (SELECT q FROM kinds)) RETURNING k, o;
+DELETE FROM kinds WHERE k IN (SELECT u FROM kinds) OR g IN (SELECT i FROM kinds) RETURNING k;
+DELETE FROM kinds USING (SELECT i FROM kinds) x WHERE kinds.i = x.i AND kinds.g IN (SELECT s * 4500000000 FROM kinds) RETURNING k;
+SAVEPOINT before;
+SELECT k FROM kinds WHERE i IN (SELECT d FROM kinds);
+ROLLBACK TO before;
+SELECT k FROM kinds WHERE t IN (SELECT i FROM kinds);
+ROLLBACK;
