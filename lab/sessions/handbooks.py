@@ -469,10 +469,17 @@ def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
         text = Text("{person} looks, and goes by edition {number} now", {"person": person, "number": then.newest})
         return TraceLine(step, person, "", text)
     message = then.written[-1]
+    values = {
+        "sender": person,
+        "receiver": message.receiver,
+        "channel": WORDS[name_of(message.by)],
+        "number": message.edition,
+    }
     if message.is_lost:
-        return TraceLine(step, person, message.receiver, _lost_words(message), Severity.DAMAGE)
-    text = Text(
-        "{sender} writes to {receiver} by {channel}: found",
-        {"sender": person, "receiver": message.receiver, "channel": WORDS[name_of(message.by)]},
-    )
-    return TraceLine(step, person, message.receiver, text)
+        text = Text(
+            "{sender} writes to {receiver} by {channel}: lost, as {receiver} goes by edition {number}, "
+            "which does not read it",
+            values,
+        )
+        return TraceLine(step, person, message.receiver, text, Severity.DAMAGE)
+    return TraceLine(step, person, message.receiver, Text("{sender} writes to {receiver} by {channel}: found", values))

@@ -51,7 +51,8 @@ def test_messages_between_two_editions(steps: str, lost: int) -> None:
 
 def test_a_lost_message_says_why_where_it_happened() -> None:
     shown = after("post.2 ann.looks bo.writes.ann bo.looks")
-    assert str(shown.trace[2].text) == "lost: sent by e-mail, and Ann goes by edition 2, which does not read it"
+    why = "lost, as Ann goes by edition 2, which does not read it"
+    assert str(shown.trace[2].text) == f"Bo writes to Ann by e-mail: {why}"
     assert [line.severity for line in shown.trace].index(Severity.DAMAGE) == 2
     assert shown.strip[0].cells == (Severity.HOLDS,) * 3 + (Severity.DAMAGE,) * 2
 

@@ -43,6 +43,12 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     seqs = page.evaluate(STORY)
     assert seqs == list(range(len(seqs), 0, -1))
     expect(page.get_by_text('DROP INDEX "by_name"')).to_be_visible()
+    compared = page.get_by_role("heading", name="Statements before and during the change")
+    expect(compared).to_be_visible()
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.keyboard.press("p")
+    expect(compared).to_be_hidden()
+    expect(page.get_by_label("Look back")).to_be_in_viewport()
 
 
 @pytest.mark.soak
