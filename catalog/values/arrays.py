@@ -22,6 +22,8 @@ _BARE = re.compile(rf'[^{{}}",\\{_SPACE}]+')
 _SHOWN_CHARS = 80
 DIMENSIONS_MAX = 6
 TOO_MANY_DIMENSIONS = f"number of array dimensions exceeds the maximum allowed ({DIMENSIONS_MAX})"
+OF_ARRAYS = "an array of arrays"
+OF_ONE_DIMENSION = "arrays have one dimension here; a jsonb may be nested"
 BOUND_MAX = 2**31 - 1
 SIZE_MAX = 2**27 - 1
 _DIGITS_MAX = 10
@@ -40,8 +42,8 @@ class NotAnArray(ValueError):
         self.sqlstate, self.detail = sqlstate, detail
 
 
-def _unsupported(what: str) -> NotAnArray:
-    return NotAnArray(f"{what} is not supported", "0A000")
+def _unsupported(what: str, detail: str | None = None) -> NotAnArray:
+    return NotAnArray(f"{what} is not supported", "0A000", detail)
 
 
 def words_of(text: str) -> list[str | None]:
@@ -163,7 +165,7 @@ class _Reading:
         if self._at():
             raise self._malformed("Junk after closing right brace.")
         if deepest > 1 and words:
-            raise _unsupported("an array of arrays")
+            raise _unsupported(OF_ARRAYS, f"{OF_ONE_DIMENSION.capitalize()}.")
         if self._bounds and self._bounds[0][0] != 1:
             raise _unsupported("an array whose elements do not count from 1")
         return words

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from catalog.values.arrays import OF_ARRAYS
 from catalog.values.numerics import modifier_named
 from catalog.values.types import (
     ARRAY_OF,
@@ -142,7 +143,7 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
     schema, name = ("pg_catalog", *words)[-2:]
     position = where(node.location)
     if len(node.array_bounds) > 1:
-        raise unsupported("an array of arrays", position=position, hint="A jsonb may be nested.")
+        raise unsupported(OF_ARRAYS, position=position, hint="A jsonb may be nested.")
     if schema == "pg_catalog" and name in INSTEAD:
         raise unsupported(f"type {_written(name)}", position=position, hint=f"Use {INSTEAD[name]}.")
     found = TYPES.get(name) or SERIALS.get(name)

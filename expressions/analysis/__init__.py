@@ -9,7 +9,7 @@ aggregates      aggregates and window functions
 comparisons   of rows, lists, ranges and arrays' elements
 building      typed expressions from typed parts: what casts, operators and functions PostgreSQL means
 constant_patterns  regular expressions, translated once
-array_elements  an element of a column assigned
+array_elements  elements and slices of an array, read and assigned
 tree        what parse nodes say by themselves
 scopes      what a name means
 """

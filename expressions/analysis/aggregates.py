@@ -4,13 +4,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from catalog.values.arrays import OF_ARRAYS, OF_ONE_DIMENSION
 from expressions.analysis.scopes import Scope
 from expressions.documents import building as documents
-from expressions.errors import GROUPING_ERROR, TOO_MANY_ARGUMENTS, WINDOWING_ERROR, SqlError, unsupported
+from expressions.errors import (
+    GROUPING_ERROR,
+    TOO_MANY_ARGUMENTS,
+    WINDOWING_ERROR,
+    SqlError,
+    unsupported,
+)
 from expressions.functions import allowed, casts
 from expressions.functions.overloads import Overload
 from expressions.limits import guarded, guarded_elements
-from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEYED, NUMERIC, TEXT, Type
+from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEY, KEYED, NUMERIC, TEXT, Type
 from expressions.typed import Call, ColumnRef, Expr, Fragment, bare, is_constant, joined, place_of, sort_key, walk
 from expressions.values.deviations import DEVIATIONS
 from expressions.values.intervals import engine_interval
@@ -34,6 +41,8 @@ _QUOTIENTS = {
     "regr_r2": "CASE WHEN {sxx} <> 0 THEN CASE WHEN {syy} = 0 THEN 1 ELSE {found} END END",
 }
 """What these are, where all values are one."""
+PAIRS = "list("
+"""The beginning of array_agg(DISTINCT ..) of values that are compared by something else."""
 WHOLE_TO_NUMERIC = casts.TEMPLATES[INT8, NUMERIC]
 
 
@@ -112,6 +121,8 @@ class Aggregates:
             and args
         ):
             args = [self.analysis.known(args[0]), *args[1:]]
+        if name == "array_agg" and args and args[0].type.element is not None:
+            raise unsupported(f"array_agg of arrays: {OF_ARRAYS}", node.location, hint=OF_ONE_DIMENSION)
         overload, types = self.analysis.chosen(name, table[name], args, node.location)
         coerced = [self.analysis.coerce(a, t) for a, t in zip(args, types, strict=True)]
         engine = overload.template
@@ -119,6 +130,8 @@ class Aggregates:
             coerced[1] = _separator(coerced[1])
         if coerced and coerced[0].type in KEYED and engine in ("min", "max"):
             return [f"arg_{engine}(", coerced[0], ", ", sort_key(coerced[0]), ")"], overload.result
+        if node.agg_distinct and name == "array_agg" and coerced[0].type in KEYED:
+            return self._distinct_array(args[0], node, scope), overload.result
         if node.agg_distinct and any(arg.type in KEYED for arg in coerced):
             coerced = self._distinct(name, coerced, node.location)
         inner: Parts = [*(["DISTINCT "] if node.agg_distinct else []), *joined((arg,) for arg in coerced)]
@@ -146,6 +159,14 @@ class Aggregates:
         if name in ("sum", "avg", *DEVIATIONS):
             return list(args)  # they are found where they are added up
         raise unsupported(f"{name}(DISTINCT) of {args[0].type}", offset, hint="cast to text, or trim_scale first")
+
+    def _distinct_array(self, arg: Expr, node: Node, scope: Scope) -> Parts:
+        """The values with what they are compared by, in order: those that are the same stand side by side."""
+        key = sort_key(arg)
+        order = self.sort(node.agg_order, scope) if len(node.agg_order) else [key, " ASC NULLS LAST"]
+        _refuse_unlisted(order, [arg])
+        pair = Call("pair", "{{'k': {0}, 'v': {1}}}", (key, arg), KEY, offset=arg.offset)
+        return [PAIRS, pair, " ORDER BY ", *order, ")"]
 
     def _ordered_set(self, name: str, args: list[Expr], node: Node, scope: Scope) -> tuple[Parts, Type]:
         key = self.analysis.known(self.analysis.expr(node.agg_order[0].sort_by.node, scope))
@@ -176,6 +197,11 @@ class Aggregates:
         whole = ("CAST(", *parts, f" AS {of.duck})") if needs_cast else tuple(parts)
         if name in documents.AGGREGATES:
             whole = documents.finished(name, parts)
+        elif parts[0] == PAIRS:
+            kept = "list_filter(x, lambda e, i: i = 1 OR e.k IS DISTINCT FROM x[i - 1].k)"
+            values = f"list_transform({kept}, lambda e: e.v)"
+            guard = f"list_transform([{values}], lambda l: {guarded_elements('l', of.duck)})[1]"
+            whole = ("list_transform([", *whole, f"], lambda x: {guard})[1]")
         elif name == "array_agg":
             whole = ("list_transform([", *whole, f"], lambda x: {guarded_elements('x', of.duck)})[1]")
         elif name == "string_agg":
@@ -234,8 +260,9 @@ class Aggregates:
 
 def _refuse_unlisted(order: Parts, args: Sequence[Expr]) -> None:
     """Refuses DISTINCT with an order by what is no argument. The engine sorts by the arguments alone."""
-    listed = {sort_key(bare(arg)) for arg in args} | {sort_key(arg) for arg in args}
-    unlisted = next((part for part in order if not isinstance(part, str) and part not in listed), None)
+    listed = [sort_key(one) for arg in args for one in (bare(arg), arg)]
+    exprs = [part for part in order if not isinstance(part, str)]
+    unlisted = next((expr for expr in exprs if not any(is_same(expr, one) for one in listed)), None)
     if unlisted is not None:
         message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list"
         raise SqlError("42P10", message, place_of(unlisted))
@@ -327,6 +354,16 @@ def _exact_deviation(name: str, parts: list[str | Expr]) -> tuple[str | Expr, ..
     square = Call("square", "(CAST({0} AS HUGEINT) * CAST({0} AS HUGEINT))", (arg,), INT8)
     sums: Parts = ["CAST(sum(", square, *end, " AS VARCHAR), CAST(sum(", arg, *end, " AS VARCHAR)"]
     return (f"numeric_{name}(", *sums, ", count(", arg, *end, ")")
+
+
+def is_same(one: Expr, other: Expr) -> bool:
+    """True for what was written twice: each call has a function of its own to compute it."""
+    if not (isinstance(one, Call) and isinstance(other, Call)):
+        return one == other
+    alike = (one.name, one.template, one.type, len(one.args)) == (
+        other.name, other.template, other.type, len(other.args)
+    )  # fmt: skip
+    return alike and all(map(is_same, one.args, other.args))
 
 
 def grouping(args: Sequence[Expr], offset: int) -> Fragment:

@@ -13,6 +13,7 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from expressions.analysis.aggregates import refuse_aggregates
+from expressions.analysis.array_elements import refuse_elements
 from expressions.analysis.building import Parameters
 from expressions.analysis.casts import Casts
 from expressions.analysis.scopes import Scan, Scope
@@ -33,11 +34,13 @@ from expressions.sqltypes import (
     UNKNOWN,
     VARCHAR,
     Type,
+    key_text,
 )
 from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, Parameter, lazy_call, size_of, sort_key
 from expressions.values import arithmetic
 
 Node = Any
+
 DEPTH_MAX = 200
 PARTS_MAX = 100_000
 
@@ -197,9 +200,10 @@ class Analyzer(Casts):
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
         args, of = self.common([self.expr(arg, scope) for arg in node.args], word.upper())
-        if of in DOCUMENTS or (of.element is not None and of in KEYED):
-            raise unsupported(f"{word.upper()} of {of}", node.location)
-        template = f"own_{of.name}_{word}([{{all}}])" if of in KEYED else f"{word}({{all}})"
+        template = f"{word}({{all}})"
+        if of in KEYED:
+            is_listed = of in DOCUMENTS or of.element is not None
+            template = _extreme_by_key(of, word) if is_listed else f"own_{of.name}_{word}([{{all}}])"
         return lazy_call(word, template, args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:
@@ -239,8 +243,7 @@ class Analyzer(Casts):
             raise SqlError("42601", "subquery must return only one column", node.location)
         if kind == "ARRAY":
             element = TEXT if types[0] in TEXTUAL else types[0]
-            if element not in ARRAY_OF:
-                raise unsupported(f"an array of {types[0]}", node.location)
+            refuse_elements(element, node.location)
             return Fragment(("ARRAY(", *parts, ")"), ARRAY_OF[element], is_query=True, offset=node.location)
         value = Fragment(("(", *parts, ")"), types[0], is_query=True, offset=node.location)
         if kind == "EXPR":
@@ -256,3 +259,10 @@ class Analyzer(Casts):
             rows = ("(SELECT ", compared, " FROM (", *parts, ") AS k(v))")
             value = Fragment(rows, compared.type, is_query=True, offset=node.location)
         return Fragment(("(", sort_key(test.args[0]), f" {name} {kind} ", value, ")"), BOOL, offset=node.location)
+
+
+def _extreme_by_key(of: Type, word: str) -> str:
+    """greatest or least of values that are compared by something else; the first of equal ones."""
+    sort, place = ("list_reverse_sort", "-i") if word == "greatest" else ("list_sort", "i")
+    pairs = f"list_transform([{{all}}], lambda e, i: {{{{'k': {key_text(of, 'e')}, 'i': {place}, 'v': e}}}})"
+    return f"{sort}(list_filter({pairs}, lambda p: p.v IS NOT NULL))[1].v"

@@ -21,7 +21,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.functions import allowed, casts
+from expressions.functions import allowed, casts, compatible
 from expressions.functions.overloads import Overload, choose
 from expressions.functions.texts import ANY_PATTERN
 from expressions.regexes.functions import TESTS
@@ -122,7 +122,7 @@ class Builder:
             return expr
         if expr.type is UNKNOWN:
             return self._settle(expr, target)
-        if not (casts.is_assigned(expr.type, target) if assignment else (expr.type, target) in casts.IMPLICIT):
+        if not (casts.is_assigned(expr.type, target) if assignment else (expr.type, target) in casts.COMMON):
             raise SqlError(DATATYPE_MISMATCH, f"cannot use {expr.type} where {target} is needed", expr.offset)
         return self.cast(expr, target, expr.offset)
 
@@ -262,6 +262,9 @@ class Builder:
             args = [self.cast(arg, BPCHAR, arg.offset) for arg in args]  # PostgreSQL's choice: blanks do not count
         overloads = allowed.OPERATORS.get(name, ())
         fitting = choose(overloads, self._beside(args))
+        if name == compatible.OPERATOR and not fitting:
+            args = self._matched(name, args)
+            fitting = choose(overloads, self._beside(args))
         if name in TESTS and len(args) == 2 and len(fitting) == 1:
             args = [args[0], translated(self.coerce(args[1], TEXT))]
         if len(fitting) != 1:
@@ -311,7 +314,14 @@ class Builder:
         return types
 
     def function(self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int) -> Call:
+        if overloads and not choose(overloads, [a.type for a in args]):
+            args = self._matched(name, args)
         return for_the_engine(self._call(name, *self.chosen(name, overloads, args, offset), args, offset))
+
+    def _matched(self, name: str, args: Sequence[Expr]) -> list[Expr]:
+        """Arrays and elements as the one type that all of them can be."""
+        types = compatible.matched(name, [a.type for a in args], lambda of: common_type([(t, -1) for t in of], name))
+        return [a if a.type is of else self.cast(a, of, a.offset) for a, of in zip(args, types, strict=True)]
 
     def chosen(
         self, name: str, overloads: Sequence[Overload], args: Sequence[Expr], offset: int
@@ -372,9 +382,9 @@ def common_type(found: Sequence[tuple[Type, int]], what: str) -> Type:
     for candidate, offset in found:
         if candidate is UNKNOWN or candidate is of:
             continue
-        if of is UNKNOWN or (of, candidate) in casts.IMPLICIT:
+        if of is UNKNOWN or (of, candidate) in casts.COMMON:
             of = candidate
-        elif (candidate, of) not in casts.IMPLICIT:
+        elif (candidate, of) not in casts.COMMON:
             raise SqlError(DATATYPE_MISMATCH, f"{what} types {of} and {candidate} cannot be matched", offset)
     return TEXT if of is UNKNOWN else of
 

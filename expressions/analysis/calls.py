@@ -13,7 +13,7 @@ from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import function_name
 from expressions.analysis.units import check_unit, check_zone, truncated_there
 from expressions.documents import building as documents
-from expressions.errors import TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
+from expressions.errors import DATATYPE_MISMATCH, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
 from expressions.sqltypes import BOOL, DATE, INT4, TEXT, TEXTUAL, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.typed import Call, Context, Expr, Literal, is_constant, lazy_call
@@ -135,6 +135,9 @@ class Calls(Comparisons):
                 check_zone(args[0])
             elif len(args) == 2:
                 check_unit(name, args[0], args[1].type)
+        if name == "array_fill" and args and args[0].type is UNKNOWN:
+            message = "could not determine polymorphic type because input has type unknown"
+            raise SqlError(DATATYPE_MISMATCH, message, args[0].offset, hint="cast it")
         call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
         if name == "to_timestamp" and len(args) == 2:  # a local time, in the zone of the session
             return self.cast(call, TIMESTAMPTZ, node.location)

@@ -1,17 +1,27 @@
 """Casts, arrays and what is taken out of them."""
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
+from expressions.analysis import array_elements
+from expressions.analysis.array_elements import refuse_elements
 from expressions.analysis.calls import Calls
 from expressions.analysis.scopes import Scope
 from expressions.analysis.tree import (
     interval_literal,
     interval_unit_of_name,
     length_of_name,
+    location_of,
     refuse_long_list,
     type_of_name,
 )
-from expressions.errors import DATATYPE_MISMATCH, INDETERMINATE_TYPE, SqlError, unsupported
+from expressions.errors import (
+    DATATYPE_MISMATCH,
+    INDETERMINATE_TYPE,
+    SqlError,
+    unsupported,
+)
 from expressions.functions import allowed
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -76,8 +86,7 @@ class Casts(Calls):
         args, of = self.common([self.expr(item, scope) for item in node.elements], "ARRAY")
         if of in TEXTUAL:
             args, of = [self.coerce(arg, TEXT) for arg in args], TEXT
-        if of not in ARRAY_OF:
-            raise unsupported(f"an array of {of}", node.location)
+        refuse_elements(of, node.location)
         return lazy_call("array", "[{all}]", args, ARRAY_OF[of], array_values.made, node.location)
 
     def _array(self, node: Node, scope: Scope, of: Type) -> Expr:
@@ -89,25 +98,49 @@ class Casts(Calls):
         return lazy_call("array", "[{all}]", args, of, array_values.made, node.location)
 
     def _a_indirection(self, node: Node, scope: Scope) -> Expr:
-        """An element of an array, by its number, or a field of one that has its number beside it."""
+        """Parts of a value: elements and slices of an array, a jsonb, or a field of a number and its element."""
         expr = self.expr(node.arg, scope)
-        for item in node.indirection:
-            if expr.type is NUMBERED and item.WhichOneof("node") == "string" and item.string.sval in ("x", "n"):
-                field_ = item.string.sval
-                expr = Call("field", f"struct_extract({{0}}, '{field_}')", (expr,), INT4, offset=expr.offset)
+        for is_subscript, group in groupby(node.indirection, lambda item: item.WhichOneof("node") == "a_indices"):
+            if is_subscript:
+                expr = self._subscripted(expr, [item.a_indices for item in group], scope)
                 continue
-            if expr.type is JSONB and item.WhichOneof("node") == "a_indices" and not item.a_indices.is_slice:
-                expr = self.operator("->", (expr, self.expr(item.a_indices.uidx, scope)), expr.offset)
-                continue
-            if item.WhichOneof("node") != "a_indices" or item.a_indices.is_slice or expr.type.element is None:
-                raise unsupported("a slice of an array, or a field of a value", expr.offset)
-            number = self.coerce(self.expr(item.a_indices.uidx, scope), INT4)
-            first = expr.type.first
-            place = "{1}" if first == 1 else f"{{1}} + {1 - first}"
-            template = f"CASE WHEN {{1}} >= {first} THEN {{0}}[{place}] END"
-            compute = array_values.element if first == 1 else None
-            expr = Call("element", template, (expr, number), expr.type.element, compute, offset=expr.offset)
+            for item in group:
+                name = item.string.sval if item.WhichOneof("node") == "string" else ""
+                if expr.type is not NUMBERED or name not in ("x", "n"):
+                    raise unsupported("a field of a value", expr.offset)
+                template = f"struct_extract({{0}}, '{name}')"
+                expr = Call("field", template, (expr,), INT4, offset=expr.offset)
         return expr
+
+    def _subscripted(self, expr: Expr, subscripts: Sequence[Node], scope: Scope) -> Expr:
+        if expr.type is JSONB:
+            for one in subscripts:
+                if one.is_slice:
+                    bound = one.uidx if one.HasField("uidx") else one.lidx
+                    place = location_of(bound, bound.WhichOneof("node"))
+                    raise SqlError(DATATYPE_MISMATCH, "jsonb subscript does not support slices", place)
+                expr = self.operator("->", (expr, self.expr(one.uidx, scope)), expr.offset)
+            return expr
+        if expr.type.element is None:
+            message = f"cannot subscript type {expr.type} because it does not support subscripting"
+            raise SqlError(DATATYPE_MISMATCH, message, expr.offset)
+        if any(one.is_slice for one in subscripts):
+            return array_elements.slice_of(expr, [self.bounds(one, scope) for one in subscripts])
+        numbers = [self._number(one.uidx, scope) for one in subscripts]
+        if len(numbers) > 1:
+            return array_elements.deeper_element_of(expr, numbers)
+        return array_elements.element_of(expr, numbers[0])
+
+    def bounds(self, node: Node, scope: Scope) -> array_elements.Bounds:
+        """Both ends of a slice; a number beside slices is the end of one that begins with 1."""
+        last = self._number(node.uidx, scope) if node.HasField("uidx") else None
+        if not node.is_slice:
+            return Literal(1, INT4), last
+        return (self._number(node.lidx, scope) if node.HasField("lidx") else None), last
+
+    def _number(self, node: Node, scope: Scope) -> Expr:
+        """The number of an element."""
+        return self.coerce(self.expr(node, scope), INT4, assignment=True)
 
     def _collate_clause(self, node: Node, scope: Scope) -> Expr:
         name = node.collname[-1].string.sval

@@ -169,9 +169,15 @@ class Comparisons(Builder, ABC):
                 array = self._chars(array, node.location)
             return self._array_verdict(name, left, array, word, node.location)
         tests = [self.operator(name, (left, item), node.location) for item in items]
+        for test in tests[:1]:
+            self._refuse_no_test(test, node.location)
         if not tests:
             return Literal(word == "ALL", BOOL, node.location)
         return self.any_of(tests, node.location) if word == "ANY" else self.all_of(tests, node.location)
+
+    def _refuse_no_test(self, test: Expr, offset: int) -> None:
+        if test.type is not BOOL:
+            raise SqlError("42809", "op ANY/ALL (array) requires operator to yield boolean", offset)
 
     def _chars(self, array: Expr, offset: int) -> Expr:
         """A parameter's texts as values of char, shown as texts: blanks at their ends do not count."""
@@ -190,6 +196,7 @@ class Comparisons(Builder, ABC):
             raise SqlError("42809", f"op {word}/ALL (array) requires array on right side", offset)
         element = ColumnRef("{1}", array.type.element, "element")
         test = self.operator(name, (left, element), offset)
+        self._refuse_no_test(test, offset)
         assert isinstance(test, Call)
         left, other = test.args
         wider = ARRAY_OF.get(other.type)

@@ -58,8 +58,6 @@ def function_name(node: Node) -> str:
 
 def type_of_name(node: Node) -> Type:
     name = node.names[-1].string.sval
-    if len(node.array_bounds) > 1:
-        raise unsupported("an array of arrays", node.location)
     if len(node.array_bounds):
         return array_type_named(name, node.location)
     length = None

@@ -48,7 +48,7 @@ def aggregates() -> Named:
         yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
     for name in ("regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy"):
         yield agg(name, (FLOAT8, FLOAT8), FLOAT8, name)
-    for of in STORED:
+    for of in (*STORED, *ARRAY_OF.values()):
         yield agg("any_value", (of,), of, "any_value")
     for of, array in ARRAY_OF.items():
         yield agg("array_agg", (of,), array, "array_agg")

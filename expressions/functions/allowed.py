@@ -114,7 +114,7 @@ FUNCTIONS = _table(
     _settings(),
     _catalog(),
     _documents(documents.functions()),
-    _arrays(arrays.functions({of: casts.TEMPLATES[of, TEXT] for of in (*FLOATS, NUMERIC, *TEXTS)})),
+    _arrays(arrays.functions({of: casts.TEMPLATES[of, TEXT] for of in (*FLOATS, NUMERIC, TIMESTAMPTZ, *TEXTS)})),
     _own(regexes.OF_ONE_MATCH),
     _own(number_patterns.FUNCTIONS),
     _own((reading_by_patterns.TO_DATE, reading_by_patterns.TO_TIMESTAMP, writing_by_patterns.OF_INTERVAL)),

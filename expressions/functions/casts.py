@@ -3,6 +3,7 @@
 from functools import cache
 
 from expressions.documents import functions as documents
+from expressions.limits import guarded
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -58,6 +59,8 @@ IMPLICIT = frozenset(
     | {(TEXT, NAME), (VARCHAR, NAME), (BPCHAR, NAME)}
     | {(ARRAY_OF[NAME], ARRAY_OF[TEXT]), (ARRAY_OF[VARCHAR], ARRAY_OF[TEXT])}
 )
+COMMON = IMPLICIT | {(ARRAY_OF[a], ARRAY_OF[b]) for a, b in IMPLICIT if {a, b} <= set(STORED) & set(ARRAY_OF)}
+"""Casts to the one type of several values: those of elements make an array one of others, too."""
 _ASSIGNMENT = IMPLICIT | {
     (TEXT, VARCHAR), (TEXT, BPCHAR), (VARCHAR, BPCHAR),
     (INT4, INT2), (INT8, INT2), (INT8, INT4), (FLOAT8, FLOAT4), (TIMESTAMP, DATE), (TIMESTAMPTZ, DATE),
@@ -67,6 +70,8 @@ ASSIGNMENT = _ASSIGNMENT | {
     (ARRAY_OF[a], ARRAY_OF[b]) for a, b in _ASSIGNMENT if a in ARRAY_OF and b in ARRAY_OF and not {a, b} & set(SYSTEM)
 }
 
+MOMENT_CHARS = 36
+"""Of a timestamptz in an array, at most."""
 _DOUBLE_TEXT = (
     "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END"
     " WHEN abs({0}) >= 1e15::DOUBLE AND abs({0}) < 1e16::DOUBLE THEN"
@@ -90,6 +95,12 @@ TO_REAL = (
     " WHEN x <> 0 AND CAST(x AS FLOAT) = 0 THEN CAST(error('SQLSTATE 22003 value out of range: underflow') AS FLOAT)"
     " ELSE CAST(x AS FLOAT) END)[1]"
 )
+_MOMENT_TEXT = (
+    "(CAST({0} AS VARCHAR) || CASE WHEN (epoch_us({0}) - epoch_us(CAST({0} AS TIMESTAMP))) % 60000000 = 0 THEN ''"
+    " ELSE ':' || lpad(CAST(abs(epoch_us({0}) - epoch_us(CAST({0} AS TIMESTAMP))) // 1000000 % 60 AS VARCHAR), 2, '0')"
+    " END)"
+)
+"""The engine leaves out the seconds by which a zone of long ago was beside another."""
 _NUMERIC_TEXT = "numeric_text({0})"
 _TO_FLOAT = (
     "CASE WHEN ({{0}})[3:] = unhex('60') THEN CAST('NaN' AS {of}) ELSE CAST(numeric_to_{name}({{0}}) AS {of}) END"
@@ -148,6 +159,7 @@ TEMPLATES: dict[tuple[Type, Type], str] = {
     (FLOAT8, NUMERIC): "numeric_of_double({0})",
     (FLOAT4, NUMERIC): "numeric_of_real(CAST({0} AS DOUBLE))",
     (NUMERIC, TEXT): _NUMERIC_TEXT,
+    (TIMESTAMPTZ, TEXT): _MOMENT_TEXT,
     (TEXT, NUMERIC): "numeric_of_text({0})",
     **{(of, to): template for of, to, template, _ in documents.casts()},
     **{(TEXT, of): own.template for of, (own, _, _) in TEXTS.items()},
@@ -217,6 +229,11 @@ TEMPLATES |= {  # the engine takes a NaN that a function gives it for NULL
     (TEXT, ARRAY_OF[of]): TEMPLATES[ARRAY_OF[TEXT], ARRAY_OF[of]].format(TEMPLATES[TEXT, ARRAY_OF[TEXT]])
     for of in FLOATS
 }
+_QUOTED = f"coalesce('\"' || {_MOMENT_TEXT.format('e')} || '\"', 'NULL')"
+_MOMENTS = guarded(f"len(l) * {MOMENT_CHARS}", f"list_transform(l, lambda e: {_QUOTED})", "VARCHAR[]")
+TEMPLATES[ARRAY_OF[TIMESTAMPTZ], TEXT] = (
+    f"list_transform([{{0}}], lambda l: '{{{{' || array_to_string({_MOMENTS}, ',') || '}}}}')[1]"
+)
 _DOCUMENT_CASTS = {(of, to): compute for of, to, _, compute in documents.casts()}
 _DOCUMENT_CASTS |= documents.number_casts()
 OWN_CASTS = {(own.args[0], own.result): own.compute for own in (*clock_times.CASTS, *bytestrings.CASTS)}
@@ -224,6 +241,8 @@ OWN_CASTS = {(own.args[0], own.result): own.compute for own in (*clock_times.CAS
 
 def is_assigned(given: Type, wanted: Type) -> bool:
     """True when a column of the second type takes a value of the first without a cast; any may become a text."""
+    if wanted.element in TEXTUAL and given.element is not None:
+        return (given, wanted) in TEMPLATES
     return (given, wanted) in ASSIGNMENT or wanted in TEXTUAL
 
 

@@ -2,7 +2,9 @@
 
 from expressions.typed import Call, Expr, walk
 
-VOLATILE = frozenset({"random", "gen_random_uuid", "uuidv4", "clock_timestamp", "set_config"})
+VOLATILE = frozenset(
+    {"random", "gen_random_uuid", "uuidv4", "clock_timestamp", "set_config", "array_shuffle", "array_sample"}
+)
 
 
 def is_volatile(expr: Expr) -> bool:

@@ -11,6 +11,8 @@ clock_times     functions of time
 intervals       functions of interval, and what it is to the query engine
 arrays          arrays as values
 array_values      functions of arrays, for one row
+array_parts       elements and slices, read and assigned
+array_makers      arrays made of others, for the query engine
 array_literals    arrays as texts
 array_constants   constant arrays for the query engine
 system_values   oids and other values that only the catalog has

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from catalog.values import floats
+from catalog.values.arrays import array_text
 from catalog.values.documents import Jsonb
 from catalog.values.types import DOCUMENTS, BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
@@ -26,6 +27,7 @@ from expressions.errors import (
 )
 from expressions.limits import look_at, look_into, look_over, pass_over
 from expressions.sqltypes import (
+    ARRAY_OF,
     BOOL,
     BPCHAR,
     DATE,
@@ -447,7 +449,7 @@ CASTS: dict[tuple[Type, Type], Compute] = {
 
 ZONED = frozenset(
     {(DATE, TIMESTAMPTZ), (TIMESTAMP, TIMESTAMPTZ), (TIMESTAMPTZ, TIMESTAMP), (TIMESTAMPTZ, DATE), (TEXT, TIMESTAMPTZ),
-     (TIMESTAMPTZ, TEXT), (TIMESTAMPTZ, TIME)}
+     (TIMESTAMPTZ, TEXT), (TIMESTAMPTZ, TIME), (ARRAY_OF[TIMESTAMPTZ], TEXT)}
 )  # fmt: skip
 """Casts that depend on the time zone."""
 
@@ -478,5 +480,6 @@ def zoned_cast(source: Type, target: Type, zone: Zone) -> Compute:
         (TIMESTAMPTZ, TIME): lambda v: in_range(lambda: time_of(to_local(v, zone))),
         (TEXT, TIMESTAMPTZ): from_text,
         (TIMESTAMPTZ, TEXT): lambda v: moment_text(v, zone),
+        (ARRAY_OF[TIMESTAMPTZ], TEXT): lambda items: array_text(items, lambda v: moment_text(v, zone)),
     }
     return casts[source, target]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from expressions.limits import VALUE_BYTES_MAX, grown, guarded, guarded_elements
+from expressions.limits import grown, guarded, guarded_elements
 from expressions.sqltypes import (
     ARRAY_OF,
     ARRAYS,
@@ -21,12 +21,12 @@ from expressions.sqltypes import (
     REGCLASS,
     REGTYPES,
     TEXT,
-    TIMESTAMPTZ,
     VECTORS,
     Type,
     key_text,
     keys_text,
 )
+from expressions.values import array_makers
 from expressions.values.arithmetic import OneOfValues
 
 Line = tuple[str, tuple[Type, ...], Type, str]
@@ -131,12 +131,12 @@ def operators() -> Iterator[Line]:
             test = f"({{0}} {name} {{1}})"
             yield name, (of, of), BOOL, _compared(of, test if name in ("=", "<>") else _APART.format(test))
     for of, element in ((array, of) for of, array in ARRAY_OF.items()):
-        for args, template in _joins(of, element):
+        for args, template in array_makers.joins(of, element):
             yield "||", args, of, template
         if of not in COMPARED:
             continue
-        holds = "(list_has_all({0}, {1}) AND len({1}) = list_count({1}))"  # a NULL is in no array
-        yield "@>", (of, of), BOOL, _compared(of, holds)
+        holds = "CASE WHEN {0} IS NOT NULL THEN list_has_all({0}, {1}) AND len({1}) = list_count({1}) END"
+        yield "@>", (of, of), BOOL, _compared(of, holds)  # a NULL is in no array
         yield "<@", (of, of), BOOL, _compared(of, holds.format("{1}", "{0}"))
         yield "&&", (of, of), BOOL, _compared(of, "list_has_any({0}, {1})")
 
@@ -159,41 +159,35 @@ def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
         last = f"CAST(len({{0}}) - 1 + {of.first} AS INTEGER)"
         yield "array_upper", (of, INT4), INT4, f"CASE WHEN {{1}} = 1 AND len({{0}}) > 0 THEN {last} END"
         yield "array_ndims", (of,), INT4, "CASE WHEN len({0}) > 0 THEN 1 END"
-        if element is not TIMESTAMPTZ:
-            texts = _texts_of(element, number_texts)
-            yield "array_to_string", (of, TEXT), TEXT, _joined_text(texts, "'l': {0}, 'd': {1}")
-            filled = f"list_transform({texts}, lambda t: coalesce(t, s.n))"
-            yield "array_to_string", (of, TEXT, TEXT), TEXT, _joined_text(filled, "'l': {0}, 'd': {1}, 'n': {2}")
+        shown = f"'[{of.first}:' || (len({{0}}) - 1 + {of.first}) || ']'"
+        yield "array_dims", (of,), TEXT, f"CASE WHEN len({{0}}) > 0 THEN {shown} END"
+        texts = _texts_of(element, number_texts)
+        yield "array_to_string", (of, TEXT), TEXT, _joined_text(texts, "'l': {0}, 'd': {1}")
+        filled = f"list_transform({texts}, lambda t: coalesce(t, s.n))"
+        yield "array_to_string", (of, TEXT, TEXT), TEXT, _joined_text(filled, "'l': {0}, 'd': {1}, 'n': {2}")
         if of not in VECTORS:
             for name, (args, template) in zip(
-                ("array_cat", "array_append", "array_prepend"), _joins(of, element), strict=True
+                ("array_cat", "array_append", "array_prepend"), array_makers.joins(of, element), strict=True
             ):
                 yield name, args, of, template
+            yield from array_makers.lines_of_any(of, element)
         if of not in VECTORS and of in COMPARED:
             keys, key = keys_text(element, "{0}"), key_text(element, "{1}")
             place = f"CAST(nullif(list_position({keys}, {key}), 0) AS INTEGER)"
             yield "array_position", (of, element), INT4, place
-            other = key_text(element, "({1})")
-            kept = f"list_filter({{0}}, lambda e: {key_text(element, '(e)')} IS DISTINCT FROM {other})"
-            yield "array_remove", (of, element), of, kept
+            yield from array_makers.lines(of, element)
     yield "string_to_array", (TEXT, TEXT), ARRAY_OF[TEXT], _SPLIT
+    yield "string_to_array", (TEXT, TEXT, TEXT), ARRAY_OF[TEXT], _SPLIT_WITH_NULLS
     yield "current_schemas", (BOOL,), ARRAY_OF[TEXT], "CASE WHEN {0} THEN ['pg_catalog', 'public'] ELSE ['public'] END"
-
-
-def _joins(of: Type, element: Type) -> Iterator[tuple[tuple[Type, ...], str]]:
-    """Array and array, array and element, element and array; what would be longer than a value may be is refused."""
-    length = "strlen(CAST({0} AS VARCHAR)) + strlen(CAST({1} AS VARCHAR))"
-    refused = f"CAST({guarded(length, 'NULL')} AS {element.duck})"
-    whole = f"list_concat({{0}}, CASE WHEN {length} > {VALUE_BYTES_MAX} THEN [{refused}] ELSE {{1}} END)"
-    yield (of, of), f"CASE WHEN {{0}} IS NOT NULL OR {{1}} IS NOT NULL THEN {whole} END"
-    one = f"CASE WHEN {length} > {VALUE_BYTES_MAX} THEN {refused} ELSE {{1}} END"
-    yield (of, element), f"list_append({{0}}, {one})"
-    yield (element, of), f"list_prepend({one.replace('ELSE {1}', 'ELSE {0}')}, {{1}})"
 
 
 _SPLIT = (
     "list_transform([CASE WHEN {0} IS NULL THEN NULL WHEN {0} = '' THEN CAST([] AS VARCHAR[]) WHEN {1} = '' THEN [{0}]"
     f" ELSE string_split({{0}}, coalesce({{1}}, '')) END], lambda l: {guarded_elements('l', 'VARCHAR[]')})[1]"
+)
+_SPLIT_WITH_NULLS = (
+    f"list_transform([{{{{'l': {_SPLIT}, 'n': {{2}}}}}}],"
+    " lambda s: list_transform(s.l, lambda e: CASE WHEN e = s.n THEN NULL ELSE e END))[1]"
 )
 
 
@@ -227,6 +221,8 @@ def sets() -> Iterator[Line]:
         yield "unnest", (of,), of.element, "{0}"
         numbers = f"CAST(range({of.first}, len({{0}}) + {of.first}) AS INTEGER[])"
         yield "generate_subscripts", (of, INT4), INT4, f"CASE WHEN {{1}} = 1 THEN {numbers} END"
+        either = f"CASE WHEN {{2}} THEN list_reverse({numbers}) WHEN NOT {{2}} THEN {numbers} END"
+        yield "generate_subscripts", (of, INT4, BOOL), INT4, f"CASE WHEN {{1}} = 1 THEN {either} END"
     for of in (INT2VECTOR, ARRAY_OF[INT4]):
         yield (
             "_pg_expandarray",
@@ -235,4 +231,5 @@ def sets() -> Iterator[Line]:
             "list_transform({0}, lambda v, i: {{'x': v, 'n': CAST(i AS INTEGER)}})",
         )
     yield "string_to_table", (TEXT, TEXT), TEXT, _SPLIT
+    yield "string_to_table", (TEXT, TEXT, TEXT), TEXT, _SPLIT_WITH_NULLS
     yield "pg_partition_ancestors", (REGCLASS,), REGCLASS, "CAST([] AS BIGINT[])"

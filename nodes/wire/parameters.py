@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from catalog.values.arrays import ELEMENTS_MAX
+from catalog.values.arrays import ELEMENTS_MAX, OF_ARRAYS, OF_ONE_DIMENSION
 from catalog.values.intervals import Interval, OutOfRange, checked
 from catalog.values.times import Malformed, of_micros
 from catalog.values.types import BadValue, DatetimeOutOfRange, SqlType, parse_text
@@ -205,7 +205,7 @@ def _array_of(element: int) -> Callable[[bytes], Any]:
         if not dimensions:
             return _elements(data, 0, read, ARRAY_HEAD.size)
         if dimensions > 1:
-            raise unsupported("an array of arrays")
+            raise unsupported(OF_ARRAYS, hint=OF_ONE_DIMENSION)
         count, first = _beginning(ARRAY_DIMENSION, data, ARRAY_HEAD.size)
         if count > ELEMENTS_MAX:
             raise too_many_elements()

@@ -11,10 +11,11 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.text.similar import perhaps
+from catalog.values.arrays import OF_ONE_DIMENSION
 from catalog.values.types import SqlType
 from expressions.analysis.aggregates import refuse_aggregates
 from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.array_elements import element_assigned
+from expressions.analysis.array_elements import element_assigned, slice_assigned
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Relation, Scan, Scope, hidden_column, not_public
 from expressions.dates.zones import PLAIN, TimeStyle
@@ -29,7 +30,7 @@ from expressions.errors import (
 )
 from expressions.functions.casts import is_assigned
 from expressions.rows import parsed
-from expressions.sqltypes import INT4, OF_SQL_TYPE, UNKNOWN, Type
+from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Expr, Fragment, Literal, walk
 from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.plans import Returning
@@ -95,7 +96,7 @@ class Assignments:
                         f'at most {ELEMENTS_ASSIGNED_MAX} elements of column "{column.name}" may be assigned at once'
                     )
                     raise SqlError(PROGRAM_LIMIT, message, target.location, hint="assign the whole column")
-                assignments[column.id] = self._with_element(target, column, assignments.get(column.id), scope)
+                assignments[column.id] = self._with_part(target, column, assignments.get(column.id), scope)
                 continue
             expr = self._assigned(target.val, column, scope, "UPDATE")
             refuse_assigned(column, expr)
@@ -104,28 +105,36 @@ class Assignments:
             assignments[column.id] = expr
         return assignments
 
-    def _with_element(self, target: Node, column: Column, array: Expr | None, scope: Scope) -> Expr:
-        """SET a[2] = ..: the array with another element; `array` is what is assigned to the column so far."""
+    def _with_part(self, target: Node, column: Column, array: Expr | None, scope: Scope) -> Expr:
+        """SET a[2] = .. or a[2:3] = ..: the array with other elements; `array` is what the column is given so far."""
         (first, *more), whole = target.indirection, "assign the whole column"
         if column.type.element is None:
             if column.type is SqlType.JSONB:
                 raise unsupported(f"SET of a part of {column.name}", target.location, f"{whole}, with jsonb_set")
             message = f"cannot subscript type {column.type_name} because it does not support subscripting"
             raise SqlError(DATATYPE_MISMATCH, message, target.location)
-        if more or first.WhichOneof("node") != "a_indices" or first.a_indices.is_slice:
-            raise unsupported(f"SET of a slice of {column.name}", target.location, whole)
+        if any(item.WhichOneof("node") != "a_indices" for item in target.indirection):
+            raise unsupported(f"SET of a field of {column.name}", target.location, whole)
+        if more:
+            raise unsupported(f"SET of {column.name} as an array of arrays", target.location, OF_ONE_DIMENSION)
         if is_default(target.val):
             raise SqlError("0A000", "cannot set an array element to DEFAULT", target.location)
-        number = self.analyzer.coerce(self.analyzer.expr(first.a_indices.uidx, scope), INT4)
+        is_slice = first.a_indices.is_slice
+        bounds = self.analyzer.bounds(first.a_indices, scope)
+        part = column if is_slice else replace(column, type=column.type.element)
         try:
-            element = self._assigned(target.val, replace(column, type=column.type.element), scope, "UPDATE")
+            value = self._assigned(target.val, part, scope, "UPDATE")
         except SqlError as error:
             if error.sqlstate == DATATYPE_MISMATCH:
                 error.offset = target.location
             raise
-        assert element is not None
+        assert value is not None
         array = scope.relations[0].column(column.name) if array is None else array
-        return element_assigned(array, number, element, target.location)
+        if is_slice:
+            return slice_assigned(array, bounds, value, target.location)
+        number = bounds[1]
+        assert number is not None
+        return element_assigned(array, number, value, target.location)
 
     def _given(self, node: Node, scope: Scope) -> Expr:
         """The expression that is assigned to a column: also one of SET (a, b) = (.., ..) or = (SELECT .., ..)."""

@@ -133,3 +133,63 @@ def test_what_was_stored_is_read_by_every_way(cluster: Cluster) -> None:
         assert counted == (131_072, 100_000)
         assert len((ours.execute(f"SELECT x.b FROM {name} x, {name} y").fetchone() or [()])[0]) == 131_072
         assert len((ours.execute(f"SELECT x.n FROM {name} x, {name} y").fetchone() or [()])[0]) == 100_000
+
+
+REFUSED = {
+    "SELECT ARRAY[[1, 2], [3, 4]]": "an array of arrays",
+    "SELECT ARRAY(SELECT ARRAY[1])": "an array of arrays",
+    "SELECT '{{1,2},{3,4}}'::int[]": "an array of arrays",
+    "SELECT array_agg(a) FROM (VALUES (ARRAY[1])) v (a)": "array_agg of arrays: an array of arrays",
+    "SELECT array_fill(7, ARRAY[2, 2])": "an array of arrays",
+    "SELECT array_fill(7, ARRAY[2], ARRAY[0])": "an array whose elements do not count from 1",
+    "SELECT array_fill(x, ARRAY[2, 2]) FROM (VALUES (1)) v (x)": "an array of arrays",
+    "UPDATE {} SET a[5:6] = '{{1,2}}'": "an array whose elements do not count from 1",
+    "UPDATE {} SET a[5:6] = s.x FROM (SELECT ARRAY[1, 2] AS x) s": "an array whose elements do not count from 1",
+    "UPDATE {} SET a[1:2][1:2] = '{{1,2}}'": "SET of a as an array of arrays",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_a_node_has_no_array_for_is_refused_by_name(cluster: Cluster, sql: str) -> None:
+    name = cluster.table("id int PRIMARY KEY, a int[]")
+    with cluster.connect() as ours:
+        ours.execute(f"INSERT INTO {name} VALUES (1, '{{}}')")
+        with pytest.raises(psycopg.errors.FeatureNotSupported) as caught:
+            ours.execute(sql.format(name) if "{}" in sql and "SET" in sql else sql)
+        said = caught.value.diag
+        assert said.message_primary == f"{REFUSED[sql]} is not supported"
+        if "arrays" in REFUSED[sql] and "fill" not in sql:
+            assert "jsonb may be nested" in f"{said.message_hint} {said.message_detail}"
+        assert ours.execute(f"SELECT a FROM {name}").fetchone() == ([],)
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT array_fill(1, ARRAY[131073])",
+    "SELECT array_fill(x, ARRAY[131073]) FROM (VALUES (1)) v (x)",
+    "SELECT cardinality(array_fill(repeat('x', 1000), ARRAY[131072]))",
+    "SELECT cardinality(array_fill(x, ARRAY[131072])) FROM (VALUES (repeat('x', 1000))) v (x)",
+    "SELECT cardinality(array_replace(a, 1::text, repeat('x', 1000))) FROM"
+    " (SELECT array_agg('1'::text) AS a FROM generate_series(1, 2000)) s",
+])  # fmt: skip
+def test_what_is_made_of_little_is_refused_before_it_is_large(n1: "psycopg.Connection[Any]", sql: str) -> None:
+    with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+        n1.execute(sql)
+
+
+def test_a_slice_makes_no_array_that_is_too_long(cluster: Cluster) -> None:
+    name = cluster.table("id int PRIMARY KEY, a text[]")
+    long = f"ARRAY['{'x' * 600_000}']"
+    with cluster.connect() as ours:
+        ours.execute(f"INSERT INTO {name} VALUES (1, {long})")
+        for sql in ("SET a[131073:131073] = ARRAY['y']", f"SET a[2:2] = {long}"):
+            with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+                ours.execute(f"UPDATE {name} {sql}")
+        ours.execute(f"UPDATE {name} SET a[131072:131072] = ARRAY['y']")
+        assert ours.execute(f"SELECT cardinality(a), a[131071:] FROM {name}").fetchone() == (131_072, [None, "y"])
+
+
+def test_a_shuffled_array_has_every_order(n1: "psycopg.Connection[Any]") -> None:
+    """Each call draws anew: of three elements all six orders come, and of two of them all six pairs."""
+    for call in ("array_shuffle(ARRAY[1, 2, 3])", "array_sample(ARRAY[1, 2, 3], 2)", "array_sample(a, 2)"):
+        rows = n1.execute(f"SELECT {call} FROM generate_series(1, 300), (VALUES (ARRAY[1, 2, 3])) v (a)").fetchall()
+        assert len({tuple(row[0]) for row in rows}) == 6

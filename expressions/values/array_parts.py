@@ -1,0 +1,81 @@
+"""Elements and slices of an array: read, and assigned. The twins of the engine's texts in `analysis.array_elements`.
+
+An array counts from 1, so an assignment that would make one that does not is refused by name.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from catalog.values.arrays import ELEMENTS_MAX, SIZE_MAX
+from expressions.errors import NULL_NOT_ALLOWED, PROGRAM_LIMIT, SUBSCRIPT_ERROR, SqlError, unsupported
+from expressions.limits import too_many_elements
+from expressions.values.array_values import FROM_ONE, TOO_LARGE, Items, bounded
+
+NO_PLACE = "array subscript in assignment must not be null"
+BOTH_BOUNDS = "array slice subscript must provide both boundaries"
+OF_EMPTY = "When assigning to a slice of an empty array value, slice boundaries must be fully specified."
+BACKWARDS = "upper bound cannot be less than lower bound"
+TOO_SMALL = "source array too small"
+
+
+def element(items: Items, number: int) -> Any:
+    return items[number - 1] if 1 <= number <= len(items) else None
+
+
+def sliced(items: Items, first: int, last: int) -> Items:
+    """The elements from the first to the last number; numbers that the array has not do not count."""
+    return items[max(first, 1) - 1 : max(last, 0)]
+
+
+def with_element(_: Any, array: Callable[[], Any], number: Callable[[], Any], item: Callable[[], Any]) -> Items:
+    """The array with another element at this place; places that it did not have before are NULL."""
+    items, place, value = array() or (), number(), item()
+    if place is None:
+        raise SqlError(NULL_NOT_ALLOWED, NO_PLACE)
+    if place < 1 or (place > 1 and not items):
+        raise unsupported(FROM_ONE)
+    if place > ELEMENTS_MAX:
+        raise too_many_elements()
+    return bounded(_put(items, place, (value,), place))
+
+
+def _put(items: Items, first: int, new: Items, last: int) -> Items:
+    return (*items[: first - 1], *(None for _ in range(first - 1 - len(items))), *new, *items[last:])
+
+
+def with_slice(*, has_first: bool, has_last: bool) -> Callable[..., Items]:
+    """The assignment of a slice, of which one bound, both or none are given."""
+
+    def computed(_: Any, array: Callable[[], Any], *given: Callable[[], Any]) -> Items:
+        *thunks, source = given
+        items, bounds, new = array() or (), [thunk() for thunk in thunks], source()
+        if None in bounds:
+            raise SqlError(NULL_NOT_ALLOWED, NO_PLACE)
+        if new is None:
+            return items
+        if not items and len(bounds) < 2:
+            raise SqlError(SUBSCRIPT_ERROR, BOTH_BOUNDS, detail=OF_EMPTY)
+        first = bounds[0] if has_first else 1
+        last = bounds[-1] if has_last else len(items)
+        _refuse_bounds(items, first, last, len(new))
+        if last < first:
+            return items
+        if first < 1 or (first > 1 and not items):
+            raise unsupported(FROM_ONE)
+        if last > ELEMENTS_MAX:
+            raise too_many_elements()
+        return bounded(_put(items, first, new[: last - first + 1], last))
+
+    return computed
+
+
+def _refuse_bounds(items: Items, first: int, last: int, length: int) -> None:
+    """Refuses a slice that PostgreSQL refuses, too, where its source has this length."""
+    size = last - first + 1
+    if items and size < 1:
+        raise SqlError(SUBSCRIPT_ERROR, BACKWARDS)
+    whole = max(len(items), last) - min(1, first) + 1 if items else size
+    if not 0 <= whole <= SIZE_MAX:
+        raise SqlError(PROGRAM_LIMIT, TOO_LARGE)
+    if length < size:
+        raise SqlError(SUBSCRIPT_ERROR, TOO_SMALL)
