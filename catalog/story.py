@@ -87,9 +87,9 @@ SENTENCES: dict[str, str] = {
     " minutes at most: {minutes}.",
     "traffic stopped": "{who} stopped the traffic on {table}.",
     "traffic ended": "Traffic on {table} ended, {why}: {statements} statements, {wrong} wrong answers.",
-    "load started": "Loading {rows} into {table}.",
-    "load finished": "{table} has {rows} more ({seconds} s).",
-    "load failed": "Loading {table} failed: {error}",
+    "load started": "The load of {file} into {table} started.",
+    "load finished": "{rows} of {file} were loaded into {table} in {seconds} s ({per_s} rows/s).",
+    "load failed": "The load of {file} into {table} failed after {rows}: {error}",
     "audit finished": "Audit of {table}: {verdict}.",
     "spark warm": "Spark is warm ({seconds} s): reorganisations begin at once.",
     "process crashed": "Process {process} ended unexpectedly ({why}) and is started again.",
@@ -193,7 +193,11 @@ UNEXPLAINED: dict[str, str] = {
     "change approved": "{who} approved change {change}.",
 }
 """The same when nothing was wrong (somebody had paused it, or its driver was replaced), or nobody said why."""
-NO_ROWS = UNCOUNTED | {"reorganisation finished": "{What} finished: nothing to do."}
+NO_ROWS = UNCOUNTED | {
+    "reorganisation finished": "{What} finished: nothing to do.",
+    "load finished": "{file} has no rows: nothing was loaded into {table}.",
+    "load failed": "The load of {file} into {table} failed, and no row of it is there: {error}",
+}
 
 
 SPOKEN = frozenset({"what", "waited", "rows", "why", "error"})
@@ -238,7 +242,7 @@ def _in_words(name: str, detail: Any) -> Any:
     """
     if name == "rows" and isinstance(detail, int):
         return "1 row" if detail == 1 else f"{detail:,} rows"
-    if name in ("statements", "wrong") and isinstance(detail, int):
+    if name in ("statements", "wrong", "per_s") and isinstance(detail, int):
         return f"{detail:,}"
     if name == "seconds" and isinstance(detail, float):
         return f"{detail:.1f}"

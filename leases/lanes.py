@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from leases.staircase.phases import drawn
+
 LANES_MAX = 60
 VERSIONS_AT_ONCE_MAX = 2  # L2
 Json = dict[str, Any]
@@ -57,6 +59,8 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
     known = {version["version"]: version for version in table["versions"]}
     leased = [lease for node in nodes for lease in node["leases"] if lease["table_id"] == table["id"]]
     versions = [_version(number, known.get(number)) for number in sorted({*known, *table["in_use"]})]
+    for version, of in zip(versions, drawn((v["phase"], v["moving"]) for v in versions), strict=True):
+        version["of"] = of
     is_moving = len(table["in_use"]) > 1 or any(not v["is_at_rest"] for v in versions[-1:])
     rows = [_row(node, versions, leased) for node in nodes] if is_moving else []
     newest = table["newest"]
@@ -104,6 +108,7 @@ def _row(node: Mapping[str, Any], versions: Sequence[Json], leased: Sequence[Map
         {
             "version": v["version"],
             "phase": v["phase"],
+            "of": v["of"],
             "expires_at": own.get(v["version"]),
             "holders": [_holder(one) for one in held.get(v["version"], ())] if v["version"] < newest else [],
         }

@@ -17,7 +17,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from catalog.live import snapshot
-from catalog.selectors import columns_by_table, listed_views, newest_descriptor, stored_views
+from catalog.selectors import columns_by_table, listed_views, newest_descriptor, newest_seq, stored_views
+from catalog.story import CLUSTER
 from catalog.text.marking import mark
 from catalog.view_definition import readers_of
 from expressions.sqltypes import PARAMETER_OIDS
@@ -68,7 +69,7 @@ def run(request: HttpRequest, number: str) -> HttpResponse:
         pane = panes.take(_owner(request), number, node.name, lambda: _connect(node, user), user)
         if sql.strip():
             panes.remember(_owner(request), number, sql.strip())
-        shown |= _answered(pane.run(sql))
+        shown |= _answered(pane.run(sql, heard=newest_seq(CLUSTER)))
     except PaneError as refusal:
         shown["refusal"] = str(refusal)
     return _answer(request, shown, sql)
@@ -199,7 +200,11 @@ def _tables(count: int) -> dict[str, Any]:
 
 
 def _wished(request: HttpRequest, number: str) -> str:
-    """The statement that the address puts into a pane: an example, or one of the pane's earlier ones by its name."""
+    """The statement that the address puts into a pane: an example, one of the pane's earlier ones by its name, or
+    those of a transaction that somebody ended."""
+    if "lost" in request.GET:
+        pane = panes.get(_owner(request), number)
+        return pane.unfinished.sql if pane is not None and pane.unfinished is not None else ""
     if "earlier" in request.GET:
         return panes.history(_owner(request), number).get(request.GET["earlier"], "")
     return request.GET.get("sql", "")[:SQL_CHARS_MAX]

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
 
 from catalog.live import snapshot
 from catalog.models import Table
@@ -11,6 +16,7 @@ from spark_tasks.spark.warm_up_state import PHASES
 from spark_tasks.spark.warm_up_state import read as read_state
 
 VIOLATIONS_SHOWN = 20
+FAILED_SHOWN = timedelta(days=1)
 Json = dict[str, Any]
 
 
@@ -23,23 +29,23 @@ def _spark(_id: int) -> Json:
 
 
 def _loads(_id: int) -> Json:
-    """Loads that wait, run or have failed; those that are done are in the story."""
+    """Loads that wait or run, and the newest of a file into a table if it has failed lately; the story has them all."""
     names = dict(Table.objects.values_list("pk", "name"))
-    jobs = LoadJob.objects.exclude(state=RunState.DONE).order_by("pk")
+    later = LoadJob.objects.filter(table_id=OuterRef("table_id"), path=OuterRef("path"), pk__gt=OuterRef("pk"))
+    is_old = Q(state=RunState.FAILED) & (Q(ended_at__lt=Now() - FAILED_SHOWN) | Exists(later))
+    jobs = LoadJob.objects.exclude(state=RunState.DONE).exclude(is_old).order_by("pk")
     loads = [_load(job, names.get(job.table_id, "?")) for job in jobs]
     return {"loads": loads, "is_busy": any(load["state"] in (RunState.WAITING, RunState.RUNNING) for load in loads)}
 
 
 def _load(job: LoadJob, table: str) -> Json:
-    total = max(job.rows_total, job.rows_done)
     return {
         "id": job.pk,
         "table": table,
         "table_id": job.table_id,
+        "file": Path(job.path).name,
         "state": job.state,
         "done": job.rows_done,
-        "total": total,
-        "percent": 100 * job.rows_done // total if total else 0,
         "rows_per_s": round(job.rows_per_s),
         "error": job.error,
     }

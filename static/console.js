@@ -42,7 +42,7 @@
     if (!field) return;
     event.preventDefault();
     places.delete(field);
-    put(field, link.textContent);
+    put(field, (document.getElementById(link.dataset.recall) ?? link).textContent);
     field.dispatchEvent(new CustomEvent("sql-focus"));
     if (!field.hidden) field.focus();
   });

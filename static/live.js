@@ -14,14 +14,11 @@
   const page = document.querySelector("[data-stream]");
   const pill = document.querySelector(".pill[data-live]");
   const words = (document.getElementById("live-words") || { dataset: {} }).dataset;
-  let clockAhead = 0, socket = null, failures = 0, heartbeat = 5000, retry = 0, lastHeard = Date.now(), polling = 0;
+  let socket = null, failures = 0, heartbeat = 5000, retry = 0, lastHeard = Date.now(), polling = 0;
   let seq = page ? Number(page.dataset.seq) : 0;
 
-  /* ---- clock: times count on the server's clock, whatever the computer's says */
-  const now = () => Date.now() + clockAhead;
-  const setClock = (text) => { if (text) clockAhead = Date.parse(text) - Date.now(); };
-  setClock(document.documentElement.dataset.serverTime);
-  const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
+  /* ---- times, on the server's clock (page.js) */
+  const { now, set: setClock, words: clock } = window.serverClock;
   const fill = (text, value) => (text || "%s").replace("%s", value);
   function span(s) {
     if (s < 90) return fill(words.seconds, Math.round(s));
@@ -40,15 +37,13 @@
     for (const time of document.querySelectorAll("[data-since]")) {
       time.textContent = span(Math.max(0, (now() - Date.parse(time.dataset.since)) / 1000));
     }
-    const shown = document.querySelector("[data-clock]");
-    if (shown) shown.textContent = clock(now());
   }
 
   /* ---- state of the connection, in words */
   function show(state) {
     if (!pill || pill.dataset.live === state && state !== "stale") return;
     pill.dataset.live = state;
-    pill.querySelector("span").textContent = state === "stale" ? fill(words.stale, clock(lastHeard + clockAhead)) : state === "live" ? words.liveNow : words[state];
+    pill.querySelector("span").textContent = state === "stale" ? fill(words.stale, clock(lastHeard + now() - Date.now())) : state === "live" ? words.liveNow : words[state];
   }
 
   /* ---- what arrives */

@@ -12,12 +12,17 @@
   });
   document.querySelector("[data-language-form] select")?.addEventListener("change", (event) => event.target.form.submit());
 
-  /* The clock at the foot, where nothing is followed (live.js turns it elsewhere). */
-  const clock = document.querySelector("[data-clock]");
-  if (clock && !document.querySelector("[data-stream]")) {
-    const ahead = Date.parse(document.documentElement.dataset.serverTime) - Date.now();
-    setInterval(() => { clock.textContent = new Date(Date.now() + ahead).toISOString().slice(11, 19); }, 1000);
-  }
+  /* The server's clock, whatever the computer's says: times count on it, the one at the foot shows it. live.js sets it anew. */
+  let ahead = 0;
+  const clock = {
+    now: () => Date.now() + ahead,
+    set(text) { if (text) ahead = Date.parse(text) - Date.now(); },
+    words: (ms) => new Date(ms).toISOString().slice(11, 19),
+  };
+  clock.set(document.documentElement.dataset.serverTime);
+  window.serverClock = clock;
+  const foot = document.querySelector("[data-clock]");
+  if (foot) setInterval(() => { foot.textContent = clock.words(clock.now()); }, 1000);
 
   /* Ctrl+Enter (or Command+Enter) in an SQL field presses its form's first button. */
   document.addEventListener("keydown", (event) => {

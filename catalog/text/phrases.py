@@ -55,6 +55,7 @@ PHRASES = (
     "add {element}",
     "drop {element}",
     "rename {element}",
+    "change the type of {element}",
     "alter {element}",
     "comment on {element}",
     # steps

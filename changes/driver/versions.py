@@ -125,7 +125,8 @@ class Versions:
         if ended:
             whom = ", ".join(sorted({publish.node_of(one.session) for one in ended}))
             table = name_of(self.progress.state.plan, table_id)
-            payload = {"whom": whom, "table": table, "version": ended[0].version, "change": self.progress.change_id}
+            about = {"table": table, "table_id": table_id, "version": ended[0].version}
+            payload = {"whom": whom, "change": self.progress.change_id} | about
             now.append_event("sessions ended", payload, table_id=table_id)
 
     # --- waiting

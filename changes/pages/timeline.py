@@ -42,12 +42,12 @@ def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool =
     their points a duration: `took_s`, or `since` when it is the point that the change is at. Whom that one waits for is
     not what it has waited for: `change_page.wait` has that.
     """
-    tables = _tables(steps)
-    line = [_start(steps) | {"tables": tables.get(-1, [])}] if steps else []
+    tables, is_one = _tables(steps), len(_moved(steps)) < 2
+    line = [_start(steps, is_one) | {"tables": tables.get(-1, [])}] if steps else []
     for kind, grouped in groupby(steps, key=lambda step: POINT_OF[step["kind"]]):
         group = list(grouped)
         if kind == "state":
-            shown = [_states(step) | {"tables": tables.get(step["number"], [])} for step in group]
+            shown = [_states(step, is_one) | {"tables": tables.get(step["number"], [])} for step in group]
             line += [_point(kind, [step], position, is_over) | s for step, s in zip(group, shown, strict=True)]
         else:
             line.append(_point(kind, group, position, is_over))
@@ -73,13 +73,19 @@ def taken(steps: Sequence[Mapping[str, Any]]) -> list[Json]:
     return [point | {"when": "left"} if point["when"] == "current" else point for point in line]
 
 
-def _start(steps: Sequence[Mapping[str, Any]]) -> Json:
+def _moved(steps: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The elements that the steps move, by name."""
+    return {one["name"] for step in steps if step["kind"] == "publish" for one in step["transitions"]}
+
+
+def _start(steps: Sequence[Mapping[str, Any]], is_one: bool) -> Json:
     """The first point: the state before its first publish."""
     first = next((step for step in steps if step["kind"] == "publish"), None)
     moved = first["transitions"] if first else []
     state = moved[0]["before"] if moved else "public" if first else None
     version = first["version"] - 1 if first else None
     point: Json = {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
+    point["of"] = "" if is_one or not moved else moved[0]["name"]
     return point | {"began": None, "ended": None, "took_s": None, "since": None, "whom": ""}
 
 
@@ -103,11 +109,12 @@ def _published(step: Mapping[str, Any]) -> dict[str, int]:
     return {step["table"]: step["version"]} | {one["table"]: one["version"] for one in step["partners"]}
 
 
-def _states(step: Mapping[str, Any]) -> Json:
-    """A version on the timeline: a state, and behind it every element that moves."""
+def _states(step: Mapping[str, Any], is_one: bool) -> Json:
+    """A version on the timeline: a state, and behind it every element that moves; or the one whose state it is."""
     transitions = step["transitions"]
     state = transitions[0]["after"] if transitions else "public"
-    return {"state": state, "moves": list(transitions) if len(transitions) > 1 else []}
+    of = "" if is_one or len(transitions) != 1 else transitions[0]["name"]
+    return {"state": state, "moves": list(transitions) if len(transitions) > 1 else [], "of": of}
 
 
 def _point(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over: bool) -> Json:

@@ -146,12 +146,14 @@ class Plan:
 
     @property
     def headline(self) -> str:
-        """The change in words: "add index by_dest", or "drop column a, index by_a"."""
+        """The change in words: "add index by_dest", "change the type of column a (as bigint)"."""
         words: dict[str, list[str]] = {}
         for move in self.moves:
             if not _is_old_side(move):
-                is_new_table = move.kind is MoveKind.ADD and move.element.kind is Kind.TABLE
-                words.setdefault("create" if is_new_table else move.kind.value, []).append(str(move.element))
+                kind, is_new = move.element.kind, move.kind is MoveKind.ADD
+                is_twin = is_new and kind is Kind.DERIVED_COLUMN
+                verb = "create" if is_new and kind is Kind.TABLE else "change the type of" if is_twin else None
+                words.setdefault(verb or move.kind.value, []).append(str(move.element))
         return ", ".join(f"{verb} {', '.join(dict.fromkeys(elements))}" for verb, elements in words.items())
 
     @property

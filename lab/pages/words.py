@@ -49,7 +49,7 @@ STAGE: dict[str, str | Promise] = {
     "state absent": pgettext_lazy("state", "absent"),
     "state delete-only": pgettext_lazy("state", "delete-only"),
     "state write-only": pgettext_lazy("state", "write-only"),
-    "state reorganising": pgettext_lazy("state", "reorganising"),
+    "state reorganising": pgettext_lazy("state", "write-only, reorganising"),
     "state public": pgettext_lazy("state", "public"),
     # actors that are no node
     "actor executor": pgettext_lazy("actor", "executor"),

@@ -13,14 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from leases.staircase.axis import WIDTH, Axis
 from leases.staircase.facts import FALLS, RISES, Mark, Use, Walk
+from leases.staircase.phases import drawn
 
 LANES_MAX = 60
 LAGGARDS = 8
 SLICES = 120
 """Counts change at most so often: at even places of the axis."""
+
+
+class Look(NamedTuple):
+    """How a version is drawn: in the state `phase`, which is that of the element `of`, where several move."""
+
+    phase: str
+    of: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,7 @@ class Bar:
 
     version: int
     phase: str
+    of: str
     step: int
     x: float
     width: float
@@ -81,6 +91,7 @@ class Count:
 
     version: int
     phase: str
+    of: str
     most: int
     slices: tuple[Slice, ...]
 
@@ -90,8 +101,7 @@ def lanes(walk: Walk, marks: Sequence[Mark], axis: Axis) -> list[Lane]:
     by_node = uses_by_node(walk)
     shown = by_node if len(by_node) <= LANES_MAX else laggards(walk, marks, axis)
     steps = {version.version: step for step, version in enumerate(walk.versions)}
-    phases = {version.version: version.phase for version in walk.versions}
-    return [_lane(node, by_node[node], marks, axis, steps, phases) for node in sorted(shown)]
+    return [_lane(node, by_node[node], marks, axis, steps, looks(walk)) for node in sorted(shown)]
 
 
 def counts(walk: Walk, axis: Axis) -> list[Count]:
@@ -99,7 +109,13 @@ def counts(walk: Walk, axis: Axis) -> list[Count]:
     by_node = uses_by_node(walk)
     if len(by_node) <= LANES_MAX:
         return []
-    return [_count(walk, version.version, version.phase, axis, len(by_node)) for version in walk.versions]
+    return [_count(walk, version, look, axis, len(by_node)) for version, look in looks(walk).items()]
+
+
+def looks(walk: Walk) -> dict[int, Look]:
+    """For each version its phase, and the element whose state that is."""
+    of = drawn((version.phase, version.moving) for version in walk.versions)
+    return {version.version: Look(version.phase, name) for version, name in zip(walk.versions, of, strict=True)}
 
 
 def uses_by_node(walk: Walk) -> dict[str, list[Use]]:
@@ -147,7 +163,7 @@ def _lane(
     marks: Sequence[Mark],
     axis: Axis,
     steps: Mapping[int, int],
-    phases: Mapping[int, str],
+    shown: Mapping[int, Look],
 ) -> Lane:
     end = axis.times[-1]
     own = [mark for mark in marks if mark.node == node]
@@ -158,7 +174,7 @@ def _lane(
         step = steps[use.version]
         ran_out = use.ran_out and ended < end
         x, width = _span(axis, began, ended)
-        bars.append(Bar(use.version, phases[use.version], step, x, width, use.began, use.ended, ran_out))
+        bars.append(Bar(use.version, *shown[use.version], step, x, width, use.began, use.ended, ran_out))
         for fell, rose, kind in down:
             left, right = max(fell, began), min(rose, ended)
             if left < right:
@@ -173,7 +189,7 @@ def _span(axis: Axis, left: float, right: float) -> tuple[float, float]:
     return x, round(max(axis.place(right) - x, 0.15), 2)
 
 
-def _count(walk: Walk, version: int, phase: str, axis: Axis, nodes: int) -> Count:
+def _count(walk: Walk, version: int, look: Look, axis: Axis, nodes: int) -> Count:
     """The number in each slice is that at its end; slices alike are one."""
     end = axis.times[-1]
     spans = [
@@ -191,4 +207,4 @@ def _count(walk: Walk, version: int, phase: str, axis: Axis, nodes: int) -> Coun
             slices[-1] = Slice(last.x, round(at - last.x, 2), using, last.share)
         elif using:
             slices.append(Slice(round(number * wide, 2), round(wide, 2), using, round(using / nodes, 3)))
-    return Count(version, phase, max((one.nodes for one in slices), default=0), tuple(slices))
+    return Count(version, *look, max((one.nodes for one in slices), default=0), tuple(slices))

@@ -50,6 +50,26 @@ def phase(moving: Sequence[Mapping[str, Any]], table_state: str) -> str:
     return next((state for state in ("delete-only", "write-only") if state in states), State.PUBLIC.value)
 
 
+def drawn(versions: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[str]:
+    """For versions, each with its phase and its elements that move: the name of the one whose state the phase is.
+
+    Empty where all versions together have only one that moves, and for a version at rest.
+    """
+    shown = list(versions)
+    names = {_name(element) for _, moving in shown for element in moving}
+    return [_name_drawn(phase, moving) if len(names) > 1 else "" for phase, moving in shown]
+
+
+def _name_drawn(phase: str, moving: Sequence[Mapping[str, Any]]) -> str:
+    shown = (one for one in moving if (one["filling"] if phase == "reorganising" else one["state"] == phase))
+    return next((_name(one) for one in shown), "")
+
+
+def _name(element: Mapping[str, Any]) -> str:
+    """A placement has none, but for its number."""
+    return f"placement {element['name']}" if element["element"] == "placement" else str(element["name"])
+
+
 def moving_elements(descriptor: Descriptor) -> list[dict[str, Any]]:
     """The elements that are on their way: neither public nor absent."""
     return [

@@ -5,14 +5,15 @@ x is in hundredths of the picture's width, y and heights in letters (em), so tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from itertools import groupby
 
 from leases.staircase import plots
 from leases.staircase.axis import WIDTH, Axis, axis
 from leases.staircase.facts import FALLS, RISES, Facts, Json, Mark, Version, Walk
-from leases.staircase.lanes import Bar, Lane, counts, falls, lanes, uses_by_node
+from leases.staircase.lanes import Bar, Lane, Look, counts, falls, lanes, looks, uses_by_node
 from leases.staircase.stops import stops
 
 LETTER = 0.85
@@ -28,7 +29,8 @@ MARK = 1.2
 LANES = 20.0
 """All lanes together are not higher than this, as long as each can rise a little: three fill a projector."""
 TICK = 10.0
-STATE_LETTERS = 13
+STATE_LETTERS, FILLING_LETTERS = 13, 26
+"""Of a state in words; of the longest, which says its phase, too."""
 LENGTH_LETTERS = 6
 NODES_SHOWN_APART = 8
 HEARTBEAT_LATE_S = 5.0
@@ -107,7 +109,8 @@ def _moments(facts: Facts) -> Iterable[float]:
 
 def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
     marks = [mark for mark in marks if mark.concerns({walk.table_id})]
-    flags = _flags(walk.versions, scale)
+    shown_as = looks(walk)
+    flags = _flags(walk.versions, shown_as, scale)
     drawn = lanes(walk, marks, scale)
     head = MARK if any(lane.marks for lane in drawn) else 0.0
     room = LANES / max(len(drawn), 1) - head - BAR - 2 * PAD
@@ -130,6 +133,7 @@ def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
         "name": walk.name,
         "has_leases": walk.has_leases,
         "flags": flags,
+        "legend": _legend(walk, shown_as),
         "counts": counted,
         "lanes": shown,
         "top": top,
@@ -164,7 +168,13 @@ def _label(bar: Bar) -> str:
     """The text that fits into a bar: version and state, the version, or nothing."""
     letters = bar.width / LETTER
     short = len(f"v{bar.version}") + 1
-    return "long" if letters >= short + STATE_LETTERS else "short" if letters >= short else ""
+    return "long" if letters >= short + _letters(bar) else "short" if letters >= short else ""
+
+
+def _letters(look: Look | Bar) -> int:
+    """Of the words for a look: a state that is one of several elements' is never named without its element."""
+    words = FILLING_LETTERS if look.phase == "reorganising" else STATE_LETTERS
+    return words + (len(look.of) + 1 if look.of else 0)
 
 
 def _gap_label(width: float) -> str:
@@ -180,7 +190,7 @@ def _marks(lane: Lane) -> list[Json]:
     ]
 
 
-def _flags(versions: Sequence[Version], scale: Axis) -> list[Json]:
+def _flags(versions: Sequence[Version], shown_as: Mapping[int, Look], scale: Axis) -> list[Json]:
     """The versions that were published in the window, each in the lowest row with room for its words.
 
     Where no row has room for them all it is the version alone, and nothing where there is none for that either: the
@@ -192,8 +202,8 @@ def _flags(versions: Sequence[Version], scale: Axis) -> list[Json]:
         if version.published_at <= scale.times[0]:
             continue
         x, short = scale.place(version.published_at), len(f"v{version.version}") + GLYPH_LETTERS
-        row, label, left, right = 0, "", x, x
-        for words, letters in (("long", short + STATE_LETTERS), ("short", short)):
+        row, label, left, right, look = 0, "", x, x, shown_as[version.version]
+        for words, letters in (("long", short + _letters(look)), ("short", short)):
             width = letters * FLAG_LETTER
             begins = x - width if x + width > WIDTH else x
             found = next((number for number in range(FLAG_ROWS) if free[number] <= begins), None)
@@ -207,7 +217,8 @@ def _flags(versions: Sequence[Version], scale: Axis) -> list[Json]:
                 "row": row,
                 "y": round(row * FLAG, 2),
                 "version": version.version,
-                "phase": version.phase,
+                "phase": look.phase,
+                "of": look.of,
                 "at": iso(version.published_at),
                 "label": label,
                 "is_before": left < x,
@@ -292,6 +303,14 @@ def most_at_once(walk: Walk) -> int:
         using[version] = using.get(version, 0) + (1 if begins else -1)
         most = max(most, sum(count > 0 for count in using.values()))
     return most
+
+
+def _legend(walk: Walk, shown_as: Mapping[int, Look]) -> list[Json]:
+    """Whose state each version is drawn in, where several elements move; versions alike in a row are one line."""
+    if not any(look.of for look in shown_as.values()):
+        return []
+    alike = [(look, list(of)) for look, of in groupby(shown_as, key=lambda version: shown_as[version])]
+    return [{"first": of[0], "last": of[-1], "phase": look.phase, "of": look.of} for look, of in alike]
 
 
 def _twin(walk: Walk, shown: Sequence[str]) -> Json:

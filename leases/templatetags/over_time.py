@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from django import template
 from django.utils.translation import pgettext_lazy
 
-from catalog.templatetags.look import GLYPHS, OUTCOMES, STATE_WORDS
+from catalog.templatetags.look import FILLING_WORD, GLYPHS, OUTCOMES, STATE_WORDS
 
 register = template.Library()
 
@@ -29,6 +29,12 @@ MARKS = {
 @register.filter
 def state_word(state: str) -> str:
     return str(STATE_WORDS[state])
+
+
+@register.filter
+def phase_word(phase: str) -> str:
+    """The state of a version in words, the same as that of an element in it."""
+    return str(FILLING_WORD if phase == "reorganising" else STATE_WORDS[phase])
 
 
 @register.filter

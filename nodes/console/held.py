@@ -1,4 +1,5 @@
-"""The open transaction of a pane: the versions it uses, until when at most, and which changes wait for it."""
+"""The open transaction of a pane: the versions it uses, until when at most, and which changes wait for it; or who ended
+it, and what was lost."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 from changes.pages.change_page import tables
 from changes.selectors import waits_for_leases
 from leases.selectors import leases_on
+from nodes.console.ends import ended
 from nodes.console.sessions import Pane
 
 Json = dict[str, Any]
@@ -20,7 +22,9 @@ def shown(pane: Pane | None) -> Json:
     held = None if pane is None else pane.held
     node = "" if pane is None else pane.node
     found: Json = {"status": status, "node": node, "since": None, "tables": [], "has_written": False}
-    if pane is not None and held is not None:
+    if pane is not None and (end := ended(pane)) is not None:
+        found |= {"ended": end}
+    elif pane is not None and held is not None:
         used = _used(pane.node, held["tables"])
         found |= {"since": held["since"], "has_written": held["has_written"], "tables": used}
     return found | {"digest": hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]}

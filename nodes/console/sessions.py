@@ -25,6 +25,7 @@ import psycopg
 from django.utils.translation import gettext
 from psycopg import generators, pq, waiting
 
+from nodes.console.unfinished import Unfinished, follow
 from nodes.trace.record import SQLSTATE as TRACE
 
 IDLE_S = 15 * 60.0
@@ -141,6 +142,10 @@ class Pane:
         """The newest whole answer: a page that is loaded again shows it."""
         self.reported: Json | None = None
         """The open transaction as the node described it last."""
+        self.unfinished: Unfinished | None = None
+        """The transaction that was left open, also when a statement of it has failed since."""
+        self.heard = 0
+        """The number of the cluster's story before the newest text was sent."""
         self.connection.add_notice_handler(self._note)
 
     @property
@@ -158,13 +163,13 @@ class Pane:
         """The open transaction as the node described it last: since when, and which versions it uses."""
         return self.reported if self.transaction == "open" else None
 
-    def run(self, sql: str) -> Answer:
+    def run(self, sql: str, *, heard: int = 0) -> Answer:
         """Send the statements as one simple query and keep the first rows of each."""
         if not self.in_use.acquire(blocking=False):
             refusal = gettext("the last statement still runs on %(node)s; stop it, or wait") % {"node": self.node}
             raise PaneError(refusal)
         try:
-            self.used_at, started = time.monotonic(), time.monotonic()
+            self.used_at, started, self.heard = time.monotonic(), time.monotonic(), heard
             self.answer = answer = Answer(self.node, sql)
             try:
                 with self._limited(answer):
@@ -176,6 +181,8 @@ class Pane:
             self.last = answer
             if answer.transaction != "open":
                 self.reported = None
+            if answer.transaction == "idle":
+                self.unfinished = None
             self.used_at = time.monotonic()
             return answer
         finally:
@@ -186,7 +193,9 @@ class Pane:
     def _note(self, message: psycopg.errors.Diagnostic) -> None:
         if message.sqlstate == TRACE:
             text = message.message_detail or "{}"
-            self.reported = json.loads(text)["transaction"]
+            trace = json.loads(text)
+            self.reported = trace["transaction"]
+            self.unfinished = follow(self.unfinished, trace, heard=self.heard)
             self.answer.trace(text)
         elif len(self.answer.notices) < NOTICES_MAX:
             self.answer.notices.append(_trouble(message))

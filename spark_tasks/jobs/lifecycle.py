@@ -59,6 +59,8 @@ class Lifecycle(Generic[J]):
     `work` does what is left of a job and returns what else is stored of its end; `Refused` and `refusals` are final.
     `token` is the column that each claim moves and that an older attempt no longer has; `wanted` limits what may be
     claimed; `heartbeat_at` is where the heartbeat is kept, in the row `beats_of` a job; `rows_done` says how far it is.
+    `begin` and `announce` tell of a claim, given the job as it was before, and of its end, in the transactions that
+    make them true.
     """
 
     model: type[J]
@@ -74,6 +76,7 @@ class Lifecycle(Generic[J]):
     heartbeat_at: str = "heartbeat_at"
     beats_of: Callable[[J], Any] = lambda job: type(job).objects.filter(pk=job.pk)
     rows_done: Callable[[J], int] = lambda _job: 0
+    begin: Callable[[J], object] = lambda _job: None
     announce: Callable[[J], object] = lambda _job: None
 
     def run(self, job_id: int) -> None:
@@ -123,6 +126,7 @@ class Lifecycle(Generic[J]):
             started = Coalesce("started_at", Now())
             self.model.objects.filter(pk=job_id).update(state=RunState.RUNNING, started_at=started, **moved)
             self.beats_of(job).update(heartbeat_at=Now())
+            self.begin(job)
             return self.model.objects.get(pk=job_id)  # with our token: once the row is free, another may move it
 
     def dead(self) -> list[int]:

@@ -5,6 +5,7 @@ workers ends some time.
 """
 
 import time
+from pathlib import Path
 from typing import Any
 
 from django.db import connection
@@ -12,6 +13,9 @@ from django.db.models import Sum
 from django.db.models.functions import Greatest
 
 from catalog.database import database_dsn
+from catalog.models import Table
+from catalog.services import append_event
+from catalog.story import CLUSTER, table_stream
 from spark_tasks.jobs.heartbeat import Connection, Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Refused, Values
 from spark_tasks.load.file_rows import CannotLoad
@@ -56,11 +60,32 @@ def _rows_done(job: LoadJob) -> int:
     return job.marks.aggregate(rows=Sum("rows"))["rows"] or 0
 
 
+def _begin(job: LoadJob) -> None:
+    """A line of the story for a load, not for each of its attempts: the error of the last one is still kept."""
+    if job.state == RunState.WAITING and not job.error:
+        _append_event("load started", job)
+
+
 def _announce_end(job: LoadJob) -> None:
     """Its number is exact then, whatever the last heartbeats have seen."""
     LoadJob.objects.filter(pk=job.pk).update(rows_done=Greatest("rows_done", _rows_done(job)))
+    ended = LoadJob.objects.get(pk=job.pk)
+    if ended.state == RunState.DONE:
+        assert ended.started_at is not None
+        assert ended.ended_at is not None
+        seconds = (ended.ended_at - ended.started_at).total_seconds()
+        rate = round(ended.rows_done / seconds) if seconds else 0
+        _append_event("load finished", job, rows=ended.rows_done, seconds=seconds, per_s=rate)
+    else:
+        _append_event("load failed", job, rows=ended.rows_done, error=ended.error)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify('schemalab_load', %s)", [str(job.pk)])
+
+
+def _append_event(kind: str, job: LoadJob, **about: Any) -> None:
+    table = Table.objects.filter(pk=job.table_id).values_list("name", flat=True).first() or str(job.table_id)
+    payload = {"table": table, "file": Path(job.path).name, "load": job.pk} | about
+    append_event(kind, table, payload, [CLUSTER, table_stream(job.table_id)])
 
 
 LOADS = Lifecycle(
@@ -70,6 +95,7 @@ LOADS = Lifecycle(
     refusals=(CannotLoad, NotLeasable),
     given_up="given up after {failures} attempts in a row that loaded nothing: {error}",
     rows_done=_rows_done,
+    begin=_begin,
     announce=_announce_end,
 )
 

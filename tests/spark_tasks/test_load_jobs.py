@@ -1,12 +1,19 @@
 """A load that was interrupted goes on by itself, and one that cannot be done ends and says why."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models.functions import Now
 
+from catalog.live.snapshot import read_state
+from catalog.models import Table
+from catalog.selectors import events_since
+from catalog.story import table_stream
 from lab.management.commands import demo
 from schemalab.polling import wait_for
 from spark_tasks import tasks
@@ -73,6 +80,63 @@ def test_an_interrupted_load_is_sent_again_and_goes_on(
     LOADS.end(lost, RunState.FAILED, error="too late")
     assert (seen(asked).state, asked.error) == ("done", "")
     assert asked.id not in LOADS.dead()
+
+
+def name_in_story(stage: Stage) -> str:
+    return Table.objects.get(pk=stage.table_id).name
+
+
+def told(stage: Stage) -> list[str]:
+    """The story of the table about loads, in sentences, oldest first; how long they took is left out."""
+    events = events_since(table_stream(stage.table_id), 0)
+    words = [event["sentence"] for event in events if event["kind"].startswith("load ")]
+    return [re.sub(r"in [\d.]+ s \([\d,]+ rows/s\)", "in so long", one) for one in words]
+
+
+def test_a_load_tells_its_beginning_and_its_end_once(
+    stage: Stage, asked: LoadJob, reading: Callable[..., None]
+) -> None:
+    """Not each attempt: the second one goes on with the same load."""
+    started = f"The load of people.csv into {name_in_story(stage)} started."
+    reading(fail)
+    LOADS.run(asked.id)
+    assert told(stage) == [started]
+    reading(lambda: LoadMark.objects.create(job=asked, first=0, rows=3) and None)
+    LOADS.run(asked.id)
+    assert told(stage) == [started, f"3 rows of people.csv were loaded into {name_in_story(stage)} in so long."]
+    assert any(event["payload"].get("load") == asked.pk for event in events_since("cluster", 0))
+
+
+def test_a_load_that_failed_tells_how_far_it_came_and_why(
+    stage: Stage, asked: LoadJob, reading: Callable[..., None]
+) -> None:
+    def refuse() -> None:
+        raise CannotLoad(why)
+
+    why = "line 2 has one field too many"
+    started = f"The load of people.csv into {name_in_story(stage)} started."
+    reading(refuse)
+    LOADS.run(asked.id)
+    failed = f"The load of people.csv into {name_in_story(stage)} failed, and no row of it is there: {why}"
+    assert told(stage) == [started, failed]
+    start_anew(asked)
+    LoadMark.objects.create(job=asked, first=0, rows=1)
+    LOADS.run(asked.id)
+    again = f"The load of people.csv into {name_in_story(stage)} failed after 1 row: {why}"
+    assert told(stage) == [started, failed, started, again]
+
+
+def test_a_load_says_its_file_its_rows_and_its_table_on_the_page(
+    stage: Stage, asked: LoadJob, reading: Callable[..., None]
+) -> None:
+    def shown() -> list[Any]:
+        return [one for one in read_state("cluster")["load"]["loads"] if one["table_id"] == stage.table_id]
+
+    assert [(one["file"], one["state"], one["done"]) for one in shown()] == [("people.csv", "waiting", 0)]
+    LoadJob.objects.filter(pk=asked.pk).update(state=RunState.FAILED, ended_at=Now(), error="too late")
+    assert [one["error"] for one in shown()] == ["too late"]
+    LoadJob.objects.create(table_id=stage.table_id, path="people.csv")
+    assert [one["state"] for one in shown()] == ["waiting"], "the failed one was started again"
 
 
 def test_a_message_that_was_lost_is_sent_again(stage: Stage, asked: LoadJob) -> None:

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
+from django.template import Context, Template
 from django.template.loader import render_to_string
 from django.test import Client
 from django.utils.html import strip_tags
@@ -577,3 +578,25 @@ def test_a_failed_change_says_why_once_with_a_count_and_the_first_rows(
     assert "row id = " not in seen
     assert 'NOT EXISTS (SELECT 1 FROM "airports" AS referenced' in seen
     assert f'href="/changes/{change.pk}/retry/"' in client_of("sam").get(f"/changes/{change.pk}/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("there", "says"),
+    [
+        pytest.param(0, "No node on v21 yet; n3 holds v20 until at most", id="a node alone"),
+        pytest.param(1, "1 of 2 nodes on v21; n3 holds v20 until at most", id="one of two"),
+    ],
+)
+def test_a_wait_counts_no_nodes_that_are_not_there(there: int, says: str) -> None:
+    holder = {"node": "n3", "shown": "v20", "until": "2026-01-01T12:00:00+00:00"}
+    seen = render_to_string(
+        "parts/wait.html", {"wait": {"there": there, "nodes": there + 1, "newest": "v21", "holders": [holder]}}
+    )
+    assert says in words_of(seen)
+
+
+def test_a_version_that_is_filled_has_one_label_everywhere() -> None:
+    """Reorganising is a phase of write-only: the bar of a version and its element say both, in the same words."""
+    shown = Template("{% load look over_time %}{% state 'write-only' True %}|{{ 'reorganising'|phase_word }}")
+    element, version = (words_of(half) for half in shown.render(Context()).split("|"))
+    assert element == version == "write-only, reorganising"

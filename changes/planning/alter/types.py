@@ -65,11 +65,11 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     forth = cut if is_cut else forth
     back = cast_text(sketch.base, replace(twin, name=column.name), column.type, instead_of=column)
     element = sketch.add_column(replace(twin, derived=Derivation(column.id, forth, inverse=back)))
-    old = Element(Kind.DERIVED_COLUMN, column.id, column.name)
+    hidden = f"{column.name} (was {column.type_name})"
+    old = Element(Kind.DERIVED_COLUMN, column.id, hidden)
     sketch.drop(old)
     sketch.retyped.add(column.id)
     default = retyped_default(column, twin, action.position)
-    hidden = f"{column.name} (was {column.type_name})"
     sketch.swaps.append(Swap(element, old, hidden, back, default))
     was, becomes = column.type_name, twin.type_name
     one = f"{'an' if becomes == 'integer' else 'a'} {becomes}"

@@ -39,7 +39,7 @@ class Command(BaseCommand):
         unfinished = LoadJob.objects.filter(table_id=found.id, path=path, state__in=("waiting", "running")).first()
         job = unfinished or LoadJob.objects.create(table_id=found.id, path=path)
         self._run(job, quiet=json)
-        self.stdout.write(_words(job, as_json=json))
+        self.stdout.write(_words(job, table, as_json=json))
         if job.state != "done":
             sys.exit(1)
 
@@ -75,10 +75,10 @@ class Progress:
             self._out.write(f"{job.rows_done:,} rows, {job.rows_per_s:,.0f} rows/s")
 
 
-def _words(job: LoadJob, *, as_json: bool) -> str:
+def _words(job: LoadJob, table: str, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(job_json(job))
     if job.state == "done":
         rate = f", {job.rows_per_s:,.0f} rows/s" if job.rows_per_s >= 1 else ""
-        return f"{counted(job.rows_done, 'row')} loaded{rate}"
-    return f"not loaded ({counted(job.rows_done, 'row')} written): {job.error}"
+        return f"{counted(job.rows_done, 'row')} of {Path(job.path).name} loaded into {table}{rate}"
+    return f"{Path(job.path).name} is not loaded into {table} ({counted(job.rows_done, 'row')} written): {job.error}"

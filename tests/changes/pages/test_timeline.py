@@ -196,3 +196,30 @@ def test_the_point_where_it_is_counts_from_its_beginning() -> None:
 
 def test_a_plan_has_no_durations() -> None:
     assert {(one["took_s"], one["since"], one["whom"]) for one in points(steps(), -1)} == {(None, None, "")}
+
+
+def test_where_several_elements_move_one_after_the_other_each_state_has_its_name() -> None:
+    """A type change: the new column's states, then the old one's."""
+    new = {"kind": "column", "name": "year (as bigint)"}
+    old = {"kind": "column", "name": "year (was integer)"}
+    line = points(
+        [
+            step(0, "publish", 3, new | {"before": "absent", "after": "delete-only"}),
+            step(
+                1,
+                "publish",
+                4,
+                new | {"before": "write-only", "after": "public"},
+                old | {"before": "public", "after": "write-only"},
+            ),
+            step(2, "publish", 5, old | {"before": "write-only", "after": "delete-only"}),
+        ],
+        3,
+    )
+    assert [(point["state"], point["of"], len(point.get("moves", ()))) for point in line] == [
+        ("absent", "year (as bigint)", 0),
+        ("delete-only", "year (as bigint)", 0),
+        ("public", "", 2),
+        ("delete-only", "year (was integer)", 0),
+    ]
+    assert {point["of"] for point in points(steps(), 3) if point["kind"] == "state"} == {""}

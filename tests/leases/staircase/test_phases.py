@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from catalog.descriptor import Descriptor
 from changes.plan.model import Plan, StepKind
 from changes.plan.rollback import rollback_steps
-from leases.staircase.phases import phase, phases
+from leases.staircase.phases import drawn, moving_elements, phase, phases
 from tests.changes.tables import people, planned
 
 INDEX = {"element": "index", "name": "by_dest", "state": "delete-only", "filling": False}
@@ -22,7 +23,11 @@ def versions(plan: Plan) -> list[Descriptor]:
     return [plan.base, *(step.published for step in plan.publishes if step.published is not None)]
 
 
-def drawn(plan: Plan) -> str:
+def drawn_in(bodies: Sequence[Descriptor]) -> list[str]:
+    return drawn(zip(phases(bodies), map(moving_elements, bodies), strict=True))
+
+
+def looks_of(plan: Plan) -> str:
     return " > ".join(phases(versions(plan)))
 
 
@@ -41,7 +46,7 @@ def drawn(plan: Plan) -> str:
     ],
 )
 def test_a_version_is_drawn_in_the_state_of_what_its_change_moves(statement: str, expected: str) -> None:
-    assert drawn(planned(statement, people())) == expected
+    assert looks_of(planned(statement, people())) == expected
 
 
 def test_after_a_rollback_the_element_is_absent_again() -> None:
@@ -84,3 +89,21 @@ def test_a_version_in_motion_looks_like_the_element_with_furthest_to_go(
     moving: list[dict[str, Any]], table_state: str, looks: str
 ) -> None:
     assert phase(moving, table_state) == looks
+
+
+def test_a_type_change_says_of_each_version_which_column_is_drawn() -> None:
+    """Two columns move, one after the other: without its name a state could be either's."""
+    bodies = versions(planned("ALTER TABLE people ALTER born TYPE text", people()))
+    shown = list(zip(phases(bodies), drawn_in(bodies), strict=True))
+    assert shown == [
+        ("public", ""),
+        ("delete-only", "born (as text)"),
+        ("reorganising", "born (as text)"),
+        ("write-only", "born (was date)"),
+        ("delete-only", "born (was date)"),
+        ("public", ""),
+    ]
+
+
+def test_one_element_that_moves_alone_needs_no_name() -> None:
+    assert set(drawn_in(versions(planned("CREATE INDEX i ON people (born)", people())))) == {""}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leases.samples import Sample
-from leases.staircase.facts import SECONDS_MAX, Facts, Second, Walk, from_json, to_json
+from leases.staircase.facts import SECONDS_MAX, Facts, Second, Version, Walk, from_json, to_json
 from leases.staircase.lanes import LAGGARDS, LANES_MAX
 from leases.staircase.picture import BAR, TEXT
 from leases.staircase.plots import POINTS_MAX, Span, beside
@@ -81,6 +81,35 @@ def test_a_revoked_lease_is_marked_in_the_lanes_of_its_table_alone() -> None:
     old = to_json(both)
     del old["marks"][0]["table_id"]  # kept by an older release, which did not say of which table
     assert [mark.table_id for mark in from_json(old).marks] == [None, None]
+
+
+def test_of_several_columns_no_state_is_drawn_without_the_name_of_its_own() -> None:
+    """A type change: first the new column moves, then the old one. The legend has every version, whatever the room."""
+
+    def moves(number: int, at: float, state: str, name: str) -> Version:
+        one = {"element": "column", "name": name, "state": state, "filling": False}
+        return Version(number, at, state, (one,))
+
+    new, old = "year (as bigint)", "year (was integer)"
+    versions = [
+        version(1, 0),
+        moves(2, 5, "delete-only", new),
+        moves(3, 10, "write-only", new),
+        moves(4, 15, "write-only", old),
+        version(5, 20),
+    ]
+    drawn = picture(facts(versions, [use("n1", 2, 5, 10), use("n1", 4, 15, 20)], end=30))["tables"][0]
+    assert drawn["legend"] == [
+        {"first": 1, "last": 1, "phase": "public", "of": ""},
+        {"first": 2, "last": 2, "phase": "delete-only", "of": new},
+        {"first": 3, "last": 3, "phase": "write-only", "of": new},
+        {"first": 4, "last": 4, "phase": "write-only", "of": old},
+        {"first": 5, "last": 5, "phase": "public", "of": ""},
+    ]
+    assert [flag["of"] for flag in drawn["flags"]] == [new, new, old, ""]
+    assert [bar["of"] for bar in drawn["lanes"][0]["bars"]] == [new, old]
+    alone = picture(facts(versions[:3], [], end=30))["tables"][0]
+    assert alone["legend"] == [], "one column needs no name"
 
 
 def test_the_sentence_names_the_longest_wait() -> None:
