@@ -12,7 +12,7 @@
   });
   document.querySelector("[data-language-form] select")?.addEventListener("change", (event) => event.target.form.submit());
 
-  /* The server's clock, whatever the computer's says: times count on it, the one at the foot shows it. live.js sets it anew. */
+  /* The server's clock, on which times count; the one at the foot shows it. */
   let ahead = 0;
   const clock = {
     now: () => Date.now() + ahead,
@@ -33,8 +33,7 @@
     }
   });
 
-  /* A form that is on its way is not sent again by the second click of a double click, whose answer (that it is done already)
-     would be shown in place of the first one's. */
+  /* A form on its way is not sent again by the second click of a double click, whose answer would hide the first one's. */
   const SENT_MS = 5000;
   let sent = new WeakMap();
   document.addEventListener("submit", (event) => {
@@ -45,7 +44,7 @@
   });
   window.addEventListener("pageshow", () => { sent = new WeakMap(); });
 
-  /* What asks first does so over the page that one is looking at; without JavaScript, or without an answer, on a page of its own. */
+  /* What asks first does so over the page; without an answer, on a page of its own. */
   const ask = document.createElement("dialog");
   ask.id = "ask";
   ask.setAttribute("aria-labelledby", "ask-title");
@@ -67,9 +66,8 @@
     } catch { location.assign(link.href); }
   });
 
-  /* A word of the glossary says what it means when it is pointed at or reached by Tab, and stays while one reads it (Escape
-     puts it away); a tap shows it first, and is a link the second time. A click by mouse does not leave the page, on which
-     something may be typed or played: Enter does, and a click for another tab. */
+  /* A word of the glossary says what it means when it is pointed at or reached by Tab, until Escape; a tap shows it first,
+     and is a link the second time. A click by mouse does not leave the page: Enter does, and a click for another tab. */
   const meaning = document.createElement("div"), PATIENCE_MS = 180;
   meaning.id = "meaning";
   meaning.setAttribute("role", "tooltip");

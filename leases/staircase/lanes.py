@@ -26,7 +26,7 @@ SLICES = 120
 
 
 class Look(NamedTuple):
-    """How a version is drawn: in the state `phase`, which is that of the element `of`, where several move."""
+    """The look of a version: the state `phase`, which is that of the element `of`, where several move."""
 
     phase: str
     of: str

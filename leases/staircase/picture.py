@@ -306,7 +306,7 @@ def most_at_once(walk: Walk) -> int:
 
 
 def _legend(walk: Walk, shown_as: Mapping[int, Look]) -> list[Json]:
-    """Whose state each version is drawn in, where several elements move; versions alike in a row are one line."""
+    """The element in whose state each version is drawn, where several move; versions alike in a row are one line."""
     if not any(look.of for look in shown_as.values()):
         return []
     alike = [(look, list(of)) for look, of in groupby(shown_as, key=lambda version: shown_as[version])]

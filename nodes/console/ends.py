@@ -1,4 +1,4 @@
-"""Who ended a pane's transaction, if not its owner: the story of the cluster says it, the pane's connection cannot.
+"""The end of a pane's transaction that its owner did not bring about. The story says who did; a connection cannot.
 
 lease revoked       an operator took the lease under which it ran, and its sessions with it (L10)
 sessions ended      it outlived its lease, and a change waited for it (L8)
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def ended(pane: Pane) -> Json | None:
-    """What ended the pane's transaction, and what was lost with it; None: nobody has, or nothing is open."""
+    """The end of the pane's transaction, and what was lost with it; None: nobody has, or nothing is open."""
     begun = pane.unfinished
     if begun is None:
         return None

@@ -600,3 +600,9 @@ def test_a_version_that_is_filled_has_one_label_everywhere() -> None:
     shown = Template("{% load look over_time %}{% state 'write-only' True %}|{{ 'reorganising'|phase_word }}")
     element, version = (words_of(half) for half in shown.render(Context()).split("|"))
     assert element == version == "write-only, reorganising"
+
+
+def test_a_long_text_is_cut_and_the_whole_is_one_click_away() -> None:
+    assert "<details" not in render_to_string("parts/whole.html", {"text": "ab" * 48})
+    seen = render_to_string("parts/whole.html", {"text": "ab" * 200})
+    assert words_of(seen) == f"{'ab' * 32}… 400 characters {'ab' * 200}"

@@ -116,6 +116,15 @@ def test_a_value_that_another_type_has_not_is_found_by_its_text() -> None:
     assert only["query"] == query
 
 
+def test_a_value_that_is_too_long_is_said_to_be_that() -> None:
+    plan = planned("ALTER TABLE people ALTER town TYPE varchar(3)", people())
+    found = violation("column town (as varchar(3))", "C2", key={"id": "9"}, other=None, values={"town": "'Berlin'"})
+    shown = failure(plan, [found | {"sqlstate": "22001"}], {"message": "..", "sqlstate": "22001"})
+    assert shown is not None
+    said = render_to_string("parts/failure_cause.html", {"c": shown["causes"][0]})
+    assert "of people have a town that is too long for varchar(3)." in said
+
+
 def test_a_count_that_is_a_lower_bound_says_so() -> None:
     found = cause("CREATE UNIQUE INDEX i ON people (town)", "index i")
     assert found["is_least"] is False

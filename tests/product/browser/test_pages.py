@@ -111,6 +111,34 @@ def beyond_the_edge(page: Page) -> list[str]:
     return [f"{pixels} pixels lie beyond the right edge"] if pixels else []
 
 
+def test_what_is_long_leaves_room_and_what_goes_on_fades_at_the_edge(
+    new_page: NewPage, cluster: RunningCluster
+) -> None:
+    """A row with a long index key: its values stand beside it at a desk; on a phone the edge fades."""
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as connection:
+        connection.execute("CREATE TABLE long_keys (a bigint PRIMARY KEY, b text)")
+        connection.execute("CREATE INDEX long_key ON long_keys (b)")
+        connection.execute("INSERT INTO long_keys VALUES (1, repeat('deep/', 60))")
+    page = new_page(theme="light", width=WIDE)
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/tables/named/long_keys/")
+    page.goto(f"{page.url}pairs/")
+    first = page.locator("td a[href*='key=']")
+    storage = page.locator("#pairs-storage option").all_inner_texts()
+    if not first.count():
+        page.goto(f"{page.url}?storage={storage[-1]}")
+    first.first.click()
+    region = page.get_by_role("group", name="Pairs and entries")
+    more = "region => [region.scrollWidth > region.clientWidth, getComputedStyle(region).getPropertyValue('--fade')]"
+    assert region.evaluate(more) == [False, "0px"]
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert region.evaluate(more) == [True, "32px"]
+    region.evaluate("region => { region.scrollLeft = region.scrollWidth; }")
+    page.wait_for_function(
+        "region => getComputedStyle(region).getPropertyValue('--fade') === '0px'", arg=region.element_handle()
+    )
+
+
 def test_the_chosen_theme_is_there_from_the_first_byte(new_page: NewPage, cluster: RunningCluster) -> None:
     page = new_page(theme="light")
     sign_in(page, cluster)
