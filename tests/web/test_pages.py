@@ -606,3 +606,9 @@ def test_a_long_text_is_cut_and_the_whole_is_one_click_away() -> None:
     assert "<details" not in render_to_string("parts/whole.html", {"text": "ab" * 48})
     seen = render_to_string("parts/whole.html", {"text": "ab" * 200})
     assert words_of(seen) == f"{'ab' * 32}… 400 characters {'ab' * 200}"
+
+
+def test_the_clock_is_there_before_the_scripts_that_count_on_it(client_of: ClientOf) -> None:
+    """Deferred scripts run in their order; page.js has the only clock."""
+    page = client_of("olga").get("/").content.decode()
+    assert 0 < page.index("/static/page.js") < page.index("/static/live.js")
