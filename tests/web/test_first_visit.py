@@ -137,6 +137,15 @@ def test_the_page_about_the_cluster_draws_what_it_has(client_of: ClientOf, nodes
     assert "postgresql://" not in shown
 
 
+def test_the_help_says_what_each_room_of_the_bar_is_for(client_of: ClientOf, flights: Table) -> None:
+    shown = client_of("olga").get("/help/").content.decode()
+    bar, page = shown.split("<main", 1)
+    rooms = re.findall(r'<a href="/(?:\w+/)?"[^>]*>(?:<[^>]+>)*(\w+)', bar[bar.index("<nav") :])
+    assert {"Cluster", "Tables", "Changes", "Console", "Leases", "Lab"} <= set(rooms), rooms
+    for room in rooms:
+        assert f"<li>{room.replace('Changes', 'A change')}: " in page or room == "Help"
+
+
 def test_visitors_have_none(db: None) -> None:
     assert "Show that card again" not in words(Client().get("/help/"))
     assert Client().post("/first-visit/")["Location"] == "/sign-in/"
