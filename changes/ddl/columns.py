@@ -45,6 +45,7 @@ from changes.ddl.identity import refuse_options
 from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
 from changes.planning.alter.defaults import expression_default
+from expressions.analysis.tree import is_of_all_digits
 
 Node = Any
 
@@ -151,7 +152,7 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
         spelled = ".".join(words)
         hint = f"Types are {', '.join(t.value for t in SqlType)}."
         raise DdlError(UNDEFINED_OBJECT, f'type "{spelled}" does not exist', position=position, hint=hint)
-    if node.typmods and found not in LENGTHS and found is not SqlType.NUMERIC:
+    if node.typmods and found not in LENGTHS and found is not SqlType.NUMERIC and not is_of_all_digits(node):
         raise unsupported(f"a precision for type {found.value}", position=position, hint=f"Write {found.value} alone.")
     if not node.array_bounds:
         return found, name in SERIALS

@@ -10,7 +10,7 @@ from expressions.analysis.aggregates import Aggregates, grouping
 from expressions.analysis.comparisons import Comparisons
 from expressions.analysis.composed import counted_nulls, formatted, overlapping, shown_date, type_of
 from expressions.analysis.scopes import Scope
-from expressions.analysis.tree import function_name
+from expressions.analysis.tree import DIGITS_OF_SECONDS, function_name
 from expressions.analysis.units import check_unit, check_zone, truncated_there
 from expressions.documents import building as documents
 from expressions.errors import DATATYPE_MISMATCH, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
@@ -60,6 +60,8 @@ class Calls(Comparisons):
 
     def _sqlvalue_function(self, node: Node, scope: Scope) -> Expr:
         name = pb.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_").lower()
+        if node.typmod == DIGITS_OF_SECONDS:
+            name = name.removesuffix("_n")
         now = lazy_call("now", "", (), TIMESTAMPTZ, arithmetic.now, node.location)
         if name == "current_date":
             return self.cast(now, DATE, node.location)
@@ -71,6 +73,9 @@ class Calls(Comparisons):
             return now
         if name in SESSION_VALUES:
             return session_value(SESSION_VALUES[name], node.location)
+        if name.endswith("_n"):
+            what = f"{name.removesuffix('_n').upper()} with a precision"
+            raise unsupported(what, node.location, hint="leave the precision away: times have microseconds")
         raise unsupported(name, node.location)
 
     def _func_call(self, node: Node, scope: Scope) -> Expr:

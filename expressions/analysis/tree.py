@@ -61,9 +61,20 @@ def type_of_name(node: Node) -> Type:
     if len(node.array_bounds):
         return array_type_named(name, node.location)
     length = None
-    if len(node.typmods) and name != "interval":
+    if len(node.typmods) and name != "interval" and not is_of_all_digits(node):
         length = length_of_name(node) if name == "numeric" else node.typmods[0].a_const.ival.ival
     return type_named(name, node.location, length=length)
+
+
+DIGITS_OF_SECONDS, FULL_RANGE = 6, 0x7FFF
+
+
+def is_of_all_digits(node: Node) -> bool:
+    """True for timestamp(6) and the like: with microseconds, as without a precision."""
+    given = [item.a_const.ival.ival for item in node.typmods]
+    if node.names[-1].string.sval == "interval":
+        return given == [FULL_RANGE, DIGITS_OF_SECONDS]
+    return node.names[-1].string.sval in ("timestamp", "timestamptz", "time") and given == [DIGITS_OF_SECONDS]
 
 
 def length_of_name(node: Node) -> int | None:
@@ -92,6 +103,8 @@ LAST_UNITS = {1 << 12: "second", 1 << 11: "minute", 1 << 10: "hour", 1 << 3: "da
 def interval_unit_of_name(node: Node) -> str | None:
     """The least unit that such a type keeps; None for another type. Raises 0A000 for a precision of its seconds."""
     if node.names[-1].string.sval != "interval" or not len(node.typmods) or len(node.array_bounds):
+        return None
+    if is_of_all_digits(node):
         return None
     fields = int(node.typmods[0].a_const.ival.ival)
     if len(node.typmods) > 1:

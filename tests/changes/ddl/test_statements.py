@@ -337,6 +337,13 @@ def test_every_unique_gets_a_name_of_its_own(sql, names):
     assert [unique.name.text for unique in uniques_of(resolve(parse(sql), VIEW))] == names
 
 
+@pytest.mark.parametrize("of", ["timestamp", "timestamptz", "time", "interval"])
+def test_six_digits_of_a_second_are_what_a_type_has(of):
+    assert parse(TABLE + f"v {of}(6), w {of}(6)[])") == parse(TABLE + f"v {of}, w {of}[])")
+    with pytest.raises(DdlError, match="a precision for type"):
+        parse(TABLE + f"v {of}(5))")
+
+
 def test_a_hint_says_what_to_use_instead():
     with pytest.raises(DdlError) as caught:
         parse(TABLE + "v inet)")

@@ -87,3 +87,5 @@ SELECT a.n, b.n FROM hours a JOIN hours b ON a.i = b.i AND a.h > b.h ORDER BY 1,
 SELECT h FROM hours WHERE i IN (SELECT takes FROM shifts) ORDER BY h, n;
 SELECT rank() OVER (ORDER BY i), n FROM hours ORDER BY 1, 2;
 SELECT count(*) OVER (ORDER BY d RANGE BETWEEN interval '1 day' PRECEDING AND CURRENT ROW) FROM (SELECT timestamp '2020-01-01' + n * interval '12 hours' AS d FROM hours) AS x ORDER BY 1;
+SELECT '2020-01-01 00:00:00.1234567'::timestamp(6), '2020-01-01 00:00:00.1234567+00'::timestamptz(6), CAST('12:00:00.123456' AS time(6)), '1 day 1.5 sec'::interval(6);
+SELECT CURRENT_TIMESTAMP(6) = now(), LOCALTIMESTAMP(6) = LOCALTIMESTAMP;
