@@ -12,7 +12,8 @@ from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
     CHAR,
-    FLOAT8,
+    FLOAT4,
+    INT2,
     INT2VECTOR,
     INT4,
     INT8,
@@ -23,6 +24,7 @@ from expressions.sqltypes import (
     REGTYPE,
     TEXT,
     TIMESTAMPTZ,
+    VARCHAR,
     Type,
 )
 from expressions.values.object_names import DEFINITIONS, OBJECTS, SHOWN_SETTINGS, SIGNATURES
@@ -31,9 +33,9 @@ from nodes.sql.queries.query import Output
 
 SCHEMA, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
 _KINDS = {
-    "oid": OID, "name": NAME, "char": CHAR, "xid": INT8, "int2": INT4, "int4": INT4, "int8": INT8, "bool": BOOL,
-    "float4": FLOAT8,
-    "timestamptz": TIMESTAMPTZ, "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, "int2[]": ARRAY_OF[INT4],
+    "oid": OID, "name": NAME, "char": CHAR, "xid": INT8, "int2": INT2, "int4": INT4, "int8": INT8, "bool": BOOL,
+    "float4": FLOAT4, "varchar": VARCHAR,
+    "timestamptz": TIMESTAMPTZ, "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, "int2[]": ARRAY_OF[INT2],
     "oid[]": ARRAY_OF[OID], "text[]": ARRAY_OF[TEXT], "name[]": ARRAY_OF[NAME], "char[]": ARRAY_OF[TEXT],
     "aclitem[]": ARRAY_OF[TEXT], "regproc": REGPROC, "regtype": REGTYPE,
 }  # fmt: skip
@@ -86,4 +88,4 @@ def feed_name(key: str) -> str:
 
 def empty_of(of: Type) -> int | float | bool | None:
     """The value of a column of pg_catalog of which a node has nothing to tell."""
-    return {BOOL: False, INT4: 0, INT8: 0, OID: 0, REGPROC: 0, REGTYPE: 0, FLOAT8: -1.0}.get(of)
+    return {BOOL: False, INT2: 0, INT4: 0, INT8: 0, OID: 0, REGPROC: 0, REGTYPE: 0, FLOAT4: -1.0}.get(of)

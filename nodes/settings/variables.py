@@ -148,7 +148,7 @@ class Variables:
 
     def reset(self, name: str, *, is_local: bool = False) -> None:
         known = self._settable(name, is_reset=True)
-        self._put(known, self._initial(known), is_local=is_local)
+        self._put(known, self._initial(known) if known in OF_THE_TRANSACTION else None, is_local=is_local)
 
     @property
     def is_read_only(self) -> bool:
@@ -190,7 +190,7 @@ class Variables:
 
     def _source(self, known: str, value: str, initial: str) -> str:
         """Where a value comes from, in PostgreSQL's words: SET, the connection's beginning, the node, or nothing."""
-        if value != initial:
+        if value != initial or (known in self._values and known not in OF_THE_TRANSACTION):
             return "session"
         if known in self.initial and self.initial[known] != self._given.get(known):
             return "client"
@@ -266,12 +266,13 @@ class Variables:
         """True if something was set that a rollback would undo."""
         return self._before is not None
 
-    def _put(self, known: str, value: str, *, is_local: bool) -> None:
+    def _put(self, known: str, value: str | None, *, is_local: bool) -> None:
+        """None: as it was at first, as if nothing had set it."""
         if known == READ_ONLY and value == "off" and self.is_read_only and self.has_asked():
             raise SqlError(ACTIVE_TRANSACTION, "transaction read-write mode must be set before any query")
         is_local = is_local or known in OF_THE_TRANSACTION
-        values = {**self._values, known: value}
-        lasting = self._lasting if is_local else {**self._lasting, known: value}
+        values = _with(self._values, known, value)
+        lasting = self._lasting if is_local else _with(self._lasting, known, value)
         if self._marks:
             earlier = sum(mark.chars for mark in self._marks[:-1])
             if earlier + _held_beside(self._marks[-1], values, lasting) > MARKS_CHARS_MAX:
@@ -337,6 +338,11 @@ class Variables:
         self.silenced = SEVERITIES[: SEVERITIES.index(least)] if least in SEVERITIES else ()
         self.commits_before_ddl = self._value(AUTOCOMMIT) == "on"
         self.idle_in_transaction_s = int(self._value("idle_in_transaction_session_timeout")) / 1000 or None
+
+
+def _with(values: Values, known: str, value: str | None) -> Values:
+    others = {name: other for name, other in values.items() if name != known}
+    return others if value is None else {**others, known: value}
 
 
 def _held_beside(mark: Mark, values: Values, lasting: Values) -> int:

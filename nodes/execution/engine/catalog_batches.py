@@ -77,7 +77,7 @@ def batch_of(key: str, rows: Sequence[Mapping[str, Any]]) -> Any:
     from nodes.execution.engine.duckdb_engine import SHORT
 
     kinds = {
-        "BOOLEAN": pa.bool_(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
+        "BOOLEAN": pa.bool_(), "SMALLINT": pa.int16(), "FLOAT": pa.float32(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
         "VARCHAR": pa.string(), "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
     }  # fmt: skip
     columns, fields = columns_of(key), []

@@ -311,6 +311,26 @@ def test_settings_that_are_not_the_default_are_listed(n1: "psycopg.Connection[An
     assert "work_mem" not in dict(n1.execute(asked).fetchall())
 
 
+@pytest.mark.parametrize("sql", [
+    "SET work_mem = '4MB'", "SET work_mem = '8MB'", "SET work_mem = '8MB'; RESET work_mem",
+    "SET work_mem = '4MB'; SET work_mem TO DEFAULT", "SET work_mem = '4MB'; RESET ALL", "SET work_mem = '4MB'; DISCARD ALL",
+    "BEGIN; SET LOCAL work_mem = '4MB'", "BEGIN; SET LOCAL work_mem = '4MB'; COMMIT", "BEGIN; SET work_mem = '4MB'; ROLLBACK",
+    "SET work_mem = '8MB'; BEGIN; SET LOCAL work_mem TO DEFAULT", "SELECT set_config('work_mem', '4MB', false)",
+    "SET work_mem = '8MB'; BEGIN; SET LOCAL work_mem TO DEFAULT; COMMIT",
+    "BEGIN; SET work_mem = '4MB'; SAVEPOINT s; RESET work_mem; ROLLBACK TO s",
+])  # fmt: skip
+def test_a_setting_has_its_source_as_in_postgresql(cluster: Cluster, sql: str) -> None:
+    """What SET gave is the session's, also when it is the built-in value."""
+    asked = "SELECT source, setting FROM pg_settings WHERE name = 'work_mem'"
+    with cluster.connect() as node, cluster.store() as theirs:
+        found = []
+        for connection in (node, theirs):
+            for one in sql.split("; "):
+                connection.execute(one.encode())
+            found.append(connection.execute(asked).fetchall())
+        assert found[0] == found[1]
+
+
 def test_a_setting_that_a_column_names_is_found_or_refused(n1: "psycopg.Connection[Any]") -> None:
     named = "FROM (VALUES ('Work_Mem', true), (NULL, true), ('my.none', true), ('TimeZone', NULL)) AS v(name, is_fine)"
     found = n1.execute(f"SELECT current_setting(name, is_fine) {named}").fetchall()
