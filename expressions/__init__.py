@@ -7,7 +7,7 @@ functions/  every function, operator and cast there is: an allow-list
 values/     what they compute, for one row: numbers, texts, bytes, times, intervals, arrays, names of the catalog
 dates/      dates and times as PostgreSQL reads and writes them
 documents/  json and jsonb
-number_patterns/  to_char and to_number of numbers
+number_patterns/  to_char and to_number of numbers, pg_size_pretty
 regexes/    regular expressions as PostgreSQL has them, in linear time
 sqltypes    PostgreSQL's types, as far as a node has them
 rows        predicates and derived columns over stored rows

@@ -14,6 +14,7 @@ A test holds the count against the parser's own trees.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -201,6 +202,18 @@ def _after_comment(sql: str, place: int) -> int:
 
 
 @lru_cache(maxsize=1024)
+def keywords() -> Iterator[tuple[str, str]]:
+    """The grammar's words, and PostgreSQL's letter for what else each may be: U any name, C not of a function or type,
+    T of these alone, R none."""
+    letters = {
+        pb.UNRESERVED_KEYWORD: "U", pb.COL_NAME_KEYWORD: "C", pb.TYPE_FUNC_NAME_KEYWORD: "T", pb.RESERVED_KEYWORD: "R",
+    }  # fmt: skip
+    for name in sorted(token.lower().removesuffix("_p") for token in pb.Token.keys()):  # noqa: SIM118 - no mapping
+        kinds = [token.keyword_kind for token in postgast.scan(name).tokens] if name.isidentifier() else []
+        if len(kinds) == 1 and kinds[0] in letters:
+            yield name, letters[kinds[0]]
+
+
 def is_reserved(name: str) -> bool:
     """True for a word of the grammar that is no name unless it stands in quotes."""
     tokens = postgast.scan(name).tokens

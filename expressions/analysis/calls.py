@@ -17,7 +17,7 @@ from expressions.errors import DATATYPE_MISMATCH, TOO_MANY_ARGUMENTS, UNDEFINED_
 from expressions.functions import allowed
 from expressions.sqltypes import BOOL, DATE, INT4, TEXT, TEXTUAL, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.typed import Call, Context, Expr, Literal, is_constant, lazy_call
-from expressions.values import arithmetic
+from expressions.values import arithmetic, privileges
 
 Node = Any
 ARGUMENTS_MAX = 100
@@ -103,6 +103,10 @@ class Calls(Comparisons):
             return self.cast(session_value("pid", node.location), INT4, node.location)
         if name == "pg_is_in_recovery" and not args:
             return Literal(False, BOOL, node.location)
+        if name in privileges.NAMES:
+            args += self._of_who_asks(node.location)
+        if name == "pg_has_role" and len(args) == 2:
+            args += self._of_who_asks(node.location)[:1]
         if name in ("concat", "concat_ws", "quote_literal", "quote_nullable"):
             args = [self.output_text(a) for a in args]
         if name == "pg_typeof" and len(args) == 1:
@@ -151,6 +155,10 @@ class Calls(Comparisons):
         if name in OF_CONSTANTS and not is_constant(call):
             raise unsupported(f"{name} of a column", node.location, hint="use a constant or a parameter")
         return call
+
+    def _of_who_asks(self, offset: int) -> list[Expr]:
+        """The session's user, and whether they may write."""
+        return [session_value("user", offset), self.cast(session_value(privileges.MAY_WRITE, offset), BOOL, offset)]
 
     def _make_interval(self, node: Node, scope: Scope) -> Expr:
         """make_interval(days => 10): what is not named is nothing."""

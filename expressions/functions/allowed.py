@@ -29,7 +29,16 @@ from expressions.sqltypes import (
     Type,
     key_text,
 )
-from expressions.values import arithmetic, array_values, arrays, bytestrings, clock_times, intervals, object_names
+from expressions.values import (
+    arithmetic,
+    array_values,
+    arrays,
+    bytestrings,
+    clock_times,
+    intervals,
+    object_names,
+    privileges,
+)
 from expressions.values.own import TEXTS, Own
 
 
@@ -89,7 +98,7 @@ def _settings() -> Named:
 
 def _catalog() -> Named:
     """Functions that clients use when they read pg_catalog."""
-    for name, args, result, template, reads in object_names.functions():
+    for name, args, result, template, reads in (*object_names.functions(), *privileges.functions()):
         yield name, Overload(args, result, template, relations=reads)
 
 

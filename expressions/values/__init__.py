@@ -17,5 +17,6 @@ array_literals    arrays as texts
 array_constants   constant arrays for the query engine
 system_values   oids and other values that only the catalog has
 object_names    names of catalog objects, and functions that describe them
+privileges      has_table_privilege and its like
 own             functions that the query engine calls here
 """

@@ -25,6 +25,7 @@ from expressions.sqltypes import (
     HEAD,
     INT4,
     INT8,
+    NAME,
     NAMED,
     NUMERIC,
     OF_A_LENGTH,
@@ -58,10 +59,21 @@ INDEX, CONSTRAINT = "i", "k"
 COMMENT, COMMENT_ON_CONSTRAINT = "r", "c"
 VIEW = "v"
 """Kinds of definitions."""
+PG_CLASS_KIND, FIRST_OID = 17, 16384
+"""The place of relkind in pg_class, and the first oid that an object of users has."""
+UNSEARCHED = 12400, 16383
+"""Oids of relations that are named with their schema: those of information_schema, and views of our own."""
 _WHAT = {
     REGCLASS: ("42P01", "relation"), REGTYPE: ("42704", "type"), REGNAMESPACE: ("3F000", "schema"),
     REGROLE: ("42704", "role"), REGPROC: ("42883", "function"),
 }  # fmt: skip
+
+
+def _bare(pattern: str) -> str:
+    """A pattern within a template, whose brackets mean places."""
+    return pattern.replace("{", "{{").replace("}", "}}")
+
+
 _WORD = r'"(?:[^"]|"")+"|[^".\s][^.\s]*'
 _NAMES = rf"\s*(?:{_WORD})\s*(?:\.\s*(?:{_WORD})\s*)*"
 """Names with points between: one in quotes may hold anything, another ends at a point or a space."""
@@ -78,6 +90,17 @@ _SPELLED_NAMES = (
 )
 _SPELLED_TYPE = "trim(CASE WHEN contains(u.x, '\"') THEN replace(u.x, '\"', '') ELSE lower(u.x) END)"
 """A name as it is looked up: one in quotes keeps its capitals, and its quotes where it needs them."""
+
+
+_IDENTIFIER = r'"(?:[^"]|"")+"|[A-Za-z_\x{80}-\x{10ffff}][A-Za-z0-9_$\x{80}-\x{10ffff}]*'
+_IDENTIFIERS = rf"\s*(?:{_IDENTIFIER})\s*(?:\.\s*(?:{_IDENTIFIER})\s*)*"
+_NO_IDENTIFIER = "concat('SQLSTATE 22023 string is not a valid identifier: \"', {0}, '\"')"
+_PARSED = (
+    f"CASE WHEN {{0}} IS NULL THEN NULL WHEN NOT regexp_full_match({{0}}, '{_bare(_IDENTIFIERS)}')"
+    f" THEN CAST(error({_NO_IDENTIFIER}) AS VARCHAR[]) ELSE list_transform(regexp_extract_all({{0}},"
+    f" '{_bare(_IDENTIFIER)}'), lambda w: CASE WHEN starts_with(w, '\"') THEN {_INNER} ELSE lower(w) END) END"
+)
+"""parse_ident: the names between points, as they are kept."""
 
 
 _KEYWORDS = sorted({name.lower().removesuffix("_p") for name in pb.Token.keys()})  # noqa: SIM118 - no mapping
@@ -204,7 +227,8 @@ def functions() -> Iterator[Line]:
     yield "pg_get_viewdef", (INT8,), TEXT, _definition(VIEW, "{0}", "0", "false"), written
     yield "pg_get_viewdef", (INT8, BOOL), TEXT, _definition(VIEW, "{0}", "0", "{1}"), written
     yield "pg_get_viewdef", (INT8, INT4), TEXT, _definition(VIEW, "{0}", "{1} - {1}", "true"), written
-    kind = f"CASE {{1}} WHEN 'pg_class' THEN '{COMMENT}' WHEN 'pg_constraint' THEN '{COMMENT_ON_CONSTRAINT}' END"
+    of_users = f"WHEN 'pg_class' THEN '{COMMENT}' WHEN 'pg_constraint' THEN '{COMMENT_ON_CONSTRAINT}'"
+    kind = f"CASE {{1}} {of_users} ELSE {{1}} END"
     yield "obj_description", (INT8, TEXT), TEXT, _comment("{0}", "0", kind, "d.o0 = v.z"), written
     yield "obj_description", (INT8,), TEXT, _comment("{0}", "0", "0", f"d.o0 = '{COMMENT}'"), written
     of_column = _comment("{0}", "{1}", "0", f"d.o0 = '{COMMENT}' AND v.y <> 0")
@@ -220,6 +244,10 @@ def functions() -> Iterator[Line]:
     signature = f"(SELECT max(d.o{{}}) FROM (SELECT {{{{0}}}} AS x) AS v, k_{SIGNATURES} AS d WHERE d.o0 = v.x)"
     for name, place in (("arguments", 1), ("identity_arguments", 1), ("result", 2)):
         yield f"pg_get_function_{name}", (INT8,), TEXT, signature.format(place), frozenset({SIGNATURES})
+    # INSERT 8, UPDATE 4, DELETE 16: of tables all, of views and of the catalog's relations none.
+    is_table = f"c.o0 = v.x AND c.o{PG_CLASS_KIND} = 'r' AND v.x >= {FIRST_OID}"
+    found = f"(SELECT count(*) FROM (SELECT {{0}} AS x) AS v, k_pg_class AS c WHERE {is_table})"
+    yield "pg_relation_is_updatable", (INT8, BOOL), INT4, f"({found} * 28)::INTEGER", frozenset({"pg_class"})
     for of in NAMED:
         yield f"to_{of}", (TEXT,), of, oid_of("{0}", of, missing_ok=True), names
     yield from ((*line, NOTHING) for line in _fixed())
@@ -227,12 +255,22 @@ def functions() -> Iterator[Line]:
 
 def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     """Functions with the same answer for everything: all is in public, sizes are not known."""
+    yield "pg_table_is_visible", (INT8,), BOOL, f"({{0}} NOT BETWEEN {UNSEARCHED[0]} AND {UNSEARCHED[1]})"
     for what in (
-        "table", "type", "function", "operator", "opclass", "opfamily", "conversion", "collation", "statistics_obj",
+        "type", "function", "operator", "opclass", "opfamily", "conversion", "collation", "statistics_obj",
         "ts_config", "ts_dict", "ts_parser", "ts_template",
     ):  # fmt: skip
         yield f"pg_{what}_is_visible", (INT8,), BOOL, "({0} IS NOT NULL OR NULL)"
-    yield "pg_get_userbyid", (INT8,), TEXT, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END"
+    yield "pg_get_userbyid", (INT8,), NAME, "CASE WHEN {0} IS NOT NULL THEN 'schemalab' END"
+    # Who asks is a member of nothing but of what bears their name; the owner's role has the oid 10.
+    asked = "{1} IS NULL THEN NULL WHEN upper({1}) NOT IN ('USAGE', 'MEMBER', 'SET') THEN"
+    asked += " CAST(error(concat('SQLSTATE 22023 unrecognized privilege type: \"', {1}, '\"')) AS BOOLEAN)"
+    yield "pg_has_role", (INT8, TEXT, TEXT), BOOL, f"CASE WHEN {asked} ELSE ({{0}} <> 10 OR {{2}} = 'schemalab') END"
+    yield "pg_has_role", (TEXT, TEXT, TEXT), BOOL, f"CASE WHEN {asked} ELSE {{0}} = {{2}} END"
+    for name in ("pg_stat_get_numscans", "pg_stat_get_live_tuples", "pg_stat_get_dead_tuples"):
+        yield name, (INT8,), INT8, "CAST(NULL AS BIGINT)"
+    yield "pg_relation_filenode", (REGCLASS,), OID, "CAST(NULL AS BIGINT)"
+    yield "pg_is_wal_replay_paused", (), BOOL, "false"
     types = " ".join(
         f"WHEN {of.oid} THEN '{of.name}'"
         for of in (
@@ -267,6 +305,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         "pg_get_partition_constraintdef",
     ):  # fmt: skip
         yield name, (INT8,), TEXT, nothing
+    yield "parse_ident", (TEXT,), ARRAY_OF[TEXT], _PARSED
     yield "quote_ident", (TEXT,), TEXT, f"CASE WHEN {{0}} IS NOT NULL THEN {_QUOTED} END"
     may_connect = "CASE WHEN {0} IS NOT NULL AND {1} IS NOT NULL THEN upper(trim({1})) = 'CONNECT' END"
     for of in (TEXT, INT8):

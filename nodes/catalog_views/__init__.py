@@ -3,6 +3,9 @@
 relations  the relations there are: names and types of their columns
 rows       their rows, for the tables of a moment
 tables     rows about tables: columns, indexes, constraints
+measured   the tables where PostgreSQL counts what happens to them; nothing is counted here
+system     rows about the catalog's own relations
+described  what PostgreSQL says of its own objects
 fixed      rows that are the same whatever tables there are: schemas, types, the role and the database
 functions  pg_proc: the functions that a node has
 operators  pg_operator and pg_cast: the operators and casts that a node has

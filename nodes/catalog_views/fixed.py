@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
+from expressions.grammar import keywords
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
@@ -34,6 +35,7 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
+from nodes.catalog_views.relations import KEYWORDS
 from nodes.catalog_views.values import (
     BTREE,
     C_COLLATION,
@@ -185,6 +187,17 @@ def _operator_classes(_: Sequence[Descriptor]) -> Iterator[Row]:
         }  # fmt: skip
 
 
+FAMILIES = {
+    424: "bool_ops", 434: "datetime_ops", 1970: "float_ops", 1976: "integer_ops", 1994: "text_ops", 426: "bpchar_ops",
+    2968: "uuid_ops", 1988: "numeric_ops", 428: "bytea_ops", 1996: "time_ops", 1982: "interval_ops",
+}  # fmt: skip
+
+
+def _operator_families(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for oid, name in FAMILIES.items():
+        yield {"oid": oid, "opfmethod": BTREE, "opfname": name, "opfnamespace": PG_CATALOG, "opfowner": OWNER}
+
+
 def _collations(_: Sequence[Descriptor]) -> Iterator[Row]:
     for oid, (name, provider, locale) in COLLATIONS.items():
         yield {
@@ -232,11 +245,33 @@ def _tablespaces(_: Sequence[Descriptor]) -> Iterator[Row]:
         yield {"oid": oid, "spcname": name, "spcowner": OWNER}
 
 
+WORDS = {
+    "U": "unreserved", "C": "unreserved (cannot be function or type name)",
+    "T": "reserved (can be function or type name)", "R": "reserved",
+}  # fmt: skip
+
+
+def _keywords(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for word, letter in keywords():
+        yield {"word": word, "catcode": letter, "catdesc": WORDS[letter], "barelabel": None}
+
+
+def _character_sets(_: Sequence[Descriptor]) -> Iterator[Row]:
+    yield {
+        "character_set_name": "UTF8", "character_repertoire": "UCS", "form_of_use": "UTF8",
+        "default_collate_catalog": DATABASE_NAME, "default_collate_schema": "pg_catalog",
+        "default_collate_name": "C",
+    }  # fmt: skip
+
+
 MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
+    KEYWORDS: _keywords,
+    "information_schema.character_sets": _character_sets,
     "pg_namespace": _namespaces,
     "pg_am": _access_methods,
     "pg_type": _types,
     "pg_opclass": _operator_classes,
+    "pg_opfamily": _operator_families,
     "pg_collation": _collations,
     "pg_database": _databases,
     "pg_tablespace": _tablespaces,

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from catalog.descriptor import Descriptor
 from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TYPE_WORDS, VECTORS
 from expressions.values.object_names import DEFINITIONS, OBJECTS, PSEUDO_TYPES, SEQUENCE, spelled
+from nodes.catalog_views import described
 from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.keys import keys_of, sequence_name
 from nodes.catalog_views.operators import names_of_functions
-from nodes.catalog_views.relations import INFORMATION, OIDS
+from nodes.catalog_views.relations import OIDS
 from nodes.catalog_views.tables import definitions
 from nodes.catalog_views.texts import quoted
 from nodes.catalog_views.values import OWNER, OWNER_NAME, Row
@@ -35,7 +36,7 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
                 yield "c", oid, quoted(name), found_by
     for key, oid in OIDS.items():
         yield "c", oid, key, key
-        if not key.startswith(INFORMATION):
+        if "." not in key:
             yield "c", oid, key, f"pg_catalog.{key}"
     for word, of in TYPE_WORDS.items():
         yield "t", of.oid, of.name, word
@@ -67,7 +68,8 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
 
 
 def _definitions(tables: Sequence[Descriptor]) -> Iterator[Row]:
-    for kind, oid, part, is_pretty, text in definitions(tables):
+    of_its_own = ((relation, oid, 0, False, text) for relation, oid, text in described.known())
+    for kind, oid, part, is_pretty, text in (*definitions(tables), *of_its_own):
         yield {"kind": kind, "oid": oid, "part": part, "is_pretty": is_pretty, "definition": text}
 
 

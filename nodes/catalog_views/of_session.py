@@ -4,9 +4,13 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from expressions.sqltypes import parameter_type
+from nodes.catalog_views.relations import columns_of
+from nodes.catalog_views.values import DATABASE, DATABASE_NAME, OWNER, OWNER_NAME, USER
 from nodes.wire.messages import Field
 
 CURSORS, PREPARED, SETTINGS = "pg_cursors", "pg_prepared_statements", "pg_settings"
+ACTIVITY, ENCRYPTED, KERBEROS = "pg_stat_activity", "pg_stat_ssl", "pg_stat_gssapi"
+STATES = {b"I": "idle", b"T": "idle in transaction", b"E": "idle in transaction (aborted)"}
 
 
 class CursorLike(Protocol):
@@ -67,6 +71,33 @@ class SettingRowLike(Protocol):
 
     @property
     def known(self) -> SettingLike | None: ...
+
+
+class ConnectionLike(Protocol):
+    """A session of the node (`nodes.clients.connection`)."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def user(self) -> str: ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def application_name(self) -> str: ...
+
+    @property
+    def began_at(self) -> Any: ...
+
+    @property
+    def is_executing(self) -> bool: ...
+
+    @property
+    def is_encrypted(self) -> bool: ...
+
+    def status(self) -> bytes: ...
 
 
 class PreparedLike(Protocol):
@@ -130,6 +161,33 @@ def setting_rows(settings: Iterable[SettingRowLike]) -> list[dict[str, Any]]:
             row |= {"min_val": known.low or None, "max_val": known.high or None}
         rows.append(row)
     return rows
+
+
+def activity_rows(connections: Iterable[ConnectionLike], asking: int) -> list[dict[str, Any]]:
+    """The sessions of this node. What they say is theirs: `query` stays empty."""
+    connections = list(connections)
+    known = {one.user: USER for one in connections if one.pid == asking} | {OWNER_NAME: OWNER}
+    rows = []
+    for one in connections:
+        state = "active" if one.is_executing or one.pid == asking else STATES[one.status()]
+        row = _nulls(ACTIVITY) | {"pid": one.pid, "usename": one.user, "usesysid": known.get(one.user)}
+        row |= {"datid": DATABASE, "datname": DATABASE_NAME, "application_name": one.application_name}
+        row |= {"client_addr": one.address, "backend_start": one.began_at, "state": state}
+        rows.append(row | {"backend_type": "client backend"})
+    return rows
+
+
+def encrypted_rows(connections: Iterable[ConnectionLike]) -> list[dict[str, Any]]:
+    return [_nulls(ENCRYPTED) | {"pid": one.pid, "ssl": one.is_encrypted} for one in connections]
+
+
+def kerberos_rows(connections: Iterable[ConnectionLike]) -> list[dict[str, Any]]:
+    never = {"gss_authenticated": False, "encrypted": False, "credentials_delegated": False}
+    return [_nulls(KERBEROS) | {"pid": one.pid} | never for one in connections]
+
+
+def _nulls(relation: str) -> dict[str, Any]:
+    return dict.fromkeys(column.name for column in columns_of(relation))
 
 
 def shown_rows(settings: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

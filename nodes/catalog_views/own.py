@@ -14,10 +14,12 @@ from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.text.descriptors import elements
-from nodes.catalog_views.values import Row
+from nodes.catalog_views.values import DATABASE, Row
 
 ELEMENTS = "schemalab.elements"
 ROWS_MAX = 1000
+FIRST_OID = 16000
+"""Of the views: above those that PostgreSQL's relations have, below those of tables."""
 COLUMNS = {
     ELEMENTS: "table_name:name version:int4 element:text name:name state:text is_filling:bool detail:text",
     "schemalab.versions": "table_name:name version:int4 modified_at:timestamptz is_newest:bool leases:int8",
@@ -52,6 +54,16 @@ SELECT n.name, n.state, n.incarnation, n.heartbeat_at,
 FROM leases_node n ORDER BY n.name LIMIT {ROWS_MAX}""",
 }
 """What the store is asked for each."""
+ASKED |= {
+    "pg_locks": f"""
+SELECT l.locktype, {DATABASE} AS database, NULL AS relation, NULL AS page, NULL AS tuple, NULL AS virtualxid,
+  NULL AS transactionid, l.classid::bigint, l.objid::bigint, l.objsubid, NULL AS virtualtransaction, NULL AS pid,
+  l.mode, l.granted, false AS fastpath, l.waitstart
+FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objsubid = 1"""
+}
+"""The advisory locks of all nodes' sessions, those that wait among them: the store has them by one key, the product's
+own by two. Who holds one the store does not know."""
 
 
 def element_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:

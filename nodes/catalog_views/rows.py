@@ -6,12 +6,24 @@ from catalog.descriptor import Descriptor
 from catalog.elements import State
 from catalog.view_definition import ViewDefinition
 from expressions.errors import PROGRAM_LIMIT, SqlError
-from nodes.catalog_views import fixed, functions, names, operators, own, standard, stored, tables
+from nodes.catalog_views import (
+    described,
+    fixed,
+    functions,
+    measured,
+    names,
+    operators,
+    own,
+    standard,
+    stored,
+    system,
+    tables,
+)
 from nodes.catalog_views.relations import OWN, RELATIONS, UNNAMED, columns_of, empty_of
 from nodes.catalog_views.values import Row, Value
 
 MADE: Mapping[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
-    **fixed.MADE, **functions.MADE, **operators.MADE, **tables.MADE, **standard.MADE, **names.MADE,
+    **fixed.MADE, **functions.MADE, **operators.MADE, **tables.MADE, **standard.MADE, **names.MADE, **measured.MADE,
     own.ELEMENTS: own.element_rows,
 }  # fmt: skip
 assert MADE.keys() <= RELATIONS.keys() | UNNAMED.keys()
@@ -27,12 +39,15 @@ def rows_of(
     """All rows of one relation, with every column. Raises 54000 when two objects would have the same oid."""
     if key not in MADE and key not in fixed.PEOPLE and key not in stored.MADE:
         return []
-    has_nulls = key.startswith((standard.SCHEMA, OWN))
+    has_nulls = key.startswith((standard.SCHEMA, OWN, measured.BEGINNING))
     empty = {column.name: None if has_nulls else empty_of(column.type) for column in columns_of(key)}
     is_own = key == own.ELEMENTS
     shown = [table for table in descriptors if is_own or table.state is State.PUBLIC]
     made: Iterable[Row] = fixed.PEOPLE[key](user) if key in fixed.PEOPLE else MADE[key](shown) if key in MADE else ()
     rows = [{**empty, **row} for row in made]
+    for always in (system.MADE, described.MADE):
+        if key in always:
+            rows += [{**empty, **row} for row in always[key](shown)]
     if views and key in stored.MADE:
         by_id: dict[int, Descriptor] = {table.table_id: table for table in shown}
         rows += [{**empty, **row} for row in stored.MADE[key](views, by_id)]

@@ -19,16 +19,17 @@ a session at the store, for one that neither sends the next statement nor takes 
 
 import asyncio
 import contextlib
+import datetime as dt
 import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.copying import CopyData
 from nodes.clients.interruptible import Interruptible
-from nodes.clients.protocols import Registry, Session
+from nodes.clients.protocols import Connection, Registry, Session
 from nodes.clients.startup import Greeting, Startup
 from nodes.clients.statements import Statements
 from nodes.execution.fairness import Turns
@@ -55,6 +56,7 @@ class Client:
     greeting: Greeting
     secret: int = field(default_factory=lambda: secrets.randbits(32))
     task: "asyncio.Task[None] | None" = None
+    began_at: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
     person: Person | None = None
     session: Session | None = None
     statements: Statements = field(init=False)
@@ -114,6 +116,28 @@ class Client:
         await self.flush()
         while await self._serve_message():
             pass
+
+    def connections(self) -> Sequence[Connection]:
+        return self.clients.signed_in()
+
+    @property
+    def user(self) -> str:
+        return "" if self.person is None else self.person.name
+
+    @property
+    def address(self) -> str:
+        return self.channel.address
+
+    @property
+    def application_name(self) -> str:
+        return "" if self.session is None else self.session.reported()["application_name"]
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.channel.is_encrypted
+
+    def status(self) -> bytes:
+        return b"I" if self.session is None else self.session.status()
 
     def _startup(self) -> Startup:
         return Startup(self.clients, self.channel, self.greeting.admission, self.greeting.tls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
@@ -64,6 +65,35 @@ class Client(Protocol):
     def deliver(self) -> None: ...
 
     def end_now(self, why: FatalError) -> None: ...
+
+    def connections(self) -> Sequence[Connection]: ...
+
+
+class Connection(Protocol):
+    """A connection that has signed in, as others may know of it (`nodes.clients.connection`)."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def user(self) -> str: ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def application_name(self) -> str: ...
+
+    @property
+    def began_at(self) -> dt.datetime: ...
+
+    @property
+    def is_executing(self) -> bool: ...
+
+    @property
+    def is_encrypted(self) -> bool: ...
+
+    def status(self) -> bytes: ...
 
 
 class Session(Protocol):
@@ -129,3 +159,5 @@ class Registry(Protocol):
     def forget(self, client: Client) -> None: ...
 
     def cancel(self, pid: int, secret: int) -> None: ...
+
+    def signed_in(self) -> Sequence[Connection]: ...

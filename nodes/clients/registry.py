@@ -65,6 +65,10 @@ class Clients:
                 TOO_MANY_CONNECTIONS, message, hint="close some, use another node, or set NODE_SESSIONS_PER_USER"
             )
 
+    def signed_in(self) -> list[protocols.Connection]:
+        """The connections of people who have signed in."""
+        return [client for client in self.clients.values() if client.session is not None]
+
     def forget(self, client: protocols.Client) -> None:
         self.clients.pop(client.pid, None)
         self._unknown.pop(client.pid, None)

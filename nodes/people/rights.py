@@ -38,9 +38,13 @@ class Person:
             return None
         return FatalError(INVALID_AUTHORIZATION, f'the account "{self.name}" has been closed')
 
+    @property
+    def may_write(self) -> bool:
+        return self.has_right_to_write or not self.has_account
+
     def check_may_write(self, what: str) -> None:
         """Raises 42501."""
-        if self.has_account and not self.has_right_to_write:
+        if not self.may_write:
             raise SqlError(
                 INSUFFICIENT_PRIVILEGE,
                 f"permission denied for {what}: {self.name} may only read",

@@ -80,7 +80,7 @@ class Session:
         self.locks = AdvisoryLocks(self.env.lock_pool, self.client)
         self.block = Block(self.env, self.client, new_tables, self.variables, self, self.listening, self.locks)
         self.variables.has_asked = lambda: self.block.has_asked
-        known = SessionValues(self.variables, self.user, self.client)
+        known = SessionValues(self.variables, self.user, self.client, self.person)
         self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
         self.requests = Requests(self.env, self.variables, known, self.block)
         views = ViewStatements(self.client, self.user, self.block, self.planned)

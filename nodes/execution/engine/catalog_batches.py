@@ -77,8 +77,9 @@ def batch_of(key: str, rows: Sequence[Mapping[str, Any]]) -> Any:
     from nodes.execution.engine.duckdb_engine import SHORT
 
     kinds = {
-        "BOOLEAN": pa.bool_(), "SMALLINT": pa.int16(), "FLOAT": pa.float32(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(),
-        "VARCHAR": pa.string(), "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
+        "BOOLEAN": pa.bool_(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64(),
+        "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "VARCHAR": pa.string(),
+        "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
     }  # fmt: skip
     columns, fields = columns_of(key), []
     for place, column in enumerate(columns):

@@ -4,8 +4,10 @@ from typing import Any
 
 from expressions.errors import UNDEFINED_OBJECT, SqlError
 from expressions.values import object_names
+from expressions.values.privileges import MAY_WRITE
 from nodes.catalog_views import of_session
 from nodes.clients.protocols import Client
+from nodes.people.rights import Person
 from nodes.settings.known import SERVER_VERSION
 from nodes.settings.variables import Variables
 
@@ -15,8 +17,8 @@ DATABASE = "schemalab"
 class SessionValues:
     """The session's values by name, and its settings (`expressions.typed.Session`)."""
 
-    def __init__(self, variables: Variables, user: str, client: Client) -> None:
-        self._variables, self._client = variables, client
+    def __init__(self, variables: Variables, user: str, client: Client, person: Person) -> None:
+        self._variables, self._client, self._person = variables, client, person
         self._fixed = {
             "version": f"PostgreSQL {SERVER_VERSION}",
             "database": DATABASE,
@@ -26,6 +28,8 @@ class SessionValues:
         }
 
     def __getitem__(self, name: str) -> str:
+        if name == MAY_WRITE:
+            return "t" if self._person.may_write else "f"
         return self._fixed[name]
 
     def current_setting(self, name: str, *, missing_ok: bool) -> str | None:
@@ -52,6 +56,12 @@ class SessionValues:
                 return of_session.prepared_rows(statements.prepared.items())
             case of_session.SETTINGS:
                 return of_session.setting_rows(self._variables.rows())
+            case of_session.ACTIVITY:
+                return of_session.activity_rows(self._client.connections(), self._client.pid)
+            case of_session.ENCRYPTED:
+                return of_session.encrypted_rows(self._client.connections())
+            case of_session.KERBEROS:
+                return of_session.kerberos_rows(self._client.connections())
             case object_names.SHOWN_SETTINGS:
                 return of_session.shown_rows(self._variables.shown())
         return None

@@ -5,9 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from postgast import pg_query_pb2 as pb
+
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.calls import SESSION_VALUES
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.analysis.tree import function_name
 from expressions.errors import (
@@ -39,7 +42,7 @@ STEP = (
     " ELSE i END"
 )
 CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
-NOT_HERE = frozenset({"pg_locks", "pg_stat_activity", "pg_authid", "pg_stats", "pg_cursors"})
+NOT_HERE = frozenset({"pg_authid", "pg_shadow", "pg_stats", "pg_statistic", "pg_stat_database"})
 """Relations of pg_catalog that a node has not, also when they are named without their schema."""
 
 
@@ -160,17 +163,19 @@ class FromClause:
         return (*source, f" AS {name}"), [(o.name, ref, relation) for o, ref in zip(outputs, refs, strict=True)]
 
     def _from_function(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
-        calls = [item.list.items[0].func_call for item in node.functions]
+        items = [item.list.items[0] for item in node.functions]
+        if len(items) == 1 and items[0].WhichOneof("node") != "func_call":  # CURRENT_DATE
+            return self._one_row(node, items[0], items[0].sqlvalue_function, scope)
+        calls = [item.func_call for item in items]
         name = function_name(calls[0])
         if name == "generate_series" and not node.ordinality and len(calls) == 1:
             return self._series(node, calls[0], scope)
         names = [function_name(call) for call in calls]
-        empty = relations.FUNCTIONS.get(name)
-        if empty is not None and len(calls) == 1 and not node.ordinality and not len(calls[0].args):
-            nothing = ", ".join(f"CAST(NULL AS {o.type.duck}) AS o{place}" for place, o in enumerate(empty))
-            alias = node.alias.aliasname if node.HasField("alias") else name
-            known = renamed(empty, [a.string.sval for a in node.alias.colnames], alias, calls[0].location)
-            return self._derived(scope, alias, known, (f"(SELECT {nothing} WHERE false)",), calls[0].location)
+        known = relations.FUNCTIONS.get(name)
+        if known is not None and len(calls) == 1 and not node.ordinality and len(calls[0].args) == known.arguments:
+            return self._of_catalog(node, calls[0], known, scope)
+        if len(calls) == 1 and is_of_one_value(name):
+            return self._one_row(node, items[0], calls[0], scope)
         unknown = next((n for n in names if n not in allowed.SETS and n not in allowed.PAIRS), None)
         if unknown is not None or len(calls) > 1:
             shown = unknown or "several functions"
@@ -197,6 +202,33 @@ class FromClause:
         names = [a.string.sval for a in node.alias.colnames]
         source: Parts = ("LATERAL (SELECT ", *joined(columns), ")")
         return self._derived(scope, alias, renamed(outputs, names, alias, calls[0].location), source, calls[0].location)
+
+    def _of_catalog(self, node: Node, call: Node, of: relations.Function, scope: Scope) -> tuple[Parts, Stars]:
+        """A function that gives the rows of a relation, or none."""
+        for arg in call.args:
+            self.analyzer.known(self.analyzer.expr(arg, scope))
+        alias = node.alias.aliasname if node.HasField("alias") else function_name(call)
+        known = renamed(of.outputs, [a.string.sval for a in node.alias.colnames], alias, call.location)
+        if of.relation:
+            self.analyzer.relations.add(of.relation)
+            return self._derived(scope, alias, known, (relations.feed_name(of.relation),), call.location)
+        nothing = ", ".join(f"CAST(NULL AS {o.type.duck}) AS o{place}" for place, o in enumerate(of.outputs))
+        return self._derived(scope, alias, known, (f"(SELECT {nothing} WHERE false)",), call.location)
+
+    def _one_row(self, node: Node, item: Node, call: Node, scope: Scope) -> tuple[Parts, Stars]:
+        """A function of one value: the table of that value."""
+        self.selects.extent.subquery(call.location)
+        value = self.analyzer.known(self.analyzer.expr(item, scope))
+        is_call = item.WhichOneof("node") == "func_call"
+        name = function_name(call) if is_call else pb.SQLValueFunctionOp.Name(call.op).removeprefix("SVFOP_").lower()
+        alias = node.alias.aliasname if node.HasField("alias") else name
+        outputs = [Output(alias, value.type)]
+        columns: list[Parts] = [(value, " AS o0")]
+        if node.ordinality:
+            outputs.append(Output("ordinality", INT8))
+            columns.append(("CAST(1 AS BIGINT) AS o1",))
+        named = renamed(outputs, [a.string.sval for a in node.alias.colnames], alias, call.location)
+        return self._derived(scope, alias, named, ("LATERAL (SELECT ", *joined(columns), ")"), call.location)
 
     def _series(self, node: Node, call: Node, scope: Scope) -> tuple[Parts, Stars]:
         args = [self.analyzer.expr(arg, scope) for arg in call.args]
@@ -291,6 +323,10 @@ class FromClause:
             return expr
         assert relation is not None
         return relation.column(name)
+
+
+def is_of_one_value(name: str) -> bool:
+    return name not in allowed.SETS and (name in allowed.FUNCTIONS or name in (*SESSION_VALUES, "pg_backend_pid"))
 
 
 def by_name(stars: Stars) -> dict[str, Stars]:

@@ -67,6 +67,18 @@ def test_a_learner_reads_and_changes_nothing(cluster: Cluster, table: str) -> No
         assert lea.execute(f"SELECT b FROM {table}").fetchone() == (1,)
 
 
+def test_rights_are_told_as_they_are(cluster: Cluster, table: str) -> None:
+    asked = f"""SELECT has_table_privilege('{table}', 'SELECT'), has_table_privilege('{table}'::regclass, 'INSERT'),
+      has_any_column_privilege(current_user, '{table}', 'UPDATE'), has_schema_privilege('public', 'USAGE'),
+      has_schema_privilege('public', 'CREATE'), has_table_privilege('{table}', 'SELECT WITH GRANT OPTION'),
+      has_table_privilege('role_nobody', '{table}', 'SELECT'), pg_has_role(current_user, 'USAGE'),
+      pg_has_role(10, 'USAGE')"""
+    for name, may_write in (("role_lea", False), ("role_sam", True), ("role_of_nobody", True)):
+        with as_person(cluster, name) as connection:
+            expected = (True, may_write, may_write, True, may_write, False, None, True, False)
+            assert connection.execute(asked.encode()).fetchone() == expected, name
+
+
 @pytest.mark.parametrize("name", ["role_sam", "role_olga"])
 def test_submitters_and_operators_write_and_the_story_shows_their_name(cluster: Cluster, table: str, name: str) -> None:
     with as_person(cluster, name) as connection:

@@ -1,0 +1,3 @@
+-- Hasura, PostgREST, Supabase
+SELECT n.nspname AS table_schema, c.relname AS table_name, d.description AS table_description, (c.relkind IN ('r','p') OR (c.relkind in ('v','f') AND (pg_relation_is_updatable(c.oid::regclass, TRUE) & 8) = 8)) AS insertable FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_description as d on d.objoid = c.oid and d.objsubid = 0 and d.classoid = 'pg_class'::regclass WHERE c.relkind IN ('r','p') AND n.nspname = 'public' AND NOT c.relispartition ORDER BY table_schema, table_name;
+SELECT typname, jsonb_agg(jsonb_build_object('a', typlen))::text FROM pg_type WHERE typname = 'int4' GROUP BY 1
