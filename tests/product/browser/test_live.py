@@ -154,9 +154,9 @@ def test_the_clock_at_the_foot_goes_on_whether_the_page_is_live_or_not(
     page.clock.install()
     page.goto(f"{cluster.address}{path}")
     clock = page.locator("[data-clock]")
-    minute = clock.inner_text()[:5]
+    before = clock.inner_text()
     page.clock.run_for(60_000)
-    expect(clock).not_to_contain_text(minute)
+    expect(clock).not_to_have_text(before)  # a page that is live hears the server's time again meanwhile
 
 
 def test_the_page_is_read_to_those_who_do_not_see_it(new_page: NewPage, cluster: RunningCluster) -> None:
