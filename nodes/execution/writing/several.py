@@ -10,11 +10,14 @@ Each part is worked out once, whether anybody reads what it returns or not.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from catalog.values.types import ARRAYS, SqlType
 from expressions.typed import Context, PyValue
 from nodes.context import Environment
 from nodes.execution.expressions import compute_row, returned
+from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.select import select
 from nodes.execution.writing.dml import found_rows
@@ -80,16 +83,23 @@ def feed_of_values(outputs: Sequence[Output], rows: Sequence[Sequence[PyValue]])
 
     import pyarrow as pa
 
-    from nodes.execution.engine.duckdb_engine import Feed
+    from nodes.execution.engine.duckdb_engine import UUIDS, Feed
     from storage.arrow.encoding import ARROW, column_of
 
     types = [output.type.sql_type for output in outputs]
-    schema = pa.schema([pa.field(f"o{place}", ARROW[of]) for place, of in enumerate(types)])  # type: ignore
+    kinds = {SqlType.UUID_ARRAY: UUIDS}
+    fields = [pa.field(f"o{place}", ARROW[of], metadata=kinds.get(of)) for place, of in enumerate(types)]  # type: ignore
+    schema = pa.schema(fields)
+    has_arrays = not ARRAYS.isdisjoint(types)
+
+    def page(some: Sequence[Sequence[PyValue]]) -> Any:
+        columns = zip(types, zip(*some, strict=True), strict=True)
+        arrays = [column_of(of, list(listed)) for of, listed in columns]  # type: ignore[arg-type]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)  # type: ignore[attr-defined]
 
     async def pages() -> Any:
         for first in range(0, len(rows), ROWS_AT_ONCE):
-            columns = zip(types, zip(*rows[first : first + ROWS_AT_ONCE], strict=True), strict=True)
-            arrays = [column_of(of, list(listed)) for of, listed in columns]  # type: ignore[arg-type]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)  # type: ignore[attr-defined]
+            some = rows[first : first + ROWS_AT_ONCE]
+            yield await in_thread(partial(page, some)) if has_arrays else page(some)
 
     return Feed(schema, pages, asyncio.get_running_loop())

@@ -91,7 +91,7 @@ def _outputs(plan: WritingPlan, cte: Node) -> tuple[Output, ...] | None:
     if plan.returning is None:
         return None
     for target, field in zip(plan.returning.targets, plan.returning.columns.fields, strict=True):
-        if target.type.sql_type is None or target.type.element is not None or target.type in NAMED:
+        if target.type.sql_type is None or target.type in NAMED:
             raise unsupported(f'RETURNING of {target.type} inside WITH ("{field.name}")', cte.location)
     found = [
         Output(field.name, target.type, modifier=field.modifier)

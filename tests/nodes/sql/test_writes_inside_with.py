@@ -14,7 +14,7 @@ TABLE = Descriptor(TableId(7), "t", 1, (Column(ColumnId(1), "id", SqlType.INTEGE
 
 
 @pytest.mark.parametrize("sql", [
-    pytest.param("WITH x AS (DELETE FROM t RETURNING ARRAY[id]) SELECT * FROM x", id="an array is returned"),
+    pytest.param("WITH x AS (DELETE FROM t RETURNING ARRAY[id::oid]) SELECT * FROM x", id="an array of oids"),
     pytest.param("WITH x AS (DELETE FROM t RETURNING id) INSERT INTO t SELECT id FROM x", id="one table twice"),
     pytest.param("WITH x AS (DELETE FROM t), r AS (SELECT random()) SELECT * FROM r", id="chance"),
     pytest.param("WITH RECURSIVE x AS (DELETE FROM t RETURNING id) SELECT * FROM x", id="recursive"),

@@ -160,4 +160,7 @@ SELECT (string_to_array('a,b,c', ','))[2:], (string_to_array('a,b,c', ','))[arra
 SELECT GREATEST(ARRAY[1.0], ARRAY[2], NULL), LEAST(ARRAY[1.0], ARRAY[1.00], ARRAY[2]), GREATEST(ARRAY[1.0], ARRAY[1.00]), LEAST(ARRAY[interval '1 day'], '{24:00}'), GREATEST(NULL::numeric[], NULL);
 SELECT GREATEST('{"a": 1}'::jsonb, '[1]', NULL), LEAST('1'::jsonb, '1.0', '2'), GREATEST(x, y) FROM (VALUES ('{"a": 1}'::jsonb, '[1, 2, 3]'::jsonb)) v(x, y);
 SELECT GREATEST(x, y), LEAST(x, y) FROM (VALUES (ARRAY[1.50], ARRAY[1.5]), (ARRAY[2.5], NULL), (NULL, NULL)) v(x, y) ORDER BY x;
+SELECT x IN (ARRAY[1::bigint]) FROM (VALUES (ARRAY[1])) v(x);
+SELECT ARRAY[1] IN (ARRAY[1::bigint], ARRAY[2]);
+SELECT ARRAY[1] IN (ARRAY[1], '{2}'), ARRAY[3] NOT IN ('{1}', '{2}'), '{1}' IN (ARRAY[1]);
 SELECT GREATEST('{}'::json, '[]');

@@ -77,3 +77,17 @@ UPDATE lists SET b[1:1] = 3 WHERE id = 1;
 UPDATE lists SET id[1:1] = 3 WHERE id = 1;
 WITH changed AS (UPDATE lists SET i[2:2] = ARRAY[77] WHERE id = 1 RETURNING id, i[2]) SELECT * FROM changed;
 SELECT * FROM lists ORDER BY id;
+-- defaults and checks
+BEGIN;
+CREATE TABLE sl (id int PRIMARY KEY, a int[] DEFAULT array_fill(0, ARRAY[3]), b text[] DEFAULT (string_to_array('a,b,c', ','))[2:], CHECK (a[1:2] <> '{9,9}'), CHECK (array_sort(a[3:]) = a[3:]), CHECK (array_dims(b) IS NOT NULL));
+INSERT INTO sl (id) VALUES (1);
+INSERT INTO sl VALUES (2, '{1,2,5,4}');
+ROLLBACK;
+BEGIN;
+CREATE TABLE sl (id int PRIMARY KEY, a int[] DEFAULT array_fill(0, ARRAY[3]), b text[] DEFAULT (string_to_array('a,b,c', ','))[2:], CHECK (a[1:2] <> '{9,9}'), CHECK (array_sort(a[3:]) = a[3:]), CHECK (array_dims(b) IS NOT NULL));
+INSERT INTO sl (id) VALUES (1);
+UPDATE sl SET a[1:2] = '{9,9}' WHERE id = 1;
+ROLLBACK;
+BEGIN;
+CREATE TABLE sl (id int PRIMARY KEY, a int[] DEFAULT array_fill(0, ARRAY[3]), b text[] DEFAULT (string_to_array('a,b,c', ','))[2:]);
+INSERT INTO sl (id) VALUES (1);

@@ -28,6 +28,10 @@ WITH h AS (INSERT INTO shifts VALUES (50, '10:30', '1 mon 2 days') RETURNING *) 
 WITH f AS (INSERT INTO files VALUES (50, '\x0102', '\x') RETURNING data, k) SELECT data || k AS both, length(data) FROM f;
 WITH j AS (INSERT INTO papers VALUES (50, '{"a": 1}', '{"n": [1, 2]}') RETURNING *) SELECT j ->> 'a' AS a, b -> 'n' AS n FROM j;
 WITH m AS (INSERT INTO measures VALUES (50, 3, 1.5) RETURNING *) SELECT id + width AS s, height FROM m;
+WITH l AS (INSERT INTO lists VALUES (50, '{1,NULL}', '{"a b"}', '{1.5,2.50}', '{ab}', '{2020-02-29}', '{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,NULL}', ARRAY['{"a": 1}'::jsonb]), (51, NULL, '{}', NULL, NULL, NULL, '{}', NULL) RETURNING *) SELECT * FROM l ORDER BY id;
+WITH l AS (UPDATE lists SET i[2:3] = '{7,8}' WHERE id = 50 RETURNING id, i, u, n, b) INSERT INTO more_lists (id, w, f) SELECT id + 10, i, i || n[1]::int FROM l WHERE u[2] IS NULL RETURNING id, w, f;
+WITH l AS (UPDATE lists SET i = '{9}' WHERE id = 50 RETURNING i, i[1:] AS s, ARRAY[id] AS one, u) SELECT i || s AS both, one[1], u[1] = ANY (u) AS has, unnest(i) FROM l;
+WITH m AS (INSERT INTO more_lists (id, b, h, p, f, z, q) VALUES (50, '{"\\x00ff"}', '{09:00}', '{"1 mon"}', '{NaN,1}', '{2020-01-01 00:00:00+02}', '{NaN,1.10}') RETURNING *) SELECT * FROM m;
 WITH s AS (UPDATE people SET seen = '2024-01-02 03:04', at = '2024-01-02 03:04+00', ok = true WHERE id = 1 RETURNING seen, at, ok) SELECT seen::date AS d, extract(hour FROM at) AS h, ok FROM s;
 ROLLBACK;
 -- refused
