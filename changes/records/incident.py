@@ -8,6 +8,7 @@ What is no longer in the tables of leases and seconds is drawn from the time tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
@@ -35,19 +36,34 @@ DIGITS_MAX = 9
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """`since` and `until` bound the range, at most `LONGEST`; `tables` are drawn, by id and name."""
+    """`since` and `until` bound the range, at most `LONGEST`; `tables` are drawn, by id and name, and changes moved
+    `others` in that time as well."""
 
     since: datetime
     until: datetime
     change: Change | None
     tables: tuple[tuple[int, str], ...]
     is_shortened: bool = False
+    others: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:
         """The query of its address, by which others find the same."""
-        about = {"change": self.change.pk} if self.change else {"table": self.tables[0][1]} if self.tables else {}
-        return urlencode(about | {"from": story.written(self.since), "until": story.written(self.until)})
+        about: dict[str, str | int] = {}
+        if self.change is not None:
+            about["change"] = self.change.pk
+        elif self.tables:
+            about["table"] = self.tables[0][1]
+        return urlencode(about | self._range)
+
+    @property
+    def range_address(self) -> str:
+        """The query of the range alone."""
+        return urlencode(self._range)
+
+    @property
+    def _range(self) -> dict[str, str | int]:
+        return {"from": story.written(self.since), "until": story.written(self.until)}
 
     @property
     def part(self) -> story.Wanted:
@@ -70,19 +86,23 @@ def incident(asked: QueryDict) -> Incident:
     until = min(until or now, now)
     since = min(since or until - LAST, until - timedelta(seconds=1))
     shortened = since < until - LONGEST
-    return Incident(until - LONGEST if shortened else since, until, change, _tables(change, asked), shortened)
-
-
-def _tables(change: Change | None, asked: QueryDict) -> tuple[tuple[int, str], ...]:
-    """Those of the change; without one the named table, or the one that was changed last."""
+    since = until - LONGEST if shortened else since
     if change is not None:
-        return tuple(windows.named(change.table_ids))
+        return Incident(since, until, change, tuple(windows.named(change.table_ids)), shortened)
+    moved = windows.tables_moved(since, until)
+    tables = _tables(asked, moved)
+    others = tuple(name for one, name in windows.named(moved) if (one, name) not in tables)
+    return Incident(since, until, None, tables, shortened, others)
+
+
+def _tables(asked: QueryDict, moved: Sequence[int]) -> tuple[tuple[int, str], ...]:
+    """The named table, or the one that was `moved` last in that time, or else the one that was changed last at all."""
     if asked.get("table"):
         found = table_named(asked["table"])
         if found is None:
             raise Table.DoesNotExist
         return tuple(windows.named([found.pk]))
-    last = windows.table_of_interest()
+    last = moved[0] if moved else windows.table_of_interest()
     return () if last is None else tuple(windows.named([last]))
 
 

@@ -19,6 +19,7 @@ CHANGES_SHOWN = 3
 TOGETHER = timedelta(hours=2)
 """Changes that began no longer before a table's newest one are shown with it."""
 OTHERS_SHOWN = 8
+CHANGES_SEARCHED = 100
 RECORDS_KEPT = 16
 
 
@@ -68,6 +69,16 @@ def of_table(table_id: int) -> Facts | None:
     start = shown[-1].started_at.timestamp() - reading.LEAD_S
     facts = reading.read_facts(named([table_id]), [work(one) for one in reversed(shown)], start=start)
     return replace(facts, is_partial=_is_late(changes[0]))
+
+
+def tables_moved(since: datetime, until: datetime) -> list[int]:
+    """The tables that changes moved within a range of time, that of the newest change first; none of a sandbox."""
+    moving = Change.objects.filter(started_at__lte=until).filter(Q(ended_at=None) | Q(ended_at__gte=since))
+    newest_first = moving.order_by("-started_at").values_list("table_ids", flat=True)[:CHANGES_SEARCHED]
+    found = dict.fromkeys(table_id for table_ids in newest_first for table_id in table_ids)
+    live = Table.objects.filter(pk__in=found, state=Table.State.LIVE, sandbox_of=None)
+    there = set(live.values_list("pk", flat=True))
+    return [table_id for table_id in found if table_id in there][: 1 + OTHERS_SHOWN]
 
 
 def table_of_interest() -> int | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.db import transaction
@@ -105,6 +106,28 @@ def test_ranges(client_of: ClientOf, change: Change, query: str, length: timedel
     answer = client_of("lea").get(f"/incident/?{query}")
     assert answer.status_code == 200
     assert ("At most 6 h are shown" in words(answer)) == found.is_shortened == (length > timedelta(hours=1))
+
+
+def test_a_range_alone_is_drawn_for_the_table_that_was_changed_then(
+    client_of: ClientOf, change: Change, noon: datetime
+) -> None:
+    """Another table that was changed since is none of that time's; one that was changed beside it is a link away."""
+    for pk, name, began in ((901, "birds", noon - timedelta(seconds=8)), (902, "trees", noon + timedelta(minutes=9))):
+        table = Table.objects.create(pk=pk, name=name, state=Table.State.LIVE)
+        version = Descriptor.objects.get(table=change.table_id, version=1)
+        version.pk, version.table = None, table
+        version.save()
+        times = {"started_at": began, "ended_at": began + timedelta(seconds=1), "status": "done", "who": "sam"}
+        ids = {"table_id": table.pk, "table_ids": [table.pk], "table_name": table.name}
+        Change.objects.create(statement="..", plan=change.plan, **ids, **times)
+    ends = {"from": written(noon - timedelta(seconds=9)), "until": written(noon + timedelta(seconds=30))}
+    found = incident.incident(QueryDict(urlencode(ends)))
+    assert (found.tables, found.others) == (((change.table_id, "flights"),), ("birds",))
+    page = client_of("lea").get("/incident/", ends).content.decode()
+    assert "1 node went from v1 to v2." in page
+    link = html.unescape(re.search(r'href="\?([^"]*table=birds)"', page)[1])
+    assert incident.incident(QueryDict(link)).others == ("flights",)
+    assert 'href="/incident/"' in client_of("lea").get("/").content.decode()
 
 
 @pytest.mark.parametrize("query", ["change=999", "change=x", "table=nothing"])
