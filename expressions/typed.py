@@ -277,8 +277,21 @@ def is_simple(expr: Expr) -> bool:
 
 
 def modifier_of(expr: Expr) -> int:
-    """The modifier of an expression's type: a column's, or what a cast says."""
+    """The modifier of an expression's type: a column's, or what a cast says; of a char(n), what its values have."""
+    if isinstance(expr, Call) and expr.type is BPCHAR and expr.name in ("case", "coalesce"):
+        return modifier_of_all(expr.args if expr.name == "coalesce" else (*expr.args[1::2], expr.args[-1]))
     return expr.modifier if isinstance(expr, ColumnRef | Call) else NO_MODIFIER
+
+
+def modifier_of_all(exprs: Sequence[Expr]) -> int:
+    """The modifier that all of them have. A NULL has none, and where a char(n) stands beside it its blanks stay."""
+    modifiers = {modifier_of(e) for e in exprs if not (e.type is BPCHAR and is_null(e))}
+    return modifiers.pop() if len(modifiers) == 1 else NO_MODIFIER
+
+
+def is_null(expr: Expr) -> bool:
+    """True for the constant NULL."""
+    return isinstance(expr, Literal) and expr.value is None
 
 
 def bare(expr: Expr) -> Expr:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from catalog.values.arrays import OF_ARRAYS, OF_ONE_DIMENSION
 from expressions.analysis.scopes import Scope
+from expressions.analysis.tree import operator_name
 from expressions.documents import building as documents
 from expressions.errors import (
     GROUPING_ERROR,
@@ -17,7 +18,23 @@ from expressions.errors import (
 from expressions.functions import allowed, casts
 from expressions.functions.overloads import Overload
 from expressions.limits import guarded, guarded_elements
-from expressions.sqltypes import FLOAT4, FLOAT8, INT4, INT8, INTERVAL, KEY, KEYED, NUMERIC, TEXT, Type
+from expressions.sqltypes import (
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT4,
+    INT8,
+    INTERVAL,
+    KEY,
+    KEYED,
+    NUMERIC,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    Type,
+)
 from expressions.typed import Call, ColumnRef, Expr, Fragment, bare, is_constant, joined, place_of, sort_key, walk
 from expressions.values.deviations import DEVIATIONS
 from expressions.values.intervals import engine_interval
@@ -27,6 +44,8 @@ Parts = list[str | Expr]
 GROUPING = "CAST(GROUPING("
 """The beginning of a call of GROUPING."""
 GROUPING_MAX = 31
+_EXCLUDED = {0x8000: "CURRENT ROW", 0x10000: "GROUP", 0x20000: "TIES"}
+"""What a frame leaves out, by PostgreSQL's bits."""
 OVERFLOWING = frozenset({
     "sum", "avg", "covar_pop", "covar_samp", "corr", "regr_slope", "regr_intercept", "regr_r2", "regr_avgx",
     "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", *DEVIATIONS,
@@ -55,6 +74,12 @@ class Analysis(Protocol):
     def expr(self, node: Node, scope: Scope) -> Expr: ...
 
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr: ...
+
+    def row_of(self, node: Node, scope: Scope) -> list[tuple[str, Expr]] | None: ...
+
+    def value_or_row(self, node: Node, scope: Scope) -> Expr: ...
+
+    def is_there(self, node: Node, scope: Scope) -> Expr | None: ...
 
     def known(self, expr: Expr) -> Expr: ...
 
@@ -94,14 +119,24 @@ class Aggregates:
         return self._finished(name, parts, of, node.location, is_aggregate=not node.HasField("over"))
 
     def _head(self, name: str, node: Node, scope: Scope) -> tuple[Parts, Type]:
-        args = [self.analysis.expr(arg, scope) for arg in node.args]
+        is_document = name in documents.AGGREGATES
+        if name == "count" and len(node.args) == 1:
+            fields = self.analysis.row_of(node.args[0], scope)
+            if fields is not None:
+                test = self.analysis.is_there(node.args[0], scope)
+                record = _record(fields)
+                counted = record if test is None else ["CASE WHEN ", test, " THEN ", *record, " END"]
+                return ["count(", "DISTINCT " if node.agg_distinct else "", *counted, ")"], INT8
+        args = [
+            self.analysis.value_or_row(a, scope) if is_document else self.analysis.expr(a, scope) for a in node.args
+        ]
         if node.agg_within_group:
             return self._ordered_set(name, args, node, scope)
         if node.agg_star:
             if name != "count":
                 raise SqlError("42809", f"{name}(*) must have arguments", node.location)
             return ["count(*)"], INT8
-        if name in documents.AGGREGATES:
+        if is_document:
             return self._document(name, args, node, scope)
         table = allowed.WINDOW_ONLY if name in allowed.WINDOW_ONLY else allowed.AGGREGATES
         if (
@@ -209,36 +244,63 @@ class Aggregates:
         return Fragment(whole, of, is_aggregate=is_aggregate, offset=offset)
 
     def _window(self, over: Node, scope: Scope) -> Parts:
-        if over.name or over.refname:
-            name = over.name or over.refname
-            if name not in self.analysis.windows:
-                raise SqlError("42704", f'window "{name}" does not exist', over.location)
-            base = type(over)()
-            base.CopyFrom(self.analysis.windows[name])
-            base.name = ""
-            if over.name or not (len(over.partition_clause) or len(over.order_clause)):
-                return self._window(base, scope)
-            raise unsupported("a window that adds to a named one", over.location)
-        exprs = (self.analysis.known(self.analysis.expr(node, scope)) for node in over.partition_clause)
+        partition, order, frame = self._whole_window(over)
+        exprs = (self.analysis.known(self.analysis.expr(node, scope)) for node in partition)
         keys = joined((sort_key(expr),) for expr in exprs)
         parts: Parts = ["PARTITION BY ", *keys] if keys else []
-        if len(over.order_clause):
-            parts += [" ORDER BY ", *self.sort(over.order_clause, scope)]
-        return [*parts, *self._frame(over, scope)]
+        if len(order):
+            parts += [" ORDER BY ", *self.sort(order, scope)]
+        return [*parts, *self._frame(frame, order, scope)]
 
-    def _frame(self, over: Node, scope: Scope) -> Parts:
+    def _whole_window(self, over: Node) -> tuple[Sequence[Node], Sequence[Node], Node]:
+        """What a window is divided and sorted by, and the one that has its frame; it may begin with another."""
+        name = over.refname or (over.name if not (len(over.partition_clause) or len(over.order_clause)) else "")
+        if not name or self.analysis.windows.get(name) is over:
+            return over.partition_clause, over.order_clause, over
+        if name not in self.analysis.windows:
+            raise SqlError("42704", f'window "{name}" does not exist', over.location)
+        partition, order, frame = self._whole_window(self.analysis.windows[name])
+        if not over.refname:
+            return partition, order, frame
+        message = None
+        if len(over.partition_clause):
+            message = f'cannot override PARTITION BY clause of window "{name}"'
+        elif len(over.order_clause) and len(order):
+            message = f'cannot override ORDER BY clause of window "{name}"'
+        elif frame.frame_options & 0x1:
+            message = f'cannot copy window "{name}" because it has a frame clause'
+        if message is not None:
+            raise SqlError(WINDOWING_ERROR, message, over.location)
+        return partition, over.order_clause if len(over.order_clause) else order, over
+
+    def _frame(self, over: Node, order: Sequence[Node], scope: Scope) -> Parts:
         bits = over.frame_options
         if not bits & 0x1:
             return []
         unit = "ROWS" if bits & 0x4 else "RANGE" if bits & 0x2 else "GROUPS"
-        if bits & 0x78000:
-            raise unsupported("EXCLUDE in a window frame", over.location)
-        start = self._frame_end(bits, over, "start_offset", (0x20, 0x80, 0x200, 0x800), scope)
-        end = self._frame_end(bits, over, "end_offset", (0x40, 0x100, 0x400, 0x1000), scope)
-        return [f" {unit} BETWEEN ", *start, " AND ", *end]
+        of: Type | None = INT8
+        if unit == "RANGE":
+            of = self._distance(order, scope)
+        start = self._frame_end(bits, over, of, "start_offset", (0x20, 0x80, 0x200, 0x800), scope)
+        end = self._frame_end(bits, over, of, "end_offset", (0x40, 0x100, 0x400, 0x1000), scope)
+        excluded = next((f" EXCLUDE {words}" for bit, words in _EXCLUDED.items() if bits & bit), "")
+        return [f" {unit} BETWEEN ", *start, " AND ", *end, excluded]
+
+    def _distance(self, order: Sequence[Node], scope: Scope) -> Type | None:
+        """The type of a quoted distance from the row's own place."""
+        if len(order) != 1:
+            return None
+        of = self.analysis.expr(order[0].sort_by.node, scope).type
+        return INTERVAL if of in (DATE, TIMESTAMP, TIMESTAMPTZ, TIME, INTERVAL) else of
 
     def _frame_end(
-        self, bits: int, over: Node, offset_field: str, masks: tuple[int, int, int, int], scope: Scope
+        self,
+        bits: int,
+        over: Node,
+        of: Type | None,
+        offset_field: str,
+        masks: tuple[int, int, int, int],
+        scope: Scope,
     ) -> Parts:
         first, last, current, before = masks
         if bits & first:
@@ -247,7 +309,9 @@ class Aggregates:
             return ["UNBOUNDED FOLLOWING"]
         if bits & current:
             return ["CURRENT ROW"]
-        offset = self.analysis.known(self.analysis.expr(getattr(over, offset_field), scope))
+        given = self.analysis.expr(getattr(over, offset_field), scope)
+        offset = self.analysis.coerce(given, of) if given.type is UNKNOWN and of is not None else given
+        offset = self.analysis.known(offset)
         if offset.type is INTERVAL:
             offset = Call("engine interval", engine_interval("{0}"), (offset,), INTERVAL)
         return [offset, " PRECEDING" if bits & before else " FOLLOWING"]
@@ -256,6 +320,12 @@ class Aggregates:
         """ORDER BY of an aggregate or a window."""
         exprs = ((self.analysis.expr(item.sort_by.node, scope), direction_of(item.sort_by)) for item in clause)
         return joined((sort_key(self.analysis.known(expr)), direction) for expr, direction in exprs)
+
+
+def _record(fields: Sequence[tuple[str, Expr]]) -> Parts:
+    """A row by which the engine counts: it is there whatever its fields are."""
+    each = [(f"'f{place}': ", sort_key(field)) for place, (_, field) in enumerate(fields)]
+    return ["{", *joined(each or [("'f': 0",)]), "}"]
 
 
 def _refuse_unlisted(order: Parts, args: Sequence[Expr]) -> None:
@@ -376,9 +446,11 @@ def grouping(args: Sequence[Expr], offset: int) -> Fragment:
 
 def direction_of(sort: Node) -> str:
     """ASC or DESC with PostgreSQL's place for NULLs: they are greatest."""
-    if sort.sortby_dir == 4:
-        raise unsupported("ORDER BY .. USING", sort.location)
-    word = "DESC" if sort.sortby_dir == 3 else "ASC"
+    using = operator_name(sort.use_op) if sort.sortby_dir == 4 else ""
+    if using not in ("", "<", ">", "~<~", "~>~"):
+        message = f"operator {using} is not a valid ordering operator"
+        raise SqlError("42809", message, sort.location, hint='Ordering operators must be "<" or ">".')
+    word = "DESC" if sort.sortby_dir == 3 or ">" in using else "ASC"
     first = sort.sortby_nulls == 2 or (sort.sortby_nulls != 3 and word == "DESC")
     return f" {word} NULLS {'FIRST' if first else 'LAST'}"
 

@@ -115,6 +115,17 @@ class Analyzer(Casts):
             raise SqlError(UNDEFINED_PARAMETER, f"there is no parameter ${node.number}", node.location)
         return Parameter(node.number, self.parameters.type_of(node.number), node.location)
 
+    def _x_between_sym(self, node: Node, scope: Scope) -> Expr:
+        other = type(node)()
+        other.CopyFrom(node)
+        for item in (node.rexpr.list.items[1], node.rexpr.list.items[0]):
+            other.rexpr.list.items.add().CopyFrom(item)
+        del other.rexpr.list.items[:2]
+        return self.any_of([self._x_between(each, scope) for each in (node, other)], node.location)
+
+    def _x_not_between_sym(self, node: Node, scope: Scope) -> Expr:
+        return self.negated(self._x_between_sym(node, scope), node.location)
+
     def _set_to_default(self, node: Node, scope: Scope) -> Expr:
         raise SqlError("42601", "DEFAULT is not allowed in this context", node.location)
 
@@ -162,8 +173,8 @@ class Analyzer(Casts):
 
     def _null_test(self, node: Node, scope: Scope) -> Expr:
         word, compute = ("NULL", arithmetic.is_null) if node.nulltesttype == 1 else ("NOT NULL", arithmetic.is_not_null)
-        items = node.arg.row_expr.args if is_row(node.arg) else (node.arg,)
-        values = [self.known(self.expr(item, scope)) for item in items]
+        fields = self.row_of(node.arg, scope)
+        values = [self.known(field) for _, field in fields] if fields else [self.known(self.expr(node.arg, scope))]
         tests = [lazy_call(f"IS {word}", f"({{0}} IS {word})", (v,), BOOL, compute, node.location) for v in values]
         return tests[0] if len(tests) == 1 else self.all_of(tests, node.location)
 

@@ -9,13 +9,13 @@ from postgast import pg_query_pb2 as pb
 from expressions.analysis.aggregates import Aggregates, grouping
 from expressions.analysis.comparisons import Comparisons
 from expressions.analysis.composed import counted_nulls, formatted, overlapping, shown_date, type_of
-from expressions.analysis.scopes import Scope
-from expressions.analysis.tree import DIGITS_OF_SECONDS, function_name
+from expressions.analysis.scopes import Scope, reference
+from expressions.analysis.tree import DIGITS_OF_SECONDS, function_name, location_of
 from expressions.analysis.units import check_unit, check_zone, truncated_there
 from expressions.documents import building as documents
 from expressions.errors import DATATYPE_MISMATCH, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
-from expressions.sqltypes import BOOL, DATE, INT4, TEXT, TEXTUAL, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from expressions.sqltypes import BOOL, DATE, INT4, JSON, TEXT, TEXTUAL, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.typed import Call, Context, Expr, Literal, is_constant, lazy_call
 from expressions.values import arithmetic, privileges
 
@@ -96,6 +96,9 @@ class Calls(Comparisons):
             raise SqlError(TOO_MANY_ARGUMENTS, message, node.location)
         if name == "make_interval" and any(arg.WhichOneof("node") == "named_arg_expr" for arg in node.args):
             return self._make_interval(node, scope)
+        if name in documents.BUILT:
+            build, of = documents.BUILT[name]
+            return build(self, [self.value_or_row(arg, scope) for arg in node.args], of, node.location)
         args = [self.expr(arg, scope) for arg in node.args]
         if name in SESSION_VALUES and not args:
             return session_value(SESSION_VALUES[name], node.location)
@@ -123,9 +126,6 @@ class Calls(Comparisons):
             raise unsupported(f"function {name}{where}", node.location, hint=hint)
         if name == "format" and args:
             return formatted(self, args, node.location)
-        if name in documents.BUILT:
-            build, of = documents.BUILT[name]
-            return build(self, args, of, node.location)
         if name in allowed.SETS:
             rows = self.set_of(name, args, node.location)
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
@@ -160,6 +160,50 @@ class Calls(Comparisons):
         """The session's user, and whether they may write."""
         return [session_value("user", offset), self.cast(session_value(privileges.MAY_WRITE, offset), BOOL, offset)]
 
+    def row_of(self, node: Node, scope: Scope) -> list[tuple[str, Expr]] | None:
+        """The fields of a row by their names: of ROW(..), or of a relation that stands for its rows. None of others."""
+        kind = node.WhichOneof("node")
+        if kind == "row_expr":
+            fields: list[Expr] = []
+            for arg in node.row_expr.args:
+                whole = self.row_of(arg, scope) if _is_star(arg) else None
+                fields += [self.value_or_row(arg, scope)] if whole is None else [field for _, field in whole]
+            return [(f"f{place}", field) for place, field in enumerate(fields, 1)]
+        if kind != "column_ref":
+            return None
+        names = [part.string.sval for part in node.column_ref.fields if part.WhichOneof("node") == "string"]
+        is_star = len(names) < len(node.column_ref.fields)
+        if len(names) != 1 or (not is_star and scope.find(names[0], node.column_ref.location) is not None):
+            return None
+        relation = scope.relation(names[0])
+        return None if relation is None else [(name, relation.column(name)) for name in relation.names()]
+
+    def value_or_row(self, node: Node, scope: Scope) -> Expr:
+        """The expression of a node; a row as its document, and NULL where an outer join found none."""
+        fields = self.row_of(node, scope)
+        if fields is None:
+            return self.expr(node, scope)
+        place = location_of(node, node.WhichOneof("node"))
+        whole, place = documents.of_row(self, fields, location_of(node, node.WhichOneof("node"))), -1
+        test = self.is_there(node, scope)
+        return whole if test is None else self.case([(test, whole)], Literal(None, JSON), JSON, place)
+
+    def is_there(self, node: Node, scope: Scope) -> Expr | None:
+        """The test for a row that an outer join has found: its key is not NULL. None where every row is there."""
+        relation = (
+            scope.relation(node.column_ref.fields[0].string.sval) if node.WhichOneof("node") == "column_ref" else None
+        )
+        if relation is None or not relation.is_nullable:
+            return None
+        offset, scan = node.column_ref.location, relation.scan
+        if scan is None:
+            hint = "name its columns, as in json_build_object('id', t.id)"
+            raise unsupported("a whole row of a query that an outer join may not find", offset, hint=hint)
+        column = scan.descriptor.column(scan.descriptor.primary_key[0])
+        scan.used.add(column.id)
+        key = reference(scan, column)
+        return lazy_call("IS NOT NULL", "({0} IS NOT NULL)", (key,), BOOL, arithmetic.is_not_null, offset)
+
     def _make_interval(self, node: Node, scope: Scope) -> Expr:
         """make_interval(days => 10): what is not named is nothing."""
         fields = ("years", "months", "weeks", "days", "hours", "mins", "secs")
@@ -185,6 +229,10 @@ class Calls(Comparisons):
 
     def _grouping_func(self, node: Node, scope: Scope) -> Expr:
         return grouping([self.known(self.expr(arg, scope)) for arg in node.args], node.location)
+
+
+def _is_star(node: Node) -> bool:
+    return bool(node.WhichOneof("node") == "column_ref" and node.column_ref.fields[-1].WhichOneof("node") == "a_star")
 
 
 def session_value(name: str, offset: int) -> Call:

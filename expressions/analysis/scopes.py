@@ -171,7 +171,8 @@ class Scope:
         if hidden is not None:
             return not_public(*hidden, offset)
         if self.relation(name) is not None:
-            return SqlError("0A000", f'"{name}" is a whole row: name its columns', offset)
+            message = f'"{name}" is a whole row: name its columns'
+            return SqlError("0A000", message, offset, hint=f"row_to_json({name}) is one value")
         hint = self.meant(name)
         return SqlError(UNDEFINED_COLUMN, f'column "{name}" does not exist', offset, hint=hint, column=name)
 

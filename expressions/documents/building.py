@@ -8,19 +8,29 @@ A value of any type becomes a document first. A json has PostgreSQL's own blanks
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from catalog.values.types import SqlType, to_text
-from expressions.errors import DATATYPE_MISMATCH, INVALID_PARAMETER_VALUE, NULL_NOT_ALLOWED, SqlError, unsupported
+from expressions.errors import (
+    DATATYPE_MISMATCH,
+    INVALID_PARAMETER_VALUE,
+    NULL_NOT_ALLOWED,
+    UNDEFINED_FUNCTION,
+    SqlError,
+    unsupported,
+)
 from expressions.limits import guarded, refuse_length
 from expressions.sqltypes import (
     ARRAY_OF,
     BOOL,
+    BYTEA,
     CHAR,
     DATE,
     DOCUMENTS,
     FLOATS,
     INTEGERS,
+    INTERVAL,
     JSON,
     JSONB,
     NAME,
@@ -28,6 +38,7 @@ from expressions.sqltypes import (
     OID,
     TEXT,
     TEXTUAL,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
@@ -39,6 +50,8 @@ from expressions.values import arithmetic
 from expressions.values.array_values import made
 
 NULL = "null"
+ROW = "row"
+"""The call that makes a document of a row."""
 Parts = list[str | Expr]
 
 
@@ -108,7 +121,10 @@ def document_of(casts: Casts, given: Expr) -> Expr:
     if of is TIMESTAMPTZ:  # in the zone of the session, which the engine knows
         return Call("to_json", _OF_MOMENT, (arg,), JSON, offset=arg.offset)
     if of not in WRITERS:
-        raise unsupported(f"{of} within a json", arg.offset, hint="cast it to text")
+        if of not in (BYTEA, TIME, INTERVAL):
+            raise unsupported(f"{of} within a json", arg.offset, hint="cast it to text")
+        text = casts.cast(arg, TEXT, arg.offset)
+        return Call("to_json", "document_quoted({0})", (text,), JSON, quoted, offset=arg.offset)
     return Call("to_json", f"document_of_{of.oid}({{0}})", (arg,), JSON, WRITERS[of], offset=arg.offset)
 
 
@@ -166,10 +182,15 @@ def _composed(first: str, betweens: Sequence[str], last: str) -> Callable[..., P
     return compose
 
 
-def _put_together(signs: str, betweens: Sequence[str], args: Sequence[Expr], offset: int) -> Expr:
+def _constant(text: str) -> str:
+    """A text in a template of the engine."""
+    return "'" + text.replace("'", "''").replace("{", "{{").replace("}", "}}") + "'"
+
+
+def _put_together(signs: str, betweens: Sequence[str], args: Sequence[Expr], offset: int) -> Call:
     """Documents with what stands before each, between two brackets."""
-    pieces = (f"'{between}', coalesce({{{n}}}, 'null')" for n, between in enumerate(betweens))
-    first, last = (f"'{sign}'".replace("{", "{{").replace("}", "}}") for sign in signs)
+    pieces = (f"{_constant(between)}, coalesce({{{n}}}, 'null')" for n, between in enumerate(betweens))
+    first, last = map(_constant, signs)
     inner = f"concat({', '.join([first, *pieces, last])})"
     template = f"list_transform([{inner}], lambda x: {guarded('strlen(x)', 'x')})[1]"
     compute = _composed(signs[0], betweens, signs[1])
@@ -184,6 +205,29 @@ def built_object(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> E
     documents = [_name(casts, arg, of) if not n % 2 else document_of(casts, arg) for n, arg in enumerate(args)]
     betweens = ["" if n == 0 else " : " if n % 2 else ", " for n in range(len(args))]
     return _as(of, _put_together("{}", betweens, documents, offset), offset)
+
+
+def of_row(casts: Casts, fields: Sequence[tuple[str, Expr]], offset: int) -> Expr:
+    """A row as a json, as row_to_json gives it."""
+    betweens = [f"{',' if n else ''}{quoted(name)}:" for n, (name, _) in enumerate(fields)]
+    whole = _put_together("{}", betweens, [document_of(casts, value) for _, value in fields], offset)
+    return replace(whole, name=ROW)
+
+
+def row_converted(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
+    """row_to_json, of a row that is a document already."""
+    is_plain = len(args) == 1 or (len(args) == 2 and isinstance(args[1], Literal) and args[1].value is False)
+    if not args or not is_row_document(args[0]):
+        shown = ", ".join(str(arg.type) for arg in args)
+        raise SqlError(UNDEFINED_FUNCTION, f"function row_to_json({shown}) does not exist", offset)
+    if not is_plain:
+        raise unsupported("row_to_json over several lines", offset, hint="leave out its second argument")
+    return Call("build row", "{0}", (args[0],), JSON, lambda document: document, offset=offset)
+
+
+def is_row_document(arg: Expr) -> bool:
+    """True of a document that was made of a row."""
+    return isinstance(arg, Call) and (arg.name == ROW or (arg.name == "case" and is_row_document(arg.args[1])))
 
 
 def built_array(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
@@ -222,7 +266,8 @@ def extracted_text(casts: Casts, args: Sequence[Expr], of: Type, offset: int) ->
 
 
 Build = Callable[[Casts, Sequence[Expr], Type, int], Expr]
-BUILT: dict[str, tuple[Build, Type]] = {
+_OF_ROWS: dict[str, tuple[Build, Type]] = {"row_to_json": (row_converted, JSON)}
+BUILT: dict[str, tuple[Build, Type]] = _OF_ROWS | {
     f"{beginning}{of}{end}": (build, of)
     for of in DOCUMENTS
     for beginning, end, build in (
@@ -243,6 +288,8 @@ def aggregated(name: str, casts: Casts, args: Sequence[Expr], offset: int) -> Pa
     if len(args) == 1:
         refuse_unknown(args[0])
     value: Parts = ["coalesce(", document_of(casts, args[-1]), ", 'null')"]
+    if len(args) == 1 and (is_row_document(args[0]) or args[0].type.element is not None):
+        return ["coalesce('\n ' || ", document_of(casts, args[0]), ", 'null')"]  # each on a line of its own
     if len(args) == 1:
         return value
     return [_name(casts, args[0], AGGREGATES[name]), " || ' : ' || ", *value]
@@ -252,5 +299,5 @@ def finished(name: str, parts: Sequence[str | Expr]) -> tuple[str | Expr, ...]:
     """The document of all rows."""
     first, last = ("{ ", " }") if name.endswith("_object_agg") else ("[", "]")
     guard = guarded("strlen(x)", "x")
-    whole = (f"list_transform(['{first}' || ", *parts, f" || '{last}'], lambda x: {guard})[1]")
+    whole = (f"list_transform(['{first}' || ltrim(", *parts, f", '\n ') || '{last}'], lambda x: {guard})[1]")
     return ("document_jsonb(", *whole, ")") if AGGREGATES[name] is JSONB else whole

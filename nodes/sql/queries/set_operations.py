@@ -8,8 +8,8 @@ from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import common_type
 from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import SYNTAX_ERROR, SqlError
-from expressions.sqltypes import KEYED, NO_MODIFIER, Type
-from expressions.typed import ColumnRef, joined, modifier_of, place_of
+from expressions.sqltypes import BPCHAR, KEYED, NO_MODIFIER, Type
+from expressions.typed import ColumnRef, is_null, joined, modifier_of_all, place_of
 from nodes.sql.queries.clauses import Clauses, Places, ordered_by, positions
 from nodes.sql.queries.keys import by_keys, sorted_by
 from nodes.sql.queries.query import Output, Parts, Query, Target, refuse_wide
@@ -48,9 +48,7 @@ class SetOperations:
         for place, column in enumerate(zip(*rows, strict=True), 1):
             typed, of = self.selects.analyzer.common(column, "VALUES")
             columns.append(typed)
-            modifiers = {modifier_of(expr) for expr in typed}
-            modifier = modifiers.pop() if len(modifiers) == 1 else NO_MODIFIER
-            outputs.append(Output(f"column{place}", of, modifier=modifier))
+            outputs.append(Output(f"column{place}", of, modifier=modifier_of_all(typed)))
         names = ", ".join(f"o{i}" for i in range(len(columns)))
         listed = joined(("(", *joined((expr,) for expr in row), ")") for row in zip(*columns, strict=True))
         parts = (f"SELECT {names} FROM (VALUES ", *listed, f") AS v{self.selects.number()}({names})")
@@ -69,13 +67,14 @@ class SetOperations:
             common_type([(a.type, -1), (b.type, _target_place(node.rarg, i))], word)
             for i, (a, b) in enumerate(zip(left.outputs, right.outputs, strict=True))
         ]
+        modifiers = [_modifier((left, right), place) for place in range(len(types))]
         left, right = (side.settled(types, self.selects.analyzer.coerce) for side in (left, right))
         all_word = " ALL" if node.all else ""
         sides = [self._as_types(side, types) for side in (left, right)]
         parts = (*sides[0], f" {word}{all_word} ", *sides[1])
         outputs = tuple(
-            Output(a.name, of, modifier=a.modifier if a.modifier == b.modifier else NO_MODIFIER)
-            for a, b, of in zip(left.outputs, right.outputs, types, strict=True)
+            Output(a.name, of, modifier=modifier)
+            for a, of, modifier in zip(left.outputs, types, modifiers, strict=True)
         )
         if any(of in KEYED for of in types):
             parts = by_keys(word, sides, outputs, f"s{self.selects.number()}", is_all=node.all)
@@ -114,6 +113,13 @@ class SetOperations:
             ranked = limit.with_ties(("SELECT *, ", *positions(keys), *source), len(targets))
             return Query(ranked, query.outputs)
         return Query(("SELECT *", *source, *ordered_by(order), *limit.parts), query.outputs)
+
+
+def _modifier(sides: Sequence[Query], place: int) -> int:
+    """The modifier of a column: that of both sides, or of the one whose value is not the constant NULL."""
+    is_char = any(side.outputs[place].type is BPCHAR for side in sides)
+    found = {s.outputs[place].modifier for s in sides if not (is_char and s.loose and is_null(s.loose[place]))}
+    return found.pop() if len(found) == 1 else NO_MODIFIER
 
 
 def _target_place(select: Node, number: int) -> int:

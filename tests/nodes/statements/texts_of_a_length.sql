@@ -59,3 +59,11 @@ SELECT 'a'::char(3) = 'a '::varchar, 'a '::varchar(5) >= 'a'::char(2), 'a'::char
 -- blanks of a char in VALUES
 SELECT c, c || '|', octet_length(c) FROM (VALUES ('ab'::char(4)), ('c'::char(4))) AS v (c);
 VALUES ('ab'::char(4), 1.5::numeric(6,3), 'abc'::varchar(3));
+VALUES ('a'::char(3)), (NULL);
+SELECT * FROM (VALUES ('a'::char(3), 1), (NULL, 2)) AS v(c, n) ORDER BY n;
+SELECT c || '|', c LIKE 'a ', length(c), octet_length(c) FROM (VALUES ('a'::char(3)), (NULL)) AS v(c);
+SELECT CASE WHEN true THEN 'a'::char(3) END, coalesce(NULL, 'a'::char(3)), coalesce('a'::char(3), 'b'::char(3)), CASE WHEN false THEN 'a'::char(3) ELSE 'b'::char(3) END;
+SELECT 'a'::char(3) UNION ALL SELECT NULL;
+SELECT NULL UNION ALL SELECT 'a'::char(3);
+SELECT 1.50::numeric(6,2) UNION ALL SELECT NULL ORDER BY 1;
+SELECT code, coalesce(code, 'x'::char(4)) FROM labels;
