@@ -138,7 +138,11 @@ TYPE_WORDS = {word: of for word, of in _NAMES.items() if of in STORED} | {of.nam
 
 _REFUSED = {
     "timetz": "time with time zone: use time, or timestamptz",
-    "bit": "bit", "inet": "inet", "xml": "xml", "money": "money",
+    **{name: name for name in (
+        "bit", "varbit", "inet", "cidr", "macaddr", "macaddr8", "xml", "money", "tsvector", "tsquery", "jsonpath",
+        "point", "line", "lseg", "box", "path", "polygon", "circle", "int4range", "int8range", "numrange", "daterange",
+        "tsrange", "tstzrange",
+    )},
 }  # fmt: skip
 _ELEMENTS = {"bpchar": TEXT}
 """Smaller kinds that an array's elements may be of: they widen to one of ours."""

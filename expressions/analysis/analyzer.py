@@ -205,8 +205,17 @@ class Analyzer(Casts):
     # -- the first of several values ------------------------------------------------------------------------------
 
     def _coalesce_expr(self, node: Node, scope: Scope) -> Expr:
-        args, of = self.common([self.expr(arg, scope) for arg in node.args], "COALESCE")
+        before = self.last_set
+        values = [self.expr(arg, scope) for arg in node.args]
+        self.refuse_sets(before, "COALESCE")
+        args, of = self.common(values, "COALESCE")
         return lazy_call("coalesce", "coalesce({all})", args, of, arithmetic.coalesce, node.location)
+
+    def refuse_sets(self, before: int, where: str) -> None:
+        """Refuses functions that give rows where not every value is worked out."""
+        if self.last_set != before:
+            message = f"set-returning functions are not allowed in {where}"
+            raise SqlError("0A000", message, self.last_set, hint="move it into FROM")
 
     def _min_max_expr(self, node: Node, scope: Scope) -> Expr:
         word, pick = ("greatest", max) if node.op == 1 else ("least", min)
@@ -218,6 +227,7 @@ class Analyzer(Casts):
         return lazy_call(word, template, args, of, arithmetic.extreme(pick), node.location)
 
     def _case_expr(self, node: Node, scope: Scope) -> Expr:
+        before = self.last_set
         subject = self.expr(node.arg, scope) if node.HasField("arg") else None
         conditions, values = [], []
         for when in node.args:
@@ -229,6 +239,7 @@ class Analyzer(Casts):
         default = (
             self.expr(node.defresult, scope) if node.HasField("defresult") else Literal(None, UNKNOWN, node.location)
         )
+        self.refuse_sets(before, "CASE")
         typed, of = self.common([*values, default], "CASE")
         return self.case(list(zip(conditions, typed[:-1], strict=True)), typed[-1], of, node.location)
 
@@ -239,7 +250,10 @@ class Analyzer(Casts):
 
     def rows_of(self, node: Node, scope: Scope) -> "tuple[tuple[str | Expr, ...], list[Type]]":
         assert self.subquery is not None
-        return self.subquery(node, scope)
+        before = self.last_set
+        rows = self.subquery(node, scope)
+        self.last_set = before
+        return rows
 
     def _sub_link(self, node: Node, scope: Scope) -> Expr:
         kind = pb.SubLinkType.Name(node.sub_link_type).removesuffix("_SUBLINK")

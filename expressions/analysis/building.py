@@ -72,6 +72,13 @@ _LIKES = frozenset({"~~", "!~~", "~~*", "!~~*"})
 _PATTERNS = _LIKES | {"~", "!~", "~*", "!~*"}
 
 
+_TEXT_SEARCH = ("text search", "use LIKE, ILIKE or ~")
+_REFUSED = dict.fromkeys(
+    ("@@", "@?"), ("a path over a jsonb", "use ->, #> and jsonb_array_elements, or @> for a question")
+)
+"""Operators that a node has not: what they are of a jsonb."""
+
+
 @dataclass(eq=False)
 class Parameters:
     """The types of $1, $2, ..: declared by the client or found from their surroundings."""
@@ -260,6 +267,9 @@ class Builder:
             args = self._concatenated(args)
         if name in _COMPARISONS and {arg.type for arg in args} == {BPCHAR, VARCHAR}:
             args = [self.cast(arg, BPCHAR, arg.offset) for arg in args]  # PostgreSQL's choice: blanks do not count
+        if name in _REFUSED:
+            what, hint = _REFUSED[name] if JSONB in {arg.type for arg in args} else _TEXT_SEARCH
+            raise unsupported(what, offset, hint=hint)
         overloads = allowed.OPERATORS.get(name, ())
         fitting = choose(overloads, self._beside(args))
         if name == compatible.OPERATOR and not fitting:
@@ -278,7 +288,11 @@ class Builder:
                 hint="no operator of that name takes these types: a cast may help",
             )
         overload, types = fitting[0]
-        if name in _LIKES and not (isinstance(args[1], Literal) and not is_cut_short(args[1].value)):
+        if (
+            name in _LIKES
+            and types[1] is TEXT
+            and not (isinstance(args[1], Literal) and not is_cut_short(args[1].value))
+        ):
             overload = replace(overload, template=overload.template.replace("{1}", ANY_PATTERN))
         return self._call(name, overload, types, args, offset)
 

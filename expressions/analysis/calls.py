@@ -15,7 +15,20 @@ from expressions.analysis.units import check_unit, check_zone, truncated_there
 from expressions.documents import building as documents
 from expressions.errors import DATATYPE_MISMATCH, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
-from expressions.sqltypes import BOOL, DATE, INT4, JSON, TEXT, TEXTUAL, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from expressions.sqltypes import (
+    BOOL,
+    DATE,
+    INT4,
+    INTERVAL,
+    JSON,
+    NUMERIC,
+    TEXT,
+    TEXTUAL,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+)
 from expressions.typed import Call, Context, Expr, Literal, is_constant, lazy_call
 from expressions.values import arithmetic, privileges
 
@@ -35,7 +48,9 @@ _OF_RECORDS = "use ->> and casts for each column"
 REFUSED = {
     **dict.fromkeys(("jsonb_path_query", "jsonb_path_query_array", "jsonb_path_query_first", "jsonb_path_exists",
         "jsonb_path_match", "jsonb_path_query_tz", "jsonb_path_exists_tz"), _OF_PATHS),
-    "generate_series": "it may stand in FROM: SELECT g FROM generate_series(1, 3) AS g",
+    **dict.fromkeys(("to_tsvector", "to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_tsquery",
+        "ts_rank", "ts_headline"), "there is no text search: use LIKE, ILIKE or ~"),
+    "setseed": "what random() gives cannot be repeated: keep numbers that are to stay the same in a table",
     **{f"{of}_{end}": _OF_RECORDS for of in ("json", "jsonb")
        for end in ("populate_record", "populate_recordset", "to_record", "to_recordset")},
 }  # fmt: skip
@@ -53,6 +68,8 @@ class Calls(Comparisons):
     """The analysis of calls; that of their arguments is the subclass's."""
 
     windows: dict[str, Node]
+    last_set: int = -1
+    """Where the last function among values stands that gives rows."""
 
     @abstractmethod
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
@@ -122,12 +139,27 @@ class Calls(Comparisons):
             return overlapping(self, args, node.location)
         if name in REFUSED or name in allowed.PAIRS:
             hint = REFUSED.get(name, "it may stand in FROM")
-            where = " among values" if name in allowed.PAIRS or name == "generate_series" else ""
+            where = " among values" if name in allowed.PAIRS else ""
             raise unsupported(f"function {name}{where}", node.location, hint=hint)
         if name == "format" and args:
             return formatted(self, args, node.location)
+        if name == "generate_series" and args and args[0].type in (DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC):
+            hint = "it may stand in FROM: SELECT g FROM generate_series(..) AS g"
+            raise unsupported(f"generate_series of {args[0].type} among values", node.location, hint=hint)
+        if name in ("date_add", "date_subtract") and len(args) == 2:
+            start = self.coerce(args[0], TIMESTAMPTZ)
+            return self.operator(
+                "+" if name == "date_add" else "-", (start, self.coerce(args[1], INTERVAL)), node.location
+            )
+        if name == "make_timestamptz" and len(args) in (6, 7):
+            local = self.function("make_timestamp", allowed.FUNCTIONS["make_timestamp"], args[:6], node.location)
+            if len(args) == 6:
+                return self.cast(local, TIMESTAMPTZ, node.location)
+            check_zone(args[6])
+            return self.function("timezone", allowed.FUNCTIONS["timezone"], (args[6], local), node.location)
         if name in allowed.SETS:
             rows = self.set_of(name, args, node.location)
+            self.last_set = node.location
             return Call("unnest", "unnest({0})", (rows,), rows.type, offset=node.location)
         if name == "substring" and len(args) == 3 and not is_numbered(args[1:]):
             raise unsupported("substring(.. SIMILAR .. ESCAPE ..)", node.location, hint="use substring(.. FROM ..)")

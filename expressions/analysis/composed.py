@@ -7,31 +7,69 @@ from typing import Any
 from expressions.analysis.building import Builder
 from expressions.dates.formats import date_pattern
 from expressions.dates.writing_by_patterns import OF_TIMESTAMP
-from expressions.errors import UNDEFINED_FUNCTION, SqlError, unsupported
+from expressions.errors import INVALID_PARAMETER_VALUE, UNDEFINED_FUNCTION, SqlError, unsupported
 from expressions.functions import allowed
 from expressions.sqltypes import BOOL, DATE, INT4, INTERVAL, REGTYPE, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.typed import Call, Expr, Literal, lazy_call
 from expressions.values.object_names import OBJECTS
 
+_PLACE = re.compile(r"%(?:(\d+)\$)?(-?)(\*|\d+)?(.?)", re.DOTALL)
+WIDTH_MAX = 10_000
+
 
 def formatted(builder: Builder, args: Sequence[Expr], offset: int) -> Expr:
-    """format(..) with a constant first argument that asks for texts (%s), names (%I) and literals (%L) only."""
+    """format(..) with a constant first argument: texts (%s), names (%I) and literals (%L), by number and of a width."""
     form = args[0]
     if not isinstance(form, Literal) or not isinstance(form.value, str):
         raise unsupported("format with a form that is not a constant", offset, hint="use || or concat")
-    (first, *words), rest = re.split("%([sIL])", form.value.replace("%%", "\0")), list(args[1:])
-    if "%" in first or any("%" in word for word in words[1::2]) or len(words) // 2 > len(rest):
-        what = "format with anything but as many %s, %I or %L as there are values"
-        raise unsupported(what, offset, hint="use concat")
-    parts: list[Expr] = [Literal(first.replace("\0", "%"), TEXT, offset)]
-    for kind, word, value in zip(words[::2], words[1::2], rest, strict=False):
-        text: Expr = builder.output_text(builder.known(value))
-        if kind == "I":
-            text = builder.function("format %I", allowed.FORMATTED_NAME, [text], offset)
-        if kind == "L":
-            text = builder.function("quote_nullable", allowed.FUNCTIONS["quote_nullable"], [text], offset)
-        parts += [text, Literal(word.replace("\0", "%"), TEXT, offset)]
+    parts: list[Expr] = [Literal("", TEXT, offset)]
+    end = number = 0
+    for found in _PLACE.finditer(form.value):
+        place, is_left, width, kind = found.groups()
+        text: Expr
+        if found.group() == "%%":
+            text = Literal("%", TEXT, offset)
+        else:
+            number = int(place) if place else number + 1
+            _check_place(kind, number, width, len(args), offset)
+            text = _written(builder, kind, args[number], offset)
+            text = _of_width(text, int(width), is_left=bool(is_left)) if width else text
+        parts += [Literal(form.value[end : found.start()], TEXT, offset), text]
+        end = found.end()
+    parts.append(Literal(form.value[end:], TEXT, offset))
     return builder.function("concat", allowed.FUNCTIONS["concat"], parts, offset)
+
+
+def _check_place(kind: str, number: int, width: str | None, count: int, offset: int) -> None:
+    if not kind:
+        message = "unterminated format() type specifier"
+        raise SqlError(INVALID_PARAMETER_VALUE, message, offset, hint='For a single "%" use "%%".')
+    if kind not in "sIL":
+        message = f'unrecognized format() type specifier "{kind}"'
+        raise SqlError(INVALID_PARAMETER_VALUE, message, offset, hint='For a single "%" use "%%".')
+    if number == 0:
+        raise SqlError(
+            INVALID_PARAMETER_VALUE, "format specifies argument 0, but arguments are numbered from 1", offset
+        )
+    if width == "*" or int(width or 0) > WIDTH_MAX:
+        raise unsupported("format with such a width", offset, hint="use lpad or rpad")
+    if number >= count:
+        raise SqlError(INVALID_PARAMETER_VALUE, "too few arguments for format()", offset)
+
+
+def _written(builder: Builder, kind: str, value: Expr, offset: int) -> Expr:
+    text: Expr = builder.output_text(builder.known(value))
+    if kind == "I":
+        text = builder.function("format %I", allowed.FORMATTED_NAME, [text], offset)
+    if kind == "L":
+        text = builder.function("quote_nullable", allowed.FUNCTIONS["quote_nullable"], [text], offset)
+    return text
+
+
+def _of_width(text: Expr, width: int, *, is_left: bool) -> Expr:
+    pad = "rpad" if is_left else "lpad"
+    template = f"{pad}(coalesce({{0}}, ''), CAST(greatest({width}, length(coalesce({{0}}, ''))) AS INTEGER), ' ')"
+    return Call("padded", template, (text,), TEXT, strict=False, offset=text.offset)
 
 
 def shown_date(builder: Builder, value: Expr, pattern: Expr, offset: int) -> Expr:

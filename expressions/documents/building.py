@@ -225,6 +225,14 @@ def row_converted(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> 
     return Call("build row", "{0}", (args[0],), JSON, lambda document: document, offset=offset)
 
 
+def array_converted(casts: Casts, args: Sequence[Expr], of: Type, offset: int) -> Expr:
+    """array_to_json."""
+    if len(args) != 1 or args[0].type.element is None:
+        shown = ", ".join(str(arg.type) for arg in args)
+        raise SqlError(UNDEFINED_FUNCTION, f"function array_to_json({shown}) does not exist", offset)
+    return converted(casts, args, of, offset)
+
+
 def is_row_document(arg: Expr) -> bool:
     """True of a document that was made of a row."""
     return isinstance(arg, Call) and (arg.name == ROW or (arg.name == "case" and is_row_document(arg.args[1])))
@@ -266,7 +274,10 @@ def extracted_text(casts: Casts, args: Sequence[Expr], of: Type, offset: int) ->
 
 
 Build = Callable[[Casts, Sequence[Expr], Type, int], Expr]
-_OF_ROWS: dict[str, tuple[Build, Type]] = {"row_to_json": (row_converted, JSON)}
+_OF_ROWS: dict[str, tuple[Build, Type]] = {
+    "row_to_json": (row_converted, JSON),
+    "array_to_json": (array_converted, JSON),
+}
 BUILT: dict[str, tuple[Build, Type]] = _OF_ROWS | {
     f"{beginning}{of}{end}": (build, of)
     for of in DOCUMENTS
@@ -301,3 +312,21 @@ def finished(name: str, parts: Sequence[str | Expr]) -> tuple[str | Expr, ...]:
     guard = guarded("strlen(x)", "x")
     whole = (f"list_transform(['{first}' || ltrim(", *parts, f", '\n ') || '{last}'], lambda x: {guard})[1]")
     return ("document_jsonb(", *whole, ")") if AGGREGATES[name] is JSONB else whole
+
+
+# -- documents of texts
+
+
+def object_of_pairs(items: Sequence[str | None]) -> str:
+    """json_object of names and values in turn."""
+    if len(items) % 2:
+        raise SqlError("2202E", "array must have even number of elements")
+    return object_of_two(items[::2], items[1::2])
+
+
+def object_of_two(names: Sequence[str | None], values: Sequence[str | None]) -> str:
+    """json_object of names, and of as many values."""
+    if len(names) != len(values):
+        raise SqlError("2202E", "mismatched array dimensions")
+    pairs = (f"{name_of(n)} : {'null' if v is None else quoted(v)}" for n, v in zip(names, values, strict=True))
+    return f"{{{', '.join(pairs)}}}"

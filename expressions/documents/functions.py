@@ -12,7 +12,7 @@ from typing import Any
 from catalog.values.documents import Jsonb, key_of, parsed
 from catalog.values.types import SqlType
 from expressions.documents import jsonb, parts
-from expressions.documents.building import WRITERS, name_in_jsonb, name_of, quoted
+from expressions.documents.building import WRITERS, name_in_jsonb, name_of, object_of_pairs, object_of_two, quoted
 from expressions.errors import SqlError
 from expressions.limits import look_at
 from expressions.sqltypes import (
@@ -95,6 +95,9 @@ def functions() -> Iterator[Line]:
     yield Line("jsonb_insert", (JSONB, _TEXTS, JSONB), JSONB, "with_inserted", jsonb.with_inserted)
     yield Line("jsonb_insert", (JSONB, _TEXTS, JSONB, BOOL), JSONB, "with_inserted_at", jsonb.with_inserted)
     yield Line("jsonb_strip_nulls", (JSONB,), JSONB, "without_nulls", jsonb.without_nulls)
+    for word, args, compute in (("pairs", (_TEXTS,), object_of_pairs), ("two", (_TEXTS, _TEXTS), object_of_two)):
+        yield Line("json_object", args, JSON, f"object_of_{word}", compute)
+        yield Line("jsonb_object", args, JSONB, f"jsonb_of_{word}", _normal(compute))
     yield Line("jsonb_pretty", (JSONB,), TEXT, "pretty", jsonb.pretty)
 
 
@@ -114,6 +117,12 @@ def pairs() -> Iterator[Line]:
         for name, result, values in ((f"{of}_each", of, parts.values_of), (f"{of}_each_text", TEXT, parts.texts_of)):
             yield Line(name, (of,), TEXT, f"{name}_keys", partial(parts.keys_of_each, name=name))
             yield Line(name, (of,), result, f"{name}_values", partial(values, name=name))
+
+
+def _normal(compute: Compute) -> Compute:
+    """The same in the one form of a jsonb."""
+    read = arithmetic.text_to(SqlType.JSONB)
+    return lambda *args: read(compute(*args))
 
 
 NUMBERS = (INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8)

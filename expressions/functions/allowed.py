@@ -7,18 +7,23 @@ without the engine, the Python twin.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from catalog.values.arrays import ELEMENTS_MAX, TOO_MANY_ELEMENTS
 from catalog.values.types import to_text
 from expressions.dates import reading_by_patterns, writing_by_patterns
 from expressions.documents import functions as documents
 from expressions.functions import aggregates, casts, moments, numbers, texts
 from expressions.functions.overloads import Named, Overload
+from expressions.limits import refusal
 from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
 from expressions.sqltypes import (
     BOOL,
+    BPCHAR,
     FLOAT4,
     FLOAT8,
     FLOATS,
+    INT4,
+    INT8,
     JSON,
     NUMERIC,
     STORED,
@@ -38,6 +43,7 @@ from expressions.values import (
     intervals,
     object_names,
     privileges,
+    special_functions,
 )
 from expressions.values.own import TEXTS, Own
 
@@ -85,9 +91,29 @@ def _comparisons() -> Named:
             yield name, Overload((of, of), BOOL, f"({key_text(of, '{0}')} {name} {key_text(of, '{1}')})", compute)
 
 
+def _pattern_comparisons() -> Named:
+    """Operators by which PostgreSQL compares texts for LIKE: as these are compared here anyway."""
+    for of in (TEXT, BPCHAR):
+        for name, plain in (("~<~", "<"), ("~<=~", "<="), ("~>~", ">"), ("~>=~", ">=")):
+            yield name, Overload((of, of), BOOL, f"({{0}} {plain} {{1}})", arithmetic.COMPARISONS[plain])
+
+
 def _identifiers() -> Named:
+    yield "uuidv7", Overload((), UUID, "uuidv7()")
     for name in ("gen_random_uuid", "uuidv4"):
         yield name, Overload((), UUID, "gen_random_uuid()")
+
+
+def _series() -> Named:
+    """generate_series as a list, of as many numbers as there may be elements."""
+    for of in (INT4, INT8):
+        for args, step in (((of, of), "1"), ((of, of, of), "{2}")):
+            count = f"(CAST({{1}} AS HUGEINT) - {{0}}) // nullif({step}, 0)"
+            stop = f"CASE WHEN {count} >= {ELEMENTS_MAX} THEN {refusal(TOO_MANY_ELEMENTS, 'BIGINT')} ELSE {{1}} END"
+            by = (
+                f"CASE WHEN {step} = 0 THEN {refusal('step size cannot equal zero', 'BIGINT', '22023')} ELSE {step} END"
+            )
+            yield "generate_series", Overload(args, of, f"CAST(generate_series({{0}}, {stop}, {by}) AS {of.duck}[])")
 
 
 def _settings() -> Named:
@@ -103,8 +129,8 @@ def _catalog() -> Named:
 
 
 OPERATORS = _table(
-    numbers.operators(), _comparisons(), moments.operators(), texts.operators(), _arrays(arrays.operators()),
-    _own(bytestrings.OPERATORS), _own(intervals.OPERATORS), _own(clock_times.OPERATORS),
+    numbers.operators(), _comparisons(), _pattern_comparisons(), moments.operators(), texts.operators(),
+    _arrays(arrays.operators()), _own(bytestrings.OPERATORS), _own(intervals.OPERATORS), _own(clock_times.OPERATORS),
     _documents(documents.operators()),
 )  # fmt: skip
 FORMATTED_NAME = (Overload((TEXT,), TEXT, object_names.FORMATTED_NAME, strict=False),)
@@ -131,9 +157,13 @@ FUNCTIONS = _table(
     _own(bytestrings.FUNCTIONS),
     _own(intervals.FUNCTIONS),
     _own(clock_times.FUNCTIONS),
+    _own(special_functions.OF_INTEGERS),
 )
 SETS = _table(
-    _arrays(arrays.sets()), _own(regexes.SETS, by_engine_alone=True), _documents(documents.sets(), of_rows=True)
+    _series(),
+    _arrays(arrays.sets()),
+    _own(regexes.SETS, by_engine_alone=True),
+    _documents(documents.sets(), of_rows=True),
 )
 """Functions that give rows, each as a list of them."""
 PAIRS = _table(_documents(documents.pairs(), of_rows=True))

@@ -3,7 +3,7 @@
 from expressions.functions import casts
 from expressions.functions.overloads import Named, Overload
 from expressions.sqltypes import FLOAT4, FLOAT8, FLOATS, INT4, INT8, INTEGERS, NUMERIC, Type
-from expressions.values import arithmetic, numerics, powers
+from expressions.values import arithmetic, numerics, powers, special_functions
 
 _MODULO = "({0} % CASE WHEN {1} = -1 THEN 1 ELSE {1} END)"
 """The smallest integer by -1 leaves 0; the engine would find the quotient too large."""
@@ -103,6 +103,8 @@ _INFINITE, _NO_COSINE = f"isinf(x) THEN {_BEYOND}", f"abs(x) > 1 AND NOT isnan(x
 _REFUSED = {
     "exp": (_OVER, f"{{f}} = 0 AND NOT isinf(x) THEN {_UNDERFLOW}"), "degrees": (_OVER,), "radians": (_UNDER,),
     **dict.fromkeys(("sin", "cos", "tan", "cot"), (_INFINITE,)), **dict.fromkeys(("asin", "acos"), (_NO_COSINE,)),
+    "acosh": (f"x < 1 THEN {_BEYOND}",),
+    "atanh": (_NO_COSINE, "abs(x) = 1 THEN CAST('Infinity' AS DOUBLE) * x"),
 }  # fmt: skip
 """Of functions of one double: what they are not asked for, and what they do not answer."""
 
@@ -125,6 +127,11 @@ def _defined(name: str, engine: str) -> str:
     return f"list_transform([{{0}}], lambda x: CASE WHEN x < 0 THEN {refusal}{zero} ELSE {engine}(x) END)[1]"
 
 
+_BETWEEN = (
+    "CASE WHEN {0} > {1} THEN"
+    " CAST(error('SQLSTATE 22023 lower bound must be less than or equal to upper bound') AS INTEGER)"
+    " ELSE CAST(floor(random() * (CAST({1} AS BIGINT) - {0} + 1)) + {0} AS INTEGER) END"
+)
 _BUCKET = (
     "CASE WHEN {0} IS NULL OR {1} IS NULL OR {2} IS NULL OR {3} IS NULL THEN NULL"
     " WHEN {3} <= 0 THEN CAST(error('SQLSTATE 2201G count must be greater than zero') AS INTEGER)"
@@ -163,7 +170,13 @@ def functions() -> Named:
     yield "atan2", Overload((FLOAT8, FLOAT8), FLOAT8, "atan2({0}, {1})")
     yield "pi", Overload((), FLOAT8, "pi()")
     yield "random", Overload((), FLOAT8, "random()")
-    for name in ("sinh", "cosh", "tanh", "cot"):
+    yield "random", Overload((INT4, INT4), INT4, _BETWEEN)
+    for own in special_functions.OF_DOUBLES:
+        template = f"CASE WHEN isnan({{0}}) THEN {{0}} ELSE {own.template} END"
+        compute = arithmetic.unless_nan(own.compute)
+        yield own.called[0], Overload(own.args, own.result, template, compute)
+    yield "asinh", Overload((FLOAT8,), FLOAT8, "asinh({0})")
+    for name in ("sinh", "cosh", "tanh", "cot", "acosh", "atanh"):
         yield name, Overload((FLOAT8,), FLOAT8, _of_double(name))
     yield "width_bucket", Overload((FLOAT8, FLOAT8, FLOAT8, INT4), INT4, _BUCKET)
 

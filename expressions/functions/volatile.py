@@ -3,7 +3,7 @@
 from expressions.typed import Call, Expr, walk
 
 VOLATILE = frozenset(
-    {"random", "gen_random_uuid", "uuidv4", "clock_timestamp", "set_config", "array_shuffle", "array_sample"}
+    {"random", "gen_random_uuid", "uuidv4", "uuidv7", "clock_timestamp", "set_config", "array_shuffle", "array_sample"}
 )
 
 

@@ -148,6 +148,11 @@ def to_single(value: float) -> float:
     return found
 
 
+def unless_nan(compute: Compute) -> Compute:
+    """The function of a double, with NaN as it is."""
+    return lambda a: a if a != a else compute(a)
+
+
 def divide_real(a: float, b: float) -> float:
     if b == 0 and a == a:
         raise division_by_zero()

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from catalog.values import bytea
 from expressions.errors import BAD_CHARACTER, FEATURE_NOT_SUPPORTED, INVALID_PARAMETER_VALUE, INVALID_TEXT, SqlError
 from expressions.limits import look_at, pass_chars, refuse_length
-from expressions.sqltypes import BYTEA, INT2, INT4, INT8, TEXT, Type
+from expressions.sqltypes import BOOL, BYTEA, INT2, INT4, INT8, TEXT, Type
+from expressions.values import texts
 from expressions.values.arithmetic import out_of_range
 from expressions.values.own import Own, lines
 
@@ -61,6 +62,15 @@ def trimmed_left(data: bytes, removed: bytes) -> bytes:
 
 def trimmed_right(data: bytes, removed: bytes) -> bytes:
     return data.rstrip(removed) if removed else data
+
+
+def like(data: bytes, pattern: bytes) -> bool:
+    """LIKE, byte by byte."""
+    return texts.like(data.decode("latin-1"), pattern.decode("latin-1"))
+
+
+def not_like(data: bytes, pattern: bytes) -> bool:
+    return not like(data, pattern)
 
 
 def get_byte(data: bytes, place: int) -> int:
@@ -237,7 +247,15 @@ FORMS: dict[str, tuple[Callable[[bytes], str], Callable[[str], bytes]]] = {
 
 
 _BYTES, _PAIR = (BYTEA,), (BYTEA, BYTEA)
-OPERATORS = tuple(lines("bytea", ("||", _PAIR, BYTEA, concatenated), signs=True))
+OPERATORS = tuple(
+    lines(
+        "bytea",
+        ("||", _PAIR, BYTEA, concatenated),
+        ("~~", _PAIR, BOOL, like),
+        ("!~~", _PAIR, BOOL, not_like),
+        signs=True,
+    )
+)
 FUNCTIONS = tuple(
     lines(
         "bytea",

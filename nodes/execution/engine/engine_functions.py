@@ -18,7 +18,7 @@ from expressions.limits import pauses
 from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
 from expressions.sqltypes import STORED, Type
-from expressions.values import bytestrings, clock_times, intervals
+from expressions.values import bytestrings, clock_times, intervals, special_functions
 from expressions.values.own import ARRAY_TEXTS, DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from nodes.execution.engine import document_functions, numeric_functions
 from nodes.execution.engine.numeric_functions import refusing
@@ -27,6 +27,7 @@ OWN: tuple[Own, ...] = (
     *bytestrings.OPERATORS, *bytestrings.FUNCTIONS, bytestrings.ESCAPED, *bytestrings.CASTS,
     *intervals.OPERATORS, *intervals.FUNCTIONS, intervals.MICROS, intervals.OF_PARTS,
     *(own for by_style in intervals.STYLED.values() for own in by_style.values()),
+    *special_functions.OF_DOUBLES, *special_functions.OF_INTEGERS,
     *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
     *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT, *ARRAY_TEXTS,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """FROM: tables, subqueries, functions and joins, each a relation of the scope under a name of ours."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -10,20 +10,23 @@ from postgast import pg_query_pb2 as pb
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.calls import SESSION_VALUES
+from expressions.analysis.calls import REFUSED, SESSION_VALUES
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.analysis.tree import function_name
 from expressions.errors import (
     DUPLICATE_ALIAS,
     INVALID_COLUMN_REFERENCE,
+    INVALID_PARAMETER_VALUE,
     PROGRAM_LIMIT,
+    UNDEFINED_OBJECT,
     UNDEFINED_TABLE,
     SqlError,
     unsupported,
 )
 from expressions.functions import allowed
-from expressions.sqltypes import DATE, INT4, INT8, INTEGERS, INTERVAL, OID, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, joined, walk
+from expressions.limits import refusal
+from expressions.sqltypes import DATE, FLOAT8, INT4, INT8, INTEGERS, INTERVAL, OID, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, is_constant, joined, walk
 from expressions.values.intervals import with_engine_interval
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
@@ -88,6 +91,8 @@ class FromClause:
             return self._from_join(node.join_expr, scope)
         if kind == "range_function":
             return self._from_function(node.range_function, scope)
+        if kind == "range_table_sample":
+            return self._from_table_sample(node.range_table_sample, scope)
         raise unsupported(f"{str(kind).replace('_', ' ')} in FROM")
 
     def _add(self, scope: Scope, relation: Relation, offset: int) -> Stars:
@@ -133,6 +138,26 @@ class FromClause:
         relation = Relation(scan.number, alias, scan=scan, named=named)
         return (scan.sql,), self._add(scope, relation, node.location)
 
+    def _from_table_sample(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
+        """TABLESAMPLE: each row by itself, whatever the method; a block is nothing that a table here has."""
+        method = node.method[-1].string.sval.lower()
+        if node.relation.WhichOneof("node") != "range_var" or method not in ("bernoulli", "system"):
+            raise SqlError(UNDEFINED_OBJECT, f"tablesample method {method} does not exist", node.location)
+        if node.HasField("repeatable"):
+            hint = "leave it out, or choose by the key: WHERE id % 10 = 0"
+            raise unsupported("TABLESAMPLE .. REPEATABLE", node.location, hint=hint)
+        source, stars = self.item(node.relation, scope)
+        relation = scope.relations[-1]
+        if relation.scan is None or len(node.args) != 1:
+            raise unsupported("TABLESAMPLE of anything but a table, by a percentage", node.location)
+        relation.is_sample = True
+        given = self.analyzer.coerce(self.analyzer.expr(node.args[0], Scope()), FLOAT8)
+        percent = Call("percent", "", (given,), FLOAT8, percentage, strict=False, offset=given.offset)
+        if not is_constant(percent):
+            raise unsupported("TABLESAMPLE with a percentage that is not a constant", node.location)
+        where: Parts = (" WHERE random() * 100 < ", percent)
+        return ("(SELECT * FROM ", *source, *where, f") AS {relation.scan.sql}"), stars
+
     def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
         query = self.selects.query(node.subquery.select_stmt, scope if node.lateral else scope.parent)
         alias = node.alias.aliasname if node.HasField("alias") else f"unnamed_subquery_{self.selects.number()}"
@@ -177,10 +202,12 @@ class FromClause:
         if len(calls) == 1 and is_of_one_value(name):
             return self._one_row(node, items[0], calls[0], scope)
         unknown = next((n for n in names if n not in allowed.SETS and n not in allowed.PAIRS), None)
-        if unknown is not None or len(calls) > 1:
-            shown = unknown or "several functions"
-            hint = "generate_series, unnest and generate_subscripts may stand there"
+        if unknown is not None or (len(calls) > 1 and any(n in allowed.PAIRS for n in names)):
+            shown = unknown or "of two columns beside others"
+            hint = REFUSED.get(shown, "generate_series, unnest and generate_subscripts may stand there")
             raise unsupported(f"function {shown} in FROM", calls[0].location, hint=hint)
+        if len(calls) > 1:
+            return self._several(node, calls, names, scope)
         self.selects.extent.subquery(calls[0].location)
         given = [self.analyzer.expr(arg, scope) for arg in calls[0].args]
         several = name == "unnest" and len(given) > 1
@@ -193,6 +220,22 @@ class FromClause:
         alias = node.alias.aliasname if node.HasField("alias") else name
         named = "value" if "_array_elements" in name else alias  # PostgreSQL's name of what they give
         titles = ["key", "value"] if is_pair else [name if several else named] * len(lists)
+        return self._unnested(node, calls[0], lists, titles, scope, alias)
+
+    def _several(self, node: Node, calls: Sequence[Node], names: Sequence[str], scope: Scope) -> tuple[Parts, Stars]:
+        """ROWS FROM (f(..), g(..)): their rows side by side."""
+        lists = []
+        for name, call in zip(names, calls, strict=True):
+            self.selects.extent.subquery(call.location)
+            given = [self.analyzer.expr(arg, scope) for arg in call.args]
+            lists.append(self.analyzer.set_of(name, given, call.location))
+        alias = node.alias.aliasname if node.HasField("alias") else names[0]
+        return self._unnested(node, calls[0], lists, names, scope, alias)
+
+    def _unnested(
+        self, node: Node, call: Node, lists: Sequence[Call], titles: Sequence[str], scope: Scope, alias: str
+    ) -> tuple[Parts, Stars]:
+        """Lists as columns, the shorter ones with NULLs at their end, and the numbers of their rows where asked for."""
         outputs = [Output(title, rows.type) for title, rows in zip(titles, lists, strict=True)]
         columns: list[Parts] = [("unnest(", rows, f") AS o{place}") for place, rows in enumerate(lists)]
         if node.ordinality:
@@ -201,7 +244,7 @@ class FromClause:
             outputs.append(Output("ordinality", INT8))
         names = [a.string.sval for a in node.alias.colnames]
         source: Parts = ("LATERAL (SELECT ", *joined(columns), ")")
-        return self._derived(scope, alias, renamed(outputs, names, alias, calls[0].location), source, calls[0].location)
+        return self._derived(scope, alias, renamed(outputs, names, alias, call.location), source, call.location)
 
     def _of_catalog(self, node: Node, call: Node, of: relations.Function, scope: Scope) -> tuple[Parts, Stars]:
         """A function that gives the rows of a relation, or none."""
@@ -237,7 +280,12 @@ class FromClause:
         if len(args) not in (2, 3) or any(a.type not in (*INTEGERS, UNKNOWN) for a in args):
             raise unsupported("generate_series over anything but integers and timestamps", call.location)
         of = INT8 if any(a.type is INT8 for a in args) else INT4
-        whole = joined((self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8),) for arg in args)
+        numbers = [self.analyzer.coerce(self.analyzer.coerce(arg, of), INT8) for arg in args]
+        if len(numbers) == 3:
+            refused = refusal("step size cannot equal zero", "BIGINT", INVALID_PARAMETER_VALUE)
+            template = f"CASE WHEN {{0}} = 0 THEN {refused} ELSE {{0}} END"
+            numbers[2] = Call("step", template, (numbers[2],), INT8, offset=numbers[2].offset)
+        whole = joined((number,) for number in numbers)
         parts = (f"(SELECT CAST(g AS {of.duck}) AS o0 FROM generate_series(", *whole, ") AS t(g))")
         alias = node.alias.aliasname if node.HasField("alias") else "generate_series"
         column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
@@ -327,6 +375,14 @@ class FromClause:
 
 def is_of_one_value(name: str) -> bool:
     return name not in allowed.SETS and (name in allowed.FUNCTIONS or name in (*SESSION_VALUES, "pg_backend_pid"))
+def percentage(_: object, given: Callable[[], Any]) -> float:
+    """How much of a table a sample takes. Raises 2202H beyond 0 and 100."""
+    value = given()
+    if value is None:
+        raise SqlError("2202H", "TABLESAMPLE parameter cannot be null")
+    if not 0 <= value <= 100:
+        raise SqlError("2202H", "sample percentage must be between 0 and 100")
+    return float(value)
 
 
 def by_name(stars: Stars) -> dict[str, Stars]:

@@ -76,6 +76,10 @@ class WithQueries:
             if cte.ctequery.WhichOneof("node") != "select_stmt":
                 hint = "it may stand in the WITH of a whole statement"
                 raise unsupported("a statement that writes inside WITH here", cte.location, hint=hint)
+            if cte.HasField("search_clause") or cte.HasField("cycle_clause"):
+                word = "SEARCH" if cte.HasField("search_clause") else "CYCLE"
+                hint = "keep the way in an array: path || id, and WHERE id <> ALL (path)"
+                raise unsupported(f"{word} in WITH RECURSIVE", cte.location, hint=hint)
             self.selects.extent.with_query(cte.location)
             if cte.ctename in self.levels[-1]:
                 message = f'WITH query name "{cte.ctename}" specified more than once'

@@ -140,3 +140,9 @@ SELECT jsonb_insert('[1]', '{x}', '2');
 -- nothing is removed from what is empty
 SELECT '[]'::jsonb #- '{x}', '{}'::jsonb #- '{a,b}', '[]'::jsonb #- '{}';
 SELECT '[1]'::jsonb #- '{x}';
+SELECT json_object('{a, 1, b, "def", c, 3.5}'), json_object('{a,b}', '{1,2}'), jsonb_object('{a,b}', '{1,2}'), jsonb_object('{a, 1, b, "d\"ef", c, NULL}'), json_object('{}'), json_object(ARRAY['x', name]) FROM people WHERE id = 1;
+SELECT json_object('{a}');
+SELECT json_object('{NULL,1}');
+SELECT jsonb_object('{a,b}', '{1}');
+SELECT array_to_json('{1,2}'::int[]), array_to_json(ARRAY['a', NULL]);
+SELECT array_to_json(1);

@@ -1,0 +1,10 @@
+SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (100);
+SELECT count(*) FROM orders TABLESAMPLE SYSTEM (0);
+SELECT count(*) <= 20 FROM orders o TABLESAMPLE BERNOULLI (50.5) WHERE o.number > 3;
+SELECT o.number FROM orders AS o TABLESAMPLE SYSTEM (100) JOIN people p ON p.id = o.customer WHERE o.number < 4 ORDER BY 1;
+SELECT number FROM orders TABLESAMPLE BERNOULLI (100) WHERE customer = 1 AND number = 5;
+SELECT number FROM orders TABLESAMPLE BERNOULLI (0) WHERE customer = 1 AND number = 5;
+SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (150);
+SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (-1);
+SELECT count(*) FROM orders TABLESAMPLE BERNOULLI (NULL);
+SELECT count(*) FROM orders TABLESAMPLE nope (1);
