@@ -253,7 +253,7 @@ class Aggregates:
         return [*parts, *self._frame(frame, order, scope)]
 
     def _whole_window(self, over: Node) -> tuple[Sequence[Node], Sequence[Node], Node]:
-        """What a window is divided and sorted by, and the one that has its frame; it may begin with another."""
+        """Find what a window is divided and sorted by, and the one that has its frame; it may begin with another."""
         name = over.refname or (over.name if not (len(over.partition_clause) or len(over.order_clause)) else "")
         if not name or self.analysis.windows.get(name) is over:
             return over.partition_clause, over.order_clause, over

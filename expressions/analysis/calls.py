@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
@@ -29,7 +30,7 @@ from expressions.sqltypes import (
     TIMESTAMPTZ,
     UNKNOWN,
 )
-from expressions.typed import Call, Context, Expr, Literal, is_constant, lazy_call
+from expressions.typed import Call, ColumnRef, Context, Expr, Literal, is_constant, lazy_call
 from expressions.values import arithmetic, privileges
 
 Node = Any
@@ -68,6 +69,8 @@ class Calls(Comparisons):
     """The analysis of calls; that of their arguments is the subclass's."""
 
     windows: dict[str, Node]
+    merge_action: ColumnRef | None = None
+    """What merge_action() is, in the RETURNING of a MERGE."""
     last_set: int = -1
     """Where the last function among values stands that gives rows."""
 
@@ -192,6 +195,12 @@ class Calls(Comparisons):
         """The session's user, and whether they may write."""
         return [session_value("user", offset), self.cast(session_value(privileges.MAY_WRITE, offset), BOOL, offset)]
 
+    def _merge_support_func(self, node: Node, scope: Scope) -> Expr:
+        if self.merge_action is None:
+            message = "MERGE_ACTION() can only be used in the RETURNING list of a MERGE command"
+            raise SqlError("42601", message, node.location)
+        return replace(self.merge_action, offset=node.location)
+
     def row_of(self, node: Node, scope: Scope) -> list[tuple[str, Expr]] | None:
         """The fields of a row by their names: of ROW(..), or of a relation that stands for its rows. None of others."""
         kind = node.WhichOneof("node")
@@ -216,7 +225,7 @@ class Calls(Comparisons):
         if fields is None:
             return self.expr(node, scope)
         place = location_of(node, node.WhichOneof("node"))
-        whole, place = documents.of_row(self, fields, location_of(node, node.WhichOneof("node"))), -1
+        whole = documents.of_row(self, fields, place)
         test = self.is_there(node, scope)
         return whole if test is None else self.case([(test, whole)], Literal(None, JSON), JSON, place)
 

@@ -79,8 +79,8 @@ def _upper_half(angle: float) -> tuple[float, bool]:
     """The angle of 0 to 180 degrees that one of 0 degrees or more is, or mirrors: and whether it mirrors it."""
     if math.isinf(angle):
         raise beyond()
-    turned = math.fmod(angle, 360)
-    return (360 - turned, True) if turned > 180 else (turned, False)
+    reduced = math.fmod(angle, 360)
+    return (360 - reduced, True) if reduced > 180 else (reduced, False)
 
 
 def sine_of_degrees(angle: float) -> float:

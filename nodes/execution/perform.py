@@ -11,7 +11,7 @@ from nodes.context import Environment
 from nodes.execution.select import select_result
 from nodes.execution.writing import dml
 from nodes.execution.writing.several import several
-from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, SeveralPlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, SeveralPlan, UpdatePlan
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.results import Result
@@ -29,6 +29,8 @@ async def perform(env: Environment, transaction: Transaction, plan: Plan, contex
             return await dml.update(env, transaction, plan, context, commit=commit)
         case DeletePlan():
             return await dml.delete(env, transaction, plan, context, commit=commit)
+        case MergePlan():
+            return await dml.merge(env, transaction, plan, context, commit=commit)
         case SeveralPlan():
             return await several(env, transaction, plan, context)
     raise unsupported("this statement")

@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Constraint, TableId
 from leases.rules import NotLeasable
 from nodes.context import Environment
-from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SeveralPlan, TruncatePlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SeveralPlan, TruncatePlan, UpdatePlan
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from storage.integrity import references
@@ -47,7 +47,7 @@ def enforced_by(plan: Plan) -> ForeignKeys:
     """Foreign keys that a statement must obey, by what it does and which columns it assigns."""
     if isinstance(plan, TruncatePlan):
         return ForeignKeys((), tuple(c for d in plan.descriptors for c in d.fact(_enforced).children))
-    if not isinstance(plan, InsertPlan | UpdatePlan | DeletePlan):
+    if not isinstance(plan, InsertPlan | UpdatePlan | DeletePlan | MergePlan):
         return NO_FOREIGN_KEYS
     known = plan.descriptor.fact(_enforced)
     if not known:
@@ -60,6 +60,10 @@ def enforced_by(plan: Plan) -> ForeignKeys:
             return ForeignKeys(_touched(known.parents, plan.assignments), _touched(known.children, plan.assignments))
         case DeletePlan():
             return ForeignKeys((), known.children)
+        case MergePlan():
+            assigned, words = dict.fromkeys(plan.assigned()), plan.words()
+            parents = known.parents if "INSERT" in words else _touched(known.parents, assigned)
+            return ForeignKeys(parents, known.children if "DELETE" in words else _touched(known.children, assigned))
 
 
 def _enforced(descriptor: Descriptor) -> ForeignKeys:

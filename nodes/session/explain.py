@@ -16,7 +16,7 @@ from nodes.execution.select import access_of, whole_access
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
 from nodes.sql.planner import Planner
-from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, UpdatePlan
 from nodes.sql.statements import Statement
 from nodes.store.name_resolution import NamedRelations
 from nodes.wire.messages import Field
@@ -47,7 +47,7 @@ def explain(
         if option.def_elem.defname not in ("costs", "verbose", "summary"):
             raise unsupported(f"EXPLAIN ({option.def_elem.defname.upper()})")
     statement = explained.statement
-    if statement.kind not in ("select", "insert", "update", "delete"):
+    if statement.kind not in ("select", "insert", "update", "delete", "merge"):
         raise unsupported(f"EXPLAIN of {_words(statement)}")
     parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
     plan = Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
@@ -73,10 +73,12 @@ def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
             return [f"Update on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
         case DeletePlan():
             return [f"Delete on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
+        case MergePlan():
+            return [f"Merge on {plan.descriptor}", *_indented(_found_lines(env, plan, context))]
     raise unsupported("EXPLAIN of this")
 
 
-def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan, context: Context) -> list[str]:
+def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan | MergePlan, context: Context) -> list[str]:
     if plan.join is None:
         return _scan_lines(env, plan.scan, context)
     ways = {id(scan): _scan_lines(env, scan, context) for scan in plan.scans}

@@ -26,7 +26,7 @@ from nodes.sql.planner import Planner
 from nodes.sql.statements import Statement
 
 Node = Any
-PREPARABLE = frozenset({"select", "insert", "update", "delete", "writing select", "crud"})
+PREPARABLE = frozenset({"select", "insert", "update", "delete", "merge", "writing select", "crud"})
 
 
 @dataclass(eq=False)

@@ -46,8 +46,8 @@ from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
-PLANNED = frozenset({"select", "insert", "update", "delete", "writing select", *COPIES})
-WRITES = frozenset({"insert", "update", "delete", "writing select", "truncate", "ddl", "setval", FROM})
+PLANNED = frozenset({"select", "insert", "update", "delete", "merge", "writing select", *COPIES})
+WRITES = frozenset({"insert", "update", "delete", "merge", "writing select", "truncate", "ddl", "setval", FROM})
 TRACED_AS = {FROM: "insert", TO: "select", "writing select": "select"}
 WORDS = {"ddl": "a schema change", "crud": "this operation", "writing select": "a WITH that writes"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})

@@ -35,7 +35,6 @@ LISTS_OF_NAMES = ("search_path", "temp_tablespaces")
 LISTS = ("datestyle", "createrole_self_grant", "local_preload_libraries")
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
 _HOURS_EAST = re.compile(r"\s*([+-]?)(\d{1,2})(?::(\d{2}))?\s*")
-INSTEAD = {"merge": "use INSERT .. ON CONFLICT, or UPDATE .. FROM and INSERT in one transaction"}
 EXPLAINED = (Field("QUERY PLAN", TEXT.oid, -1),)
 
 
@@ -63,7 +62,7 @@ class Utility:
                 return Result("SET CONSTRAINTS")
             case "vacuum":
                 return await self._vacuum(statement.node)
-        raise unsupported(statement.kind.upper(), hint=INSTEAD.get(statement.kind))
+        raise unsupported(statement.kind.upper())
 
     async def _vacuum(self, node: Node) -> Result:
         """VACUUM and ANALYZE of tables that must exist: a node has no dead rows of its own, and counts none."""

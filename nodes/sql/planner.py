@@ -21,16 +21,15 @@ from nodes.sql.plans import Plan, SelectPlan, TruncatePlan, WritingPlan
 from nodes.sql.queries.from_clause import table_of
 from nodes.sql.queries.with_queries import Known
 from nodes.sql.statements import Statement, parameters_in, writes_in_with
-from nodes.sql.writes.inserts import Inserts
+from nodes.sql.writes.merges import Merges
 from nodes.sql.writes.several import several
-from nodes.sql.writes.updates import Updates
 from nodes.wire.columns import Columns
 
 Node = Any
 
 
 @dataclass(eq=False)
-class Planner(Inserts, Updates):
+class Planner(Merges):
     """Makes the plan of one statement."""
 
     def plan(self, kind: str, node: Node) -> Plan:
@@ -63,6 +62,8 @@ class Planner(Inserts, Updates):
                 return self.update(node)
             case "delete":
                 return self.delete(node)
+            case "merge":
+                return self.merge(node)
             case "truncate":
                 return self.truncate(node)
         raise unsupported(kind)

@@ -120,11 +120,41 @@ class DeletePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeAction:
+    """The act of a WHEN in a MERGE: INSERT, UPDATE or DELETE, and the columns that it gives values."""
+
+    word: str
+    columns: tuple[ColumnId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """A MERGE: `join` finds the number of an action, the key of a row, the values of all actions, and those shown."""
+
+    descriptor: Descriptor
+    scan: Scan
+    scans: tuple[Scan, ...]
+    join: Join
+    actions: tuple[MergeAction, ...]
+    rules: Rules
+    defaults: Mapping[ColumnId, Expr]
+    returning: Returning | None
+    sources: Sources = NO_SOURCES
+
+    def words(self) -> frozenset[str]:
+        return frozenset(action.word for action in self.actions)
+
+    def assigned(self) -> frozenset[ColumnId]:
+        """The columns that its updates give values."""
+        return frozenset(column for action in self.actions if action.word == "UPDATE" for column in action.columns)
+
+
+@dataclass(frozen=True, slots=True)
 class TruncatePlan:
     descriptors: tuple[Descriptor, ...]
 
 
-WritingPlan = InsertPlan | UpdatePlan | DeletePlan
+WritingPlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan
 
 
 @dataclass(frozen=True, slots=True)

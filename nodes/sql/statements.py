@@ -123,7 +123,7 @@ def writes_in_with(node: Node) -> bool:
 
 
 LEAVES = frozenset({"a_const", "column_ref", "param_ref", "string", "integer", "float", "boolean", "a_star"})
-WITH_TABLES = frozenset({"select", "insert", "update", "delete", "truncate", "explain"})
+WITH_TABLES = frozenset({"select", "insert", "update", "delete", "merge", "truncate", "explain"})
 
 
 def first_query(node: Node) -> Node:

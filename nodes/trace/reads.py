@@ -15,10 +15,10 @@ from catalog.states import Rule, rule
 from expressions.analysis.scopes import Scan
 from expressions.typed import Context
 from nodes.sql.conditions.access_paths import access, point
-from nodes.sql.plans import DeletePlan, InsertPlan, Plan, SelectPlan, SeveralPlan, TruncatePlan, UpdatePlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, SeveralPlan, TruncatePlan, UpdatePlan
 
 Json = dict[str, Any]
-OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "truncate": "delete"}
+OF_KIND = {"insert": "insert", "update": "update", "delete": "delete", "merge": "update", "truncate": "delete"}
 """The column of the rule table (`catalog.states`) that a kind of statement goes by; others read."""
 
 
@@ -29,7 +29,7 @@ def scans_of(plan: Plan) -> list[Scan]:
             return list(plan.scans)
         case InsertPlan():
             return [] if plan.source is None else list(plan.source.scans)
-        case UpdatePlan() | DeletePlan():
+        case UpdatePlan() | DeletePlan() | MergePlan():
             return list({id(scan): scan for scan in (plan.scan, *plan.scans)}.values())
         case SeveralPlan():
             return [scan for part in plan.plans for scan in scans_of(part)]
@@ -39,7 +39,7 @@ def scans_of(plan: Plan) -> list[Scan]:
 def written(plan: Plan) -> frozenset[TableId]:
     """The tables that a plan writes."""
     match plan:
-        case InsertPlan() | UpdatePlan() | DeletePlan():
+        case InsertPlan() | UpdatePlan() | DeletePlan() | MergePlan():
             return frozenset({plan.descriptor.table_id})
         case SeveralPlan():
             return frozenset().union(*map(written, plan.plans))
@@ -60,7 +60,7 @@ def scans_json(plan: Plan, context: Context, *, storages: int, buckets: int) -> 
 
 
 def _may_be_looked_up(scan: Scan, plan: Plan) -> bool:
-    is_joined = isinstance(plan, UpdatePlan | DeletePlan) and plan.join is not None and scan is plan.scan
+    is_joined = isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and plan.join is not None and scan is plan.scan
     return is_joined and plan.join.lookup is not None  # type: ignore[union-attr]
 
 

@@ -1,9 +1,10 @@
 """Statements that write rows.
 
-dml             INSERT, UPDATE, DELETE, of:
+dml             INSERT, UPDATE, DELETE, MERGE, of:
 inserted_rows     the rows of an INSERT, complete
 target_rows       the rows that an UPDATE or DELETE is about
 joined_rows       those of UPDATE .. FROM and DELETE .. USING
+merged_rows       those of a MERGE, and what is done with each
 several         a statement with others in its WITH that write
 upsert            ON CONFLICT
 unread            an UPDATE or DELETE by key that needs nothing of its row

@@ -3,6 +3,7 @@
     INSERT    inserted_rows    values, numbers, defaults; upsert for ON CONFLICT
     UPDATE    target_rows      which rows, and the values they get; unread by key alone
     DELETE    target_rows      which rows; joined_rows where other tables say so; unread by key alone
+    MERGE     merged_rows      which rows, and what is done with each
 
 What then happens to which pair is decided in `storage.mutations` alone, under the version that the transaction has
 pinned (`write_context`), and `writer` sends it; foreign keys are checked last (`nodes.foreign_keys.checks`).
@@ -17,13 +18,14 @@ from nodes.execution.expressions import returned
 from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.writing.inserted_rows import new_rows
 from nodes.execution.writing.joined_rows import joined_rows
+from nodes.execution.writing.merged_rows import merged_rows
 from nodes.execution.writing.target_rows import Match, matching
 from nodes.execution.writing.unread import write_unread
 from nodes.execution.writing.upsert import insert_or
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.plans import DeletePlan, InsertPlan, UpdatePlan, WritingPlan
+from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, UpdatePlan, WritingPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 
@@ -60,6 +62,14 @@ async def delete(
         return await _done(work, plan, commit=commit)
 
 
+async def merge(
+    env: Environment, transaction: Transaction, plan: MergePlan, context: Context, *, commit: bool
+) -> Result:
+    with HeldRows(env.rows) as held:
+        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan), plan.sources)
+        return await _done(work, plan, commit=commit)
+
+
 async def found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values], Answers]:
     """Find what a statement does, and do nothing yet: its tag, its rows, and the values of RETURNING where known."""
     match plan:
@@ -67,6 +77,8 @@ async def found_rows(work: Writing, plan: WritingPlan) -> tuple[str, list[Values
             return "INSERT 0", await _inserted(work, plan), None
         case UpdatePlan():
             return "UPDATE", *await _updated(work, plan)
+        case MergePlan():
+            return "MERGE", await merged_rows(work, plan), None
         case DeletePlan():
             found, answers = await _found(work, plan, [], plan.descriptor.public_columns)
             for old, _, _ in found:

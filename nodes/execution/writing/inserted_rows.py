@@ -23,7 +23,7 @@ from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import engine_batches
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
-from nodes.sql.plans import InsertPlan
+from nodes.sql.plans import InsertPlan, MergePlan
 
 
 async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
@@ -41,7 +41,7 @@ async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     return given
 
 
-async def complete(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
+async def complete(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[Values]) -> None:
     """Give rows the numbers and defaults that they lack."""
     await _number_rows(work, plan, rows)
     await _add_defaults(work, plan, rows)
@@ -104,7 +104,7 @@ async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
         await work.turns.give()
 
 
-async def _number_rows(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
+async def _number_rows(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[Values]) -> None:
     """Hidden row ids, too: they are the numbers of a column that no statement names."""
     for column in plan.descriptor.columns:
         if column.identity and column.state is State.PUBLIC:
@@ -126,7 +126,7 @@ def _refuse_used_up(table: str, column: Column, last: int) -> None:
         raise SqlError(SEQUENCE_LIMIT, message)
 
 
-async def _add_defaults(work: Writing, plan: InsertPlan, rows: Sequence[Values]) -> None:
+async def _add_defaults(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[Values]) -> None:
     """Complete the rows with defaults, else NULL."""
     for column in plan.descriptor.columns:
         if column.state is not State.PUBLIC and (column.state is not State.WRITE_ONLY or column.derived is not None):

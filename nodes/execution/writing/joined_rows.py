@@ -7,7 +7,7 @@ once, with what the engine found first. Where few rows of the other tables say w
 read (`nodes.sql.writes.joins`).
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +26,7 @@ from nodes.execution.writing.target_rows import hold
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.conditions.access_paths import Access, looked_up
 from nodes.sql.conditions.predicates import VALUES_MAX
-from nodes.sql.plans import DeletePlan, Join, Lookup, UpdatePlan
+from nodes.sql.plans import DeletePlan, Join, Lookup, MergePlan, UpdatePlan
 from nodes.sql.writes.joins import GATHERED
 from storage import encoding
 from storage.pairs import StoredRow
@@ -51,7 +51,7 @@ async def joined_rows(
     assert plan.join is not None
     keys = work.descriptor.key_columns
     found: dict[bytes, Sequence[PyValue]] = {}
-    async for rows in _found(work, plan, plan.join):
+    async for rows in found_batches(work, plan, plan.join):
         for row in rows:
             parts = zip(keys, row, strict=False)
             key = b"".join(encoding.encode(column.type, value) for column, value in parts)
@@ -60,18 +60,29 @@ async def joined_rows(
             await work.turns.give()
         if len(found) > ROWS_MAX:
             raise too_many("statement")
+    stored = await rows_by_key(work, found, reads)
+    return [Joined(*stored[key], found[key][:assigned], found[key][assigned:]) for key in sorted(found)]
+
+
+async def rows_by_key(
+    work: Writing, keys: Iterable[bytes], reads: Sequence[Column]
+) -> dict[bytes, tuple[StoredRow, Values]]:
+    """The rows with these keys, as stored, and their values in some columns."""
     stored: dict[bytes, tuple[StoredRow, Values]] = {}
-    async for some in point_rows(work.transaction, work.table, list(found)):
+    async for some in point_rows(work.transaction, work.table, list(keys)):
         for old in some:
             read = partial(decoded, work.descriptor, old, reads)
             values = await in_thread(read) if is_long(old) else read()
             hold(work, old, values)
             stored[old.key] = old, values
             await work.turns.give()
-    return [Joined(*stored[key], found[key][:assigned], found[key][assigned:]) for key in sorted(found)]
+    return stored
 
 
-async def _found(work: Writing, plan: UpdatePlan | DeletePlan, join: Join) -> AsyncIterator[list[list[PyValue]]]:
+async def found_batches(
+    work: Writing, plan: UpdatePlan | DeletePlan | MergePlan, join: Join
+) -> AsyncIterator[list[list[PyValue]]]:
+    """The answers of the query, some rows at a time."""
     with PlanBytes(work.env.rows) as held:
         held.take_parts(join.parts)
         sql = await rendered(join.parts, work.context)

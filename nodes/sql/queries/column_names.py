@@ -48,6 +48,8 @@ def named(node: Node) -> tuple[str, int]:
     if kind == "case_expr":
         inner = named(node.case_expr.defresult) if node.case_expr.HasField("defresult") else NO_NAME
         return inner if inner[1] > 1 else ("case", 1)
+    if kind == "merge_support_func":
+        return "merge_action", 2
     if kind == "grouping_func":
         return "grouping", 2
     if kind == "a_array_expr":

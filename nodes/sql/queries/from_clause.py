@@ -376,7 +376,7 @@ class FromClause:
 def is_of_one_value(name: str) -> bool:
     return name not in allowed.SETS and (name in allowed.FUNCTIONS or name in (*SESSION_VALUES, "pg_backend_pid"))
 def percentage(_: object, given: Callable[[], Any]) -> float:
-    """How much of a table a sample takes. Raises 2202H beyond 0 and 100."""
+    """The part of a table that a sample takes. Raises 2202H beyond 0 and 100."""
     value = given()
     if value is None:
         raise SqlError("2202H", "TABLESAMPLE parameter cannot be null")

@@ -204,13 +204,16 @@ class Assignments:
                 found[column.id] = self.analyzer.of_length(value, column.length, is_explicit=False)
         return found
 
-    def _returning(self, node: Node, scope: Scope, others: Sequence[Star] = ()) -> Returning | None:
+    def _returning(
+        self, node: Node, scope: Scope, others: Sequence[Star] = (), *, others_first: bool = False
+    ) -> Returning | None:
         if not node.HasField("returning_clause"):
             return None
         if len(node.returning_clause.options):
             raise unsupported("RETURNING WITH (..)")
         (table, *_) = scope.relations
-        stars: Stars = [*((name, None, table) for name in table.names()), *others]
+        own: Stars = [(name, None, table) for name in table.names()]
+        stars: Stars = [*others, *own] if others_first else [*own, *others]
         refuse_wide(len(node.returning_clause.exprs))
         targets: list[Target] = []
         for item in node.returning_clause.exprs:

@@ -35,13 +35,13 @@ class Inserts(Assignments):
 
     def _insert(self, node: Node, before: Parts) -> InsertPlan:
         descriptor = self.written(node.relation, "insert into")
-        columns = self._insert_columns(node, descriptor)
+        columns = self.listed_columns(node.cols, descriptor)
         rows: list[tuple[Expr | None, ...]] = []
         source, given = None, node.select_stmt.select_stmt
         if not node.HasField("select_stmt"):
             rows, columns = [()], ()
         elif len(given.values_lists) and not given.HasField("with_clause"):
-            rows = [self._insert_row(item.list.items, columns, node) for item in given.values_lists]
+            rows = [self.given_row(item.list.items, columns, node.cols, Scope()) for item in given.values_lists]
             if len({len(row) for row in rows}) > 1:
                 raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
             columns = columns[: len(rows[0])]
@@ -68,11 +68,12 @@ class Inserts(Assignments):
             is_local,
         )
 
-    def _insert_columns(self, node: Node, descriptor: Descriptor) -> tuple[Column, ...]:
-        if not len(node.cols):
+    def listed_columns(self, listed: Sequence[Node], descriptor: Descriptor) -> tuple[Column, ...]:
+        """The columns that an INSERT gives values: those that it lists, or all."""
+        if not len(listed):
             return descriptor.public_columns
         columns = []
-        for item in node.cols:
+        for item in listed:
             if len(item.res_target.indirection):
                 raise unsupported("a part of a column", item.res_target.location)
             column = self.column(descriptor, item.res_target.name, item.res_target.location)
@@ -83,15 +84,18 @@ class Inserts(Assignments):
             columns.append(column)
         return tuple(columns)
 
-    def _insert_row(self, items: Sequence[Node], columns: Sequence[Column], node: Node) -> tuple[Expr | None, ...]:
+    def given_row(
+        self, items: Sequence[Node], columns: Sequence[Column], listed: Sequence[Node], scope: Scope
+    ) -> tuple[Expr | None, ...]:
+        """The values of one row of VALUES, for the first of these columns; None where it says DEFAULT."""
         if len(items) > len(columns):
             place = _place(items[len(columns)])
             raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns", place)
-        if len(items) < len(columns) and len(node.cols):
-            place = node.cols[len(items)].res_target.location
+        if len(items) < len(columns) and len(listed):
+            place = listed[len(items)].res_target.location
             raise SqlError(SYNTAX_ERROR, "INSERT has more target columns than expressions", place)
         return tuple(
-            self._assigned(item, column, Scope(), "VALUES") for item, column in zip(items, columns, strict=False)
+            self._assigned(item, column, scope, "VALUES") for item, column in zip(items, columns, strict=False)
         )
 
     def _insert_source(

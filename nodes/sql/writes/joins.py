@@ -64,7 +64,7 @@ class _Query:
     """Whether a row may be found more than once; the first one counts, then."""
 
     def parts(self, before: Parts, tables: Parts, columns: Columns, conditions: Sequence[Expr]) -> Parts:
-        keys = [f"{JOINED}.{_own(c.id)}" for c in self.scan.descriptor.key_columns]
+        keys = [f"{JOINED}.{own_name(c.id)}" for c in self.scan.descriptor.key_columns]
         values = [f"{JOINED}.{_new(c)}" for c in self.assigned]
         found: list[Parts] = [*((name,) for name in (*keys, *values)), *((answer,) for answer in self.answers)]
         outer: Parts = tuple(joined((*part, f" AS o{place}") for place, part in enumerate(found)))
@@ -87,7 +87,7 @@ class _Rows:
 
         def column(ref: ColumnRef) -> Expr:
             if ref.relation == self.scan.number:
-                name = _new(ref.column_id) if ref.column_id in assignments else _own(ref.column_id)
+                name = _new(ref.column_id) if ref.column_id in assignments else own_name(ref.column_id)
             elif ref.relation in self.relations:
                 name = self.others.setdefault(ref, f"x{len(self.others)}")
             else:
@@ -98,7 +98,7 @@ class _Rows:
 
     def columns(self, assignments: dict[ColumnId, Expr]) -> Columns:
         own: Columns = [
-            (_own(c.id), reference(self.scan, c)) for c in self.scan.descriptor.columns if c.id in self.scan.used
+            (own_name(c.id), reference(self.scan, c)) for c in self.scan.descriptor.columns if c.id in self.scan.used
         ]
         own += [(_new(column_id), expr) for column_id, expr in assignments.items()]
         return own + [(name, ref) for ref, name in self.others.items()]
@@ -113,7 +113,7 @@ def _where(conditions: Sequence[Expr]) -> Parts:
     return (" WHERE ", *joined((("(", c, ")") for c in conditions), " AND ")) if conditions else ()
 
 
-def _own(column_id: int) -> str:
+def own_name(column_id: int) -> str:
     return f"c{column_id}"
 
 
@@ -129,15 +129,15 @@ def _lookup(
 ) -> Lookup | None:
     """The short way; None where no key of the written table's, and none of an index, is compared with the others'."""
     scan = query.scan
-    gathered = _Gathered(numbers_of(scope.relations) - {scan.number})
+    gathered = Gathered(numbers_of(scope.relations) - {scan.number})
     here, rest = [], []
     found: dict[ColumnId, Output] = {}
     keys: Columns = []
     for condition in conditions:
-        pair = _compared(condition, scan)
+        pair = column_compared(condition, scan)
         if is_volatile(condition):  # true of some joined rows, not of some of the others'
             rest.append(condition)
-        elif not _names(condition, scan):
+        elif not names(condition, scan):
             here.append(condition)
         elif pair is not None and pair[0] not in found:
             column_id, other = pair
@@ -146,7 +146,7 @@ def _lookup(
             rest.append(condition)
         else:
             rest.append(condition)
-    if not any(first in found for first in _leading(scan)):
+    if not any(first in found for first in leading_columns(scan)):
         return None
     asks = [expr for _, expr in columns] + rest + list(query.answers)
     if before and any(map(has_query_text, asks)):
@@ -161,7 +161,7 @@ def _lookup(
 
 
 @dataclass
-class _Gathered:
+class Gathered:
     """The columns of the other tables that are gathered."""
 
     relations: frozenset[int]
@@ -179,18 +179,18 @@ class _Gathered:
         return replaced(expr, column)
 
 
-def _names(expr: Expr, scan: Scan) -> bool:
+def names(expr: Expr, scan: Scan) -> bool:
     """True if the expression says anything of the table that is written."""
     return any(isinstance(part, ColumnRef) and part.relation == scan.number for part in walk(expr))
 
 
-def _compared(condition: Expr, scan: Scan) -> tuple[ColumnId, Expr] | None:
+def column_compared(condition: Expr, scan: Scan) -> tuple[ColumnId, Expr] | None:
     """A column of the written table, and the expression over the other tables that it equals."""
     if not isinstance(condition, Call) or condition.name != "=":
         return None
     for side, other in (condition.args, reversed(condition.args)):
         column = column_of(side)
-        if column is None or column.relation != scan.number or _names(other, scan) or has_query_text(other):
+        if column is None or column.relation != scan.number or names(other, scan) or has_query_text(other):
             continue
         if _is_key_of(column, other):
             return ColumnId(column.column_id), other
@@ -204,6 +204,6 @@ def _is_key_of(column: ColumnRef, other: Expr) -> bool:
     return column.type in LOOKED_UP and other.type in (column.type, TEXT if column.type is VARCHAR else column.type)
 
 
-def _leading(scan: Scan) -> list[ColumnId]:
+def leading_columns(scan: Scan) -> list[ColumnId]:
     """The first columns of the primary key and of the indexes."""
     return [scan.descriptor.primary_key[0], *(index.columns[0].column for index in scan.descriptor.public_indexes)]

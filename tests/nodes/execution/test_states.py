@@ -84,6 +84,14 @@ WRITES_OF_A = [
         "INSERT INTO {} VALUES (2, 5, 'x') ON CONFLICT (id) DO UPDATE SET a = -excluded.a", "(2, -5, two)",
         id="on conflict do update",
     ),
+    pytest.param(
+        "MERGE INTO {0} t USING {0} s ON t.id = s.id AND s.id = 1 WHEN MATCHED THEN UPDATE SET a = -s.a",
+        "(1, -10, one)", id="merge that updates",
+    ),
+    pytest.param(
+        "MERGE INTO {0} t USING (VALUES (3)) s(id) ON t.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (s.id, -1, 'x')",
+        "(3, -1, x)", id="merge that inserts",
+    ),
 ]  # fmt: skip
 
 
@@ -108,6 +116,7 @@ def test_a_check_is_enforced_before_it_is_public(cluster: Cluster, n1: Any, stat
     pytest.param("UPDATE {} SET b = NULL WHERE id = 1", id="update"),
     pytest.param("UPDATE {} SET b = v.b FROM (VALUES (1, NULL)) v(id, b) WHERE v.id = 1", id="update from"),
     pytest.param("INSERT INTO {} VALUES (2, 5, 'x') ON CONFLICT (id) DO UPDATE SET b = NULL", id="on conflict"),
+    pytest.param("MERGE INTO {0} t USING {0} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET b = NULL", id="merge"),
 ])  # fmt: skip
 def test_a_not_null_is_enforced_while_it_is_added(cluster: Cluster, n1: Any, sql: str) -> None:
     table = people(cluster)
@@ -143,8 +152,17 @@ def test_a_write_only_column_takes_its_default_and_no_name(cluster: Cluster, n1:
     with_column(cluster, table, State.WRITE_ONLY, added_with_default=True, default="7")
     n1.execute(f"INSERT INTO {table} VALUES (3, 30, 'three')")
     n1.execute(f"UPDATE {table} SET a = 11 WHERE id = 1")
-    assert [pair(cluster, table, key, C) for key in (1, 2, 3)] == ["none", "none", 7]
-    for sql in (f"SELECT c FROM {table}", f"INSERT INTO {table} (id, c) VALUES (4, 1)", f"UPDATE {table} SET c = 1"):
+    n1.execute(
+        f"MERGE INTO {table} t USING (VALUES (2), (5)) s(id) ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET a = 12 WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)"
+    )
+    assert [pair(cluster, table, key, C) for key in (1, 2, 3, 5)] == ["none", "none", 7, 7]
+    for sql in (
+        f"MERGE INTO {table} t USING {table} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET c = 1",
+        f"SELECT c FROM {table}",
+        f"INSERT INTO {table} (id, c) VALUES (4, 1)",
+        f"UPDATE {table} SET c = 1",
+    ):
         with pytest.raises(errors.UndefinedColumn, match="is write-only in version 2: a schema change is still fill"):
             n1.execute(sql)
 
@@ -175,6 +193,9 @@ def test_an_explicit_null_survives_the_default(cluster: Cluster, n1: Any) -> Non
         "INSERT INTO {} VALUES (3, 0, 'x') ON CONFLICT (id) DO UPDATE SET id = excluded.id + 10", id="an upsert"
     ),
     pytest.param("INSERT INTO {} VALUES (3, 0, 'x') ON CONFLICT (id) DO UPDATE SET a = 1", id="an upsert in place"),
+    pytest.param(
+        "MERGE INTO {} t USING (VALUES (3)) s(k) ON t.id = s.k WHEN MATCHED THEN UPDATE SET id = s.k + 10", id="merge"
+    ),
 ])  # fmt: skip
 def test_values_that_a_version_cannot_name_move_with_their_row(
     cluster: Cluster, n1: Any, state: State, sql: str
@@ -237,7 +258,7 @@ def test_a_swap_that_is_taken_back_keeps_what_was_written_under_it(cluster: Clus
     now = cluster.descriptor(table)
     cluster.publish(now.next_version(columns=(*before, following)))
     n1.execute(f"INSERT INTO {table} (id, a) VALUES (5, 50)")
-    n1.execute(f"UPDATE {table} SET a = a + 1 WHERE id = 3")
+    n1.execute(f"MERGE INTO {table} t USING (VALUES (3)) s(id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = a + 1")
     assert n1.execute(f"SELECT id, a FROM {table} ORDER BY id").fetchall() == [
         (1, 101), (2, 20), (3, 31), (4, None), (5, 50)
     ]  # fmt: skip
@@ -255,7 +276,8 @@ def test_a_value_the_old_type_cannot_hold_is_refused_until_the_next_version(
     twin(cluster, table, old=State.PUBLIC, new=State.WRITE_ONLY)
     n1.execute(f"UPDATE {table} SET a = a")
     twin(cluster, table, old=State.WRITE_ONLY, new=State.PUBLIC)
-    for sql in (f"INSERT INTO {table} (id, a) VALUES (3, %s)", f"UPDATE {table} SET a = %s WHERE id = 1"):
+    merge = f"MERGE INTO {table} t USING (VALUES (1, %s)) s(id, a) ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = s.a"
+    for sql in (f"INSERT INTO {table} (id, a) VALUES (3, %s)", f"UPDATE {table} SET a = %s WHERE id = 1", merge):
         with pytest.raises(psycopg.Error, match=r"column a \(was integer\) has no value for row id =") as caught:
             n1.execute(sql, [value])
         assert caught.value.sqlstate == code
@@ -311,6 +333,8 @@ def test_a_unique_partial_index_while_it_is_filled(cluster: Cluster, n1: Any) ->
     n1.execute(f"INSERT INTO {table} VALUES (1, 10, 'live'), (2, 10, 'gone')")
     with pytest.raises(errors.UniqueViolation, match="some_a.*write-only"):
         n1.execute(f"UPDATE {table} SET b = 'live' WHERE id = 2")
+    with pytest.raises(errors.UniqueViolation, match="some_a.*write-only"):
+        n1.execute(f"MERGE INTO {table} t USING {table} s ON s.id = t.id WHEN MATCHED THEN UPDATE SET b = 'live'")
     with pytest.raises(errors.InvalidColumnReference):
         n1.execute(f"INSERT INTO {table} VALUES (3, 10, 'live') ON CONFLICT (a) WHERE b = 'live' DO NOTHING")
 

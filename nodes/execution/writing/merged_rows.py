@@ -1,0 +1,77 @@
+"""The rows of a MERGE: a query has said what is done with each; here it is done, as by the statements of these names.
+
+All is found before anything is written, in one snapshot. A row of the table that two rows of the source would change is
+refused (21000); one that is only left alone by one of them is not.
+"""
+
+from collections.abc import Sequence
+
+from catalog.elements import ColumnId
+from expressions.errors import CARDINALITY_VIOLATION, SqlError
+from expressions.typed import PyValue
+from nodes.execution.held_rows import bytes_of
+from nodes.execution.writing.inserted_rows import complete
+from nodes.execution.writing.joined_rows import found_batches, rows_by_key
+from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.sql.plans import MergeAction, MergePlan
+from nodes.sql.writes.merges import ACTION, FIRST_SHOWN
+from storage import encoding
+
+Found = tuple[MergeAction, bytes, Values, Sequence[PyValue]]
+"""What is done, the key of the row it is done with (none: a new one), the values for it, and what RETURNING shows."""
+
+
+async def merged_rows(work: Writing, plan: MergePlan) -> list[Values]:
+    """Do a MERGE; the rows it is about, for RETURNING: as they are then, or as they were before they were removed."""
+    found = await _found(work, plan)
+    stored = await rows_by_key(work, {key for _, key, _, _ in found if key}, plan.rules.reads)
+    new = [values for action, _, values, _ in found if action.word == "INSERT"]
+    await complete(work, plan, new)
+    shown: list[Values] = []
+    for action, key, values, answer in found:
+        row = values
+        if action.word == "INSERT":
+            await work.refuse(plan.rules, row)
+            await work.put(row)
+        elif action.word == "DELETE":
+            old, row = stored[key]
+            await work.remove(old)
+        else:
+            old, before = stored[key]
+            row = before | values
+            await work.refuse(plan.rules, row)
+            await work.change(old, values, row)
+        if plan.returning is None:
+            shown.append(row)
+            continue
+        beside = {ColumnId(FIRST_SHOWN - place): value for place, value in enumerate(answer)}
+        shown.append({**row, **beside, ColumnId(ACTION.column_id): action.word})
+    return shown
+
+
+async def _found(work: Writing, plan: MergePlan) -> list[Found]:
+    """Find what is done with which row. Raises 21000 for a row that would be changed twice."""
+    keys, found, changed = work.descriptor.key_columns, list[Found](), set[bytes]()
+    starts = [1 + len(keys)]
+    for action in plan.actions:
+        starts.append(starts[-1] + len(action.columns))
+    async for rows in found_batches(work, plan, plan.join):
+        for row in rows:
+            number = row[0]
+            assert isinstance(number, int)
+            action, key = plan.actions[number], b""
+            if action.word != "INSERT":
+                pairs = zip(keys, row[1:], strict=False)
+                key = b"".join(encoding.encode(column.type, value) for column, value in pairs)
+                if key in changed:
+                    message = "MERGE command cannot affect row a second time"
+                    hint = "Ensure that not more than one source row matches any one target row."
+                    raise SqlError(CARDINALITY_VIOLATION, message, hint=hint)
+                changed.add(key)
+            values = dict(zip(action.columns, row[starts[number] : starts[number + 1]], strict=True))
+            found.append((action, key, values, row[starts[-1] :]))
+            work.held.take(len(key) + bytes_of(row))
+            await work.turns.give()
+        if len(found) > ROWS_MAX:
+            raise too_many("MERGE")
+    return found
