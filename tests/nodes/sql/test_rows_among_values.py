@@ -8,7 +8,7 @@ from nodes.sql.planner import make_plan
 from nodes.sql.statements import parse
 
 
-@pytest.mark.parametrize("call", ["generate_series(1, 3)", "json_each('{}')"])
+@pytest.mark.parametrize("call", ["json_each('{}')", "jsonb_each_text('{}')"])
 def test_a_function_that_only_from_takes_says_so(call: str) -> None:
     [statement] = parse(f"SELECT {call}")
     with pytest.raises(SqlError, match=f"function {call.split('(')[0]} among values is not supported") as caught:
