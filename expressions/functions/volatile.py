@@ -3,8 +3,19 @@
 from expressions.typed import Call, Expr, walk
 
 VOLATILE = frozenset(
-    {"random", "gen_random_uuid", "uuidv4", "uuidv7", "clock_timestamp", "set_config", "array_shuffle", "array_sample"}
+    {
+        "random",
+        "gen_random_uuid",
+        "uuidv4",
+        "uuidv7",
+        "clock_timestamp",
+        "set_config",
+        "array_shuffle",
+        "array_sample",
+        "sample",
+    }
 )
+"""`sample` is the percentage of a TABLESAMPLE."""
 
 
 def is_volatile(expr: Expr) -> bool:

@@ -152,7 +152,7 @@ class FromClause:
             raise unsupported("TABLESAMPLE of anything but a table, by a percentage", node.location)
         relation.is_sample = True
         given = self.analyzer.coerce(self.analyzer.expr(node.args[0], Scope()), FLOAT8)
-        percent = Call("percent", "", (given,), FLOAT8, percentage, strict=False, offset=given.offset)
+        percent = Call("sample", "", (given,), FLOAT8, percentage, strict=False, offset=given.offset)
         if not is_constant(percent):
             raise unsupported("TABLESAMPLE with a percentage that is not a constant", node.location)
         where: Parts = (" WHERE random() * 100 < ", percent)

@@ -106,6 +106,9 @@ def _refuse_changing(query: Node, views: Mapping[str, ViewInUse]) -> None:
         if message.DESCRIPTOR.name == "FuncCall" and message.funcname[-1].string.sval in CHANGING:
             what = f"{message.funcname[-1].string.sval}() in a query of WITH beside statements that write"
             raise unsupported(what, message.location, hint=ONE_BY_ONE)
+        if message.DESCRIPTOR.name == "RangeTableSample":
+            what = "TABLESAMPLE in a query of WITH beside statements that write"
+            raise unsupported(what, message.location, hint=ONE_BY_ONE)
         if message.DESCRIPTOR.name == "RangeVar" and message.relname in views:
             for view in views[message.relname].reached.values():
                 [statement] = parse(view.definition.query)

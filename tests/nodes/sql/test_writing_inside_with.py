@@ -48,3 +48,10 @@ def test_a_view_that_has_another_value_each_time_is_refused(view: str) -> None:
     error = refusal(f"WITH x AS (SELECT r FROM {view}), d AS (DELETE FROM t1 USING x WHERE x.r < 1) SELECT * FROM x")
     assert error.sqlstate == "0A000"
     assert error.message.startswith("random() in a query of WITH")
+
+
+def test_a_sample_is_refused_beside_statements_that_write() -> None:
+    """Worked out for each part it would have other rows each time."""
+    sample = "x AS (SELECT id FROM t2 TABLESAMPLE BERNOULLI (50))"
+    error = refusal(f"WITH {sample}, d AS (DELETE FROM t1 USING x WHERE t1.id = x.id) SELECT * FROM x")
+    assert error.message == "TABLESAMPLE in a query of WITH beside statements that write is not supported"
