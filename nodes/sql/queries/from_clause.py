@@ -375,6 +375,8 @@ class FromClause:
 
 def is_of_one_value(name: str) -> bool:
     return name not in allowed.SETS and (name in allowed.FUNCTIONS or name in (*SESSION_VALUES, "pg_backend_pid"))
+
+
 def percentage(_: object, given: Callable[[], Any]) -> float:
     """The part of a table that a sample takes. Raises 2202H beyond 0 and 100."""
     value = given()
