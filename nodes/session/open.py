@@ -40,12 +40,12 @@ def open_session(
 ) -> Session:
     """The session of a client that has just connected. Raises `FatalError` for what it asked wrongly."""
     user = parameters["user"]
-    database = parameters.get("database") or user
-    if database != DATABASE:
-        raise FatalError(INVALID_CATALOG_NAME, f'database "{database}" does not exist: a node has one, "{DATABASE}"')
     program = parameters.get("application_name")
     if program in DUMPS:
         raise FatalError(FEATURE_NOT_SUPPORTED, f"{program} of a node is not supported", hint=INSTEAD_OF_DUMPS)
+    database = parameters.get("database") or user
+    if database != DATABASE:
+        raise FatalError(INVALID_CATALOG_NAME, f'database "{database}" does not exist: a node has one, "{DATABASE}"')
     if parameters.get("replication", "false") not in ("false", "off", "0", "no"):
         raise FatalError(FEATURE_NOT_SUPPORTED, "replication connections are not supported")
     variables = Variables()

@@ -55,6 +55,8 @@ def test_a_dump_of_a_node_is_refused_with_what_to_use_instead(cluster: Cluster, 
     refused = program("pg_dump", "-d", "schemalab")
     assert refused.returncode == 1
     assert "pg_dump of a node is not supported" in refused.stderr
+    refused = program("pg_dumpall")
+    assert "pg_dumpall of a node is not supported" in refused.stderr
     assert "\\copy" in refused.stderr
 
 
