@@ -255,5 +255,11 @@ def test_nobody_is_sent_to_a_foreign_page(client_of: ClientOf, supervisor: Super
 def test_a_form_of_another_site_does_nothing(people: dict[str, Any], supervisor: Supervisor, n2: Node) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(people["olga"])
-    assert strict.post("/processes/n2/kill/").status_code == 403
-    assert supervisor.obeyed == []
+    answer = strict.post("/processes/n2/kill/")
+    assert (answer.status_code, supervisor.obeyed) == (403, [])
+    assert "signed in or out in this browser since the page was loaded" in words(answer)
+    assert b"<main" in answer.content
+    within = strict.post("/console/1/run/", {"sql": "SELECT 1"}, headers={"HX-Request": "true"})
+    assert within.status_code == 403
+    assert b"Nothing was done" in within.content
+    assert b"<main" not in within.content, "it is shown inside a page"
