@@ -12,11 +12,11 @@ without a word, or stands still; the next run may begin, and this one ends shoul
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.timezone import now
 
 from catalog.selectors import newest_descriptor, table_named
@@ -32,6 +32,8 @@ STATEMENTS_PER_S = 20
 """Of each client, at most."""
 MINUTES_MAX = 60
 LOST_AFTER_S = 15.0
+STARTS_WITHIN_S = 90.0
+"""Before its first report a process is given more: on a busy machine it takes long to start."""
 LOST = "its process ended without a word"
 TIME_OVER = "its time was over"
 
@@ -133,21 +135,24 @@ def finish(run: TrafficRun, why: str) -> None:
 
 def going_on() -> QuerySet[TrafficRun]:
     """Runs that have not ended and are not lost."""
-    return TrafficRun.objects.filter(ended_at=None, reported_at__gte=_heard_since())
+    return TrafficRun.objects.filter(ended_at=None).exclude(_silent())
 
 
 def end_lost() -> None:
     """Make an end to the lost ones, so that nobody takes them for runs that go on."""
-    for run in TrafficRun.objects.filter(ended_at=None, reported_at__lt=_heard_since()):
+    for run in TrafficRun.objects.filter(_silent(), ended_at=None):
         finish(run, LOST)
 
 
 def is_lost(run: TrafficRun) -> bool:
-    return run.ended_at is None and run.reported_at < _heard_since()
+    patience_s = LOST_AFTER_S if run.figures else STARTS_WITHIN_S
+    return run.ended_at is None and run.reported_at < now() - timedelta(seconds=patience_s)
 
 
-def _heard_since() -> datetime:
-    return now() - timedelta(seconds=LOST_AFTER_S)
+def _silent() -> Q:
+    """Runs whose processes would have reported, if they were there."""
+    started, still = now() - timedelta(seconds=STARTS_WITHIN_S), now() - timedelta(seconds=LOST_AFTER_S)
+    return Q(figures={}, reported_at__lt=started) | (Q(reported_at__lt=still) & ~Q(figures={}))
 
 
 def _append(kind: str, run: TrafficRun, **facts: Any) -> None:

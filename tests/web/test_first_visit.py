@@ -92,7 +92,7 @@ def test_traffic_that_runs_is_not_started_again(client_of: ClientOf, flights: Ta
     shown = words(client_of("olga").get("/"))
     assert "Traffic is running" in shown
     assert 'action="/traffic/start/"' not in shown
-    TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.LOST_AFTER_S + 1))
+    TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.STARTS_WITHIN_S + 1))
     assert "Traffic is running" not in words(client_of("olga").get("/")), "its process is gone"
 
 

@@ -187,7 +187,7 @@ def test_it_ends_by_itself(run: TrafficRun) -> None:
 def test_a_run_whose_process_is_gone_says_so_and_makes_room(
     client_of: ClientOf, run: TrafficRun, begun: list[int]
 ) -> None:
-    TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.LOST_AFTER_S + 1))
+    TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.STARTS_WITHIN_S + 1))
     sam = client_of("sam")
     assert "It does not report" in words(sam.get("/"))
     assert sam.post("/traffic/start/", {"table": "flights"}).status_code == 302
@@ -196,8 +196,22 @@ def test_a_run_whose_process_is_gone_says_so_and_makes_room(
     assert runs.report(run, FIGURES) == "another run took its place", "a process that was thawed ends"
 
 
-def test_stopping_a_run_whose_process_is_gone_ends_it(client_of: ClientOf, run: TrafficRun) -> None:
+def test_a_process_that_takes_long_to_start_is_waited_for_and_one_that_fell_silent_is_not(run: TrafficRun) -> None:
     TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.LOST_AFTER_S + 1))
+    run.refresh_from_db()
+    runs.end_lost()
+    assert (list(runs.going_on()), runs.is_lost(run)) == ([run], False)
+    assert runs.report(run, FIGURES) == ""
+    TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.LOST_AFTER_S + 1))
+    run.refresh_from_db()
+    assert (list(runs.going_on()), runs.is_lost(run)) == ([], True)
+    runs.end_lost()
+    run.refresh_from_db()
+    assert run.why == runs.LOST
+
+
+def test_stopping_a_run_whose_process_is_gone_ends_it(client_of: ClientOf, run: TrafficRun) -> None:
+    TrafficRun.objects.update(reported_at=now() - timedelta(seconds=runs.STARTS_WITHIN_S + 1))
     assert client_of("sam").post(f"/traffic/{run.pk}/stop/").status_code == 302
     run.refresh_from_db()
     assert run.why == runs.LOST
@@ -276,7 +290,7 @@ def test_a_lost_run_is_ended_by_the_timetable_and_counts_nowhere_before(
     run: TrafficRun, linked: tuple[Table, Table]
 ) -> None:
     other = runs.ask(linked[0].name, clients=1, writes_percent=1, minutes=10, who="sam")
-    TrafficRun.objects.filter(pk=run.pk).update(reported_at=now() - timedelta(seconds=runs.LOST_AFTER_S + 1))
+    TrafficRun.objects.filter(pk=run.pk).update(reported_at=now() - timedelta(seconds=runs.STARTS_WITHIN_S + 1))
     assert [one.pk for one in runs.going_on()] == [other.pk]
     end_lost_traffic()
     run.refresh_from_db()
