@@ -131,6 +131,20 @@ def compiled(descriptor: Descriptor, text: str, scan: Scan | None = None) -> Exp
     return known[text]
 
 
+OPERATIONS = frozenset({"a_expr", "bool_expr", "null_test", "boolean_test"})
+INFIX_CALLS = frozenset({"timezone", "is_normalized", "overlaps"})
+"""Functions that the grammar makes of words between operands: AT TIME ZONE, .."""
+
+
+@lru_cache(maxsize=16_384)
+def is_operation(text: str) -> bool:
+    """True for an expression that has to stand in brackets where only a value may stand, as behind DEFAULT."""
+    node = parsed(text)
+    call = node.func_call
+    is_infix = call.funcformat == pb.COERCE_SQL_SYNTAX and call.funcname[-1].string.sval in INFIX_CALLS
+    return node.WhichOneof("node") in OPERATIONS or is_infix
+
+
 def parsed(text: str, offset: int = 0) -> Node:
     """The parse tree of an expression that stands by itself. Raises 42601 with its place."""
     try:

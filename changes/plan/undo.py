@@ -27,8 +27,9 @@ from changes.ddl.actions import STRCRC32
 from changes.ddl.resolve import GUARD, cut
 from changes.plan.element_states import definition_of
 from changes.plan.model import Element, Move, MoveKind, Plan, name_in
+from changes.planning.alter.defaults import is_for_inserts_only
 from changes.planning.tables import NO_TABLES, Tables
-from expressions.rows import shown
+from expressions.rows import is_operation, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,12 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
     apart += [
         f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
         for one in _dependents(plan, plan.base)
+    ]
+    dropped = [plan.base.column(ColumnId(e.id)) for e in plan.moving(MoveKind.DROP) if e.kind.is_user_column]
+    apart += [
+        f"ALTER TABLE {quoted(plan.table)} ALTER COLUMN {quoted(column.name)} SET DEFAULT {column.default}"
+        for column in dropped
+        if is_for_inserts_only(column)
     ]
     statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(clauses)}" if clauses else apart.pop(0)
     if apart:
@@ -302,11 +309,18 @@ def column_text(column: Column, table: Descriptor, *, in_table: bool = False) ->
     words = [quoted(column.name), column.type_name]
     if column.identity:
         words.append(f"GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY")
-    elif column.not_null and column.id not in table.primary_key and (in_table or column.default is not None):
+    has_default = column.default is not None and (in_table or not is_for_inserts_only(column))
+    if column.not_null and not column.identity and column.id not in table.primary_key and (in_table or has_default):
         words.append("NOT NULL")
-    if column.default is not None:
-        words.append(f"DEFAULT {column.default}")
+    if has_default:
+        words.append(default_clause(column))
     return " ".join(words)
+
+
+def default_clause(column: Column) -> str:
+    """DEFAULT and its expression: in brackets if it is an operation, since the grammar takes not every one without."""
+    assert column.default is not None, column
+    return f"DEFAULT ({column.default})" if is_operation(column.default) else f"DEFAULT {column.default}"
 
 
 def check_clause(table: Descriptor, constraint: Constraint) -> str:

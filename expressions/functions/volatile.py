@@ -1,6 +1,16 @@
-"""Functions that have another value each time they are worked out."""
+"""Functions that have another value each time they are worked out.
 
-from expressions.typed import Call, Expr, walk
+The query engine works them out for each row that it makes. Those that a default may have need no engine:
+`worked_out_here` gives them a way to be worked out for each row, too.
+"""
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+
+from catalog import clock
+from expressions.typed import Call, Expr, PyValue, walk
 
 VOLATILE = frozenset(
     {
@@ -17,7 +27,23 @@ VOLATILE = frozenset(
 )
 """`sample` is the percentage of a TABLESAMPLE."""
 
+_OUT_OF_NOTHING: dict[str, Callable[[], PyValue]] = {
+    "random": random.SystemRandom().random,
+    "gen_random_uuid": uuid.uuid4,
+    "uuidv4": uuid.uuid4,
+    "clock_timestamp": clock.now,
+}
+"""Those that take nothing: another value for each row, whatever the row is."""
+
 
 def is_volatile(expr: Expr) -> bool:
     """True if such a function stands in the expression, also in a subquery."""
     return any(isinstance(part, Call) and part.name in VOLATILE for part in walk(expr))
+
+
+def worked_out_here(expr: Expr) -> Expr:
+    """The expression such that `evaluate` makes another value each time, where it consists of calls."""
+    if not isinstance(expr, Call):
+        return expr
+    compute = _OUT_OF_NOTHING.get(expr.name) if not expr.args else expr.compute
+    return replace(expr, args=tuple(map(worked_out_here, expr.args)), compute=compute or expr.compute)

@@ -1,6 +1,5 @@
 """Indexes, constraints and defaults as SQL, in PostgreSQL's words: for people without what needs not be said."""
 
-import functools
 import re
 
 from catalog.descriptor import Descriptor
@@ -8,12 +7,11 @@ from catalog.elements import CHECK, RESTRICT, Column, ColumnId, Constraint
 from catalog.values.types import SqlType
 from expressions.grammar import is_reserved
 from expressions.rows import columns_of as read_columns
-from expressions.rows import parsed, shown
+from expressions.rows import is_operation, shown
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views.keys import Key
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
-_OPERATIONS = frozenset({"a_expr", "bool_expr", "null_test", "boolean_test"})
 _QUOTED = re.compile(r"'([^']|'')*'")
 
 
@@ -36,12 +34,7 @@ def condition_of(table: Descriptor, expression: str | None) -> str | None:
     if expression is None:
         return None
     text = shown(table, expression)
-    return f"({text})" if _is_operation(text) else text
-
-
-@functools.lru_cache(maxsize=16_384)
-def _is_operation(text: str) -> bool:
-    return parsed(text).WhichOneof("node") in _OPERATIONS
+    return f"({text})" if is_operation(text) else text
 
 
 def default_of(column: Column) -> str:
@@ -50,7 +43,7 @@ def default_of(column: Column) -> str:
     if _QUOTED.fullmatch(text):
         name = "bpchar" if column.type is SqlType.CHAR else OF_SQL_TYPE[column.type].name
         return f"{text}::{name}"
-    return f"({text})" if _is_operation(text) else text
+    return f"({text})" if is_operation(text) else text
 
 
 def not_null_name(table: Descriptor, column: Column) -> str:

@@ -25,7 +25,7 @@ from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError
 from changes.plan.undo import quoted
-from changes.planning.alter.defaults import fill_value, is_constant
+from changes.planning.alter.defaults import fill_value, is_constant, refuse_for_inserts_only
 from expressions.rows import canonical
 from expressions.typed import Context
 
@@ -92,6 +92,7 @@ def retyped_default(column: Column, to: Column, position: Position) -> str | Non
         return None
     text = f"({column.default})::{to.type.value}"
     hint = "DROP DEFAULT first, and set another one afterwards."
+    refuse_for_inserts_only(column.type, column.default, column.name, "of a column whose type changes", hint, position)
     try:
         value = fill_value(to.type, text, column.name, position, Context())
     except DdlError as error:

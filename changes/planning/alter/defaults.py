@@ -1,14 +1,16 @@
 """Defaults: an expression that reads no column, and what it is worth for existing rows.
 
 A constant gets one canonical spelling (`changes.ddl.columns`). Anything else is kept as it was written, and nodes
-evaluate it for each statement. A column that is *added* needs one value for all rows that are there: it is evaluated
-once, when the statement is submitted, so it must not be another for each row.
+evaluate it for the rows of each insert. A column that is *added* needs one value for all rows that are there: it is
+evaluated once, here, when the statement is submitted. So it must not be another for each row, and need no query engine;
+in a new table, and by SET DEFAULT, it may, since no fill sees that.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from catalog.elements import Column
 from catalog.values.types import SqlType, Value
 from changes.ddl.actions import Position, Sql
 from changes.ddl.errors import DATATYPE_MISMATCH, NOT_SUPPORTED, unsupported
@@ -23,21 +25,48 @@ from expressions.rows import OF_THE_SESSION, parsed
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Context, Expr, Literal, evaluate, is_simple, walk
 
+HINT = "Write a constant, now() or CURRENT_DATE, or let the application choose the value."
+REFUSED = frozenset({"set_config", "array_shuffle", "array_sample"})
+"""Volatile functions that no default may have."""
+
 
 def expression_default(sql_type: SqlType, sql: Sql, column: str) -> str:
     """A default that is no constant, checked; raises `DdlError`."""
     with placed(sql.source):
         expr = _typed(sql_type, sql, column)
         for call in (part for part in walk(expr) if isinstance(part, Call)):
-            if call.name in VOLATILE or not is_simple(call):
-                what = "volatile default" if call.name in VOLATILE else "default with"
-                hint = "Write a constant, now() or CURRENT_DATE, or let the application choose the value."
-                raise SqlError(NOT_SUPPORTED, f"a {what} {call.name}() is not supported", call.offset, hint=hint)
+            if call.name in REFUSED:
+                what = f"a volatile default {call.name}() is not supported"
+                raise SqlError(NOT_SUPPORTED, what, call.offset, hint=HINT)
     return sql.text
+
+
+def refuse_for_inserts_only(
+    sql_type: SqlType, default: str, column: str, what: str, hint: str, position: Position
+) -> None:
+    """Raises `DdlError` for a default that only an insert can work out, where one value has to do for several rows."""
+    name = _for_inserts_only(sql_type, default, column)
+    if name is not None:
+        kind = "a volatile default" if name in VOLATILE else "a default with"
+        raise unsupported(f"{kind} {name}() {what}", position=position, hint=hint)
+
+
+def is_for_inserts_only(column: Column) -> bool:
+    """True for a default that no fill can put: random(), gen_random_uuid(), or what the query engine has to compute."""
+    return column.default is not None and _for_inserts_only(column.type, column.default, column.name) is not None
+
+
+def _for_inserts_only(sql_type: SqlType, default: str, column: str) -> str | None:
+    """The function in a default by which it has another value for each row, or needs the query engine."""
+    calls = [part for part in walk(_typed(sql_type, Sql(default, parsed(default)), column)) if isinstance(part, Call)]
+    volatile = (call.name for call in calls if call.name in VOLATILE)
+    return next(volatile, None) or next((call.name for call in reversed(calls) if not is_simple(call)), None)
 
 
 def fill_value(sql_type: SqlType, default: str, column: str, position: Position, context: Context) -> Value | None:
     """The value that existing rows get from an added column's default: one value, evaluated now."""
+    later = f"Or add the column without a default; ALTER COLUMN {column} SET DEFAULT is for the rows that come later."
+    refuse_for_inserts_only(sql_type, default, column, "on an added column", f"{HINT} {later}", position)
     with placed("", otherwise=position):
         expr = _typed(sql_type, Sql(default, parsed(default)), column)
     calls = {part.name for part in walk(expr) if isinstance(part, Call)}

@@ -14,6 +14,7 @@ from catalog.values.types import INT_LIMITS
 from changes.ddl.identity import own_sequence
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from expressions.functions.casts import compute_of as compute_of_cast
+from expressions.functions.volatile import is_volatile
 from expressions.limits import begin_anew
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
 from expressions.typed import Expr, PyValue, evaluate, is_simple
@@ -142,9 +143,12 @@ async def _add_defaults(work: Writing, plan: InsertPlan | MergePlan, rows: Seque
 async def _default_values(work: Writing, default: Expr | None, count: int) -> list[PyValue]:
     if default is None:
         return [None] * count
+    times = count if is_volatile(default) else 1
     if is_simple(default):
-        return [evaluate(default, {}, work.context)] * count
-    return await compute_once(work, [default] * count)
+        values = [evaluate(default, {}, work.context) for _ in range(times)]
+    else:
+        values = await compute_once(work, [default] * times)
+    return values * (count // times)
 
 
 def _assignment(given: Type, column: Column) -> Any:

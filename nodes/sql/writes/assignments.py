@@ -29,6 +29,7 @@ from expressions.errors import (
     unsupported,
 )
 from expressions.functions.casts import is_assigned
+from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
 from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
 from expressions.typed import Call, Expr, Fragment, Literal, walk
@@ -199,7 +200,7 @@ class Assignments:
         found: dict[ColumnId, Expr] = {}
         for column in descriptor.columns:
             if column.default is not None and column.state in (State.PUBLIC, State.WRITE_ONLY):
-                expr = self.analyzer.expr(parsed(column.default), Scope())
+                expr = worked_out_here(self.analyzer.expr(parsed(column.default), Scope()))
                 value = self.analyzer.coerce(expr, OF_SQL_TYPE[column.type], assignment=True)
                 found[column.id] = self.analyzer.of_length(value, column.length, is_explicit=False)
         return found

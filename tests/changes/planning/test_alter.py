@@ -394,7 +394,10 @@ def test_dangers_are_stated_in_plain_words(name: str, danger: str) -> None:
         ("ADD c int DEFAULT 5 |CHECK (c < 5)", "23514", "the fill value of c violates check constraint people_c_check"),
         ("ADD c int |CHECK (c IS NOT NULL)", "23514", "the fill value of c violates"),
         ("ADD |c serial", "0A000", "an identity or serial column on a table that is there"),
-        ("ADD c uuid DEFAULT |gen_random_uuid()", "0A000", "a volatile default gen_random_uuid()"),
+        ("ADD c uuid |DEFAULT gen_random_uuid()", "0A000", "a volatile default gen_random_uuid() on an added column"),
+        ("ADD c uuid |DEFAULT uuidv4() NOT NULL", "0A000", "a volatile default uuidv4() on an added column"),
+        ("ADD c float8 |DEFAULT 1 + random()", "0A000", "a volatile default random() on an added column"),
+        ("ADD c text |DEFAULT clock_timestamp()::text", "0A000", "a volatile default clock_timestamp() on an added"),
         ("ADD c text |DEFAULT current_user", "0A000", "a default on an added column that depends on the session"),
         (
             "ADD c text |DEFAULT current_setting('my.tenant')",
