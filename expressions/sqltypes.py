@@ -115,7 +115,8 @@ REGTYPE = Type("regtype", 2206, 4, "BIGINT", "N")
 REGNAMESPACE = Type("regnamespace", 4089, 4, "BIGINT", "N")
 REGROLE = Type("regrole", 4096, 4, "BIGINT", "N")
 REGPROC = Type("regproc", 24, 4, "BIGINT", "N")
-NAMED = (REGCLASS, REGTYPE, REGNAMESPACE, REGROLE, REGPROC)
+REGPROCEDURE = Type("regprocedure", 2202, 4, "BIGINT", "N")
+NAMED = (REGCLASS, REGTYPE, REGNAMESPACE, REGROLE, REGPROC, REGPROCEDURE)
 """Oids that are shown as the names of what they stand for."""
 REGTYPES = Type("regtype[]", 2211, -1, "BIGINT[]", "A", element=REGTYPE)
 """The only array of them: the types of a function's arguments. It comes from oids, not from a text."""
@@ -130,7 +131,7 @@ _NAMES = {
     "varchar": VARCHAR, "bpchar": BPCHAR, "name": NAME, "date": DATE, "timestamp": TIMESTAMP,
     "timestamptz": TIMESTAMPTZ, "uuid": UUID, "interval": INTERVAL, "oid": OID, "char": CHAR,
     "bytea": BYTEA, "time": TIME, "json": JSON, "jsonb": JSONB,
-    "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED}, "regprocedure": REGPROC,
+    "int2vector": INT2VECTOR, "oidvector": OIDVECTOR, **{of.name: of for of in NAMED},
     "regoper": REGPROC, "regoperator": REGPROC,
 }  # fmt: skip
 

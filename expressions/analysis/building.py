@@ -63,7 +63,7 @@ from expressions.typed import (
     parse_value,
 )
 from expressions.values import arithmetic, bytestrings, intervals
-from expressions.values.object_names import OBJECTS
+from expressions.values.object_names import listed_in
 from expressions.values.patterns import is_cut_short
 
 PARAMETERS_MAX = 65535
@@ -147,7 +147,7 @@ class Builder:
         if template is None:
             raise SqlError(CANNOT_COERCE, f"cannot cast type {expr.type} to {target}", offset)
         if expr.type in NAMED or target in NAMED or REGTYPES in (expr.type, target):
-            self.note_relations(frozenset({OBJECTS}))
+            self.note_relations(frozenset(listed_in(of) for of in (expr.type, target) if of in NAMED or of is REGTYPES))
             if isinstance(expr, Fragment) and template == "{0}":  # it may have to stay a subquery
                 return replace(expr, type=target)
         name, compute = "cast", casts.compute_of(expr.type, target)
@@ -179,7 +179,7 @@ class Builder:
         if target is REGTYPES and not (isinstance(expr, Literal) and expr.value is None):
             raise unsupported("regtype[] from a text", expr.offset, "cast an array of oids to it")
         if target in NAMED:
-            self.note_relations(frozenset({OBJECTS}))
+            self.note_relations(frozenset({listed_in(target)}))
         if isinstance(expr, Parameter):
             self.parameters.settle(expr.number, target)
             return Parameter(expr.number, target, expr.offset)

@@ -22,6 +22,7 @@ from expressions.sqltypes import (
     INT4,
     INTERVAL,
     JSON,
+    NAME,
     NUMERIC,
     TEXT,
     TEXTUAL,
@@ -29,6 +30,7 @@ from expressions.sqltypes import (
     TIMESTAMP,
     TIMESTAMPTZ,
     UNKNOWN,
+    Type,
 )
 from expressions.typed import Call, ColumnRef, Context, Expr, Literal, is_constant, lazy_call
 from expressions.values import arithmetic, privileges
@@ -92,7 +94,7 @@ class Calls(Comparisons):
         if name == "current_timestamp":
             return now
         if name in SESSION_VALUES:
-            return session_value(SESSION_VALUES[name], node.location)
+            return session_value(SESSION_VALUES[name], node.location, TEXT if name == "version" else NAME)
         if name.endswith("_n"):
             what = f"{name.removesuffix('_n').upper()} with a precision"
             raise unsupported(what, node.location, hint="leave the precision away: times have microseconds")
@@ -121,7 +123,7 @@ class Calls(Comparisons):
             return build(self, [self.value_or_row(arg, scope) for arg in node.args], of, node.location)
         args = [self.expr(arg, scope) for arg in node.args]
         if name in SESSION_VALUES and not args:
-            return session_value(SESSION_VALUES[name], node.location)
+            return session_value(SESSION_VALUES[name], node.location, TEXT if name == "version" else NAME)
         if name == "pg_backend_pid" and not args:
             return self.cast(session_value("pid", node.location), INT4, node.location)
         if name == "pg_is_in_recovery" and not args:
@@ -276,8 +278,8 @@ def _is_star(node: Node) -> bool:
     return bool(node.WhichOneof("node") == "column_ref" and node.column_ref.fields[-1].WhichOneof("node") == "a_star")
 
 
-def session_value(name: str, offset: int) -> Call:
+def session_value(name: str, offset: int, of: Type = TEXT) -> Call:
     def compute(context: Context) -> str | None:
         return context.session[name]
 
-    return lazy_call("session", "", (), TEXT, compute, offset)
+    return lazy_call("session", "", (), of, compute, offset)

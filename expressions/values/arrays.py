@@ -17,6 +17,7 @@ from expressions.sqltypes import (
     INT2VECTOR,
     INT4,
     JSON,
+    NAME,
     NUMBERED,
     REGCLASS,
     REGTYPES,
@@ -178,7 +179,7 @@ def functions(number_texts: Mapping[Type, str]) -> Iterator[Line]:
             yield from array_makers.lines(of, element)
     yield "string_to_array", (TEXT, TEXT), ARRAY_OF[TEXT], _SPLIT
     yield "string_to_array", (TEXT, TEXT, TEXT), ARRAY_OF[TEXT], _SPLIT_WITH_NULLS
-    yield "current_schemas", (BOOL,), ARRAY_OF[TEXT], "CASE WHEN {0} THEN ['pg_catalog', 'public'] ELSE ['public'] END"
+    yield "current_schemas", (BOOL,), ARRAY_OF[NAME], "CASE WHEN {0} THEN ['pg_catalog', 'public'] ELSE ['public'] END"
 
 
 _SPLIT = (

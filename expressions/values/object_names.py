@@ -4,6 +4,7 @@ What an object is called and how it is written out stands in relations that are 
 rows of the catalog (`nodes.catalog_views`), so the functions are look-ups in them:
 
     objects      kind, oid, the name that is shown, a name it is found by
+    functions    the same of functions
     definitions  kind, oid, part (0: the whole), whether for people, the text
     signatures   oid of a function, its arguments, its result
 
@@ -34,6 +35,7 @@ from expressions.sqltypes import (
     REGCLASS,
     REGNAMESPACE,
     REGPROC,
+    REGPROCEDURE,
     REGROLE,
     REGTYPE,
     REGTYPES,
@@ -46,8 +48,9 @@ from expressions.sqltypes import (
 )
 
 OBJECTS, DEFINITIONS, SIGNATURES = "objects", "definitions", "signatures"
+FUNCTIONS, SOURCES = "functions", "sources"
 SHOWN_SETTINGS = "shown_settings"
-KINDS = {REGCLASS: "c", REGTYPE: "t", REGNAMESPACE: "n", REGROLE: "r", REGPROC: "p"}
+KINDS = {REGCLASS: "c", REGTYPE: "t", REGNAMESPACE: "n", REGROLE: "r", REGPROC: "p", REGPROCEDURE: "d"}
 PSEUDO_TYPES = {
     "record": 2249, "trigger": 2279, "event_trigger": 3838, "void": 2278, "anyarray": 2277, "anyelement": 2283,
     "anycompatible": 5077, "anycompatiblearray": 5078, "anynonarray": 2776,
@@ -65,7 +68,7 @@ UNSEARCHED = 12400, 16383
 """Oids of relations that are named with their schema: those of information_schema, and views of our own."""
 _WHAT = {
     REGCLASS: ("42P01", "relation"), REGTYPE: ("42704", "type"), REGNAMESPACE: ("3F000", "schema"),
-    REGROLE: ("42704", "role"), REGPROC: ("42883", "function"),
+    REGROLE: ("42704", "role"), REGPROC: ("42883", "function"), REGPROCEDURE: ("42883", "function"),
 }  # fmt: skip
 
 
@@ -90,6 +93,31 @@ _SPELLED_NAMES = (
 )
 _SPELLED_TYPE = "trim(CASE WHEN contains(u.x, '\"') THEN replace(u.x, '\"', '') ELSE lower(u.x) END)"
 """A name as it is looked up: one in quotes keeps its capitals, and its quotes where it needs them."""
+
+
+_SHORTER = (
+    (r"\s*([(),.])\s*", r"\1"), (r"^\s+|\s+$", ""), (r"\s+", " "), (r"\bpg_catalog\.", ""),
+    (" without time zone", ""), (" with time zone", "tz"), (r"\b(int|integer)\b", "int4"), (r"\bsmallint\b", "int2"),
+    (r"\bbigint\b", "int8"), (r"\bboolean\b", "bool"), (r"\breal\b", "float4"),
+    (r"\b(double precision|float)\b", "float8"),    (r"\bcharacter varying\b", "varchar"), (r"\bdecimal\b", "numeric"),
+)  # fmt: skip
+"""Ways to write the name of a function and its arguments, and what each is looked up as."""
+
+
+def spelled_function(text: str) -> str:
+    """A function with the types of its arguments, as it is looked up."""
+    text = text.lower()
+    for pattern, shorter in _SHORTER:
+        text = re.sub(pattern, shorter, text)
+    return text
+
+
+def _spelled_function() -> str:
+    """The same for the query engine."""
+    text = "lower(u.x)"
+    for pattern, shorter in _SHORTER:
+        text = f"regexp_replace({text}, '{pattern}', '{shorter}', 'g')"
+    return text
 
 
 _IDENTIFIER = r'"(?:[^"]|"")+"|[A-Za-z_\x{80}-\x{10ffff}][A-Za-z0-9_$\x{80}-\x{10ffff}]*'
@@ -124,10 +152,15 @@ Line = tuple[str, tuple[Type, ...], Type, str, frozenset[str]]
 NOTHING: frozenset[str] = frozenset()
 
 
+def listed_in(of: Type) -> str:
+    """The relation that has the names of such objects."""
+    return FUNCTIONS if of in (REGPROC, REGPROCEDURE) else OBJECTS
+
+
 def oid_of(name: str, of: Type, *, missing_ok: bool = False) -> str:
     """The engine's text for the oid of what an SQL text names; NULL or an error when there is no such thing."""
     code, what = _WHAT[of]
-    words = _SPELLED_TYPE if of is REGTYPE else _SPELLED_NAMES
+    words = _SPELLED_TYPE if of is REGTYPE else _spelled_function() if of is REGPROCEDURE else _SPELLED_NAMES
     is_number = "regexp_full_match(max(v.x), '[0-9]+')"
     number = "TRY_CAST(max(v.x) AS UINTEGER)::BIGINT"
     if not missing_ok:
@@ -141,13 +174,20 @@ def oid_of(name: str, of: Type, *, missing_ok: bool = False) -> str:
             f"CASE WHEN max(v.s) IS NULL THEN {invalid} WHEN {points} = 3 THEN {_error('0A000', _OTHER_DATABASE)}"
             f" WHEN {points} > 3 THEN {_error('42601', _TOO_MANY)} ELSE {unknown} END"
         )
+    if of is REGPROCEDURE and not missing_ok:
+        without = _error("22P02", "'expected a left parenthesis'")
+        missing = f"CASE WHEN contains(max(v.x), '(') THEN {unknown} ELSE {without} END"
+    if of is REGPROC:
+        several = "NULL" if missing_ok else _error("42725", "concat('more than one function named \"', max(v.x), '\"')")
+        missing = f"CASE WHEN min(n.o1) <> max(n.o1) THEN {several} ELSE {unknown} END"
+    found = "min(n.o1) = max(n.o1)" if of is REGPROC else "min(n.o1) IS NOT NULL"
     verdict = (
         f"CASE WHEN max(v.x) IS NULL THEN NULL WHEN max(v.x) = '-' THEN 0 WHEN {is_number} THEN {number}"
-        f" WHEN min(n.o1) IS NOT NULL THEN min(n.o1) ELSE {missing} END"
+        f" WHEN {found} THEN min(n.o1) ELSE {missing} END"
     )
     return (
         f"(SELECT {verdict} FROM (SELECT u.x AS x, {words} AS s FROM (SELECT {name} AS x) AS u) AS v"
-        f" LEFT JOIN k_{OBJECTS} AS n ON n.o0 = '{KINDS[of]}' AND n.o3 = v.s)"
+        f" LEFT JOIN k_{listed_in(of)} AS n ON n.o0 = '{KINDS[of]}' AND n.o3 = v.s)"
     )
 
 
@@ -165,7 +205,8 @@ def name_of(oid: str, of: Type) -> str:
     """The engine's text for the name of what an oid stands for; the number itself when nothing has it."""
     return (
         f"(SELECT coalesce(max(n.o2), CASE max(v.x) WHEN 0 THEN '-' ELSE max(CAST(v.x AS VARCHAR)) END)"
-        f" FROM (SELECT {oid} AS x) AS v LEFT JOIN k_{OBJECTS} AS n ON n.o0 = '{KINDS[of]}' AND n.o1 = v.x)"
+        f" FROM (SELECT {oid} AS x) AS v LEFT JOIN k_{listed_in(of)} AS n"
+        f" ON n.o0 = '{KINDS[of]}' AND n.o1 = v.x)"
     )
 
 
@@ -244,12 +285,20 @@ def functions() -> Iterator[Line]:
     signature = f"(SELECT max(d.o{{}}) FROM (SELECT {{{{0}}}} AS x) AS v, k_{SIGNATURES} AS d WHERE d.o0 = v.x)"
     for name, place in (("arguments", 1), ("identity_arguments", 1), ("result", 2)):
         yield f"pg_get_function_{name}", (INT8,), TEXT, signature.format(place), frozenset({SIGNATURES})
+    sources = frozenset({SOURCES})
+    text = f"(SELECT max(d.o{{}}) FROM (SELECT {{{{0}}}} AS x) AS v, k_{SOURCES} AS d WHERE d.o0 = v.x)"
+    is_aggregate = (
+        f"CAST(error(concat('SQLSTATE 42809 \"', {text.format(3)}, '\" is an aggregate function')) AS VARCHAR)"
+    )
+    refused = f"CASE WHEN {text.format(3)} IS NOT NULL THEN {is_aggregate} END"
+    yield "pg_get_functiondef", (INT8,), TEXT, f"coalesce({text.format(1)}, {refused})", sources
+    yield "pg_get_function_sqlbody", (INT8,), TEXT, text.format(2), sources
     # INSERT 8, UPDATE 4, DELETE 16: of tables all, of views and of the catalog's relations none.
     is_table = f"c.o0 = v.x AND c.o{PG_CLASS_KIND} = 'r' AND v.x >= {FIRST_OID}"
     found = f"(SELECT count(*) FROM (SELECT {{0}} AS x) AS v, k_pg_class AS c WHERE {is_table})"
     yield "pg_relation_is_updatable", (INT8, BOOL), INT4, f"({found} * 28)::INTEGER", frozenset({"pg_class"})
     for of in NAMED:
-        yield f"to_{of}", (TEXT,), of, oid_of("{0}", of, missing_ok=True), names
+        yield f"to_{of}", (TEXT,), of, oid_of("{0}", of, missing_ok=True), frozenset({listed_in(of)})
     yield from ((*line, NOTHING) for line in _fixed())
 
 
@@ -300,7 +349,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     nothing = "CAST(NULL AS VARCHAR)"
     yield "shobj_description", (INT8, TEXT), TEXT, nothing
     for name in (
-        "pg_get_ruledef", "pg_get_triggerdef", "pg_get_functiondef", "pg_get_function_sqlbody",
+        "pg_get_ruledef", "pg_get_triggerdef",
         "pg_get_statisticsobjdef", "pg_get_statisticsobjdef_columns", "pg_get_partkeydef",
         "pg_get_partition_constraintdef",
     ):  # fmt: skip

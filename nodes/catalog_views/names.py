@@ -6,9 +6,8 @@ from catalog.descriptor import Descriptor
 from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TYPE_WORDS, VECTORS
 from expressions.values.object_names import DEFINITIONS, OBJECTS, PSEUDO_TYPES, SEQUENCE, spelled
 from nodes.catalog_views import described
-from nodes.catalog_views.fixed import FUNCTIONS, SCHEMAS, TYPE_NAMES
+from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.keys import keys_of, sequence_name
-from nodes.catalog_views.operators import names_of_functions
 from nodes.catalog_views.relations import OIDS
 from nodes.catalog_views.tables import definitions
 from nodes.catalog_views.texts import quoted
@@ -57,13 +56,6 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
         yield "t", REGTYPES.oid, REGTYPES.name, found_by
     for oid, name in SCHEMAS.items():
         yield "n", oid, name, name
-    for name, oid in FUNCTIONS.items():
-        for found_by in (name, f"pg_catalog.{name}"):
-            yield "p", oid, name, found_by
-    for oid, name, is_unique in names_of_functions():
-        shown = name if is_unique else f"pg_catalog.{name}"
-        for spelling in (name, f"pg_catalog.{name}") if is_unique else (None,):
-            yield "p", oid, shown, spelling
     yield "r", OWNER, OWNER_NAME, OWNER_NAME
 
 

@@ -4,21 +4,11 @@
 `casts.tsv` for each cast; the functions they name are in `functions.tsv`, though most are called by no name.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from catalog.descriptor import Descriptor
-from nodes.catalog_views.functions import known, lines_of
+from nodes.catalog_views.functions import lines_of
 from nodes.catalog_views.values import OWNER, PG_CATALOG, Row, Value
-
-
-@cache
-def names_of_functions() -> tuple[tuple[int, str, bool], ...]:
-    """Of the functions that compute or estimate operators: oid, name, and whether no other function has that name."""
-    named = {int(oid) for line in lines_of("operators.tsv") for oid in line[-3:]}
-    counts = Counter(one.name for one in known())
-    return tuple((one.oid, one.name, counts[one.name] == 1) for one in known() if one.oid in named)
 
 
 def _operators(_: Sequence[Descriptor]) -> Iterator[Row]:

@@ -29,7 +29,14 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from expressions.values.object_names import DEFINITIONS, OBJECTS, SHOWN_SETTINGS, SIGNATURES
+from expressions.values.object_names import (
+    DEFINITIONS,
+    OBJECTS,
+    SHOWN_SETTINGS,
+    SIGNATURES,
+    SOURCES,
+)
+from expressions.values.object_names import FUNCTIONS as NAMED_FUNCTIONS
 from nodes.catalog_views import own
 from nodes.sql.queries.query import Output
 
@@ -73,6 +80,8 @@ KEYWORDS = "pg_get_keywords"
 UNNAMED = {
     KEYWORDS: _outputs("word:text catcode:char barelabel:bool catdesc:text baredesc:text"),
     OBJECTS: _outputs("kind:text oid:oid shown:text spelled:text"),
+    NAMED_FUNCTIONS: _outputs("kind:text oid:oid shown:text spelled:text"),
+    SOURCES: _outputs("oid:oid definition:text body:text aggregate:text"),
     SIGNATURES: _outputs("oid:oid arguments:text result:text"),
     SHOWN_SETTINGS: _outputs("name:text shown:text"),
     DEFINITIONS: _outputs("kind:text oid:oid part:int4 is_pretty:bool definition:text"),

@@ -11,6 +11,7 @@ tries            a statement that is its own transaction, until it keeps what it
 requests         operations of crud
 block            its transaction block: begin, commit, fail
 open             what a client may ask for when it connects
+dumps            the refusal of programs that dump a database
 utility          statements about the session itself
 schema/          statements that change the schema
 functions/       functions that act beyond a query, and those that tell of the session

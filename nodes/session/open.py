@@ -7,13 +7,12 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.people.rights import Person
 from nodes.people.vouching import VOUCHED
+from nodes.session import dumps
 from nodes.session.functions.values import DATABASE
 from nodes.session.session import Session
 from nodes.settings.options import options_of
 from nodes.settings.variables import Variables
 
-DUMPS = ("pg_dump", "pg_dumpall")
-INSTEAD_OF_DUMPS = "psql's \\copy writes the rows of a table, its \\d shows it"
 NOT_SETTINGS = ("user", "database", "options", "replication", VOUCHED)
 
 
@@ -41,8 +40,9 @@ def open_session(
     """The session of a client that has just connected. Raises `FatalError` for what it asked wrongly."""
     user = parameters["user"]
     program = parameters.get("application_name")
-    if program in DUMPS:
-        raise FatalError(FEATURE_NOT_SUPPORTED, f"{program} of a node is not supported", hint=INSTEAD_OF_DUMPS)
+    if program in dumps.PROGRAMS:
+        sqlstate, message, hint = dumps.refusal(program)
+        raise FatalError(sqlstate, message, hint=hint)
     database = parameters.get("database") or user
     if database != DATABASE:
         raise FatalError(INVALID_CATALOG_NAME, f'database "{database}" does not exist: a node has one, "{DATABASE}"')

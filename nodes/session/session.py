@@ -23,6 +23,7 @@ from nodes.session import tracing
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.cursors import Cursors
+from nodes.session.dumps import refuse_first_query
 from nodes.session.explain import Explained
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.functions.calls import SessionCalls
@@ -166,6 +167,7 @@ class Session:
         except SqlError as error:
             if self.data is not None and error.sqlstate == UNDEFINED_TABLE and not self.block.is_explicit:
                 await self.data.discard(is_binary=wants_binary(statement.node))
+            refuse_first_query(statement.text)
             raise
         finally:
             self.is_running, self.data = False, None

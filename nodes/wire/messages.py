@@ -13,7 +13,15 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from expressions.errors import BAD_CHARACTER, PROTOCOL_VIOLATION, FatalError, SqlError, position_of
+from expressions.errors import (
+    BAD_CHARACTER,
+    PROTOCOL_VIOLATION,
+    UNDEFINED_COLUMN,
+    UNDEFINED_TABLE,
+    FatalError,
+    SqlError,
+    position_of,
+)
 
 PROTOCOL_3 = 3
 SSL_REQUEST = 80877103
@@ -307,6 +315,9 @@ def notice_response(
 
 def _fields(error: SqlError, sql: str) -> bytes:
     position = position_of(sql, error.offset)
+    schema, table, column = ("public" if error.table else None), error.table, error.column
+    if error.sqlstate in (UNDEFINED_TABLE, UNDEFINED_COLUMN):  # what is not there has no field
+        schema = table = column = None
     pairs: Iterable[tuple[bytes, str | None]] = (
         (b"S", error.severity),
         (b"V", error.severity),
@@ -316,8 +327,9 @@ def _fields(error: SqlError, sql: str) -> bytes:
         (b"H", error.hint),
         (b"P", None if position is None else str(position)),
         (b"W", error.where),
-        (b"t", error.table),
-        (b"c", error.column),
+        (b"s", schema),
+        (b"t", table),
+        (b"c", column),
         (b"n", error.constraint),
         (b"R", error.routine),
     )

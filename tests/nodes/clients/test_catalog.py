@@ -55,7 +55,10 @@ PSQL = ("\\d trips", "\\d notes", "\\d+ keyed_later", "\\d of_keyed",
         "\\d public.\"Odd.Name\"", "\\d trips*", "\\dt trip?", "\\z trips", "\\dm", "\\dP", "\\dE", "\\dx nothing",
         "\\db", "\\dAc nothing", "\\dAf nothing", "\\dAo nothing", "\\dAp nothing", "\\des+", "\\det+",
         "\\deu+", "\\dew+", "\\dP+",
-        "\\dAc+ btree int4", "\\do = int4 int4", "\\dT+ int4", "\\da count", "\\dT+ text", "\\df+ now")  # fmt: skip
+        "\\dAc+ btree int4", "\\do = int4 int4", "\\dT+ int4", "\\da count", "\\dT+ text", "\\df+ now",
+        "\\sf now", "\\sf pg_catalog.now()", "\\sf+ lower(text)", "\\sf abs( int )", "\\sf abs",
+        "\\sf nothing", "\\sf generate_series(bigint, int8)", "\\sf max(int)", "\\sf lpad(text, integer)",
+        "\\sf date_part(text, timestamp with time zone)", "\\sf lag(anyelement)")  # fmt: skip
 SYSTEM_COLUMNS = {"tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"}
 """PostgreSQL lists them with the columns of a table; a node has none."""
 
@@ -155,6 +158,26 @@ def test_names_lead_where_those_of_postgresql_lead(twins: Twins, n1: "psycopg.Co
             assert said(n1, sql) == expected, sql
 
 
+@pytest.mark.parametrize("name", [
+    "now", "pg_catalog.now", "NOW", "now()", "abs", "abs(int)", "abs (bigint)", "abs(pg_catalog.int4)", "nothing",
+    "nothing()", "textlike(text,text)", "date_part(text, timestamp)", "-", "1299",
+    "date_part(text, time without time zone)",
+])  # fmt: skip
+def test_functions_are_found_by_name_as_in_postgresql(twins: Twins, n1: "psycopg.Connection[Any]", name: str) -> None:
+    of = ("regprocedure",) if "(" in name else ("regproc", "regprocedure")
+    for sql in (f"{one}::{shown}" for one in of for shown in ("oid", "text")):
+        found = []
+        for connection in (n1, twins.postgres):
+            try:
+                found.append(connection.execute(f"SELECT '{name}'::{sql}").fetchall())
+            except psycopg.Error as error:
+                found.append(error.sqlstate)
+        assert found[0] == found[1], sql
+    for one in of:
+        asked = f"SELECT to_{one}('{name}')::oid"
+        assert n1.execute(asked).fetchall() == twins.postgres.execute(asked).fetchall(), one
+
+
 def test_relations_have_the_columns_of_postgresql(twins: Twins) -> None:
     asked = """SELECT replace(attrelid::regclass::text, 'pg_catalog.', ''), array_agg(attname::text ORDER BY attnum)
     FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE attnum > 0 AND c.relnamespace <> 'public'::regnamespace
@@ -198,7 +221,9 @@ def test_types_are_those_of_postgresql(cluster: Cluster, n1: "psycopg.Connection
 def test_functions_are_those_of_postgresql(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
     columns = """oid, proname, prokind, proowner, prolang, procost, prorows, provariadic, proretset, provolatile,
       proisstrict, proparallel, proleakproof, pronargs, pronargdefaults, prorettype, proargtypes, prosrc,
-      pg_get_function_arguments(oid) AS arguments, pg_get_function_result(oid) AS result"""
+      pg_get_function_arguments(oid) AS arguments, pg_get_function_result(oid) AS result,
+      oid::regprocedure::text AS shown, pg_get_function_sqlbody(oid) AS body,
+      CASE WHEN prokind <> 'a' THEN pg_get_functiondef(oid) END AS definition"""
     ours = n1.execute(f"SELECT {columns} FROM pg_proc ORDER BY oid").fetchall()
     assert len(ours) > 500
     oids = [row[0] for row in ours]
@@ -434,3 +459,44 @@ def test_a_statement_that_writes_does_not_read_it(cluster: Cluster, n1: "psycopg
     table = cluster.table("id bigint primary key")
     with pytest.raises(psycopg.errors.FeatureNotSupported, match="reading pg_catalog in a statement that writes"):
         n1.execute(f"INSERT INTO {table} SELECT oid FROM pg_class")
+
+
+@pytest.mark.parametrize("sql", [
+    "INSERT INTO airports (nope) VALUES (1)", "SELECT nope FROM airports", "SELECT * FROM nowhere",
+    "UPDATE airports SET nope = 1", "INSERT INTO airports VALUES ('x', NULL)",
+    "INSERT INTO trips (id, far) VALUES (1, 0)",
+    "INSERT INTO trips (id, v) VALUES (1, 'longer than twenty letters')",
+    "INSERT INTO trips (id, code) VALUES (1, 'no')",
+    "INSERT INTO notes (n) VALUES (1), (1)", "COPY airports (nope) FROM STDIN",
+])  # fmt: skip
+def test_errors_name_what_those_of_postgresql_name(twins: Twins, n1: "psycopg.Connection[Any]", sql: str) -> None:
+    named = []
+    for connection in (n1, twins.postgres):
+        with pytest.raises(psycopg.Error) as caught:
+            connection.execute(sql)
+        diag = caught.value.diag
+        named.append((diag.sqlstate, diag.schema_name, diag.table_name, diag.column_name, diag.constraint_name))
+    assert named[0] == named[1]
+
+
+def test_values_of_the_session_are_names(twins: Twins, n1: "psycopg.Connection[Any]") -> None:
+    asked = [
+        f"pg_typeof({value})::text"
+        for value in (
+            "current_schema", "current_schema()", "current_user", "session_user", "user", "current_role",
+            "current_database()", "current_catalog", "version()", "current_schemas(true)",
+            "coalesce(current_user, 'x')",
+            "current_user || 'x'", "CASE WHEN true THEN current_user ELSE 'x'::text END", "lower(current_schema)",
+        )
+    ]  # fmt: skip
+    asked += [
+        "current_schema = 'public'",
+        "current_schema()::text || 'x'",
+        "current_schemas(false)",
+        "length(current_schema)",
+    ]
+    sql = f"SELECT {', '.join(asked)}"
+    assert n1.execute(sql).fetchall() == twins.postgres.execute(sql).fetchall()
+    names = "SELECT current_schema, current_user, current_database(), current_catalog, version()"
+    types = [[column.type_code for column in one.execute(names).description or ()] for one in (n1, twins.postgres)]
+    assert types[0] == types[1]

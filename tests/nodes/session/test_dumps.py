@@ -1,5 +1,6 @@
 """A plain dump of a PostgreSQL database goes through psql into a node: tables, keys, numbers, CHECKs, indexes, rows."""
 
+import os
 import subprocess
 from typing import Any
 
@@ -57,6 +58,20 @@ def test_a_dump_of_a_node_is_refused_with_what_to_use_instead(cluster: Cluster, 
     assert "pg_dump of a node is not supported" in refused.stderr
     refused = program("pg_dumpall")
     assert "pg_dumpall of a node is not supported" in refused.stderr
+    assert "\\copy" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("pg_dump", ()), ("pg_dump", ("-s",)), ("pg_dumpall", ("-l", "schemalab"))]
+)
+def test_a_dump_under_another_name_is_refused_by_what_it_asks(
+    cluster: Cluster, name: str, options: tuple[str, ...]
+) -> None:
+    command = [str(cluster.binaries / name), *options, "-d", cluster.address("n1")]
+    environ = {**os.environ, "PGAPPNAME": "nightly"}
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, env=environ, timeout=60)
+    assert refused.returncode == 1
+    assert f"{name} of a node is not supported" in refused.stderr
     assert "\\copy" in refused.stderr
 
 
