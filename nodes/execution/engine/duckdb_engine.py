@@ -43,6 +43,7 @@ from expressions.sqltypes import (
 )
 from nodes.execution.engine.engine_functions import calls_functions, register
 from nodes.execution.engine.refusals import MEMORY_LIMIT, is_out_of_memory, translated
+from nodes.execution.engine.shared_memory import SharedMemory
 from nodes.sql.queries.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -161,11 +162,29 @@ class Engine:
         self._threads = ThreadPoolExecutor(THREADS_MAX, "query")
         self._functions: Any = None
         self._functions_lock = Lock()
+        self._memory = SharedMemory()
 
     async def run(
         self, sql: str, tables: dict[str, Feed], zone: str = UTC, before: "Gathered | None" = None
     ) -> AsyncIterator[pa.RecordBatch]:
         """The result in batches, worked out in a time zone. `before` may change the query. Raises `SqlError`."""
+        begin = functools.partial(self._begin, sql, tables, zone, before)
+        connection, reader, batch = await self._memory.begun(begin)
+        try:
+            while batch is not None:
+                for part in parts_of(batch):
+                    yield part
+                batch = await self._in_thread(connection, tables, lambda: _take(reader))
+        finally:
+            try:
+                await _end(connection, tables)
+            finally:
+                self._memory.ended()
+
+    async def _begin(
+        self, sql: str, tables: dict[str, Feed], zone: str, before: "Gathered | None"
+    ) -> tuple[Any, Any, pa.RecordBatch | None]:
+        """A connection, what comes on it, and the first batch of that; nothing is left of what fails."""
         connection = self._database.cursor()
         try:
             if before is not None:
@@ -177,17 +196,10 @@ class Engine:
                 sql = other or sql
             known = tables if before is None else {}
             reader = await self._in_thread(connection, tables, lambda: self._open(connection, sql, known, zone))
-            while True:
-                batch = await self._in_thread(connection, tables, lambda: _take(reader))
-                if batch is None:
-                    return
-                for part in parts_of(batch):
-                    yield part
-        finally:
-            connection.close()
-            for feed in tables.values():
-                for pages in feed.readers:
-                    await pages.aclose()  # type: ignore[attr-defined]
+            return connection, reader, await self._in_thread(connection, tables, lambda: _take(reader))
+        except BaseException:
+            await _end(connection, tables)
+            raise
 
     async def _in_thread(self, connection: Any, tables: dict[str, Feed], work: Callable[[], Any]) -> Any:
         """Run in a thread. A cancel takes it out of the queue, or interrupts it and waits until it has stopped."""
@@ -244,6 +256,14 @@ class Engine:
             self._database.close()
         except duckdb.Error as error:
             log.warning("the query engine is not closed: %s", error)
+
+
+async def _end(connection: Any, tables: dict[str, Feed]) -> None:
+    """Give back what a query has: its memory, and its streams, which may begin anew."""
+    connection.close()
+    for feed in tables.values():
+        while feed.readers:
+            await feed.readers.pop().aclose()  # type: ignore[attr-defined]
 
 
 def _register(connection: Any, name: str, feed: Feed) -> None:

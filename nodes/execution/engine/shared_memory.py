@@ -1,0 +1,85 @@
+"""The memory of the engine, which all queries of a node share: what others left too little of is tried again.
+
+    refused beside others    waits in turn until one of them has ended, and begins anew
+    refused alone            needs more than a node gives
+
+A query is tried again only before it has answered anything. Nobody waits for those that do, and they wait for a bounded
+time, as a result that its client does not read holds its memory for as long as the client likes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from expressions.errors import OUT_OF_MEMORY, SqlError
+
+WAIT_S_MAX = 30.0
+Begun = TypeVar("Begun")
+
+
+class SharedMemory:
+    """The queries of one node that have begun and not ended."""
+
+    def __init__(self) -> None:
+        self._begins = self._ends = 0
+        self._queue = asyncio.Lock()
+        self._has_ended = asyncio.Event()
+
+    async def begun(self, begin: Callable[[], Awaitable[Begun]]) -> Begun:
+        """Begin a query, which counts as running until `ended`. Raises 53200, and what `begin` raises."""
+        try:
+            return await self._tried(begin)
+        except RefusedBesideOthers as refused:
+            last = refused
+        clock = asyncio.get_running_loop().time
+        until = clock() + WAIT_S_MAX
+        if not await _is_done(self._queue.acquire(), until):
+            raise last.error
+        try:
+            while clock() < until and await _is_done(self._end_after(last.ends), until):
+                try:
+                    return await self._tried(begin)
+                except RefusedBesideOthers as refused:
+                    last = refused
+            raise last.error
+        finally:
+            self._queue.release()
+
+    def ended(self) -> None:
+        """A query that had begun has given its memory back."""
+        self._ends += 1
+        self._has_ended.set()
+
+    async def _tried(self, begin: Callable[[], Awaitable[Begun]]) -> Begun:
+        self._begins += 1
+        begins, ends = self._begins, self._ends
+        try:
+            return await begin()
+        except BaseException as error:
+            is_alone = begins == ends + 1 and begins == self._begins
+            self.ended()
+            if is_alone or not (isinstance(error, SqlError) and error.sqlstate == OUT_OF_MEMORY):
+                raise
+            raise RefusedBesideOthers(error, ends + 1) from error
+
+    async def _end_after(self, ends: int) -> None:
+        while self._ends <= ends:
+            self._has_ended.clear()
+            await self._has_ended.wait()
+
+
+class RefusedBesideOthers(Exception):
+    """Too little memory beside others; `ends` is how many queries had ended before it began, and itself."""
+
+    def __init__(self, error: SqlError, ends: int) -> None:
+        super().__init__(str(error))
+        self.error, self.ends = error, ends
+
+
+async def _is_done(wait: Coroutine[Any, Any, Any], until: float) -> bool:
+    try:
+        async with asyncio.timeout_at(until):
+            await wait
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,97 @@
+"""Queries that fit into a node's memory one by one are all answered, also when they come at once."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pyarrow as pa
+import pytest
+
+from expressions.errors import OUT_OF_MEMORY, SqlError
+from nodes.execution.engine import shared_memory
+from nodes.execution.engine.duckdb_engine import Engine, Feed, Gathered
+
+MANY = 8_000_000
+SQL = f"SELECT len(list(g)) AS n FROM generate_series(1, {MANY}) t(g)"
+"""Takes more than half of the memory, and less than all."""
+TOO_MUCH = "SELECT len(list(g)) AS n FROM generate_series(1, 200000000) t(g)"
+HELD = "SELECT g FROM generate_series(1, 5000000) t(g) ORDER BY g % 1000"
+
+
+async def count(engine: Engine, sql: str) -> int:
+    return sum([sum(batch.column(0).to_pylist()) async for batch in engine.run(sql, {})])
+
+
+def test_they_take_turns() -> None:
+    async def run() -> list[int]:
+        engine = Engine()
+        found = await asyncio.gather(*(count(engine, SQL) for _ in range(6)))
+        engine.close()
+        return found
+
+    assert asyncio.run(run()) == [MANY] * 6
+
+
+def test_what_fits_into_no_memory_is_refused_beside_others_and_alone() -> None:
+    async def run() -> tuple[list[int | BaseException], str]:
+        engine = Engine()
+        queries = (TOO_MUCH, SQL, TOO_MUCH, SQL)
+        found = await asyncio.gather(*(count(engine, sql) for sql in queries), return_exceptions=True)
+        began = time.monotonic()
+        with pytest.raises(SqlError) as refused:
+            await count(engine, TOO_MUCH)
+        assert time.monotonic() - began < shared_memory.WAIT_S_MAX, "nobody else has memory to wait for"
+        engine.close()
+        return found, refused.value.sqlstate
+
+    (large, one, other, two), alone = asyncio.run(run())
+    assert (one, two, alone) == (MANY, MANY, OUT_OF_MEMORY)
+    assert [error.sqlstate for error in (large, other) if isinstance(error, SqlError)] == [OUT_OF_MEMORY] * 2
+
+
+def test_who_never_reads_on_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_memory, "WAIT_S_MAX", 0.5)
+
+    async def run() -> None:
+        engine = Engine()
+        held = engine.run(HELD, {})
+        await anext(held)
+        with pytest.raises(SqlError) as refused:
+            await count(engine, SQL)
+        assert refused.value.sqlstate == OUT_OF_MEMORY
+        monkeypatch.setattr(shared_memory, "WAIT_S_MAX", 60)
+        waiting = asyncio.ensure_future(count(engine, SQL))
+        await asyncio.sleep(0.2)
+        await held.aclose()  # type: ignore[attr-defined]
+        assert await waiting == MANY
+        engine.close()
+
+    asyncio.run(run())
+
+
+def test_a_query_that_begins_anew_reads_its_tables_from_the_start() -> None:
+    """Also what is kept before it, and what is read of that."""
+    rows = 1000
+    schema = pa.schema([("c1", pa.int32())])
+
+    async def pages() -> AsyncIterator[pa.RecordBatch]:
+        for start in range(0, rows, 100):
+            yield pa.RecordBatch.from_arrays([pa.array(range(start, start + 100), pa.int32())], schema=schema)
+
+    def query(found: pa.Table | None) -> str:
+        assert found is not None
+        assert found.num_rows == rows
+        return f"SELECT count(*) + len(({SQL})::VARCHAR) FROM kept, r0"
+
+    async def one(engine: Engine) -> int:
+        feeds = {"r0": Feed(schema, pages, asyncio.get_running_loop())}
+        before = Gathered("kept", "SELECT c1 FROM r0", "SELECT c1 FROM kept", rows, query)
+        return sum([sum(b.column(0).to_pylist()) async for b in engine.run("SELECT 1", feeds, before=before)])
+
+    async def run() -> list[int]:
+        engine = Engine()
+        found = await asyncio.gather(*(one(engine) for _ in range(4)))
+        engine.close()
+        return found
+
+    assert asyncio.run(run()) == [rows * rows + len(str(MANY))] * 4
