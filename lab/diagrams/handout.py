@@ -30,6 +30,8 @@ WIDTH, LANE, LINE, PAD, SIZE = 720, 66, 16, 9, 12
 NUMBER = 26
 COLUMN = 6.4
 """The width of a letter of `SIZE`, in units."""
+BOLD = 1.15
+"""A bold letter is wider by so much."""
 ON_A_LINE = 4
 """Versions, or rows, beside each other."""
 
@@ -151,15 +153,13 @@ class _Drawing:
 
     def _step(self, number: int, line: TraceLine, at: Mapping[str, float], begin: float, columns: int) -> str:
         mark = MARKS[line.severity]
-        words = lines_of(self.say(line.text), columns) or [""]
+        is_bold = line.severity is Severity.DAMAGE
+        words = lines_of(self.say(line.text), int(columns / BOLD) if is_bold else columns) or [""]
         first = self.y + LINE - 2
         body = [arrow(at[line.actor], at.get(line.to), self.y + (LINE * len(words) + PAD) / 2 - 2)]
         body.append(letters(begin, first, f"{number}", bold=bool(mark)))
         body += [letters(begin - 9, first, mark, middle=True, bold=True)] if mark else []
-        body += [
-            letters(begin + NUMBER, first + LINE * row, one, bold=line.severity is Severity.DAMAGE)
-            for row, one in enumerate(words)
-        ]
+        body += [letters(begin + NUMBER, first + LINE * row, one, bold=is_bold) for row, one in enumerate(words)]
         self.y += LINE * len(words) + PAD
         return f'<g class="event" data-step={quoteattr(line.id)}>{"".join(body)}</g>'
 
@@ -252,7 +252,7 @@ class _Drawing:
         return ", ".join(rows) or self.say(Text("nothing"))
 
     def _sentence(self, words: str, name: str, *, bold: bool = False) -> Iterator[str]:
-        lines = lines_of(words, int(WIDTH / COLUMN))
+        lines = lines_of(words, int(WIDTH / COLUMN / (BOLD if bold else 1)))
         body = [letters(0, self.y + LINE * (at + 1) - 3, one, bold=bold) for at, one in enumerate(lines)]
         self.y += LINE * len(lines) + 4
         yield f'<g class="{name}">{"".join(body)}</g>'

@@ -155,7 +155,10 @@ def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json
         "node": lane.node,
         "y": y,
         "text_y": round(y + TEXT, 2),
-        "bars": [asdict(bar) | {"y": at(bar.step), "label": _label(bar)} for bar in lane.bars],
+        "bars": [
+            asdict(bar) | {"y": at(bar.step), "label": _label(bar, room)}
+            for bar, room in zip(lane.bars, _rooms(lane.bars, step), strict=True)
+        ],
         "gaps": [
             asdict(gap) | {"y": at(gap.step), "until": iso(gap.until), "label": _gap_label(gap.width)}
             for gap in lane.gaps
@@ -164,9 +167,18 @@ def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json
     }
 
 
-def _label(bar: Bar) -> str:
-    """The text that fits into a bar: version and state, the version, or nothing."""
-    letters = bar.width / LETTER
+def _rooms(bars: Sequence[Bar], step: float) -> list[float]:
+    """The widths that words have in the bars: each ends where the next bar lies over it."""
+    following = [*bars[1:], None]
+    return [
+        bar.width if later is None or (later.step - bar.step) * step >= BAR else min(bar.width, later.x - bar.x)
+        for bar, later in zip(bars, following, strict=True)
+    ]
+
+
+def _label(bar: Bar, room: float) -> str:
+    """The text that fits into the `room` of a bar: version and state, the version, or nothing."""
+    letters = room / LETTER
     short = len(f"v{bar.version}") + 1
     return "long" if letters >= short + _letters(bar) else "short" if letters >= short else ""
 

@@ -14,6 +14,8 @@ GAP_S = 2.5
 """Two seconds further apart than this are not joined."""
 POINTS_MAX = 240
 HEIGHT = 100
+LONE = 0.4
+"""A second whose neighbours have no figure is drawn so wide: a point alone cannot be seen."""
 TWIN_ROWS = 12
 Figure = Callable[[Second], float | None]
 
@@ -141,9 +143,11 @@ def _narrowed(stretch: Sequence[Second], axis: Axis) -> list[Second]:
 def _curve(figure: Figure, stretches: Sequence[Sequence[Second]], axis: Axis, top: float) -> Curve:
     lines = []
     for stretch in stretches:
-        points = [f"{axis.place(one.at)},{_y(value, top)}" for one in stretch if (value := figure(one)) is not None]
+        points = [(axis.place(one.at), _y(value, top)) for one in stretch if (value := figure(one)) is not None]
+        if len(points) == 1:
+            points = [(round(x, 2), y) for lone, y in points for x in (lone - LONE / 2, lone + LONE / 2)]
         if points:
-            lines.append(" ".join(points if len(points) > 1 else points * 2))
+            lines.append(" ".join(f"{x},{y}" for x, y in points))
     return Curve(figure.__name__, tuple(lines))
 
 

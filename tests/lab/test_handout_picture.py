@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from catalog.diagrams.lettering import lines_of, width_of
-from lab.diagrams.handout import picture_of_session
+from lab.diagrams.handout import BOLD, COLUMN, WIDTH, picture_of_session
 from lab.exercises.chapter import Chapter
 from lab.exercises.pictures import decisive_session
 from lab.exercises.reading import BadExercise, read_chapter
@@ -125,3 +125,11 @@ def test_a_chapter_without_tasks_has_no_picture() -> None:
 def test_lines_are_of_a_width(text: str, lines: list[str]) -> None:
     assert lines_of(text, 10) == lines
     assert all(width_of(line) <= 10 for line in lines)
+
+
+def test_bold_lines_end_before_the_picture_does() -> None:
+    """Letters of a bold line are wider: the step that lost a message was cut off."""
+    of_messenger = parse(picture_of_session(shown_of(CHAPTERS["00-new-messenger"]), "The messenger"))
+    bold = [one for one in of_messenger.iter(f"{SVG}text") if one.get("font-weight") == "600" and not one.get("class")]
+    assert any(len(one.text or "") > 40 for one in bold)
+    assert all(float(one.get("x", 0)) + len(one.text or "") * COLUMN * BOLD <= WIDTH for one in bold)

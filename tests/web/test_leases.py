@@ -179,7 +179,7 @@ def test_what_decides_the_next_step_comes_first_with_the_change_that_waits_and_w
 def test_nothing_in_the_way_is_said(client_of: ClientOf, db: None) -> None:
     shown = words(client_of("olga").get("/leases/"))
     assert "No change waits for a lease Every lease is of the newest version of its table." in shown
-    assert "No transaction has been open for a second, and no lease is of an older version." in shown
+    assert "No transaction has been open for longer than a second, and no lease is of an older version." in shown
     assert "Nobody leases anything" in shown
     assert "Nobody has released or revoked a lease, or drained a node." in shown
 

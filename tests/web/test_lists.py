@@ -102,7 +102,7 @@ def test_changes_are_filtered_by_the_address(client_of: ClientOf, make: MakeChan
     }
     answer = client_of("lea").get(f"/changes/?{query}")
     assert listed(answer) == [made[name].pk for name in found]
-    assert ("No change is like that." in words(answer)) == (not found)
+    assert ("No change matches the filter." in words(answer)) == (not found)
 
 
 def test_a_status_that_is_none_is_named(client_of: ClientOf, make: MakeChange) -> None:

@@ -19,7 +19,7 @@ CHINESE = {
     "{first}, {rest}": "{first}，{rest}",
     "{table} v{version} published: {what}.": "{table} v{version} 已发布：{what}。",
     "{n} rows": "{n} 行",
-    "{What} finished: {rows} in {seconds} s.": "{What} 已完成：{rows}，用时 {seconds} 秒。",
+    "{What} finished: {rows} in {seconds} s.": "{What}：已完成 {rows}，用时 {seconds} 秒。",
 }
 
 
@@ -53,7 +53,7 @@ def test_a_story_in_other_words() -> None:
     published = {"table": "absent", "version": 3, "what": "index by_dest absent -> delete-only"}
     assert sentence("version published", published, chinese) == "absent v3 已发布：索引 by_dest：不存在 → 仅删除。"
     filled = {"what": "fill index by_dest", "rows": 336_776, "seconds": 3.24}
-    assert sentence("reorganisation finished", filled, chinese) == "填充索引 by_dest 已完成：336,776 行，用时 3.2 秒。"
+    assert sentence("reorganisation finished", filled, chinese) == "填充索引 by_dest：已完成 336,776 行，用时 3.2 秒。"
     submitted = {"who": "ann", "change": 3, "statement": "fill index by_dest"}
     failed = {"change": 3, "error": "1,692 violations by index by_dest\nindex by_dest: ('x', 1)"}
     assert sentence("change failed", failed, chinese).endswith(": 索引 by_dest 有 1,692 处违反")

@@ -325,3 +325,18 @@ def test_a_picture_of_several_changes_compares_none_of_them() -> None:
     works = (Work(3, 2.5, 6.0, "done"), Work(4, 7.0, 8.0, "done"))
     assert picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, works=works))["beside"] is None
     assert picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, works=works[:1]))["beside"] is not None
+
+
+def test_a_word_that_the_next_bar_would_cover_is_left_out() -> None:
+    """Two bars that begin together lie over each other, but for a step."""
+    uses = [use("n1", 1, -9.0, 40.0), use("n1", 2, -9.0)]
+    [table] = picture(facts([version(1, -9.5), version(2, -9.2)], uses, end=50.0))["tables"]
+    assert [bar["label"] for bar in table["lanes"][0]["bars"]] == ["", "long"]
+
+
+def test_a_second_alone_is_as_wide_as_can_be_seen() -> None:
+    alone = Second(5.0, 3.0, 1.5, 2.5)
+    curves = picture(facts(LADDER, [use("n1", 1, 0.5)], end=50.0, seconds=(alone,)))["latencies"]["curves"]
+    for curve in curves:
+        (left, _), (right, _) = (point.split(",") for point in curve["lines"][0].split())
+        assert float(right) - float(left) > 0.2

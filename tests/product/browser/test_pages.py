@@ -139,6 +139,22 @@ def test_what_is_long_leaves_room_and_what_goes_on_fades_at_the_edge(
     )
 
 
+def test_a_wide_screen_is_used_and_its_lines_are_read_with_ease(new_page: NewPage, cluster: RunningCluster) -> None:
+    """At 1920 pixels tables have room for what may be done to a node; help stands in two columns, not in long lines."""
+    page = new_page(width=1920, height=1080)
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/processes/")
+    width = "one => one.getBoundingClientRect().width"
+    assert page.locator("main").evaluate(width) > 1500
+    acts = page.locator("tr:has(th:text-is('n1')) .acts .button")
+    assert acts.count() >= 3
+    assert len({one.bounding_box()["y"] for one in acts.all()}) == 1  # type: ignore[index]
+    page.goto(f"{cluster.address}/help/")
+    heads = [one.bounding_box()["x"] for one in page.locator(".prose h2").all()]  # type: ignore[index]
+    assert len(set(heads)) == 2
+    assert page.locator(".prose p").first.evaluate(width) < 800
+
+
 def test_the_chosen_theme_is_there_from_the_first_byte(new_page: NewPage, cluster: RunningCluster) -> None:
     page = new_page(theme="light")
     sign_in(page, cluster)
