@@ -89,7 +89,7 @@ class Column:
     """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
 
     `length`: the characters that a varchar may have, or a char has; of a numeric its precision and scale in one number
-    (`numerics.modifier_of`). `identity_always`: statements may give no number.
+    (`numerics.modifier_of`). `identity_always`: statements may give no number; `identity_start`: the first one.
 
     While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`.
     """
@@ -108,6 +108,7 @@ class Column:
     length: int | None = None
     identity_always: bool = False
     comment: str | None = None
+    identity_start: int = 1
 
     @property
     def is_hidden(self) -> bool:

@@ -67,6 +67,7 @@ class NewColumn:
     length: int | None = None
     identity_always: bool = False
     default_position: Position = field(default=None, compare=False)
+    identity_start: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +260,8 @@ class SetIdentity:
     is_dropped: bool = False
     forgiving: bool = False
     sequence: str | None = None
+    start: int = 1
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

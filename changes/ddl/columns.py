@@ -41,7 +41,7 @@ from changes.ddl.errors import (
     DdlError,
     unsupported,
 )
-from changes.ddl.identity import refuse_options
+from changes.ddl.identity import Numbers, check_numbers, read_numbers
 from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
 from changes.planning.alter.defaults import expression_default
@@ -213,6 +213,7 @@ class _Clauses:
         self.has_default = False
         self.default_position: int | None = None
         self.identity = self.identity_always = False
+        self.numbers = Numbers()
         self.is_key = False
         self.checks: list[NewCheck] = []
         self.uniques: list[NewUnique] = []
@@ -252,7 +253,8 @@ class _Clauses:
         if self.type not in WHOLE:
             message = "identity column type must be smallint, integer, or bigint"
             raise DdlError("22023", message, position=position)
-        refuse_options(constraint, position)
+        self.numbers = read_numbers(constraint, position)
+        check_numbers(self.numbers, self.type, position)
         self.identity = True
         self.identity_always = constraint.generated_when == "a"
 
@@ -279,6 +281,7 @@ class _Clauses:
             self.length,
             self.identity_always,
             self.default_position,
+            self.numbers.start,
         )
         return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques), tuple(self.foreign_keys))
 

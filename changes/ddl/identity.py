@@ -1,50 +1,92 @@
 """ALTER COLUMN .. ADD GENERATED .. AS IDENTITY, and what a dump writes for a serial column: numbers from a sequence.
 
-A sequence is no object of its own here: it is the numbers of an identity column, and counts from 1 by 1.
+A sequence is no object of its own here: it is the numbers of an identity column, and counts by 1, from 1 or from where
+START WITH says.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from catalog.values.types import INT_LIMITS, SqlType
 from changes.ddl import actions
-from changes.ddl.errors import unsupported
+from changes.ddl.errors import DdlError, unsupported
 from changes.ddl.source import Source
 
 Node = Any
-USUAL = {"increment": 1, "start": 1, "minvalue": None, "maxvalue": None, "cache": 1, "cycle": False}
+USUAL: dict[str, tuple[Any, ...]] = {
+    "increment": (1,), "start": (1,), "minvalue": (None, 1), "maxvalue": (None,), "cycle": (False,)
+}  # fmt: skip
 """Options of a sequence that numbers have anyway; None: no value, as NO MINVALUE has none."""
-NAMES = frozenset({"sequence_name", "owned_by", "as", "logged"})
+NAMES = frozenset({"sequence_name", "owned_by", "as", "logged", "cache"})
+"""Options that say nothing about which numbers come: nodes take them in blocks, whatever is cached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The options of an identity column: where its numbers begin, and the greatest, where it is named."""
+
+    start: int = 1
+    maximum: int | None = None
 
 
 def read_identity(command: Node, name: actions.Name, source: Source, after: int) -> actions.SetIdentity:
     """ADD GENERATED .. AS IDENTITY."""
     constraint = getattr(command, "def").constraint
-    refuse_options(constraint, source.where(after))
-    return actions.SetIdentity(name, is_always=constraint.generated_when == "a")
+    numbers = read_numbers(constraint, source.where(after))
+    is_always = constraint.generated_when == "a"
+    return actions.SetIdentity(name, is_always=is_always, start=numbers.start, maximum=numbers.maximum)
 
 
-def refuse_options(constraint: Node, position: int | None) -> None:
-    """Refuse numbers that do not count from 1 by 1."""
-    if not are_usual(constraint.options):
-        hint = "Numbers count from 1 by 1: leave the options away; SELECT setval('t_c_seq', n) says where they go on."
-        raise unsupported("a sequence option of an identity column", position=position, hint=hint)
+def read_numbers(constraint: Node, position: int | None) -> Numbers:
+    """The options as given. Refuses by name what numbers cannot do: they count by 1, and up."""
+    start, maximum = 1, None
+    for item in constraint.options:
+        option, value = item.def_elem.defname, _value(item.def_elem)
+        if option == "start" and isinstance(value, int):
+            start = value
+        elif option == "maxvalue" and isinstance(value, int):
+            maximum = value
+        elif option not in NAMES and value not in USUAL.get(option, ()):
+            words = f"{option.upper()}{'' if value is None or option == 'cycle' else f' {value}'}"
+            hint = "Numbers count by 1, up to the greatest of their type: leave the option away. START WITH is taken."
+            raise unsupported(f"{words}, a sequence option of an identity column,", position=position, hint=hint)
+    return Numbers(start, maximum)
+
+
+def check_numbers(numbers: Numbers, of: SqlType, position: int | None) -> None:
+    """Raises `DdlError` for numbers that values of this type cannot be."""
+    greatest = INT_LIMITS[of] - 1
+    if numbers.maximum not in (None, greatest):
+        what = f"MAXVALUE {numbers.maximum}, a sequence option of an identity column,"
+        raise unsupported(what, position=position, hint="A CHECK on the column says up to where numbers may go.")
+    limit = ("less than MINVALUE", 1) if numbers.start < 1 else ("greater than MAXVALUE", greatest)
+    if not 1 <= numbers.start <= greatest:
+        message = f"START value ({numbers.start}) cannot be {limit[0]} ({limit[1]})"
+        raise DdlError("22023", message, position=position)
 
 
 def are_usual(options: Any) -> bool:
     """True when the options of a sequence ask for nothing that the numbers of an identity column are not."""
-    return all(item.def_elem.defname in NAMES or _is_usual(item.def_elem) for item in options)
+    found = [item.def_elem for item in options]
+    return all(one.defname in NAMES or _value(one) in USUAL.get(one.defname, ()) for one in found)
 
 
-def _is_usual(element: Node) -> bool:
-    if element.defname not in USUAL:
-        return False
-    wanted = USUAL[element.defname]
+def _value(element: Node) -> Any:
+    """The value of an option; None: it has none."""
     if not element.HasField("arg"):
-        return wanted is None
+        return None
     kind = element.arg.WhichOneof("node")
     value = getattr(element.arg, kind)
-    return bool(wanted == (value.ival if kind == "integer" else value.boolval if kind == "boolean" else None))
+    match kind:
+        case "integer":
+            return int(value.ival)
+        case "float":
+            return int(value.fval) if value.fval.lstrip("-").isdigit() else value.fval
+        case "boolean":
+            return bool(value.boolval)
+    return kind
 
 
 def sequence_of(default: Node) -> str | None:

@@ -223,8 +223,8 @@ def _altered_back(column: Column, now: Column) -> str:
     if column.type_name != now.type_name:
         return f"ALTER COLUMN {quoted(column.name)} TYPE {column.type_name}"
     if column.identity != now.identity:
-        generated = f"ADD GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY"
-        return f"ALTER COLUMN {quoted(column.name)} {generated if column.identity else 'DROP IDENTITY'}"
+        action = f"ADD {identity_clause(column)}" if column.identity else "DROP IDENTITY"
+        return f"ALTER COLUMN {quoted(column.name)} {action}"
     action = "DROP DEFAULT" if column.default is None else f"SET DEFAULT {column.default}"
     return f"ALTER COLUMN {quoted(column.name)} {action}"
 
@@ -308,13 +308,19 @@ def column_text(column: Column, table: Descriptor, *, in_table: bool = False) ->
     """A column's definition. One that is added to rows can't be NOT NULL without a default."""
     words = [quoted(column.name), column.type_name]
     if column.identity:
-        words.append(f"GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY")
+        words.append(identity_clause(column))
     has_default = column.default is not None and (in_table or not is_for_inserts_only(column))
     if column.not_null and not column.identity and column.id not in table.primary_key and (in_table or has_default):
         words.append("NOT NULL")
     if has_default:
         words.append(default_clause(column))
     return " ".join(words)
+
+
+def identity_clause(column: Column) -> str:
+    """GENERATED .. AS IDENTITY, with the first number where that is not 1."""
+    start = f" (START WITH {column.identity_start})" if column.identity_start != 1 else ""
+    return f"GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY{start}"
 
 
 def default_clause(column: Column) -> str:

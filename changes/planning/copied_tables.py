@@ -19,7 +19,7 @@ from catalog.elements import CHECK, FOREIGN_KEY, REFERENCED, Column, ColumnId, I
 from changes.ddl.errors import UNDEFINED_TABLE, WRONG_OBJECT_TYPE, DdlError, unsupported
 from changes.ddl.like import COMMENTS, CONSTRAINTS, DEFAULTS, IDENTITY, INDEXES, CopyingTable, Like
 from changes.ddl.resolve import CatalogView
-from changes.plan.undo import check_clause, default_clause, literal, quoted
+from changes.plan.undo import check_clause, default_clause, identity_clause, literal, quoted
 from expressions.rows import shown
 
 IN_USE = "55006"
@@ -96,7 +96,7 @@ def _in_table(table: Descriptor, options: int) -> list[str]:
 def _column(column: Column, table: Descriptor, options: int) -> str:
     words = [quoted(column.name), column.type_name]
     if column.identity and options & IDENTITY:
-        words.append(f"GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY")
+        words.append(identity_clause(column))
     elif column.not_null or column.id in table.declared_key:
         words.append("NOT NULL")
     if column.default is not None and options & DEFAULTS:

@@ -220,6 +220,7 @@ def _new_column(column: actions.NewColumn, column_id: ColumnId, key: tuple[Colum
         identity=column.identity,
         length=column.length,
         identity_always=column.identity_always,
+        identity_start=column.identity_start,
     )
 
 

@@ -87,7 +87,7 @@ def _identity(column: Column) -> Row:
         return {"is_identity": "NO", "identity_cycle": "NO"}
     return {
         "is_identity": "YES", "identity_generation": "ALWAYS" if column.identity_always else "BY DEFAULT",
-        "identity_start": "1", "identity_increment": "1",
+        "identity_start": str(column.identity_start), "identity_increment": "1",
         "identity_maximum": str(INT_LIMITS[column.type] - 1), "identity_minimum": "1", "identity_cycle": "NO",
     }  # fmt: skip
 
@@ -99,7 +99,8 @@ def _sequences(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 yield {
                     **named("sequence", sequence_name(table, column)), "data_type": column.type.value,
                     "numeric_precision": _DIGITS[column.type], "numeric_precision_radix": 2, "numeric_scale": 0,
-                    "start_value": "1", "minimum_value": "1", "maximum_value": str(INT_LIMITS[column.type] - 1),
+                    "start_value": str(column.identity_start), "minimum_value": "1",
+                    "maximum_value": str(INT_LIMITS[column.type] - 1),
                     "increment": "1", "cycle_option": "NO",
                 }  # fmt: skip
 

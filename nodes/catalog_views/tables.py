@@ -157,7 +157,7 @@ def _sequences(tables: Sequence[Descriptor]) -> Iterator[Row]:
             if column.identity:
                 yield {
                     "seqrelid": column_oid(table.table_id, column.id), "seqtypid": OF_SQL_TYPE[column.type].oid,
-                    "seqstart": 1, "seqincrement": 1, "seqmin": 1, "seqcache": 1,
+                    "seqstart": column.identity_start, "seqincrement": 1, "seqmin": 1, "seqcache": 1,
                     "seqmax": INT_LIMITS[column.type] - 1,
                 }  # fmt: skip
 
@@ -196,7 +196,8 @@ def _sequence_names(tables: Sequence[Descriptor]) -> Iterator[Row]:
             if column.identity:
                 yield {
                     "schemaname": "public", "sequencename": sequence_name(table, column), "sequenceowner": OWNER_NAME,
-                    "data_type": column.type.oid, "start_value": 1, "min_value": 1, "increment_by": 1,
+                    "data_type": column.type.oid, "start_value": column.identity_start, "min_value": 1,
+                    "increment_by": 1,
                     "cache_size": 1, "max_value": INT_LIMITS[column.type] - 1,
                     "last_value": None,
                 }  # fmt: skip

@@ -152,13 +152,15 @@ class Directory:
         result = await self.ask(Command(COLUMN_ANYWHERE, (int4(table_id), name.encode())))
         return (_number(result, 0), _number(result, 1)) if result.ntuples else None
 
-    async def numbers(self, table_id: int, column_id: int, count: int) -> list[int]:
-        """The next numbers of an identity column."""
+    async def numbers(self, table_id: int, column_id: int, count: int, first: int = 1) -> list[int]:
+        """The next numbers of an identity column; none is less than the `first` of all."""
         taken: list[int] = []
         while len(taken) < count:
             start, end = self._numbers.get((table_id, column_id), (0, 0))
             if start >= end:
                 size = max(BLOCK, count - len(taken))
+                if first > 1:
+                    await self.advance_numbers(table_id, column_id, first)
                 result = await self.ask(Command(TAKE, (int4(table_id), int4(column_id), int4(size))))
                 start = int.from_bytes(result.get_value(0, 0) or b"", signed=True)
                 end = start + size

@@ -7,10 +7,11 @@ require one, so under the older version such an insert is refused (23502).
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
+from catalog.elements import Column
 from catalog.values.types import WHOLE
 from changes.ddl.actions import SetIdentity
 from changes.ddl.errors import DdlError, unsupported
-from changes.ddl.identity import is_own, own_sequence
+from changes.ddl.identity import Numbers, check_numbers, is_own, own_sequence
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.alter.columns import column_there
 from changes.planning.draft import Sketch
@@ -27,7 +28,7 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
         raise unsupported(f"the sequence {action.sequence} as a default", position=position, hint=hint)
     if action.is_dropped:
         if column.identity:
-            _edit(sketch, column.id, is_identity=False, is_always=False)
+            _edit(sketch, replace(column, identity=False, identity_always=False, identity_start=1))
         elif action.forgiving:
             sketch.notices.append(f"{of} is not an identity column, skipping")
         else:
@@ -45,18 +46,18 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
     if column.identity:
         sketch.notices.append(f"{of} has these numbers, skipping")
         return
-    _edit(sketch, column.id, is_identity=True, is_always=action.is_always)
-    sketch.dangers.append(f"Numbers of {column.name} begin at 1 unless setval says otherwise, whatever rows have.")
+    check_numbers(Numbers(action.start, action.maximum), column.type, position)
+    _edit(sketch, replace(column, identity=True, identity_always=action.is_always, identity_start=action.start))
+    begin = f"Numbers of {column.name} begin at {action.start} unless setval says otherwise, whatever rows have."
+    sketch.dangers.append(begin)
 
 
-def _edit(sketch: Sketch, column_id: int, *, is_identity: bool, is_always: bool) -> None:
+def _edit(sketch: Sketch, column: Column) -> None:
+    """From then on the column has numbers as `column` says."""
+
     def edit(table: Descriptor) -> Descriptor:
-        columns = (
-            replace(c, identity=is_identity, identity_always=is_always) if c.id == column_id else c
-            for c in table.columns
-        )
-        return replace(table, columns=tuple(columns))
+        given = {name: getattr(column, name) for name in ("identity", "identity_always", "identity_start")}
+        return replace(table, columns=tuple(replace(c, **given) if c.id == column.id else c for c in table.columns))
 
-    column = next(c for c in sketch.base.columns if c.id == column_id)
     sketch.edits.append(edit)
     sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))

@@ -112,7 +112,8 @@ async def _number_rows(work: Writing, plan: InsertPlan | MergePlan, rows: Sequen
             lacking = [row for row in rows if column.id not in row]
             if lacking:
                 directory = work.env.directory
-                numbers = await directory.numbers(plan.descriptor.table_id, column.id, len(lacking))
+                table_id, start = plan.descriptor.table_id, column.identity_start
+                numbers = await directory.numbers(table_id, column.id, len(lacking), start)
                 _refuse_used_up(plan.descriptor.name, column, numbers[-1])
                 for row, number in zip(lacking, numbers, strict=True):
                     row[column.id] = number

@@ -248,6 +248,21 @@ def test_what_stands_before_a_schema_change_that_fails_stays_committed(cluster, 
 
 
 @pytest.mark.usefixtures("worker")
+def test_an_advisory_lock_of_the_transaction_ends_with_the_commit_in_between_one_of_the_session_does_not(
+    cluster, names
+) -> None:
+    with cluster.connect() as connection, cluster.connect("n2") as other:
+        run(connection, names, "BEGIN", SECTIONS[0], "COMMIT", ON)
+        run(connection, names, "SELECT pg_advisory_lock(742)", "BEGIN", "SELECT pg_advisory_xact_lock(741)")
+        tried = [other.execute(f"SELECT pg_try_advisory_lock({key})").fetchone() for key in (741, 742)]
+        assert tried == [(False,), (False,)]
+        run(connection, names, "ALTER TABLE {a} ADD m int")
+        tried = [other.execute(f"SELECT pg_try_advisory_lock({key})").fetchone() for key in (741, 742)]
+        assert tried == [(True,), (False,)]
+        run(connection, names, "COMMIT")
+
+
+@pytest.mark.usefixtures("worker")
 def test_a_block_keeps_its_modes_and_local_settings_when_it_is_committed_in_between(cluster, names) -> None:
     with cluster.connect() as connection:
         run(connection, names, "BEGIN", SECTIONS[0], "COMMIT", "SET default_transaction_read_only = on")
