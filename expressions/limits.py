@@ -22,6 +22,9 @@ NUMBER_BYTES = 16
 """Of a numeric or an interval in an array, that count as no more than an element."""
 GROWN_BYTES_MAX = 2**17
 """For what multiplies lengths: the query engine computes such a text for 2,048 rows at a time."""
+GROWN_ELEMENTS_MAX = GROWN_BYTES_MAX // 8
+"""The same for an array that is made of a number."""
+GROWN_TOO_FAR = f"an array may grow by at most {GROWN_ELEMENTS_MAX} elements at once"
 
 CHARS_AT_ONCE_MAX = 2**22
 """Characters looked at one by one, some tenth of a microsecond each, before others have their turn."""
@@ -91,6 +94,12 @@ def too_long() -> SqlError:
 
 def too_many_elements() -> SqlError:
     return SqlError(PROGRAM_LIMIT, TOO_MANY_ELEMENTS, hint="send them in several statements")
+
+
+def refuse_growth(count: int) -> None:
+    """Raises 54000 where an array would get more elements than may come of a number."""
+    if count > GROWN_ELEMENTS_MAX:
+        raise SqlError(PROGRAM_LIMIT, GROWN_TOO_FAR, hint="put arrays together with ||")
 
 
 def refuse_array(items: Sequence[Any]) -> None:

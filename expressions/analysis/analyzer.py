@@ -41,6 +41,8 @@ from expressions.values import arithmetic
 
 Node = Any
 
+_CONDITIONS = {"JOIN/ON": "JOIN conditions", "MERGE WHEN": "MERGE WHEN conditions"}
+"""What a condition is called where something is refused in it."""
 DEPTH_MAX = 200
 PARTS_MAX = 100_000
 
@@ -84,9 +86,11 @@ class Analyzer(Casts):
         return result
 
     def condition(self, node: Node, scope: Scope, clause: str) -> Expr:
-        """A boolean expression that contains no aggregate."""
+        """A boolean expression that contains no aggregate, and no function that gives rows."""
+        before, where = self.last_set, _CONDITIONS.get(clause, clause)
         expr = self.boolean(self.expr(node, scope), clause)
-        refuse_aggregates(expr, clause)
+        self.refuse_sets(before, where)
+        refuse_aggregates(expr, where)
         return self._where_true(expr) if self.where_true else expr
 
     def _where_true(self, expr: Expr) -> Expr:

@@ -18,7 +18,7 @@ from expressions.errors import (
     SqlError,
     unsupported,
 )
-from expressions.limits import refusal
+from expressions.limits import GROWN_ELEMENTS_MAX, GROWN_TOO_FAR, refusal
 from expressions.sqltypes import ARRAY_OF, INT2, INT2VECTOR, INT4, VECTORS, Type
 from expressions.typed import Call, Expr, Literal, lazy_call, modifier_of
 from expressions.values import array_parts
@@ -93,6 +93,7 @@ def element_assigned(array: Expr, number: Expr, element: Expr, offset: int) -> E
         of,
         ("s.n IS NULL", NULL_NOT_ALLOWED, NO_PLACE),
         ("s.n < 1 OR (s.n > 1 AND len(s.l) = 0)", FEATURE_NOT_SUPPORTED, f"{FROM_ONE} is not supported"),
+        _refused_growth("s.n"),
         (f"s.n > {ELEMENTS_MAX}", PROGRAM_LIMIT, TOO_MANY_ELEMENTS),
     )
     found = f"CASE{refusals} ELSE {_put('s.n', '[s.v]', 's.n')} END"
@@ -122,6 +123,7 @@ def slice_assigned(array: Expr, bounds: Bounds, source: Expr, offset: int) -> Ex
     after: list[Case] = [
         (f"{first} < 1 OR ({first} > 1 AND len(s.l) = 0)", FEATURE_NOT_SUPPORTED, f"{FROM_ONE} is not supported"),
         (f"{last} > {ELEMENTS_MAX}", PROGRAM_LIMIT, TOO_MANY_ELEMENTS),
+        _refused_growth(first),
     ]
     unknown_bound = _refusals(of, (unknown, NULL_NOT_ALLOWED, NO_PLACE)) if unknown else ""
     unchanged = f" WHEN {last} < {first} THEN s.l"
@@ -137,9 +139,14 @@ def slice_assigned(array: Expr, bounds: Bounds, source: Expr, offset: int) -> Ex
     return lazy_call(name, template, (array, *given, source), of, compute, offset)
 
 
+def _refused_growth(first: str) -> Case:
+    """For the elements from the end of the list `s.l` to its new place `first`."""
+    return f"{first} > len(s.l) + {GROWN_ELEMENTS_MAX}", PROGRAM_LIMIT, GROWN_TOO_FAR
+
+
 def _put(first: str, new: str, last: str) -> str:
     """The list `s.l` with others from one of its places to another."""
-    before = f"list_resize(s.l, greatest(least({first}, {ELEMENTS_MAX}) - 1, 0))"
+    before = f"list_resize(s.l, greatest(least({first} - 1, len(s.l) + {GROWN_ELEMENTS_MAX}), 0))"
     return f"list_concat({before}, {new}, s.l[{last} + 1:])"
 
 

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 
 from catalog.values.arrays import (
     DIMENSIONS_MAX,
-    ELEMENTS_MAX,
     OF_ARRAYS,
     SIZE_MAX,
     TOO_MANY_DIMENSIONS,
-    TOO_MANY_ELEMENTS,
 )
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
@@ -21,7 +19,7 @@ from expressions.errors import (
     PROGRAM_LIMIT,
     SUBSCRIPT_ERROR,
 )
-from expressions.limits import VALUE_BYTES_MAX, grown, guarded, refusal
+from expressions.limits import GROWN_ELEMENTS_MAX, GROWN_TOO_FAR, VALUE_BYTES_MAX, grown, guarded, refusal
 from expressions.sqltypes import ARRAY_OF, BOOL, INT4, KEYED, Type, key_text, keys_text
 from expressions.values.array_values import (
     FROM_ONE,
@@ -154,7 +152,7 @@ def _filled(of: Type, is_missing: str = "", bounds: str = "") -> str:
     later = [
         ("len(s.d) > 1", f"{OF_ARRAYS} is not supported", FEATURE_NOT_SUPPORTED),
         (f"s.d[1] > {SIZE_MAX}", TOO_LARGE, PROGRAM_LIMIT),
-        (f"s.d[1] > {ELEMENTS_MAX}", TOO_MANY_ELEMENTS, PROGRAM_LIMIT),
+        (f"s.d[1] > {GROWN_ELEMENTS_MAX}", GROWN_TOO_FAR, PROGRAM_LIMIT),
     ]
     if bounds:
         later.append((f"{bounds}[1] <> 1", f"{FROM_ONE} is not supported", FEATURE_NOT_SUPPORTED))

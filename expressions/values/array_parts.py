@@ -8,7 +8,7 @@ from typing import Any
 
 from catalog.values.arrays import ELEMENTS_MAX, SIZE_MAX
 from expressions.errors import NULL_NOT_ALLOWED, PROGRAM_LIMIT, SUBSCRIPT_ERROR, SqlError, unsupported
-from expressions.limits import too_many_elements
+from expressions.limits import refuse_growth, too_many_elements
 from expressions.values.array_values import FROM_ONE, TOO_LARGE, Items, bounded
 
 NO_PLACE = "array subscript in assignment must not be null"
@@ -34,8 +34,7 @@ def with_element(_: Any, array: Callable[[], Any], number: Callable[[], Any], it
         raise SqlError(NULL_NOT_ALLOWED, NO_PLACE)
     if place < 1 or (place > 1 and not items):
         raise unsupported(FROM_ONE)
-    if place > ELEMENTS_MAX:
-        raise too_many_elements()
+    refuse_growth(place - len(items))
     return bounded(_put(items, place, (value,), place))
 
 
@@ -64,6 +63,7 @@ def with_slice(*, has_first: bool, has_last: bool) -> Callable[..., Items]:
             raise unsupported(FROM_ONE)
         if last > ELEMENTS_MAX:
             raise too_many_elements()
+        refuse_growth(first - len(items))
         return bounded(_put(items, first, new[: last - first + 1], last))
 
     return computed

@@ -8,14 +8,13 @@ from typing import Any
 
 from catalog.values.arrays import (
     DIMENSIONS_MAX,
-    ELEMENTS_MAX,
     OF_ARRAYS,
     OF_ONE_DIMENSION,
     SIZE_MAX,
     TOO_MANY_DIMENSIONS,
 )
 from expressions.errors import NULL_NOT_ALLOWED, PROGRAM_LIMIT, SUBSCRIPT_ERROR, SqlError, unsupported
-from expressions.limits import look_over, refuse_array, refuse_length, too_many_elements
+from expressions.limits import look_over, refuse_array, refuse_growth, refuse_length
 from expressions.sqltypes import Type
 from expressions.values.arithmetic import COMPARISONS, Compute, order_key
 
@@ -176,8 +175,7 @@ def filled(_: Any, item: Callable[[], Any], sizes: Callable[[], Any], *bounds: C
         raise unsupported(OF_ARRAYS, hint=OF_ONE_DIMENSION)
     if lengths[0] > SIZE_MAX:
         raise SqlError(PROGRAM_LIMIT, TOO_LARGE)
-    if lengths[0] > ELEMENTS_MAX:
-        raise too_many_elements()
+    refuse_growth(lengths[0])
     if firsts[0] != 1:
         raise unsupported(FROM_ONE)
     return bounded((value,) * lengths[0])

@@ -39,7 +39,9 @@ class SetOperations:
 
     def values(self, node: Node, parent: Scope | None) -> Query:
         refuse_wide(len(node.values_lists[0].list.items))
+        before = self.selects.analyzer.last_set
         rows = [[self.selects.analyzer.expr(e, Scope(parent)) for e in item.list.items] for item in node.values_lists]
+        self.selects.analyzer.refuse_sets(before, "VALUES")
         if len({len(row) for row in rows}) > 1:
             other = next(row for row in rows if len(row) != len(rows[0]))
             place = place_of(other[0]) if other else -1

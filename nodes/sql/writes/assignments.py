@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+from postgast import walk as walk_tree
+
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.text.similar import perhaps
@@ -219,6 +222,7 @@ class Assignments:
         targets: list[Target] = []
         for item in node.returning_clause.exprs:
             target = item.res_target
+            _refuse_other_versions(target.val, scope)
             star = star_of(target.val)
             if star is not None:
                 targets += self.selects.star(star, scope, stars, target.location)
@@ -229,6 +233,19 @@ class Assignments:
             refuse_sets(expr, "RETURNING")
             targets.append(Target(target.name or implied_name(target.val), expr, target.location))
         return Returning(tuple(t.expr for t in targets), Columns([t.output for t in targets], self.style))
+
+
+def _refuse_other_versions(node: Node, scope: Scope) -> None:
+    """Refuses old.a and new.a, which PostgreSQL 18 has in RETURNING."""
+    parts = [part for _, part in walk_tree(node)]
+    named = {part.aliasname for part in parts if isinstance(part, pb.Alias)}
+    for part in parts:
+        if not isinstance(part, pb.ColumnRef) or len(part.fields) < 2:
+            continue
+        name = part.fields[0].string.sval
+        if name in ("old", "new") and name not in named and scope.relation(name) is None:
+            hint = "it shows a row as it is written or was removed: read it before, in the same transaction"
+            raise unsupported(f"{name} in RETURNING", part.location, hint=hint)
 
 
 def is_default(node: Node) -> bool:

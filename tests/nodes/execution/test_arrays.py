@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from catalog.values.arrays import ELEMENTS_MAX
+from expressions.limits import GROWN_ELEMENTS_MAX
 from tests.nodes.conftest import Cluster
 
 AGGREGATED = "(SELECT array_agg(g) AS a FROM generate_series(1, {count}) g) s"
@@ -126,7 +127,7 @@ def test_what_was_stored_is_read_by_every_way(cluster: Cluster) -> None:
     name = cluster.table("id int PRIMARY KEY, b bigint[], n numeric[]")
     with cluster.connect() as ours:
         ours.execute(f"INSERT INTO {name} (id, n) VALUES (1, %t)", ["{" + ",".join(["12345.5"] * 100_000) + "}"])
-        ours.execute(f"UPDATE {name} SET b[1] = 1, b[131072] = 1")
+        ours.execute(f"UPDATE {name} SET b = %s", [[1, *[None] * 131_070, 1]])
         for sql in (f"SELECT id FROM {name} WHERE n IS NOT NULL AND b[1] = 1", f"SELECT x.id FROM {name} x, {name} y"):
             assert ours.execute(sql).fetchone() == (1,)
         counted = ours.execute(f"SELECT cardinality(x.b), cardinality(x.n) FROM {name} x, {name} y").fetchone()
@@ -166,6 +167,7 @@ def test_what_a_node_has_no_array_for_is_refused_by_name(cluster: Cluster, sql: 
 @pytest.mark.parametrize("sql", [
     "SELECT array_fill(1, ARRAY[131073])",
     "SELECT array_fill(x, ARRAY[131073]) FROM (VALUES (1)) v (x)",
+    "SELECT sum(cardinality(array_fill(g, ARRAY[100000]))) FROM generate_series(1, 2048) g",
     "SELECT cardinality(array_fill(repeat('x', 1000), ARRAY[131072]))",
     "SELECT cardinality(array_fill(x, ARRAY[131072])) FROM (VALUES (repeat('x', 1000))) v (x)",
     "SELECT cardinality(array_replace(a, 1::text, repeat('x', 1000))) FROM"
@@ -184,8 +186,29 @@ def test_a_slice_makes_no_array_that_is_too_long(cluster: Cluster) -> None:
         for sql in ("SET a[131073:131073] = ARRAY['y']", f"SET a[2:2] = {long}"):
             with pytest.raises(psycopg.errors.ProgramLimitExceeded):
                 ours.execute(f"UPDATE {name} {sql}")
+        ours.execute(f"UPDATE {name} SET a = %s", [["x"] * 131_070])
         ours.execute(f"UPDATE {name} SET a[131072:131072] = ARRAY['y']")
-        assert ours.execute(f"SELECT cardinality(a), a[131071:] FROM {name}").fetchone() == (131_072, [None, "y"])
+        assert ours.execute(f"SELECT cardinality(a), a[131070:] FROM {name}").fetchone() == (131_072, ["x", None, "y"])
+
+
+@pytest.mark.parametrize("made", [
+    pytest.param("a = array_fill(1, ARRAY[{}])", id="array_fill"),
+    pytest.param("a = array_fill(1, ARRAY[{}], ARRAY[1])", id="array_fill with a bound"),
+    pytest.param("a[{} + 1] = 7", id="an element"),
+    pytest.param("a[{} + 2:{} + 2] = '{7}'", id="a slice"),
+])  # fmt: skip
+def test_an_array_grows_by_so_many_elements_at_once(cluster: Cluster, made: str) -> None:
+    """Computed for 2,048 rows at a time, longer ones took gigabytes: here for one row, and by the query engine."""
+    name = cluster.table("id int PRIMARY KEY, a int[]")
+    with cluster.connect() as ours:
+        ours.execute(f"INSERT INTO {name} VALUES (1, '{{1}}')")
+        for others in ("", f" FROM (VALUES (1)) s (id) WHERE s.id = {name}.id"):
+            ours.execute(f"UPDATE {name} SET a = '{{1}}'")
+            with pytest.raises(psycopg.errors.ProgramLimitExceeded, match=f"by at most {GROWN_ELEMENTS_MAX} elements"):
+                ours.execute(f"UPDATE {name} SET {made.replace('{}', str(GROWN_ELEMENTS_MAX + 1))}{others}")
+            ours.execute(f"UPDATE {name} SET {made.replace('{}', str(GROWN_ELEMENTS_MAX - 1))}{others}")
+            ((length,),) = ours.execute(f"SELECT cardinality(a) FROM {name}").fetchall()
+            assert GROWN_ELEMENTS_MAX - 1 <= length <= GROWN_ELEMENTS_MAX + 1
 
 
 def test_a_shuffled_array_has_every_order(n1: "psycopg.Connection[Any]") -> None:

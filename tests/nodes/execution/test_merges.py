@@ -150,3 +150,20 @@ def test_what_stands_in_a_with_is_refused(cluster: Cluster, n1: Any) -> None:
     with pytest.raises(psycopg.errors.FeatureNotSupported, match="MERGE"):
         n1.execute(f"{gone} {merge}")
     assert n1.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("sql", [
+    "MERGE INTO {0} t USING (VALUES (1)) s(k) ON t.id = s.k WHEN MATCHED THEN DELETE RETURNING merge_action(), old.a",
+    "UPDATE {0} SET a = 2 RETURNING id, old.a - new.a",
+    "DELETE FROM {0} RETURNING old.*",
+    "INSERT INTO {0} VALUES (2, 2) RETURNING new.id",
+])  # fmt: skip
+def test_both_versions_of_a_row_are_refused_by_name(cluster: Cluster, n1: Any, sql: str) -> None:
+    table = cluster.table("id int PRIMARY KEY, a int")
+    n1.execute(f"INSERT INTO {table} VALUES (1, 1)")
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="(old|new) in RETURNING is not supported"):
+        n1.execute(sql.format(table))
+    own = f"UPDATE {table} new SET a = 2 FROM {table} old WHERE old.id = new.id RETURNING old.a, new.a"
+    assert n1.execute(own).fetchall() == [(1, 2)], "names that the statement itself gives"
+    inner = f"DELETE FROM {table} RETURNING (SELECT max(old.a) FROM (VALUES (5)) AS old (a))"
+    assert n1.execute(inner).fetchall() == [(5,)]

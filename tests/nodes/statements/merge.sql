@@ -66,3 +66,6 @@ MERGE INTO notes_of_wines l USING (VALUES ('a'), ('b')) s(t) ON l.note = s.t WHE
 MERGE INTO notes_of_wines l USING (VALUES ('a'), ('c')) s(t) ON l.note = s.t WHEN MATCHED THEN UPDATE SET note = t || '!' WHEN NOT MATCHED THEN INSERT VALUES (5, t);
 MERGE INTO notes_of_wines l USING (VALUES ('c')) s(t) ON l.note = s.t WHEN NOT MATCHED THEN INSERT OVERRIDING SYSTEM VALUE VALUES (-5, t) RETURNING l.*;
 MERGE INTO notes_of_wines l USING (VALUES ('a')) s(t) ON l.note = s.t WHEN MATCHED THEN UPDATE SET note = t || '!' RETURNING l.note, s.*;
+MERGE INTO wines w USING deliveries s ON w.id = sum(s.id) WHEN MATCHED THEN DELETE;
+MERGE INTO wines w USING deliveries s ON w.id = s.id WHEN MATCHED AND max(s.id) > 1 THEN DELETE;
+MERGE INTO wines w USING deliveries s ON w.id = s.id WHEN MATCHED AND generate_series(1, 2) = 1 THEN DELETE;

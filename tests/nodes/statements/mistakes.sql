@@ -41,3 +41,10 @@ WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT max(n) + 1 FROM t WHERE n < 5)
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < (SELECT max(id) FROM people WHERE id < 4)) SELECT n FROM t ORDER BY n;
 WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT t.n + 1 FROM t JOIN people ON id = n GROUP BY t.n HAVING count(*) > 0) SELECT * FROM t;
 WITH RECURSIVE t(n) AS (SELECT n FROM t UNION ALL SELECT 1) SELECT 1;
+SELECT * FROM (VALUES (generate_series(1, 3))) v(x);
+VALUES (1), (unnest(ARRAY[1, 2]));
+SELECT 1 IN (VALUES (generate_series(1, 3)));
+SELECT id FROM people WHERE generate_series(1, 2) = id;
+SELECT 1 FROM people p JOIN people q ON p.id = generate_series(1, 2);
+SELECT 1 FROM people p JOIN people q ON p.id = sum(q.id);
+SELECT id FROM people WHERE id IN (SELECT generate_series(1, 2)) ORDER BY id;
