@@ -80,7 +80,13 @@ def _require_lawful(descriptor: Descriptor, rows: StoredRows, first: int) -> Non
 
 
 def _default(column: Column, count: int) -> pa.Array:
-    """A column that is being added is not in the file: it gets what the fill would put."""
+    """The values of a column that no file has. One that is being added gets what the fill would put.
+
+    One that is being dropped comes back when the change is cancelled, and must then have what an insert puts.
+    """
+    if column.fill_value is None and column.default is not None:
+        why = "is being dropped and has a default, which a bulk load does not evaluate"
+        raise CannotLoad(f"column {column.name} {why}: load the file when that change has ended")
     value = encoding.NULL if column.fill_value is None else column.fill_value
     return pa.repeat(pa.scalar(value, pa.binary()), count)
 

@@ -1,15 +1,17 @@
 """Values of a file as columns of each type take them, or which row has one that they do not take."""
 
 import datetime as dt
+from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId, TableId
+from catalog.elements import Column, ColumnId, State, TableId
 from catalog.values.types import SqlType
 from spark_tasks.load.file_rows import CannotLoad, typed_rows
-from storage.encoding import encode
+from storage.encoding import NULL, encode
 
 TABLE = Descriptor(
     TableId(1),
@@ -52,6 +54,31 @@ def test_values_come_in_as_an_insert_would_store_them() -> None:
 def test_a_value_that_its_column_cannot_hold_is_named(texts: dict[str, pa.Array], message: str) -> None:
     with pytest.raises(CannotLoad, match=message):
         typed_rows(TABLE, texts, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "value"),
+    [
+        ({"default": "7", "added_with_default": True, "fill_value": encode(SqlType.REAL, 7.0), "filling": True}, 7.0),
+        ({"default": None}, None),
+        (
+            {"default": "7"},
+            "column size is being dropped and has a default, .*: load the file when that change has ended",
+        ),
+    ],
+    ids=["being added", "being dropped, without a default", "being dropped, with a default"],
+)
+def test_a_hidden_column_gets_what_an_insert_puts_or_nothing_is_loaded(changes: dict[str, Any], value: Any) -> None:
+    """A drop that is cancelled makes the column public again: a NULL put meanwhile would stand in a required column."""
+    *others, size = TABLE.columns
+    moving = replace(TABLE, columns=(*others, replace(size, not_null=True, state=State.WRITE_ONLY, **changes)))
+    texts = {name: array for name, array in row().items() if name != "size"}
+    if isinstance(value, str):
+        with pytest.raises(CannotLoad, match=value):
+            typed_rows(moving, texts, 0)
+    else:
+        stored = encode(SqlType.REAL, value) if value is not None else NULL
+        assert typed_rows(moving, texts, 0).columns[size.id].to_pylist() == [stored, stored]
 
 
 SHIFTS = Descriptor(
