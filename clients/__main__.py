@@ -27,7 +27,7 @@ NODE_JS = ("with_pg", "with_postgresjs", "with_knex")
 
 def main(wanted: Sequence[str]) -> None:
     """Run all, or those of which a word is `wanted`; the page is what the last run of each client saw."""
-    with running_cluster(LEASE_S="30") as cluster:
+    with running_cluster(ready_s_max=SECONDS_MAX, LEASE_S="30") as cluster:
         environ = environment(cluster)
         for place, words, run in in_order(environ):
             if not wanted or any(word.removeprefix("with_") in wanted for word in words):

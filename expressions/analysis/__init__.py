@@ -10,6 +10,7 @@ comparisons   of rows, lists, ranges and arrays' elements
 building      typed expressions from typed parts: what casts, operators and functions PostgreSQL means
 constant_patterns  regular expressions, translated once
 array_elements  elements and slices of an array, read and assigned
+from_zero   arrays of the catalog that begin at 0
 tree        what parse nodes say by themselves
 scopes      what a name means
 """

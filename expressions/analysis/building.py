@@ -10,6 +10,7 @@ from typing import Any
 
 from catalog.text.similar import perhaps
 from catalog.values.interval_styles import POSTGRES
+from expressions.analysis import from_zero
 from expressions.analysis.constant_patterns import for_the_engine, translated
 from expressions.dates.reading import NeedsNow
 from expressions.dates.zones import PLAIN, TimeStyle
@@ -261,6 +262,9 @@ class Builder:
 
     def operator(self, name: str, args: Sequence[Expr], offset: int) -> Expr:
         name = "<>" if name == "!=" else name
+        never_equal = from_zero.compared(name, args, offset)
+        if never_equal is not None:
+            return never_equal
         if name in _PATTERNS:
             args = [self.padded(args[0]), *args[1:]]
         if name == "||":

@@ -7,6 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from expressions.analysis import from_zero
 from expressions.analysis.aggregates import Aggregates, grouping
 from expressions.analysis.comparisons import Comparisons
 from expressions.analysis.composed import counted_nulls, formatted, overlapping, shown_date, type_of
@@ -47,12 +48,18 @@ OF_CONSTANTS = ("set_config", "like_escape")
 
 
 _OF_PATHS = "use ->, #> and jsonb_array_elements, or @> for a question"
+_OF_NUMBERED = "rows bear no number of their transaction: an identity column, or a time, tells what came later"
+ZONES = "SET timezone takes every name of the time zone database, and hours east of UTC"
 _OF_RECORDS = "use ->> and casts for each column"
 REFUSED = {
     **dict.fromkeys(("jsonb_path_query", "jsonb_path_query_array", "jsonb_path_query_first", "jsonb_path_exists",
         "jsonb_path_match", "jsonb_path_query_tz", "jsonb_path_exists_tz"), _OF_PATHS),
     **dict.fromkeys(("to_tsvector", "to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_tsquery",
         "ts_rank", "ts_headline"), "there is no text search: use LIKE, ILIKE or ~"),
+    **dict.fromkeys(("txid_current", "txid_current_if_assigned", "txid_current_snapshot", "pg_current_xact_id",
+        "pg_current_xact_id_if_assigned", "pg_current_snapshot", "pg_snapshot_xmin"), _OF_NUMBERED),
+    **dict.fromkeys(("pg_timezone_names", "pg_timezone_abbrevs", "pg_timezone_abbrevs_zone",
+        "pg_timezone_abbrevs_abbrevs"), ZONES),
     "setseed": "what random() gives cannot be repeated: keep numbers that are to stay the same in a table",
     **{f"{of}_{end}": _OF_RECORDS for of in ("json", "jsonb")
        for end in ("populate_record", "populate_recordset", "to_record", "to_recordset")},
@@ -184,7 +191,8 @@ class Calls(Comparisons):
         if name == "array_fill" and args and args[0].type is UNKNOWN:
             message = "could not determine polymorphic type because input has type unknown"
             raise SqlError(DATATYPE_MISMATCH, message, args[0].offset, hint="cast it")
-        call = self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location)
+        args = from_zero.with_bounds(name, args)
+        call = from_zero.places(name, args, self.function(name, allowed.FUNCTIONS.get(name, ()), args, node.location))
         if name == "to_timestamp" and len(args) == 2:  # a local time, in the zone of the session
             return self.cast(call, TIMESTAMPTZ, node.location)
         if name == "current_setting" and not is_constant(call):
@@ -263,7 +271,7 @@ class Calls(Comparisons):
 
     def set_of(self, name: str, args: Sequence[Expr], offset: int) -> Call:
         """A function that gives rows, as the engine's list of them. Its type is that of a row."""
-        return self.function(name, allowed.SETS[name], args, offset)
+        return self.function(name, allowed.SETS[name], from_zero.with_bounds(name, args), offset)
 
     def pair_of(self, name: str, args: Sequence[Expr], offset: int) -> list[Call]:
         """A function that gives rows of two columns, as the engine's lists of both."""

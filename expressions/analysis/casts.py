@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from expressions.analysis import array_elements
+from expressions.analysis import array_elements, from_zero
 from expressions.analysis.array_elements import refuse_elements
 from expressions.analysis.calls import Calls
 from expressions.analysis.scopes import Scope
@@ -125,10 +125,15 @@ class Casts(Calls):
             message = f"cannot subscript type {expr.type} because it does not support subscripting"
             raise SqlError(DATATYPE_MISMATCH, message, expr.offset)
         if any(one.is_slice for one in subscripts):
-            return array_elements.slice_of(expr, [self.bounds(one, scope) for one in subscripts])
+            return array_elements.slice_of(
+                from_zero.list_below(expr) or expr, [self.bounds(one, scope) for one in subscripts]
+            )
+        below = from_zero.list_below(expr)
         numbers = [self._number(one.uidx, scope) for one in subscripts]
         if len(numbers) > 1:
             return array_elements.deeper_element_of(expr, numbers)
+        if below is not None:
+            return self.cast(array_elements.element_of(below, numbers[0]), expr.type.element, expr.offset)
         return array_elements.element_of(expr, numbers[0])
 
     def bounds(self, node: Node, scope: Scope) -> array_elements.Bounds:

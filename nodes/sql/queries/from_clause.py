@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pb
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from expressions.analysis.analyzer import Analyzer
-from expressions.analysis.calls import REFUSED, SESSION_VALUES
+from expressions.analysis.calls import REFUSED, SESSION_VALUES, ZONES
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.analysis.tree import function_name
 from expressions.errors import (
@@ -45,8 +45,13 @@ STEP = (
     " ELSE i END"
 )
 CATALOGS = ("pg_catalog", "information_schema", relations.OWN)
-NOT_HERE = frozenset({"pg_authid", "pg_shadow", "pg_stats", "pg_statistic", "pg_stat_database"})
-"""Relations of pg_catalog that a node has not, also when they are named without their schema."""
+NOT_HERE = {
+    **dict.fromkeys(("pg_authid", "pg_shadow"), "pg_roles has the owner and who asks"),
+    **dict.fromkeys(("pg_stats", "pg_statistic"), "EXPLAIN shows how a statement would reach its rows"),
+    "pg_stat_database": "pg_stat_activity has the sessions of the node",
+    **dict.fromkeys(("pg_timezone_names", "pg_timezone_abbrevs"), ZONES),
+}
+"""Relations of pg_catalog that a node has not, also when they are named without their schema, and what there is."""
 
 
 class Queries(Protocol):
@@ -399,7 +404,7 @@ def table_of(tables: Mapping[str, Descriptor], node: Node) -> Descriptor:
     """The table a statement names, if it may be used."""
     name = node.relname
     if node.schemaname in CATALOGS or (not node.schemaname and name in NOT_HERE):
-        hint = "SHOW TABLES lists the tables of a node"
+        hint = NOT_HERE.get(name, "SHOW TABLES lists the tables of a node")
         raise unsupported(f"reading {node.schemaname or 'pg_catalog'}.{name}", node.location, hint=hint)
     if node.schemaname not in SCHEMAS or node.catalogname:
         missing = f'relation "{node.schemaname}.{name}" does not exist'

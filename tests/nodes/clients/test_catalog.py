@@ -500,3 +500,21 @@ def test_values_of_the_session_are_names(twins: Twins, n1: "psycopg.Connection[A
     names = "SELECT current_schema, current_user, current_database(), current_catalog, version()"
     types = [[column.type_code for column in one.execute(names).description or ()] for one in (n1, twins.postgres)]
     assert types[0] == types[1]
+
+
+@pytest.mark.parametrize("shown", [
+    "generate_subscripts(indkey::int2[], 1)", "generate_subscripts(indkey, 1)",
+    "generate_subscripts(indkey::int2[], 1, true)",
+    "array_lower(indkey::int2[], 1), array_upper(indkey::int2[], 1), array_dims(indkey::int2[])",
+    "array_lower(indclass::oid[], 1), array_upper(indclass, 1), array_length(indkey::int2[], 1)",
+    "(indkey::int2[])[0], (indkey::int2[])[1], pg_typeof((indkey::int2[])[0])::text, indkey[0], (indkey::int2[])[0:0]",
+    "array_position(indkey::int2[], indkey[0]), array_position(indkey, indkey[0])",
+    "array_positions(indkey::int2[], 2::int2)",
+    "indkey::int2[] = conkey, indkey::int2[] <> conkey, indkey::int2[] @> conkey, indkey::int2[] = indkey::int2[]",
+    "array_position(conkey, conkey[1]), array_lower(conkey, 1), array_length(conkey || indkey::int2[], 1)",
+])  # fmt: skip
+def test_lists_of_numbers_begin_at_zero_as_arrays_too(twins: Twins, n1: "psycopg.Connection[Any]", shown: str) -> None:
+    sql = f"""SELECT conname, {shown} FROM pg_index JOIN pg_constraint ON conindid = indexrelid
+    WHERE contype IN ('p', 'u') AND indrelid IN ('airports'::regclass, 'trips'::regclass, 'keyed_later'::regclass)
+    ORDER BY 1, 2"""
+    assert sorted(n1.execute(sql).fetchall()) == sorted(twins.postgres.execute(sql).fetchall())

@@ -131,3 +131,16 @@ def test_a_table_is_there_where_postgresql_counts_and_has_no_counts(
     assert n1.execute(asked).fetchall() == [(True, None, None)]
     asked = f"SELECT indexrelname, idx_scan FROM pg_stat_user_indexes WHERE relname = '{table}'"
     assert n1.execute(asked).fetchall() == [(f"{table}_pkey", None)]
+
+
+@pytest.mark.parametrize(("sql", "hint"), [
+    ("SELECT name FROM pg_timezone_names", "SET timezone"), ("SELECT * FROM pg_timezone_abbrevs", "SET timezone"),
+    ("SELECT name FROM pg_catalog.pg_timezone_names()", "SET timezone"),
+    ("SELECT * FROM pg_stat_database", "pg_stat_activity"),
+    ("SELECT * FROM pg_authid", "pg_roles"), ("SELECT txid_current()", "identity column"),
+    ("SELECT pg_current_xact_id()", "identity column"), ("SELECT pg_current_snapshot()", "identity column"),
+])  # fmt: skip
+def test_what_a_node_cannot_tell_is_refused_with_what_it_can(n1: Any, sql: str, hint: str) -> None:
+    with pytest.raises(psycopg.errors.FeatureNotSupported) as caught:
+        n1.execute(sql)
+    assert hint in (caught.value.diag.message_hint or "")
