@@ -216,8 +216,8 @@ PHRASES = (
     "a row was not let go because another one refers to it",
     "gave up after {n} attempts",
     # what a verification found
-    "{n} violations by {element}",
-    "at least {n} violations by {element}",
+    "{n} violations of {element}",
+    "at least {n} violations of {element}",
     "{n} rows break {element}",
     "at least {n} rows break {element}",
     # elements

@@ -146,7 +146,7 @@ def why_failed(found: Finding) -> str:
             continue
         is_rule = element.startswith("constraint ")
         words.append(
-            f"{least}{total:,} rows break {element}" if is_rule else f"{least}{total:,} violations by {element}"
+            f"{least}{total:,} rows break {element}" if is_rule else f"{least}{total:,} violations of {element}"
         )
         named = f", the first {len(whys)}" if least or len(whys) < total else ""
         rows.append(f"{element}{named}: {', '.join(_offender(why, f' breaks {element}') for why in whys)}")

@@ -152,7 +152,7 @@ def test_of_many_duplicates_ten_pairs_are_named_and_all_are_counted(stage: Stage
     status = runs.do("verify", *ONE_NAME.said)
     assert {v["clause"] for v in status.violations} == {"C6"}
     assert len(status.violations) == NAMED_MAX
-    assert status.error.startswith("13 violations by index one_name\nindex one_name, the first 10: row id = ")
+    assert status.error.startswith("13 violations of index one_name\nindex one_name, the first 10: row id = ")
     assert "row id = 0 and row id = 13 have the same value (name) = ('name 0') in unique index one_name" in status.error
 
 
@@ -331,7 +331,7 @@ def test_a_repair_that_does_not_help_is_no_success(stage: Stage, runs: Runs, mon
     status = runs.do("verify", *ONE_NAME.said)
     assert status.state == "failed"
     assert status.error.startswith(
-        "5 violations by index one_name\nindex one_name: index one_name has no entry for row id = 0, "
+        "5 violations of index one_name\nindex one_name: index one_name has no entry for row id = 0, "
     )
 
 
@@ -397,7 +397,7 @@ def test_entries_are_counted_while_they_are_compared(
         stage.sql(f"INSERT INTO storage_1.kv_{stage.table_id} (key, value) VALUES (%s, '')", [key])
     status = runs.do("verify")
     assert sum(seen[0].stored.values()) == 12
-    assert (status.state, "2 violations by index by_name" in status.error) == ("failed", True)
+    assert (status.state, "2 violations of index by_name" in status.error) == ("failed", True)
 
 
 def test_a_verification_goes_by_the_ranges_of_its_fill(stage: Stage, runs: Runs) -> None:

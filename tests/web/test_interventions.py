@@ -247,7 +247,7 @@ def failed(statement: str) -> Change:
     """A change of flights that failed."""
     with transaction.atomic():
         change = services.submit(statement, who="ann")
-    error = {"message": "13 violations by index one_dest", "sqlstate": "23505"}
+    error = {"message": "13 violations of index one_dest", "sqlstate": "23505"}
     Change.objects.filter(pk=change.pk).update(status="failed", error=error)
     change.refresh_from_db()
     return change

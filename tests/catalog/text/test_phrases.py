@@ -10,7 +10,7 @@ from catalog.text.phrases import in_other_words
 CHINESE = {
     "fill {elements}": "填充{elements}",
     "index {name}": "索引 {name}",
-    "{n} violations by {element}": "{element} 有 {n} 处违反",
+    "{n} violations of {element}": "{element} 有 {n} 处违反",
     "column {name}": "列 {name}",
     "add {element}": "添加{element}",
     "{element} {before} -> {after}": "{element}：{before} → {after}",
@@ -55,7 +55,7 @@ def test_a_story_in_other_words() -> None:
     filled = {"what": "fill index by_dest", "rows": 336_776, "seconds": 3.24}
     assert sentence("reorganisation finished", filled, chinese) == "填充索引 by_dest：已完成 336,776 行，用时 3.2 秒。"
     submitted = {"who": "ann", "change": 3, "statement": "fill index by_dest"}
-    failed = {"change": 3, "error": "1,692 violations by index by_dest\nindex by_dest: ('x', 1)"}
+    failed = {"change": 3, "error": "1,692 violations of index by_dest\nindex by_dest: ('x', 1)"}
     assert sentence("change failed", failed, chinese).endswith(": 索引 by_dest 有 1,692 处违反")
     assert sentence("change submitted", submitted, chinese) == "ann submitted change 3: fill index by_dest"
 
