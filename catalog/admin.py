@@ -147,15 +147,19 @@ class TableAdmin(ReadOnlyAdmin):
 
 @admin.register(Descriptor)
 class DescriptorAdmin(ReadOnlyAdmin):
-    list_display = ("table", "version", "schema_hash", "sharding_hash", "modified_at")
-    list_filter = ("table",)
+    list_display = ("table_name", "version", "schema_hash", "sharding_hash", "modified_at")
+    list_filter = ("table__name",)
     list_select_related = ("table",)
-    ordering = ("table", "-version")
+    ordering = ("table__name", "-version")
+
+    @admin.display(description=gettext_lazy("table"), ordering="table__name")
+    def table_name(self, descriptor: Descriptor) -> str:
+        return descriptor.table.name
 
 
 @admin.register(StoryEvent)
 class StoryEventAdmin(ReadOnlyAdmin):
-    list_display = ("at", "stream", "seq", "shown_kind", "text")
+    list_display = ("at", "text", "shown_kind", "stream", "seq")
     list_filter = (("kind", filtered_in_words(story_kind)), "stream")
     search_fields = ("subject",)
     ordering = ("-at", "stream")

@@ -215,6 +215,7 @@ class StepAdmin(ReadOnlyAdmin):
     list_display = ("change", "shown_direction", "number", "kind", "version", "started_at", "ended_at", "waited_s")
     list_filter = ("kind", ("road", filtered_in_words(direction_word)))
     list_select_related = ("change",)
+    ordering = ("-change_id", "-road", "number")
 
     @admin.display(description=gettext_lazy("direction"), ordering="road")
     def shown_direction(self, step: Step) -> str:

@@ -171,7 +171,8 @@ class SchemaChangeLease(models.Model):
     expires_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"table {self.table_id} moved by {self.holder} (token {self.token})"
+        held = f"moved by {self.holder}" if self.holder else "moved by nobody"
+        return f"table {self.table_id} {held} (token {self.token})"
 
 
 class Reservation(models.Model):

@@ -78,7 +78,7 @@ class Leases(ChangeList):
 class LeaseAdmin(ActingAdmin):
     refusal = services.REFUSALS
     follows_template = "admin/lease_follows.html"
-    list_display = ("table", "shown_version", "node", "incarnation", "until", "left", "held_by")
+    list_display = ("table", "shown_version", "node", "left", "held_by", "until", "incarnation")
     list_filter = (OfTable, "node", "version")
     search_fields = ("node", "table_name")
     actions = ("release", "revoke")

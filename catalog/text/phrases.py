@@ -100,6 +100,7 @@ PHRASES = (
     " lease when one does not.",
     "waited {seconds} s for {nodes}",
     "waited {seconds} s",
+    "at once",
     "{n} rows",
     "1 row",
     # rollbacks

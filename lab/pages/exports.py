@@ -68,4 +68,4 @@ def _title(linked: Linked) -> str:
     name = say(title_of(linked.session))
     if not linked.session.left_out:
         return name
-    return _("{name}, without {rules}").format(name=name, rules=", ".join(sorted(linked.session.left_out)))
+    return _("{name}, left out: {rules}").format(name=name, rules=", ".join(sorted(linked.session.left_out)))

@@ -250,7 +250,7 @@ ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {
     "export script": _("Golden script"),
     "present": _("Presenter mode"),
     "end presenting": _("Leave presenter mode"),
-    "without": _("without {rules}"),
+    "without": _("left out: {rules}"),
     # the explorer
     "explorer": _("The explorer"),
     "is there a way": _("Is there a way to break this?"),

@@ -2,7 +2,7 @@
 
     index: absent -> delete-only -> public           2 nodes, 2 rows, 2 values, ..
     index: absent beside public
-    unique index: .., without unverified             left out: R10: rows are verified before the element is public
+    unique index: .., left out: unverified           left out: R10: rows are verified before the element is public
 
 Any other set-up has a title of its own.
 """
@@ -71,7 +71,7 @@ def title_of_model(model: Model, names: Names = MODEL_NAMES) -> Text:
     states = beside(stages) if model.pair else followed(stages)
     found = Text("{element}: {states}", {"element": _elements(model, names), "states": states})
     left_out = ", ".join(_left_out(model))
-    return Text("{name}, without {rules}", {"name": found, "rules": left_out}) if left_out else found
+    return Text("{name}, left out: {rules}", {"name": found, "rules": left_out}) if left_out else found
 
 
 def _is_unnamed(setup: Setup) -> bool:

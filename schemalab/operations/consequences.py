@@ -97,7 +97,7 @@ def of_node(command: str, name: str, held: tuple[Held, ...]) -> Consequences:
             cannot = (lost, others)
         case "drain":
             happens = (
-                _("%(name)s takes no new leases. Idle ones it gives back at once, those in use with their last use."),
+                _("%(name)s takes no new leases. It gives idle ones back at once, others after their last use."),
                 _("Whoever begins something there is refused with 57P03 and goes to another node."),
             )
             cannot = (_("No transaction is cut off."), lost, others)

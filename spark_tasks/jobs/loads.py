@@ -74,8 +74,9 @@ def _announce_end(job: LoadJob) -> None:
         assert ended.started_at is not None
         assert ended.ended_at is not None
         seconds = (ended.ended_at - ended.started_at).total_seconds()
-        rate = round(ended.rows_done / seconds) if seconds else 0
-        _append_event("load finished", job, rows=ended.rows_done, seconds=seconds, per_s=rate)
+        rate = ended.rows_done / seconds if seconds else 0
+        shown = round(rate) if rate >= 10 else round(rate, 1)
+        _append_event("load finished", job, rows=ended.rows_done, seconds=seconds, per_s=shown)
     else:
         _append_event("load failed", job, rows=ended.rows_done, error=ended.error)
     with connection.cursor() as cursor:

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models.functions import Now
+from django.utils.timezone import now
 
 from catalog.live.snapshot import read_state
 from catalog.models import Table
@@ -90,7 +92,7 @@ def told(stage: Stage) -> list[str]:
     """The story of the table about loads, in sentences, oldest first; how long they took is left out."""
     events = events_since(table_stream(stage.table_id), 0)
     words = [event["sentence"] for event in events if event["kind"].startswith("load ")]
-    return [re.sub(r"in [\d.]+ s \([\d,]+ rows/s\)", "in so long", one) for one in words]
+    return [re.sub(r"in [\d.]+ s \([\d,.]+ rows/s\)", "in so long", one) for one in words]
 
 
 def test_a_load_tells_its_beginning_and_its_end_once(
@@ -105,6 +107,17 @@ def test_a_load_tells_its_beginning_and_its_end_once(
     LOADS.run(asked.id)
     assert told(stage) == [started, f"3 rows of people.csv were loaded into {name_in_story(stage)} in so long."]
     assert any(event["payload"].get("load") == asked.pk for event in events_since("cluster", 0))
+
+
+def test_a_slow_load_has_a_rate_that_is_not_zero(stage: Stage, asked: LoadJob, reading: Callable[..., None]) -> None:
+    hour_ago = now() - timedelta(hours=1)
+    LoadJob.objects.filter(pk=asked.pk).update(started_at=hour_ago)
+    reading(lambda: LoadMark.objects.create(job=asked, first=0, rows=500) and None)
+    LOADS.run(asked.id)
+    [ended] = [
+        one["payload"] for one in events_since(table_stream(stage.table_id), 0) if one["kind"] == "load finished"
+    ]
+    assert ended["per_s"] == 0.1
 
 
 def test_a_load_that_failed_tells_how_far_it_came_and_why(

@@ -12,10 +12,11 @@ from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 from django.utils import translation
+from django.utils.timezone import now
 
 from catalog.models import Table
 from catalog.services import append_event
-from changes.models import Change
+from changes.models import Change, Step
 
 admin.autodiscover()
 OURS = ("catalog", "changes", "leases")
@@ -59,6 +60,32 @@ def test_the_lists_speak_it_too(client_of: Callable[[str], Client], flights: Tab
     stories = olga.get("/admin/catalog/storyevent/").content.decode()
     assert re.search(r'<a href="\?kind=node%20joined">\s*节点加入|<a href="\?kind=node\+joined">\s*节点加入', stories)
     assert not re.search(r'class="changelink"[^>]*>变更', index), "the link to edit something is no noun"
+
+
+def test_a_list_says_what_happened_first_and_shows_the_steps_of_a_change_together(
+    client_of: Callable[[str], Client], flights: Table
+) -> None:
+    with transaction.atomic():
+        append_event("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
+    for name in ("first", "second"):
+        change = Change.objects.create(
+            table_id=flights.pk, table_ids=[flights.pk], table_name="flights", statement=name, plan={}, who="o"
+        )
+        for number, road in ((0, "back"), (0, "forward"), (1, "forward")):
+            Step.objects.create(change=change, road=road, number=number, kind="publish", started_at=now())
+    User.objects.filter(username="olga").update(is_superuser=True)
+    olga = client_of("olga")
+    stories = olga.get("/admin/catalog/storyevent/").content.decode()
+    assert stories.index("Node n1 joined (incarnation 1).") < stories.index('<td class="field-shown_kind">node joined')
+    steps = re.findall(
+        r"change \d+: (\w+).*?field-shown_direction\">(\w+)</td><td class=\"field-number\">(\d)",
+        olga.get("/admin/changes/step/").content.decode(),
+    )
+    of_one = [("forward", "0"), ("forward", "1"), ("back", "0")]
+    assert steps == [(name, *step) for name in ("second", "first") for step in of_one]
+    versions = olga.get("/admin/catalog/descriptor/").content.decode()
+    assert re.search(r'field-table_name"><a[^>]*>flights</a>', versions), "not with the newest version's number"
+    assert 'href="?table__name=flights"' in versions
 
 
 @pytest.mark.django_db

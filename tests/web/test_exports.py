@@ -45,7 +45,7 @@ def test_a_golden_script_says_today_what_it_said_when_it_was_exported(client_of:
     text = exported(client_of("lea"), "script", WORLD).content.decode()
     played = golden.play(text)
     assert played.is_same
-    assert played.why.startswith("A dead node and its lease, without two versions")
+    assert played.why.startswith("A dead node and its lease, left out: two versions")
     commands = [line for outcome in played.outcomes for line in outcome.block.commands]
     assert commands[-3:] == list(WORLD.steps)
     assert "without two versions" in commands

@@ -122,7 +122,7 @@ def test_a_refused_step_is_named_in_the_readers_language(
         (
             "variant",
             {"name": "fill-skipped"},
-            "Index: absent → delete-only → write-only → public, without skipped",
+            "Index: absent → delete-only → write-only → public, left out: skipped",
             "索引：不存在 → 仅删除 → 仅写入 → 公开，未使用规则：skipped",
         ),
     ],

@@ -239,6 +239,12 @@ def test_who_holds_it_back_is_reported_once_and_until_when() -> None:
     assert one.asked.story.payload["waited"] == "waited 5.0 s for n3"
 
 
+def test_where_nobody_was_in_the_way_no_time_is_named() -> None:
+    one = started(PLANS["add an index"])
+    assert isinstance(one.asked, TryPublish)
+    assert one.asked.story.payload["waited"] == "at once"
+
+
 def test_a_wait_was_for_those_who_were_in_the_way_last() -> None:
     """Others have the old version, too, when the next one is published, and have left it a moment later."""
     one = started(PLANS["add an index"])

@@ -155,6 +155,30 @@ def test_a_wide_screen_is_used_and_its_lines_are_read_with_ease(new_page: NewPag
     assert page.locator(".prose p").first.evaluate(width) < 800
 
 
+VISIBLE_HEADS = """region => [...region.querySelectorAll("thead th")].filter(head =>
+  head.getBoundingClientRect().right <= region.getBoundingClientRect().right + 1).map(head => head.innerText)"""
+
+
+def test_on_a_phone_what_matters_of_a_table_is_in_view(
+    new_page: NewPage, cluster: RunningCluster, a_table: None
+) -> None:
+    """Leases and what may be done to a node; what happened, in the administration; what readers find, in the lab."""
+    page = new_page(width=390)
+    sign_in(page, cluster)
+    nodes = page.get_by_role("group", name="Nodes").evaluate(VISIBLE_HEADS)
+    assert nodes[:4] == ["Node", "State", "Leases", "What may be done"]
+    page.goto(f"{cluster.address}/admin/catalog/storyevent/")
+    results = page.locator("#changelist .results")
+    seen = "list => list.getBoundingClientRect().right - list.querySelector('.field-text').getBoundingClientRect().left"
+    assert results.evaluate(seen) > 120, "the first words of each"
+    assert results.evaluate("list => getComputedStyle(list).getPropertyValue('--fade')") == "32px"
+    page.goto(f"{cluster.address}/lab/stage/")
+    page.get_by_role("tab", name="Cluster").click()
+    by_table = page.locator(".probe .found > span", has_text="by table")
+    assert by_table.first.evaluate("words => words.getClientRects().length") == 1, "it is not broken between words"
+    assert overflow(page) == 0
+
+
 def test_the_chosen_theme_is_there_from_the_first_byte(new_page: NewPage, cluster: RunningCluster) -> None:
     page = new_page(theme="light")
     sign_in(page, cluster)
