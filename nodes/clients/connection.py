@@ -25,6 +25,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from catalog import clock
 from expressions import errors
 from nodes.clients.channel import Channel
 from nodes.clients.copying import CopyData
@@ -56,7 +57,7 @@ class Client:
     greeting: Greeting
     secret: int = field(default_factory=lambda: secrets.randbits(32))
     task: "asyncio.Task[None] | None" = None
-    began_at: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC))
+    began_at: dt.datetime = field(default_factory=clock.now)
     person: Person | None = None
     session: Session | None = None
     statements: Statements = field(init=False)

@@ -52,6 +52,8 @@ WRITES = frozenset({"insert", "update", "delete", "merge", "writing select", "tr
 TRACED_AS = {FROM: "insert", TO: "select", "writing select": "select"}
 WORDS = {"ddl": "a schema change", "crud": "this operation", "writing select": "a WITH that writes"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
+PSQL = "psql"
+"""The program that reads on in its script where a COPY is refused, and takes its rows for statements."""
 WITHOUT_DEFAULT_LIMIT = AS_LONG_AS_IT_TAKES | {"crud", *COPIES}
 """Statements whose time the node's default limit does not bound: an operation of `crud` has a limit of its own, and
 COPY goes on while its client has data, or takes some."""
@@ -165,7 +167,8 @@ class Session:
         except LeaseError as error:
             raise lease_error(error) from error
         except SqlError as error:
-            if self.data is not None and error.sqlstate == UNDEFINED_TABLE and not self.block.is_explicit:
+            reads_on = self.variables.get("application_name") == PSQL and not self.block.is_explicit
+            if self.data is not None and error.sqlstate == UNDEFINED_TABLE and reads_on:
                 await self.data.discard(is_binary=wants_binary(statement.node))
             refuse_first_query(statement.text)
             raise

@@ -249,6 +249,8 @@ def test_a_trace_tells_of_it(n1: Any, table: str) -> None:
 
 def test_what_is_sent_for_a_table_that_is_not_there_is_dropped(raw: Raw, n1: Any, table: str) -> None:
     """psql reads a dump: what comes for one table may not become statements, and the next COPY counts."""
+    assert kinds(ask(raw, query("COPY nowhere FROM STDIN"))) == "EZ", "other clients hear at once"
+    ask(raw, query("SET application_name = 'psql'"))
     found = ask(raw, query("COPY nowhere FROM STDIN"), data(lines(ROWS)), DONE)
     assert kinds(found) == "GEZ"
     assert fields(found[1][1])["C"] == "42P01"
@@ -260,5 +262,6 @@ def test_what_is_sent_for_a_table_that_is_not_there_is_dropped(raw: Raw, n1: Any
 
 def test_in_a_block_a_table_that_is_not_there_is_refused_at_once(raw: Raw) -> None:
     """The block may hold versions, which nobody waits for while data comes that is dropped."""
+    ask(raw, query("SET application_name = 'psql'"))
     assert kinds(ask(raw, query("BEGIN"))) == "CZ"
     assert kinds(ask(raw, query("COPY nowhere FROM STDIN"))) == "EZ"

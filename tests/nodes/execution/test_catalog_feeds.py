@@ -68,8 +68,12 @@ def test_one_who_gives_up_does_not_take_it_from_the_others(made: Made) -> None:
         rows: int = (await asking[1]).num_rows
         return rows
 
-    assert asyncio.run(ask()) == 2
+    async def undisturbed() -> int:
+        return int((await CatalogBatches().get("pg_class", (ONE,), "")).num_rows)
+
+    found = asyncio.run(ask())
     assert made.names == ["pg_class"]
+    assert found == asyncio.run(undisturbed())
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch, made: Made) -> None:

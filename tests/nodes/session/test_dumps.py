@@ -134,19 +134,19 @@ CREATE TYPE mood AS ENUM ('sad', 'ok');
 CREATE TABLE people (id serial PRIMARY KEY, name text NOT NULL, born date);
 CREATE TABLE feelings (id int PRIMARY KEY, mood mood, note text);
 CREATE TABLE mixed (id int PRIMARY KEY, twice int GENERATED ALWAYS AS (id * 2) STORED, word text);
-CREATE TABLE notes (id int PRIMARY KEY, person int NOT NULL REFERENCES people, text text);
+CREATE TABLE noted (id int PRIMARY KEY, person int NOT NULL REFERENCES people, text text);
 CREATE TABLE zebras (id int PRIMARY KEY, word text);
 CREATE INDEX people_lower ON people (lower(name));
 CREATE INDEX people_born ON people (born) INCLUDE (name);
-CREATE INDEX notes_person ON notes (person);
-ALTER TABLE notes ALTER text SET STATISTICS 500;
-ALTER TABLE notes ALTER text SET STORAGE EXTERNAL;
-ALTER TABLE notes ENABLE ROW LEVEL SECURITY;
-CREATE VIEW shown AS SELECT p.name, n.text FROM people p JOIN notes n ON n.person = p.id;
+CREATE INDEX noted_person ON noted (person);
+ALTER TABLE noted ALTER text SET STATISTICS 500;
+ALTER TABLE noted ALTER text SET STORAGE EXTERNAL;
+ALTER TABLE noted ENABLE ROW LEVEL SECURITY;
+CREATE VIEW shown AS SELECT p.name, n.text FROM people p JOIN noted n ON n.person = p.id;
 INSERT INTO people (name) SELECT 'p' || g FROM generate_series(1, 20) g;
 INSERT INTO feelings VALUES (1, 'ok', E'two\\nlines'), (2, NULL, NULL);
-INSERT INTO mixed VALUES (1, DEFAULT, E'; DROP TABLE notes;'), (2, DEFAULT, 'x');
-INSERT INTO notes SELECT g, g, 'n' FROM generate_series(1, 20) g;
+INSERT INTO mixed VALUES (1, DEFAULT, E'; DROP TABLE noted;'), (2, DEFAULT, 'x');
+INSERT INTO noted SELECT g, g, 'n' FROM generate_series(1, 20) g;
 INSERT INTO zebras VALUES (1, 'z');
 """
 
@@ -188,4 +188,4 @@ def test_what_is_refused_of_a_dump_leaves_the_rest_whole(
         assert any(line.startswith("HINT:  ") for line in lines[place_of : place_of + 4]), lines[place_of:]
     assert n1.execute("SELECT count(*) FROM shown").fetchone() == (20,)
     assert n1.execute("SELECT word FROM zebras").fetchall() == [("z",)]
-    assert [cluster.violations(table) for table in ("people", "notes", "zebras")] == [[], [], []]
+    assert [cluster.violations(table) for table in ("people", "noted", "zebras")] == [[], [], []]
