@@ -53,7 +53,7 @@ SELECT p.oid as poid,p.proname,pg_catalog.pg_get_expr(p.proargdefaults, 0) as ar
 SELECT version() IS NOT NULL;
 SELECT tablename, quote_ident(schemaname) FROM pg_tables WHERE schemaname = 'public';
 SELECT reltuples::bigint IS NOT NULL, relpages::int8 >= 0 FROM pg_class WHERE relname = 'trips';
-SELECT t.oid as table_id, pg_catalog.pg_total_relation_size(t.oid) IS NULL OR true as total_rel_size, pg_catalog.pg_relation_size(t.oid) IS NULL OR true FROM pg_catalog.pg_class t WHERE t.relnamespace='public'::regnamespace AND t.relkind='r';
+SELECT t.oid as table_id, pg_catalog.pg_total_relation_size(t.oid) IS NULL OR true as total_rel_size, pg_catalog.pg_relation_size(t.oid) IS NULL OR true, t.relname FROM pg_catalog.pg_class t WHERE t.relnamespace='public'::regnamespace AND t.relkind='r';
 SELECT * FROM pg_catalog.pg_enum;
 SELECT i.*,i.indkey as keys,c.relname,c.relnamespace,c.relam,c.reltablespace FROM pg_catalog.pg_index i JOIN pg_class c ON c.oid=i.indexrelid WHERE false;
 SELECT c.oid::regclass::text, c.relacl, c.reloptions FROM pg_class c WHERE c.oid = 'trips'::regclass;
