@@ -217,7 +217,7 @@ def test_a_plan_names_what_writers_will_meet(client_of: ClientOf, linked: tuple[
     body = words_of(client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode())
     assert "a row with the same code as another one" in body
     assert "23505" in body
-    assert "also if the change fails later" in body
+    assert "if the change fails later, until the rollback has withdrawn it" in body
 
 
 def test_an_error_is_marked_at_its_place(client_of: ClientOf, flights: Table) -> None:
