@@ -45,7 +45,8 @@ def refuse_for_inserts_only(
     sql_type: SqlType, default: str, column: str, what: str, hint: str, position: Position
 ) -> None:
     """Raises `DdlError` for a default that only an insert can work out, where one value has to do for several rows."""
-    name = _for_inserts_only(sql_type, default, column)
+    with placed("", otherwise=position):
+        name = _for_inserts_only(sql_type, default, column)
     if name is not None:
         kind = "a volatile default" if name in VOLATILE else "a default with"
         raise unsupported(f"{kind} {name}() {what}", position=position, hint=hint)
@@ -65,14 +66,14 @@ def _for_inserts_only(sql_type: SqlType, default: str, column: str) -> str | Non
 
 def fill_value(sql_type: SqlType, default: str, column: str, position: Position, context: Context) -> Value | None:
     """The value that existing rows get from an added column's default: one value, evaluated now."""
-    later = f"Or add the column without a default; ALTER COLUMN {column} SET DEFAULT is for the rows that come later."
-    refuse_for_inserts_only(sql_type, default, column, "on an added column", f"{HINT} {later}", position)
     with placed("", otherwise=position):
         expr = _typed(sql_type, Sql(default, parsed(default)), column)
     calls = {part.name for part in walk(expr) if isinstance(part, Call)}
     if calls & OF_THE_SESSION.keys():
         hint = "Write the value itself."
         raise unsupported("a default on an added column that depends on the session", position=position, hint=hint)
+    later = f"Or add the column without a default; ALTER COLUMN {column} SET DEFAULT is for the rows that come later."
+    refuse_for_inserts_only(sql_type, default, column, "on an added column", f"{HINT} {later}", position)
     with placed("", otherwise=position):
         return evaluate(expr, {}, context)
 
