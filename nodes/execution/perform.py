@@ -23,14 +23,8 @@ async def perform(env: Environment, transaction: Transaction, plan: Plan, contex
             return await select_result(env, transaction, plan, context, commit=commit)
         case SelectPlan():
             return await _copied(env, transaction, plan, context, commit=commit)
-        case InsertPlan():
-            return await dml.insert(env, transaction, plan, context, commit=commit)
-        case UpdatePlan():
-            return await dml.update(env, transaction, plan, context, commit=commit)
-        case DeletePlan():
-            return await dml.delete(env, transaction, plan, context, commit=commit)
-        case MergePlan():
-            return await dml.merge(env, transaction, plan, context, commit=commit)
+        case InsertPlan() | UpdatePlan() | DeletePlan() | MergePlan():
+            return await dml.perform(env, transaction, plan, context, commit=commit)
         case SeveralPlan():
             return await several(env, transaction, plan, context)
     raise unsupported("this statement")

@@ -25,48 +25,27 @@ from nodes.execution.writing.upsert import insert_or
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.foreign_keys.checks import write
 from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, UpdatePlan, WritingPlan
+from nodes.sql.plans import NO_SOURCES, DeletePlan, InsertPlan, MergePlan, UpdatePlan, WritingPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result
 
 Answers = Sequence[Sequence[PyValue]] | None
 
 
-async def insert(
-    env: Environment, transaction: Transaction, plan: InsertPlan, context: Context, *, commit: bool
+async def perform(
+    env: Environment, transaction: Transaction, plan: WritingPlan, context: Context, *, commit: bool
 ) -> Result:
+    """Do a statement: by its key alone where nothing of the row is needed, else with its rows in hand."""
+    sources = NO_SOURCES
+    if isinstance(plan, UpdatePlan | DeletePlan):
+        unread = await write_unread(env, transaction, plan, context, commit=commit)
+        if unread is not None:
+            word = "UPDATE" if isinstance(plan, UpdatePlan) else "DELETE"
+            return Result(f"{word} {unread}", has_written=True)
+    else:
+        sources = plan.sources
     with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan), plan.sources)
-        return await _done(work, plan, commit=commit)
-
-
-async def update(
-    env: Environment, transaction: Transaction, plan: UpdatePlan, context: Context, *, commit: bool
-) -> Result:
-    unread = await write_unread(env, transaction, plan, context, commit=commit)
-    if unread is not None:
-        return Result(f"UPDATE {unread}", has_written=True)
-    with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
-        return await _done(work, plan, commit=commit)
-
-
-async def delete(
-    env: Environment, transaction: Transaction, plan: DeletePlan, context: Context, *, commit: bool
-) -> Result:
-    unread = await write_unread(env, transaction, plan, context, commit=commit)
-    if unread is not None:
-        return Result(f"DELETE {unread}", has_written=True)
-    with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan))
-        return await _done(work, plan, commit=commit)
-
-
-async def merge(
-    env: Environment, transaction: Transaction, plan: MergePlan, context: Context, *, commit: bool
-) -> Result:
-    with HeldRows(env.rows) as held:
-        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan), plan.sources)
+        work = Writing(env, transaction, plan.descriptor, context, held, enforced_by(plan), sources)
         return await _done(work, plan, commit=commit)
 
 
