@@ -16,7 +16,7 @@ from django.db.models import Count, Q
 from catalog.hints import celery_app, send_hint
 from catalog.services import control_transaction
 from spark_tasks.jobs.claim import CATCH_UP
-from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState, Wanted
+from spark_tasks.models import AuditJob, Kind, ReorgPulse, ReorgRun, RunState, Wanted
 from spark_tasks.runs.run_elements import elements_of
 from spark_tasks.runs.throughput import eta_s
 
@@ -104,7 +104,9 @@ class RangeCounts:
 
 
 def range_counts(run: ReorgRun) -> RangeCounts:
-    unread = Count("pk", filter=Q(is_done=False, rows_done=0))
+    """A verification tells of rows before it has read all of a range; a fill does not."""
+    is_read = {} if run.kind == Kind.VERIFY else {"rows_done": 0}
+    unread = Count("pk", filter=Q(is_done=False, **is_read))
     found = run.ranges.aggregate(total=Count("pk"), done=Count("pk", filter=Q(is_done=True)), unread=unread)
     return RangeCounts(**found)
 

@@ -147,31 +147,40 @@ class Judge:
     def screened(self, connection: Connection, key_range: KeyRange, marks: Marks) -> Finding:
         """Count what a range has and lacks: rows are read at once, in no order, and entries beside them.
 
-        So what is not clean is not named as it should be: `named` does that.
+        So what is not clean is not named as it should be: `named` does that. A row has been judged, for those who watch,
+        when its values and its entries in each index have been.
         """
-        found = Finding()
+        found, looks, judged = Finding(), 1 + len(self.indexes) + len(self.placements), 0.0
 
         def breaks() -> None:
-            marks.rest_at(key_range, found.rows)
+            marks.rest_at(key_range, int(judged))
 
         values = ValueJudge(self.descriptor, self.columns, self.demands, key_range.storage)
         is_all = self._is_all(key_range)
-        for rows in rows_in_parts(connection, self.descriptor, key_range, self._columns_read(), breaks):
+        parts = rows_in_parts(connection, self.descriptor, key_range, self._columns_read(), breaks)
+        for rows, is_last in with_last(parts):
+            before, each = found.rows, len(rows) / looks
+            if is_last:
+                marks.total = before + len(rows)
             values.orphans(rows.orphans, found)
             for first in range(0, len(rows), ROWS_AT_ONCE):
                 some = rows.slice(first, ROWS_AT_ONCE)
                 self._values(connection, values, some, found)
-                marks.at(key_range, found.rows)
+                judged = before + (found.rows - before) / looks
+                marks.at(key_range, int(judged))
                 breaks()
             for index in self.indexes:
-                marks.at(key_range, found.rows)
                 judge, place, of = self.entry_judge(index), key_range.storage, self.rows_per_storage
                 judge.screen(connection, place, rows, found, of=of, is_all=is_all, breaks=breaks)
+                judged += each
+                marks.at(key_range, int(judged))
             for placement in self.placements:
                 screened = self.placement_judge(placement).screen(connection, rows, found, of=self.rows_per_storage)
                 for _ in screened:
-                    marks.at(key_range, found.rows)
+                    marks.at(key_range, int(judged))
                     breaks()
+                judged += each
+                marks.at(key_range, int(judged))
             is_all = False
         return found
 
@@ -233,3 +242,14 @@ class Judge:
         for key in sorted(set(keys)):
             one = stranger(self.descriptor, key_range.storage, key)
             found.note(one.clause, "no column", 1, [one])
+
+
+def with_last(parts: Iterable[StoredRows]) -> Iterator[tuple[StoredRows, bool]]:
+    """Each, and whether it is the last."""
+    waiting: list[StoredRows] = []
+    for part in parts:
+        if waiting:
+            yield waiting.pop(), False
+        waiting.append(part)
+    for part in waiting:
+        yield part, True

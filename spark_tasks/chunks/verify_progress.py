@@ -14,7 +14,7 @@ from spark_tasks.runs.pacing import rest_s
 from spark_tasks.runs.ranges import KeyRange
 
 MARK = """UPDATE spark_tasks_reorgrange range SET rows_done = %(rows)s, is_done = %(is_done)s,
- rows_total = CASE WHEN %(is_done)s THEN %(rows)s ELSE greatest(range.rows_total, %(rows)s) END
+ rows_total = CASE WHEN %(is_done)s THEN %(rows)s ELSE coalesce(%(total)s, greatest(range.rows_total, %(rows)s)) END
 FROM spark_tasks_reorgrun run JOIN spark_tasks_reorgpulse pulse ON pulse.run_id = run.id
 WHERE range.id = %(range)s AND run.id = range.run_id AND run.token = %(token)s RETURNING pulse.wanted, pulse.works"""
 
@@ -24,12 +24,16 @@ REST_AFTER_S = 0.03
 
 @dataclass(slots=True)
 class Marks:
-    """Leaves marks, and hears at each what is wanted of the run. An audit has no run: nothing is marked."""
+    """Leaves marks, and hears at each what is wanted of the run. An audit has no run: nothing is marked.
+
+    `total`: the rows of the range that is judged, once all are read; before that an estimate stands (R11).
+    """
 
     run_token: RunToken | None = None
     connection: Connection | None = None
     wanted: str = "run"
     works: float = 1.0
+    total: int | None = None
     since: float = field(default_factory=time.perf_counter)
 
     def rest_at(self, key_range: KeyRange, rows: int) -> None:
@@ -54,11 +58,12 @@ class Marks:
     def done(self, key_range: KeyRange, rows: int) -> None:
         """A range was judged."""
         self._mark(key_range, rows, is_done=True)
+        self.total = None
 
     def _mark(self, key_range: KeyRange, rows: int, *, is_done: bool) -> None:
         if self.run_token is None or self.connection is None:
             return
-        params = {"rows": rows, "is_done": is_done, "range": key_range.id, "token": self.run_token.token}
+        params = {"rows": rows, "total": self.total, "is_done": is_done, "range": key_range.id, "token": self.run_token.token}
         row = self.connection.execute(MARK, params).fetchone()
         self.wanted, self.works = ("close", 1.0) if row is None else row
 

@@ -84,6 +84,28 @@ def test_each_range_is_marked_when_it_is_judged(ranged: int, monkeypatch: pytest
     assert (status.state, status.rows_done, status.rows_total, sum(marked(ranged))) == ("done", 40, 40, 40)
 
 
+def test_a_row_is_judged_when_its_entries_are_and_the_total_is_known_when_rows_are_read(
+    ranged: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Progress would stand at what an estimate says while entries are compared, and jump at the end."""
+    seen: list[tuple[int, int, int]] = []
+    screen = EntryJudge.screen
+
+    def screened(self: EntryJudge, connection: Any, storage: int, rows: StoredRows, *rest: Any, **more: Any) -> None:
+        [at] = ReorgRange.objects.filter(run_id=ranged, is_done=False, rows_done__gt=0)
+        seen.append((at.rows_done, at.rows_total, len(rows)))
+        assert not run_status(ranged).is_exact
+        screen(self, connection, storage, rows, *rest, **more)
+
+    ReorgRange.objects.all().update(rows_total=1000)
+    monkeypatch.setattr(EntryJudge, "screen", screened)
+    RUNS.run(ranged)
+    assert seen
+    assert all((done, total) == (rows // 2, rows) for done, total, rows in seen)
+    status = run_status(ranged)
+    assert (status.rows_total, status.is_exact, status.share) == (40, True, 1.0)
+
+
 def test_a_paused_verification_stops_between_two_ranges_and_begins_anew(
     ranged: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
