@@ -90,9 +90,12 @@ SENTENCES: dict[str, str] = {
     "load started": "The load of {file} into {table} started.",
     "load finished": "{rows} of {file} were loaded into {table} in {seconds} s ({per_s} rows/s).",
     "load failed": "The load of {file} into {table} failed after {rows}: {error}",
-    "audit finished": "Audit of {table}: {verdict}.",
+    "audit started": "An audit of {table} started.",
+    "audit finished": "The audit of {table} found that all seven clauses hold: {rows} in {seconds} s.",
+    "audit found violations": "The audit of {table} found violations in {rows}: {violations}.",
+    "audit failed": "The audit of {table} could not be finished: {error}",
     "spark warm": "Spark is warm ({seconds} s): reorganisations begin at once.",
-    "process crashed": "Process {process} ended unexpectedly ({why}) and is started again.",
+    "process crashed": "Process {process} {why}; it is started again.",
     "process started": "Process {process} is running.",
     "process killed": "{who} killed process {process}; it stays down until it is started.",
     "process frozen": "{who} froze process {process}; it stands still until it is thawed.",
@@ -169,7 +172,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "load started",
         "load finished",
         "load failed",
+        "audit started",
         "audit finished",
+        "audit found violations",
+        "audit failed",
     ),
     "lab": ("version published by the lab", "replay step", "sandbox held back"),
 }
@@ -197,6 +203,7 @@ NO_ROWS = UNCOUNTED | {
     "reorganisation finished": "{What} finished: nothing to do.",
     "load finished": "{file} has no rows: nothing was loaded into {table}.",
     "load failed": "The load of {file} into {table} failed, and no row of it is there: {error}",
+    "audit finished": "The audit of {table} found that it has no rows, and nothing else either.",
 }
 
 
@@ -242,7 +249,7 @@ def _in_words(name: str, detail: Any) -> Any:
     """
     if name == "rows" and isinstance(detail, int):
         return "1 row" if detail == 1 else f"{detail:,} rows"
-    if name in ("statements", "wrong", "per_s") and isinstance(detail, int):
+    if name in ("statements", "wrong", "per_s", "violations") and isinstance(detail, int):
         return f"{detail:,}"
     if name == "seconds" and isinstance(detail, float):
         return f"{detail:.1f}"

@@ -147,8 +147,8 @@ class Judge:
     def screened(self, connection: Connection, key_range: KeyRange, marks: Marks) -> Finding:
         """Count what a range has and lacks: rows are read at once, in no order, and entries beside them.
 
-        So what is not clean is not named as it should be: `named` does that. A row has been judged, for those who watch,
-        when its values and its entries in each index have been.
+        So what is not clean is not named as it should be: `named` does that. For those who watch, a row has been judged
+        when its values have been, and its entries in each index.
         """
         found, looks, judged = Finding(), 1 + len(self.indexes) + len(self.placements), 0.0
 

@@ -63,7 +63,13 @@ class Marks:
     def _mark(self, key_range: KeyRange, rows: int, *, is_done: bool) -> None:
         if self.run_token is None or self.connection is None:
             return
-        params = {"rows": rows, "total": self.total, "is_done": is_done, "range": key_range.id, "token": self.run_token.token}
+        params = {
+            "rows": rows,
+            "total": self.total,
+            "is_done": is_done,
+            "range": key_range.id,
+            "token": self.run_token.token,
+        }
         row = self.connection.execute(MARK, params).fetchone()
         self.wanted, self.works = ("close", 1.0) if row is None else row
 

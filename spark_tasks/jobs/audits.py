@@ -4,13 +4,18 @@ A second click, or a message that comes twice, finds the audit under way and doe
 somebody waits for it and can ask again.
 """
 
+from typing import Any
+
 from django.conf import settings
 
 from catalog.database import database_dsn
+from catalog.models import Table
+from catalog.services import append_event
+from catalog.story import CLUSTER, table_stream
 from spark_tasks.checks.audit import NothingToAudit, Report, audit_table
 from spark_tasks.jobs.heartbeat import Heartbeat
 from spark_tasks.jobs.lifecycle import Lifecycle, Values
-from spark_tasks.models import AuditJob
+from spark_tasks.models import AuditJob, RunState
 
 BEAT = "UPDATE spark_tasks_auditjob SET heartbeat_at = clock_timestamp() WHERE id = %s AND attempt = %s"
 
@@ -31,6 +36,30 @@ def values_of(report: Report) -> Values:
     return {name: getattr(report, name) for name in names}
 
 
+def _begin(job: AuditJob) -> None:
+    """A line of the story for an audit, not for each of its attempts."""
+    if job.state == RunState.WAITING:
+        _append_event("audit started", job)
+
+
+def _announce_end(job: AuditJob) -> None:
+    ended = AuditJob.objects.get(pk=job.pk)
+    if ended.state == RunState.FAILED:
+        _append_event("audit failed", job, error=ended.error)
+    elif ended.violations_total:
+        _append_event("audit found violations", job, rows=ended.rows, violations=ended.violations_total)
+    else:
+        assert ended.started_at is not None
+        assert ended.ended_at is not None
+        seconds = (ended.ended_at - ended.started_at).total_seconds()
+        _append_event("audit finished", job, rows=ended.rows, seconds=seconds)
+
+
+def _append_event(kind: str, job: AuditJob, **about: Any) -> None:
+    table = Table.objects.filter(pk=job.table_id).values_list("name", flat=True).first() or str(job.table_id)
+    append_event(kind, table, {"table": table, "audit": job.pk} | about, [CLUSTER, table_stream(job.table_id)])
+
+
 AUDITS = Lifecycle(
     model=AuditJob,
     work=_audit,
@@ -38,4 +67,6 @@ AUDITS = Lifecycle(
     refusals=(NothingToAudit,),
     errors_max=1,
     silence="the workers of {failures} attempts fell silent",
+    begin=_begin,
+    announce=_announce_end,
 )

@@ -1,11 +1,15 @@
 """An audit reads every pair of a table: it is done once, by one worker, however often somebody asks."""
 
+import re
 from collections.abc import Callable, Iterator
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
 
+from catalog.models import Table
+from catalog.selectors import events_since
+from catalog.story import table_stream
 from spark_tasks.checks.audit import Report
 from spark_tasks.jobs import audits as audit_jobs
 from spark_tasks.jobs import worker_state
@@ -43,6 +47,41 @@ def test_a_job_keeps_its_report(asked: AuditJob) -> None:
     assert (job.state, job.attempt, job.rows, job.pairs, job.violations) == ("done", 1, 3, 9, [])
     assert job.heartbeat_at is not None
     assert job.ended_at is not None
+
+
+def told(stage: Stage) -> list[str]:
+    """The story of the table about audits, in sentences, oldest first; how long they took is left out."""
+    events = [one for one in events_since(table_stream(stage.table_id), 0) if one["kind"].startswith("audit ")]
+    name = Table.objects.get(pk=stage.table_id).name
+    return [re.sub(r"in [\d.]+ s", "in so long", one["sentence"].replace(name, "users")) for one in events]
+
+
+def test_the_story_tells_its_beginning_and_what_was_found(
+    stage: Stage, asked: AuditJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, whichever attempt it is."""
+    AUDITS.claim(asked.id)
+    fall_silent(stage, asked)
+    AUDITS.run(asked.id)
+    started = "An audit of users started."
+    told_first = [started, "The audit of users found that all seven clauses hold: 3 rows in so long."]
+    assert told(stage) == told_first
+    torn = Report("users", [1], 3, 9, 0.1, violations_total=1200)
+    monkeypatch.setattr(audit_jobs, "audit_table", lambda *_, **__: torn)
+    AUDITS.run(request_audit(stage.table_id))
+    told_next = [*told_first, started, "The audit of users found violations in 3 rows: 1,200."]
+    assert told(stage) == told_next
+
+    def broken(*_: object, **__: object) -> Report:
+        raise ValueError("a page is torn")
+
+    monkeypatch.setattr(audit_jobs, "audit_table", broken)
+    AUDITS.run(request_audit(stage.table_id))
+    assert told(stage) == [*told_next, started, "The audit of users could not be finished: a page is torn"]
+    assert [one["kind"] for one in events_since("cluster", 0) if one["payload"].get("audit") == asked.pk] == [
+        "audit started",
+        "audit finished",
+    ]
 
 
 def test_a_second_click_or_message_starts_no_second_audit(asked: AuditJob, monkeypatch: pytest.MonkeyPatch) -> None:
