@@ -18,6 +18,7 @@ classroom   a class of thirty at the lab
 rows, writers  rows and writers for them
 screenshots, webp  the pictures of README and docs, from a running product
 looks       every page in every look, from a running product
+scenes      the states of a running story that it draws
 report      the figures, and their page
 soak/       a storm over a whole cluster, and its judge
 """

@@ -9,6 +9,8 @@ picture, of a page in its whole length, and what is wrong with it:
     390-dark-zh-hans /tables/7/versions/3/: 12 pixels lie beyond the right edge
     FOLDER/390-dark-zh-hans/ask-process-control-kill.png
 
+`--running` draws, in place of the pages, what a running story shows: `bench.scenes` says which, and on which cluster.
+
 `--only` takes pages whose name or address contains a word; `--looks` takes looks that do. Exit status 1: something is
 wrong.
 """
@@ -30,6 +32,7 @@ from django.urls import Resolver404, resolve
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
+from bench.scenes import Shot, actors_of, scenes
 from bench.screenshots import CHROMIUM, ROOT, sign_in_link
 
 WIDTHS, THEMES, LANGUAGES = (390, 1920), ("light", "dark"), ("en", "zh-hans")
@@ -84,6 +87,11 @@ def main() -> int:
         page = visitor.new_page()
         page.goto(sign_in_link())
         address = "{0.scheme}://{0.netloc}".format(urlsplit(page.url))
+        if asked.running:
+            problems = list(_running(browser, visitor, address, asked))
+            browser.close()
+            print(f"{len(problems)} problems")
+            return 1 if problems else 0
         pages = [one for one in _pages(visitor, address, asked.each) if asked.only in f"{one.name} {one.path}"]
         dialogs = {name: found for name, found in DIALOGS.items() if asked.only in f"{name} {found[0]}"}
         print(f"{len(pages)} pages", flush=True)
@@ -103,6 +111,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.looks", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--running", action="store_true")
     parser.add_argument("--each", type=int, default=1, metavar="N")
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--looks", default="", metavar="WORD")
@@ -160,6 +169,50 @@ def _dressed(
     return context
 
 
+def _running(browser: Browser, visitor: BrowserContext, address: str, asked: argparse.Namespace) -> Iterator[str]:
+    """Take a picture of each scene in each look while it lasts; what is wrong with them."""
+    looks = {
+        look: _dressed(browser, visitor, address, width, theme, language).new_page()
+        for width, theme, language in product(WIDTHS, THEMES, LANGUAGES)
+        if asked.looks in (look := f"{width}-{theme}-{language}")
+    }
+    complaints: list[str] = []
+    seen: dict[str, set[str]] = {look: set() for look in looks}
+    for look, page in looks.items():
+        (asked.folder / look).mkdir(parents=True, exist_ok=True)
+        _listen(page, complaints)
+    for shots in scenes(actors_of(visitor, browser.new_context(locale="en"), address)):
+        print(", ".join(shot.name for shot in shots), flush=True)
+        for look, page in looks.items():
+            for shot in (shot for shot in shots if asked.only in f"{shot.name} {shot.path}"):
+                for wrong in _drawn(page, f"{address}{shot.path}", shot, seen[look], asked.folder / look):
+                    yield _reported(f"{look} {shot.name}: {wrong}")
+                for one in complaints:
+                    if not _is_meant(one, shot.path):
+                        yield _reported(f"{look} {shot.name}: {one}")
+                complaints.clear()
+
+
+def _drawn(page: Page, address: str, shot: Shot, asked: set[str], folder: Path) -> Iterator[str]:
+    try:
+        page.goto(address, wait_until="load")
+        shot.before(page)
+        yield from _photographed(page, folder / f"{shot.name}.png")
+        yield from _dialogs(page, asked, folder)
+    except BrowserError as error:
+        yield error.message.partition("\n")[0]
+
+
+def _reported(wrong: str) -> str:
+    print(wrong, flush=True)
+    return wrong
+
+
+def _listen(page: Page, complaints: list[str]) -> None:
+    page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+
+
 def _look(
     context: BrowserContext, address: str, pages: list[Found], dialogs: dict[str, tuple[str, str]], folder: Path
 ) -> Iterator[str]:
@@ -168,8 +221,7 @@ def _look(
     page = context.new_page()
     complaints: list[str] = []
     asked = set[str]()
-    page.on("console", lambda one: complaints.append(one.text) if one.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    _listen(page, complaints)
     for name, path in pages:
         try:
             page.goto(f"{address}{path}", wait_until="load")

@@ -177,11 +177,10 @@ def main() -> int:
     return 0 if total <= BYTES_MAX else 1
 
 
-def sign_in_link() -> str:
-    """A link that signs in, from the cluster that runs here. Raises `NoPicture`."""
-    asked = subprocess.run(
-        [sys.executable, "manage.py", "signin-link"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+def sign_in_link(name: str = "") -> str:
+    """A link that signs in, the owner or somebody else, from the cluster that runs here. Raises `NoPicture`."""
+    command = [sys.executable, "manage.py", "signin-link", *(["--user", name] if name else [])]
+    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     found = re.search(r"http\S+/sign-in/\S+", asked.stdout)
     if found is None:
         raise NoPicture(f"no cluster runs here: start one with `make run` ({asked.stderr.strip()})")
