@@ -21,6 +21,7 @@ from uuid import uuid4
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 
@@ -83,7 +84,7 @@ class Change(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"change {self.pk}: {self.statement} ({self.status})"
+        return gettext("change %(id)s: %(statement)s") % {"id": self.pk, "statement": self.statement}
 
     @property
     def is_open(self) -> bool:
@@ -145,7 +146,8 @@ class Step(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"step {self.number} of change {self.change_id}: {self.kind}"
+        shown = {"number": self.number, "id": self.change_id, "kind": self.kind}
+        return gettext("step %(number)s of change %(id)s: %(kind)s") % shown
 
 
 class Claim(models.Model):
@@ -171,8 +173,10 @@ class SchemaChangeLease(models.Model):
     expires_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        held = f"moved by {self.holder}" if self.holder else "moved by nobody"
-        return f"table {self.table_id} {held} (token {self.token})"
+        shown = {"table": self.table_id, "holder": self.holder, "token": self.token}
+        if self.holder:
+            return gettext("table %(table)s is moved by %(holder)s (token %(token)s)") % shown
+        return gettext("table %(table)s is moved by nobody (token %(token)s)") % shown
 
 
 class Reservation(models.Model):

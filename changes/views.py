@@ -267,6 +267,7 @@ def _before_throttling(request: HttpRequest, found: services.Change, refusal: st
         "steps": interventions.THROTTLE_STEPS,
         "at": at,
         "at_rows": interventions.THROTTLE_STEPS[at],
+        "has_rate": bool(rows_per_s),
         "in_force": None if run is None else run.pulse,
         "limits": (interventions.THROTTLE_MIN, interventions.THROTTLE_MAX),
         "target_limits": {

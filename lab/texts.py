@@ -7,7 +7,7 @@ Where the product's own rules speak, in English, their sentences are read back b
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -74,6 +74,12 @@ def from_json(body: Any) -> Text:
 def listed(parts: Sequence[Text]) -> Text:
     """Texts with commas between them."""
     return _chained(parts, lambda two: Text("{first}, {rest}", two))
+
+
+def names_listed(words: Iterable[object]) -> Text:
+    """Words that are the same in every language, with its commas of a list between them."""
+    parts = [Text("{name}", {"name": str(word)}) for word in words]
+    return _chained(parts, lambda two: Text("{first}, {names}", {"first": two["first"], "names": two["rest"]}))
 
 
 def joined(parts: Sequence[Text]) -> Text:

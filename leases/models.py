@@ -14,6 +14,7 @@ Both are bounded: `leases.recorder.trim`.
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 # A database session of a node is named "schemalab node <name> <incarnation>"; PostgreSQL keeps 63 bytes of that.
@@ -83,7 +84,8 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         """With the table's name, when it was read with it."""
-        return f"{self.node} leases version {self.version} of table {getattr(self, 'table_name', self.table_id)}"
+        shown = {"node": self.node, "version": self.version, "table": getattr(self, "table_name", self.table_id)}
+        return gettext("%(node)s leases version %(version)s of table %(table)s") % shown
 
 
 class PastLease(models.Model):

@@ -12,6 +12,7 @@
   const button = card.querySelector("[data-present]"), root = document.documentElement;
   let lookedAt = null; // a moment; null: the newest, whatever comes
 
+  const isPresenting = () => root.hasAttribute("data-presenting");
   const stops = () => [...part.querySelectorAll("[data-stops] li")];
   function show() {
     const all = stops();
@@ -23,6 +24,7 @@
     slider.value = String(at);
     slider.setAttribute("aria-valuetext", stop.textContent);
     words.replaceChildren(...[...stop.childNodes].map((node) => node.cloneNode(true)));
+    if (isPresenting()) fill();
     for (const line of part.querySelectorAll("[data-cursor]")) {
       for (const name of ["x1", "x2"]) line.setAttribute(name, `${stop.dataset.x}%`);
       line.setAttribute("visibility", lookedAt === null ? "hidden" : "visible");
@@ -38,16 +40,31 @@
   show();
   updates.observe(part, { childList: true, subtree: true, attributes: true });
 
+  /* On a projector the charts are as high as it is. They are drawn in letters: these shrink, or grow as far as the words
+     still fit beside each other, as they do where the charts are narrowest. */
+  const NARROWEST_PX = 704, LETTERS_PX = 13, LEAST = 0.7;
+  let scale = 1;
+  function fill() {
+    const wide = part.querySelector(".wide");
+    if (!wide) return;
+    const drawn = [...wide.querySelectorAll(":scope > svg, figure > svg")].reduce((sum, one) => sum + one.getBoundingClientRect().height, 0) / scale;
+    const low = Math.max(...[...card.children].map((one) => one.getBoundingClientRect().bottom)) - card.getBoundingClientRect().top;
+    const free = innerHeight - 2 * card.offsetTop - parseFloat(getComputedStyle(card).paddingBottom) - low;
+    const most = wide.clientWidth / NARROWEST_PX * LETTERS_PX / (parseFloat(getComputedStyle(wide).fontSize) / scale);
+    scale = Math.max(LEAST, Math.min(most, scale + free / drawn));
+    card.style.setProperty("--scale", scale.toFixed(3));
+  }
+  window.addEventListener("resize", () => isPresenting() && fill());
   function present(isOn) {
     root.toggleAttribute("data-presenting", isOn);
     button.setAttribute("aria-pressed", String(isOn));
     const head = card.querySelector("h2"); // the only one that is left: then it is the first
     if (isOn) head.setAttribute("aria-level", "1"); else head.removeAttribute("aria-level");
+    if (isOn) fill();
     const address = new URL(location.href);
     if (isOn) address.searchParams.set("present", "1"); else address.searchParams.delete("present");
     history.replaceState(null, "", address);
   }
-  const isPresenting = () => root.hasAttribute("data-presenting");
   button.hidden = false;
   button.addEventListener("click", () => present(!isPresenting()));
   document.addEventListener("keydown", (event) => {

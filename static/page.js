@@ -45,26 +45,21 @@
   window.addEventListener("pageshow", () => { sent = new WeakMap(); });
 
   /* What asks first does so over the page; without an answer, on a page of its own. */
-  const ask = document.createElement("dialog");
-  ask.id = "ask";
-  ask.setAttribute("aria-labelledby", "ask-title");
-  document.addEventListener("click", async (event) => {
-    const link = event.target.closest?.("a[data-ask], a[data-ask-close]");
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-ask]");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (link.matches("[data-ask-close]")) {
-      if (ask.contains(link)) { event.preventDefault(); ask.close(); }
-      return;
-    }
     event.preventDefault();
-    try {
-      const answer = await fetch(link.href), body = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-ask-body]");
-      if (!body) throw new Error(answer.statusText);
-      body.querySelector("h1").id = "ask-title";
-      ask.replaceChildren(document.adoptNode(body));
-      if (!ask.isConnected) document.body.append(ask);
-      ask.showModal();
-    } catch { location.assign(link.href); }
+    import("./ask.js").then((module) => module.over(link.href)).catch(() => location.assign(link.href));
   });
+  if (document.querySelector("[data-again]")) import("./ask.js");
+
+  /* A message goes by itself, unless somebody is at it; any can be closed. */
+  const GOES_MS = 12000;
+  for (const toast of document.querySelectorAll(".toasts > *")) {
+    const go = () => toast.matches(":hover, :focus-within") ? setTimeout(go, GOES_MS) : toast.remove();
+    toast.querySelector("button").addEventListener("click", () => toast.remove());
+    if (toast.matches("[data-goes]")) setTimeout(go, GOES_MS);
+  }
 
   /* A word of the glossary says what it means when it is pointed at or reached by Tab, until Escape; a tap shows it first,
      and is a link the second time. A click by mouse does not leave the page: Enter does, and a click for another tab. */

@@ -6,7 +6,7 @@ A state is shown by glyph, word and pattern, and only then by colour, so that no
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from django.templatetags.static import static
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, pgettext_lazy
+from django.utils.translation import get_language, gettext, pgettext, pgettext_lazy
 
 from catalog.story import SENTENCES
 from catalog.templatetags.glossary import term_link
@@ -252,3 +252,20 @@ def _share(at: datetime) -> int:
     """The rest of a lease, in percent: what the ring shows until the browser counts."""
     left = (at - datetime.now(UTC)).total_seconds()
     return int(max(0.0, min(100.0, 100 * left / max(float(settings.LEASE_S), 0.001))) // 100 * 100)
+
+
+@register.simple_tag
+def list_comma() -> str:
+    """The comma between the names of a list: in Chinese another one than between clauses."""
+    return pgettext("between the names of a list", ", ")
+
+
+@register.simple_tag
+def clause_comma() -> str:
+    return gettext("{first}, {rest}").format(first="", rest="")
+
+
+@register.filter
+def listed(names: Iterable[Any]) -> str:
+    """Names in a list, as the language separates them."""
+    return list_comma().join(map(str, names))

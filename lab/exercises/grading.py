@@ -22,6 +22,7 @@ from lab.exercises.observations import end_of, observe, public_elements
 from lab.sessions.model.fault_texts import bounds_text, unknown_text
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import Severity, Shown, Text, Verdict
+from lab.texts import names_listed
 
 ITEMS_MAX = 40
 
@@ -351,7 +352,7 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
         raise BadAnswer(error.why) from error
     remarks = [*found.faults]
     if found.story:
-        remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": ", ".join(found.clauses)}))
+        remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": names_listed(found.clauses)}))
         remarks += found.story
     if found.is_hidden:
         remarks.append(

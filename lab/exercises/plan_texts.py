@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from catalog.elements import State
 from lab.explorer.narration import STATES
-from lab.texts import Patterns, Text, clauses, text_of
+from lab.texts import Patterns, Text, clauses, names_listed, text_of
 
 STATE, KINDS = r"[a-z]+(?:-only)?", r"(?:(?:optional|required) )?column|(?:unique )?index|constraint|foreign key"
 ELEMENT = rf"(?P<element>(?:{KINDS}) \w+)"
@@ -203,7 +203,7 @@ def fault_of_plan(fault: str) -> Text:
     values = {"at": found["at"], "what": _known(found["what"], FAULTS)}
     if not broken:
         return Text("step {at}: {what}", values)
-    return Text("step {at} ({clauses}): {what}", values | {"clauses": ", ".join(broken)})
+    return Text("step {at} ({clauses}): {what}", values | {"clauses": names_listed(broken)})
 
 
 def mistake_of_lines(why: str) -> Text:

@@ -17,6 +17,7 @@ from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named
 from lab.sessions.titles import title_of
 from lab.sessions.world import script as world_script
+from lab.texts import names_listed
 
 
 def _svg(linked: Linked) -> str:
@@ -68,4 +69,4 @@ def _title(linked: Linked) -> str:
     name = say(title_of(linked.session))
     if not linked.session.left_out:
         return name
-    return _("{name}, left out: {rules}").format(name=name, rules=", ".join(sorted(linked.session.left_out)))
+    return _("{name}, left out: {rules}").format(name=name, rules=say(names_listed(sorted(linked.session.left_out))))

@@ -158,6 +158,7 @@ STAGE: dict[str, str | Promise] = {
     "they differ": _("they differ"),
     "they agree": _("they agree"),
     "nothing": _("nothing"),
+    "between names": pgettext_lazy("between the names of a list", ", "),
     # right
     "trace": _("Trace"),
     "as table": _("As a table"),

@@ -27,7 +27,7 @@ from lab.sessions.world import session as world_session
 from lab.sessions.world.cluster import T
 from lab.sessions.world.session import Position
 from lab.sessions.world.setups import SCENERY
-from lab.texts import Text, Values
+from lab.texts import Text, Values, names_listed
 from leases.gossip import News
 from leases.node.vocabulary import Unpin
 
@@ -52,7 +52,7 @@ def script(session: Session) -> Script:
     if session.setup == ROUTER:
         raise NotReplayable(Text("requests of routers are not replayed: the console draws the way of real ones"))
     if session.left_out:
-        rules = ", ".join(sorted(session.left_out))
+        rules = names_listed(sorted(session.left_out))
         raise NotReplayable(Text("it leaves out {rules}: the nodes of the cluster keep every rule", {"rules": rules}))
     positions, refused = world_session.followed(setup_named(session.setup), session)
     if refused is not None:
@@ -201,13 +201,13 @@ class _Translation:
         new = tuple(node for node in nodes if node not in self.unheard)
         self.unheard |= dict.fromkeys(new)
         if new:
-            yield Narrated(actions.Withhold(new), Text(text.template, {"node": ", ".join(new)}))
+            yield Narrated(actions.Withhold(new), Text(text.template, {"node": names_listed(new)}))
 
     def _spread(self, nodes: list[str]) -> Iterator[Narrated]:
         for node in nodes:
             del self.unheard[node]
         if nodes:
-            text = Text("news of the table is sent to {nodes} again", {"nodes": ", ".join(nodes)})
+            text = Text("news of the table is sent to {nodes} again", {"nodes": names_listed(nodes)})
             yield Narrated(actions.Spread(tuple(nodes)), text)
 
     def _message(self, at: int, node: str, what: str) -> Iterator[Narrated]:

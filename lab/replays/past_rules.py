@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from lab.replays import actions
 from lab.replays.actions import Narrated, Script
 from lab.replays.trace import NotReplayable, Trace
-from lab.texts import Text
+from lab.texts import Text, names_listed
 
 
 def script(trace: Trace) -> Script:
@@ -40,8 +40,7 @@ def _publish(trace: Trace, at: int, version: int) -> Iterator[Narrated]:
         leases = actions.Warm(node) if version == 2 else actions.Use(node, version - 1)
         yield Narrated(leases, Text("{node} leases v{version}", {"node": node, "version": version - 1}))
     if lagging:
-        names = ", ".join(lagging)
-        text = Text("from now on news of the table is withheld from {nodes}", {"nodes": names})
+        text = Text("from now on news of the table is withheld from {nodes}", {"nodes": names_listed(lagging)})
         yield Narrated(actions.Withhold(tuple(lagging)), text)
     table = trace.plain.effects.program.descriptors[stop.published[0]]
     text = Text("v{version} is published, and nobody is waited for", {"version": version})

@@ -20,7 +20,7 @@ from lab.sessions.model.setups import FILL, model_of
 from lab.sessions.session import Session
 from lab.sessions.setup import MODEL, WORLD
 from lab.sessions.setups import setup_named
-from lab.texts import Text
+from lab.texts import Text, names_listed
 
 NODES_MAX = 3
 CARELESS = frozenset(rule.id for rule in FILL) - {"skipped"} | {"unverified"}
@@ -46,12 +46,12 @@ def _check_fill(session: Session, trace: Trace) -> None:
     """Raises `NotReplayable` when a fill, or what follows it, is not as a real change does it."""
     careless = sorted(session.left_out & CARELESS)
     if careless and any(step[0] in ("clear", "fill", "close", "verify") for step in trace.steps):
-        rules = ", ".join(careless)
+        rules = names_listed(careless)
         raise NotReplayable(Text("it leaves out {rules}: no fill of the cluster is careless", {"rules": rules}))
     if not trace.reorganises:
         return
     if session.left_out:
-        rules = ", ".join(sorted(session.left_out))
+        rules = names_listed(sorted(session.left_out))
         raise NotReplayable(Text("it leaves out {rules}: a change with a fill keeps every rule", {"rules": rules}))
     model = trace.plain.model
     if model.stages != stages(UP[model.kind]):

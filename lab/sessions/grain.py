@@ -16,6 +16,7 @@ from lab.explorer.spaces.config import BEGUN, HAS_READ, Config, step_id
 from lab.explorer.spaces.fill import UNREAD, Step
 from lab.explorer.spaces.full_space import Plain
 from lab.sessions.shown import NOTHING, Offer, Text
+from lab.texts import names_listed
 
 NOT_BEGUN = BEGUN - 1
 """The phase of a transaction before its first step."""
@@ -155,7 +156,7 @@ def _range_text(plain: Plain, read: Step) -> Text:
     """Reading and putting a range as one button says it."""
     _, _, number, attempt = read
     assert isinstance(number, int)
-    values = {"rows": ", ".join(map(str, rows_of_range(plain.model, number - 1)))}
+    values = {"rows": names_listed(rows_of_range(plain.model, number - 1))}
     return Text("fill row {rows}", values) if attempt == 1 else Text("second worker: fill row {rows}", values)
 
 
@@ -165,7 +166,7 @@ def _fill_text(plain: Plain, step: Step) -> Text:
         return Text("remove tombstones")
     number = step[2]
     assert isinstance(number, int)
-    rows = ", ".join(map(str, rows_of_range(plain.model, number - 1)))
+    rows = names_listed(rows_of_range(plain.model, number - 1))
     if step[1] == "again":
         return Text("give up the worker of row {rows}: another takes over", {"rows": rows})
     is_second = step[3] != 1

@@ -21,7 +21,7 @@ from lab.sessions.names import MODEL_NAMES, Names
 from lab.sessions.session import Session
 from lab.sessions.setup import Setup
 from lab.sessions.setups import setup_named
-from lab.texts import Text, added, beside, followed
+from lab.texts import Text, added, beside, followed, names_listed
 
 KINDS: Mapping[str, Text] = {
     Kind.TABLE.value: Text("table"),
@@ -70,8 +70,8 @@ def title_of_model(model: Model, names: Names = MODEL_NAMES) -> Text:
     stages = [added([STATES[state] for state in stage]) for stage in model.stages]
     states = beside(stages) if model.pair else followed(stages)
     found = Text("{element}: {states}", {"element": _elements(model, names), "states": states})
-    left_out = ", ".join(_left_out(model))
-    return Text("{name}, left out: {rules}", {"name": found, "rules": left_out}) if left_out else found
+    left_out = list(_left_out(model))
+    return Text("{name}, left out: {rules}", {"name": found, "rules": names_listed(left_out)}) if left_out else found
 
 
 def _is_unnamed(setup: Setup) -> bool:

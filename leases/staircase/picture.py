@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import itemgetter
 
 from leases.staircase import plots
 from leases.staircase.axis import WIDTH, Axis, axis
@@ -28,7 +29,10 @@ MARK = 1.2
 """Lanes have so much room above their bars where something happened to a node: for the words of it."""
 LANES = 20.0
 """All lanes together are not higher than this, as long as each can rise a little: three fill a projector."""
-TICK = 10.0
+TICK_LETTER = 1.2
+"""A letter of a time below the axis, with its share of the room to the next, where the picture is narrowest."""
+BRIEF_S = 3.0
+"""Times of a shorter window have milliseconds."""
 STATE_LETTERS, FILLING_LETTERS = 13, 26
 """Of a state in words; of the longest, which says its phase, too."""
 LENGTH_LETTERS = 6
@@ -253,23 +257,24 @@ def _folds(scale: Axis) -> list[Json]:
 
 
 def _ticks(facts: Facts, scale: Axis) -> list[Json]:
-    """Times below the axis, where there is room: the window's ends first, then the ends of folds, then publishes."""
+    """Times below the axis, where there is room: the window's ends first, then the ends of folds, then publishes.
+
+    No two touch where the picture is narrowest, or say the same.
+    """
     folds = [time for left, time in zip(scale.times, scale.times[1:], strict=False) if time - left >= 1]
     wanted = [facts.start, facts.end, *folds, *(one.published_at for walk in facts.walks for one in walk.versions)]
-    shown: list[float] = []
+    exact = "milliseconds" if facts.end - facts.start < BRIEF_S else "seconds"
+    shown: list[tuple[float, float, Json]] = []
     for time in wanted:
-        if facts.start <= time <= facts.end and all(
-            abs(scale.place(time) - scale.place(other)) >= TICK for other in shown
-        ):
-            shown.append(time)
-    return [
-        {
-            "x": scale.place(time),
-            "text": f"{datetime.fromtimestamp(time, UTC):%H:%M:%S}",
-            "anchor": "start" if time == facts.start else "end" if time == facts.end else "middle",
-        }
-        for time in sorted(shown)
-    ]
+        if not facts.start <= time <= facts.end:
+            continue
+        x, text = scale.place(time), datetime.fromtimestamp(time, UTC).time().isoformat(exact)
+        anchor, part = ("start", 0.0) if time == facts.start else ("end", 1.0) if time == facts.end else ("middle", 0.5)
+        width = len(text) * TICK_LETTER
+        left = x - part * width
+        if all((left > to or left + width < from_) and text != one["text"] for from_, to, one in shown):
+            shown.append((left, left + width, {"x": x, "text": text, "anchor": anchor}))
+    return [one for _, _, one in sorted(shown, key=itemgetter(0))]
 
 
 def _work(facts: Facts, scale: Axis, number: int) -> Json:

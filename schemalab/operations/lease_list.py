@@ -41,7 +41,7 @@ def held() -> Json:
         "waits": [_wait(change) for change in seen.waits],
         "leases": [_row(lease, seen) for lease in found if lease.id in older or lease.holders],
         "older": len(older),
-        "unleased": ", ".join(name for name, _ in selectors.tables_without_leases()),
+        "unleased": [name for name, _ in selectors.tables_without_leases()],
     }
 
 

@@ -104,7 +104,9 @@ def _ask(
     context = {"section": "leases", "act": act, "lease": lease, "refusal": refusal, "is_mistyped": is_mistyped}
     if lease is None or shown is None:
         context["lease"] = None
-        context["refusal"] = refusal or _("There is no such lease any more: it was given back, or is over.")
+        context["refusal"] = refusal or _(
+            "There is no such lease any more: it was given back, or is over. What waited for it goes on."
+        )
     else:
         sessions = selectors.sessions_using(lease.table_id, lease.version, node=lease.node)
         context |= {

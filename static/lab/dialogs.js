@@ -32,14 +32,14 @@ export function SetUp({ stage, setups, close }) {
 }
 
 function Parameter({ one, value, change }) {
-  const id = `parameter-${one.name}`;
-  if (typeof one.default === "boolean") return html`<label class="check"><input type="checkbox" checked=${value} onChange=${(event) => change(event.target.checked)} />${one.label}</label>`;
+  const id = `parameter-${one.name}`, label = one.label.charAt(0).toUpperCase() + one.label.slice(1);
+  if (typeof one.default === "boolean") return html`<label class="check"><input type="checkbox" checked=${value} onChange=${(event) => change(event.target.checked)} />${label}</label>`;
   const field = one.choices?.length
     ? html`<select id=${id} value=${String(value)} onChange=${(event) => change(one.choices.find((choice) => String(choice) === event.target.value))}>${one.choices.map((choice) => html`<option key=${choice} value=${String(choice)}>${String(choice)}</option>`)}</select>`
     : typeof one.default === "number"
       ? html`<input id=${id} type="number" min="0" max=${one.most} value=${value} onChange=${(event) => change(Number(event.target.value))} />`
       : html`<input id=${id} type="text" value=${Array.isArray(value) ? value.join(", ") : value} onChange=${(event) => change(Array.isArray(one.default) ? members(event.target.value) : event.target.value)} />`;
-  return html`<div class="field"><label for=${id}>${one.label}</label>${field}</div>`;
+  return html`<div class="field"><label for=${id}>${label}</label>${field}</div>`;
 }
 
 const members = (text) => text.split(",").map((part) => part.trim()).filter(Boolean).map((part) => (/^\d+$/.test(part) ? Number(part) : part));

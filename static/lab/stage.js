@@ -62,7 +62,7 @@ function Part({ of, name, ...rest }) {
 }
 
 const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p class="crumbs"><a href=${root.dataset.lab}>${say("lab")}</a>${stage.answer.chapter && html` / <a href=${`${root.dataset.lab}chapters/${stage.answer.chapter}/`}>${say("its chapter")}</a>`}</p><h1>${stage.answer.title}</h1>${stage.answer.details.length > 0 && html`<p class="details small muted">${stage.answer.details.map((one, at) => html`<span key=${at}>${one}</span>`)}</p>`}</div>
-  ${stage.leftOut.length > 0 && html`<p class="left-out small warn-text"><${Icon} name="triangle-alert" />${say("without", { rules: stage.leftOut.join(", ") })}</p>`}
+  ${stage.leftOut.length > 0 && html`<p class="left-out small warn-text"><${Icon} name="triangle-alert" />${say("without", { rules: stage.leftOut.join(say("between names")) })}</p>`}
   <div class="tools"><button onClick=${() => open("set-up")}><${Icon} name="settings-2" /><span>${say("set-up")}</span></button>
     ${setup?.kind !== "handbooks" && html`<label class="check small"><input type="checkbox" checked=${stage.single} onChange=${(event) => stage.setSingle(event.target.checked)} />${say("single steps")}</label>`}
     <button onClick=${copyLink}><${Icon} name=${page.copied ? "check" : "link"} /><span>${page.copied ? say("copied") : say("copy link")}</span></button>

@@ -43,7 +43,7 @@ function Pair({ pair }) {
     ${pair.is_new && html`<span class="tag">${say("new placement")}</span>`}
     ${pair.is_tombstone && html`<span class="tag"><${Icon} name="x" />${say("tombstone")}</span>`}
     ${pair.dangles && !removed && html`<span class="tag danger-text"><${Icon} name="unlink" />${say("dangles")}</span>`}
-    ${pair.unseen_by.length > 0 && html`<span class="tag"><${Icon} name="eye-off" />${say("unseen by", { versions: pair.unseen_by.map(version).join(", ") })}</span>`}</span>`;
+    ${pair.unseen_by.length > 0 && html`<span class="tag"><${Icon} name="eye-off" />${say("unseen by", { versions: pair.unseen_by.map(version).join(say("between names")) })}</span>`}</span>`;
 }
 
 function Legend({ pairs }) {
@@ -64,7 +64,7 @@ export function Probe({ probe, of = "" }) {
 const Found = ({ one }) => html`<div class=${classes({ found: true, differs: one.differs })}><span>${say("by table")} <b>${rows(one.by_table)}</b></span>
   ${one.by_index === null ? html`<span class="muted">${say("no index")}</span>` : html`<span class="sign" aria-hidden="true">${one.differs ? "≠" : "="}</span><span>${say("by index")} <b>${rows(one.by_index)}</b></span><span class=${one.differs ? "differ" : "hush"}>${one.differs ? say("they differ") : say("they agree")}</span>`}</div>`;
 
-const rows = (found) => found.join(", ") || say("nothing");
+const rows = (found) => found.join(say("between names")) || say("nothing");
 
 /* What does not hold now, in words: damage before danger. */
 export function Verdicts({ verdicts, people = false }) {

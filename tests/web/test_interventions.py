@@ -329,12 +329,18 @@ def throttle_of(change: Change) -> tuple[float | None, str]:
 def test_a_page_sets_a_throttle_and_ends_it(client_of: ClientOf, filling: Change) -> None:
     sam, url = client_of("sam"), f"/changes/{filling.pk}/throttle/"
     assert f'href="{url}"' in sam.get(f"/changes/{filling.pk}/").content.decode()
-    assert "No limit" not in sam.get(url).content.decode(), "there is none to end"
+    form = sam.get(url).content.decode()
+    assert 'name="off"' not in form, "there is none to end"
+    slider, field = re.findall(r'aria-valuetext="([\d,]+)"', form), re.findall(r'name="rows"[^>]* value="(\d+)"', form)
+    assert (slider, field) == (["1,000,000"], ["1000000"]), "the slider and its field agree"
+    assert "<span>rows/s</span>" in form
+    assert "No limit is in force" in form
     assert sam.post(url, {"rows": "500", "why": "the shop is open"})["Location"] == f"/changes/{filling.pk}/"
     assert throttle_of(filling) == (500.0, "the shop is open")
     assert "sam limited change" in sam.get(f"/changes/{filling.pk}/").content.decode()
     form = sam.get(url).content.decode()
     assert "Now: 500 rows per second." in form
+    assert "This is the limit in force." in form
     assert 'value="500"' in form
     assert 'value="5" aria-valuetext="500"' in form, "the slider stands there, too"
     assert 'value="the shop is open"' in form

@@ -6,12 +6,17 @@ import html
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.messages.storage.base import Message
 from django.db import connection, transaction
 from django.template import Context, Template
 from django.template.loader import render_to_string
 from django.test import Client
+from django.utils import translation
 from django.utils.html import strip_tags
 from django.utils.timezone import now
 from redis import Redis
@@ -20,6 +25,7 @@ from catalog.descriptor import from_json
 from catalog.elements import ColumnId, PlacementId
 from catalog.models import Descriptor, Table
 from catalog.services import append_event
+from catalog.templatetags import look
 from catalog.values.types import SqlType
 from changes import proofs, selectors, services
 from changes.ddl.statements import parse
@@ -27,7 +33,9 @@ from changes.models import Change, Proof, Status
 from changes.pages import change_page as page
 from changes.planning.custom_plan import rewritten
 from changes.planning.planner import make_plan
+from lab.pages.words import say
 from lab.tasks import prove_plan
+from lab.texts import names_listed
 from leases.models import Node
 from leases.samples import Sample
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState
@@ -612,3 +620,25 @@ def test_the_clock_is_there_before_the_scripts_that_count_on_it(client_of: Clien
     """Deferred scripts run in their order; page.js has the only clock."""
     page = client_of("olga").get("/").content.decode()
     assert 0 < page.index("/static/page.js") < page.index("/static/live.js")
+
+
+@pytest.mark.parametrize(("level", "goes"), [(messages.SUCCESS, True), (messages.INFO, True), (messages.ERROR, False)])
+def test_what_was_done_is_said_for_a_moment_and_what_went_wrong_until_it_is_put_away(level: int, goes: bool) -> None:
+    said = [Message(level, "Something was done.")]
+    page = render_to_string("base.html", {"messages": said})
+    [toast] = re.findall(r'<div class="toasts">(.*?)</div></div>', page)
+    assert ("data-goes" in toast, 'aria-label="Close"' in toast) == (goes, True)
+
+
+@pytest.mark.parametrize(("language", "names"), [("en", "n1, n2"), ("zh-hans", "n1、n2")])
+def test_names_are_listed_as_the_language_lists_them(language: str, names: str) -> None:
+    with translation.override(language):
+        assert look.listed(["n1", "n2"]) == names
+        assert say(names_listed(["n1", "n2"])) == names
+
+
+def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
+    """In Chinese it would be a foreign one. Columns of code are code."""
+    places = Path(settings.BASE_DIR, "templates").rglob("*.html")
+    own = re.compile(r"forloop\.last[^%]*%\}, |endblocktranslate %\}, \{%")
+    assert [path.name for path in places if own.search(path.read_text())] == []

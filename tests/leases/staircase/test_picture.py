@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -200,6 +201,33 @@ def test_of_a_table_without_leases_nobody_is_said_not_to_use_it() -> None:
     assert drawn["tables"][0]["has_leases"] is False
     assert {of["has_leases"] for stop in drawn["stops"] for of in stop["used"]} == {False}
     assert picture(alone.since(20.0).until(45.0))["tables"][0]["has_leases"] is False
+
+
+def spans_of(ticks: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """Where the words of ticks begin and end: a letter is a hundredth wide at least where the picture is narrowest."""
+    shares = [{"start": 0.0, "middle": 0.5, "end": 1.0}[tick["anchor"]] for tick in ticks]
+    lefts = [tick["x"] - share * len(tick["text"]) for tick, share in zip(ticks, shares, strict=True)]
+    return [(left, left + len(tick["text"])) for left, tick in zip(lefts, ticks, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("ladder", "end", "letters"),
+    [
+        ([version(n, n / 20) for n in range(1, 20)], 1.0, 12),
+        ([version(n, n / 4) for n in range(1, 60)], 15.0, 8),
+        ([version(n, 4.0 * n) for n in range(1, 60)], 300.0, 8),
+    ],
+    ids=["within a second", "several in each second", "a long one"],
+)
+def test_times_below_the_axis_neither_touch_nor_repeat_each_other(
+    ladder: list[Version], end: float, letters: int
+) -> None:
+    ticks = picture(facts(ladder, [], end=end))["ticks"]
+    spans = spans_of(ticks)
+    assert len(ticks) >= 3
+    assert all(right < left for (_, right), (left, _) in itertools.pairwise(spans))
+    assert len({tick["text"] for tick in ticks}) == len(ticks)
+    assert {len(tick["text"]) for tick in ticks} == {letters}
 
 
 def test_of_very_many_moments_neighbours_are_one_stop() -> None:

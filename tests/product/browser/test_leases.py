@@ -74,6 +74,8 @@ def test_who_holds_a_change_back_is_found_and_revoked(new_page: NewPage, cluster
         dialog.get_by_label("Type patient to confirm").fill("patient")
         dialog.get_by_role("button", name="Revoke it").click()
         expect(page.locator(".toasts")).to_have_text("Revoked: 1 session was ended.")
+        page.locator(".toasts").get_by_role("button", name="Close").click()
+        expect(page.locator(".toasts > *")).to_have_count(0)
         expect(page.locator("[data-story]")).to_contain_text(re.compile("owner revoked the lease of patient on held v"))
         with pytest.raises(psycopg.errors.SerializationFailure, match="the transaction had to end"):
             holder.execute("COMMIT")
@@ -87,6 +89,39 @@ def test_who_holds_a_change_back_is_found_and_revoked(new_page: NewPage, cluster
     page.get_by_role("link", name="history", exact=True).click()
     expect(page.get_by_text("revoked by owner")).to_be_visible()
     looks_right(page)
+
+
+def test_what_is_asked_stays_true_while_somebody_reads_it(
+    new_page: NewPage, cluster: RunningCluster, patient: str
+) -> None:
+    """The hold ends meanwhile, also where the question is a page of its own; what was typed by then stays."""
+    dialog_page, whole_page = new_page(expected="409"), new_page(expected="409")
+    for page in (dialog_page, whole_page):
+        sign_in(page, cluster)
+    with psycopg.connect(patient, application_name="report", autocommit=True) as holder:
+        holder.execute("CREATE TABLE read_while (id bigint PRIMARY KEY, note text)")
+        holder.execute("BEGIN")
+        holder.execute("INSERT INTO read_while VALUES (1, 'mine')")
+        assert cluster.manage("change", "submit", "CREATE INDEX read_note ON read_while (note)").returncode == 0
+        dialog_page.goto(f"{cluster.address}/leases/")
+        revoke = dialog_page.locator("article.held").first.get_by_role("link", name="Revoke")
+        address = revoke.get_attribute("href", timeout=CHANGE_MS_MAX)
+        whole_page.goto(f"{cluster.address}{address}")
+        revoke.click()
+        typed = dialog_page.get_by_label("Type patient to confirm")
+        typed.press_sequentially("pati")
+        for asked in (dialog_page.get_by_role("dialog"), whole_page.locator("main")):
+            expect(asked).to_contain_text("idle after INSERT INTO read_while VALUES (1, 'mine')")
+        holder.execute("INSERT INTO read_while VALUES (2, 'more')")
+        for asked in (dialog_page.get_by_role("dialog"), whole_page.locator("main")):
+            expect(asked).to_contain_text("idle after INSERT INTO read_while VALUES (2, 'more')")
+        expect(typed).to_have_value("pati")
+        expect(typed).to_be_focused()
+        holder.execute("COMMIT")
+        for page in (dialog_page, whole_page):
+            expect(page.get_by_role("alert").filter(has_text="There is no such lease any more")).to_be_visible()
+            expect(page.get_by_role("button", name="Revoke it")).to_have_count(0)
+        assert violations(dialog_page) == []
 
 
 def looks_right(page: Page) -> None:

@@ -1,0 +1,49 @@
+/* What asks first: over the page, and true for as long as somebody reads it. Comes when it is asked for.
+
+   <div data-ask-body data-again>   what is asked; asked for again every few seconds, renewed around the form that is
+                                    being filled in; when it cannot be done any more, that stands in the form's place */
+
+const AGAIN_MS = 3000;
+const dialog = document.createElement("dialog");
+dialog.id = "ask";
+dialog.setAttribute("aria-labelledby", "ask-title");
+let asked = { of: location.href, words: "" };
+
+const answerOf = async (address) => new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html").querySelector("[data-ask-body]");
+const wordsOf = (body) => body.innerHTML.replace(/name="csrfmiddlewaretoken" value="\w+"/g, "");
+
+/** Raises when nothing is asked there. */
+export async function over(address) {
+  const body = await answerOf(address);
+  asked = { of: address, words: wordsOf(body) };
+  body.querySelector("h1").id = "ask-title";
+  dialog.replaceChildren(document.adoptNode(body));
+  if (!dialog.isConnected) document.body.append(dialog);
+  dialog.showModal();
+}
+dialog.addEventListener("click", (event) => {
+  if (event.target.closest("a[data-ask-close]")) { event.preventDefault(); dialog.close(); }
+});
+
+const withForm = (of) => [...of.children].find((one) => one.matches("form") || one.querySelector("form"));
+function renew(old, fresh) {
+  const kept = withForm(old), other = withForm(fresh);
+  if (!kept || !other) { old.replaceChildren(...fresh.childNodes); return; }
+  while (kept.previousSibling) kept.previousSibling.remove();
+  while (kept.nextSibling) kept.nextSibling.remove();
+  while (fresh.firstChild !== other) kept.before(fresh.firstChild);
+  while (other.nextSibling) old.append(other.nextSibling);
+  if (!kept.matches("form")) renew(kept, other);
+}
+async function again() {
+  const shown = (dialog.open ? dialog : document.querySelector("main")).querySelector("[data-again]");
+  if (!shown?.querySelector("form") || document.hidden) return;
+  const { of } = asked, fresh = await answerOf(of).catch(() => null);
+  if (!fresh || !shown.isConnected || asked.of !== of || wordsOf(fresh) === asked.words) return;
+  asked = { of, words: wordsOf(fresh) };
+  if (dialog.open) fresh.querySelector("h1").id = "ask-title";
+  const wasInside = shown.contains(document.activeElement);
+  renew(shown, document.adoptNode(fresh));
+  if (wasInside && !shown.contains(document.activeElement)) shown.querySelector("a.button").focus();
+}
+setInterval(again, AGAIN_MS);
