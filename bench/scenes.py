@@ -27,8 +27,9 @@ SUBMITTER = "looks"
 HELD, KILLED, FROZEN = "n3", "n2", "n1"
 WAIT_S_MAX = 600.0
 ROWS_PER_S = "50"
-SLOW_CHANGE = f"CREATE INDEX looks_dest ON {TABLE} (dest)"
-QUEUED_CHANGE = f"CREATE INDEX looks_origin ON {TABLE} (origin)"
+INDEXES = ("looks_dest", "looks_origin")
+SLOW_CHANGE = f"CREATE INDEX {INDEXES[0]} ON {TABLE} (dest)"
+QUEUED_CHANGE = f"CREATE INDEX {INDEXES[1]} ON {TABLE} (origin)"
 IMPOSSIBLE_CHANGE = f"CREATE UNIQUE INDEX looks_carrier ON {TABLE} (carrier)"
 OPEN = f"BEGIN; SELECT id, dest FROM {TABLE} WHERE id = 1;"
 WRITTEN = f"UPDATE {TABLE} SET dest = 'BOS' WHERE id = 1 RETURNING id, dest;"
@@ -100,7 +101,16 @@ class Actors:
 
     def is_up(self, node: str) -> bool:
         self.operator.goto(f"{self.address}/")
-        return f"{node} does not answer" not in self.operator.locator("main").inner_text()
+        return f"{node} does not answer" not in self.operator.locator("main .head").first.inner_text()
+
+    def drop_indexes(self) -> None:
+        """Those of the story, as one that broke off may have left them."""
+        for name in INDEXES:
+            self.operator.goto(f"{self.address}/tables/named/{TABLE}/")
+            if name in self.operator.locator("[data-part=schema]").inner_text():
+                dropped = self.submit(f"DROP INDEX {name}")
+                self.act(f"{dropped}approve/")
+                self.until(dropped, *ENDED)
 
     def has_ended(self, change: str, without: str) -> bool:
         """True when it has; otherwise a lease is revoked with which the node holds something back."""
@@ -127,6 +137,7 @@ def run_it(page: Page) -> None:
 def scenes(actors: Actors) -> Iterator[tuple[Shot, ...]]:
     """The shots of each state, which lasts until the next one is asked for. Raises `NoPicture`."""
     actors.run("ROLLBACK")
+    actors.drop_indexes()
     if not actors.may("/traffic/stop/"):
         actors.operator.goto(f"{actors.address}/traffic/")
         actors.operator.fill("main form [name=minutes]", "60")
@@ -191,10 +202,7 @@ def scenes(actors: Actors) -> Iterator[tuple[Shot, ...]]:
     actors.act(f"{failed}approve/")
     actors.until(failed, *ENDED)
     yield Shot("run-change-failed", failed), Shot("run-cluster-failed", "/"), Shot("run-story", "/story/")
-    for name in ("looks_dest", "looks_origin"):
-        dropped = actors.submit(f"DROP INDEX {name}")
-        actors.act(f"{dropped}approve/")
-        actors.until(dropped, *ENDED)
+    actors.drop_indexes()
     actors.act("/traffic/stop/")
 
 

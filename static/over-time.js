@@ -42,14 +42,14 @@
 
   /* On a projector the charts are as high as it is. They are drawn in letters: these shrink, or grow as far as the words
      still fit beside each other, as they do where the charts are narrowest. */
-  const NARROWEST_PX = 704, LETTERS_PX = 13, LEAST = 0.7;
+  const NARROWEST_PX = 704, LETTERS_PX = 13, LEAST = 0.6;
   let scale = 1;
   function fill() {
     const wide = part.querySelector(".wide");
     if (!wide) return;
     const drawn = [...wide.querySelectorAll(":scope > svg, figure > svg")].reduce((sum, one) => sum + one.getBoundingClientRect().height, 0) / scale;
     const low = Math.max(...[...card.children].map((one) => one.getBoundingClientRect().bottom)) - card.getBoundingClientRect().top;
-    const free = innerHeight - 2 * card.offsetTop - parseFloat(getComputedStyle(card).paddingBottom) - low;
+    const free = innerHeight - 2 * card.offsetTop - 2 - parseFloat(getComputedStyle(card).paddingBottom) - low;
     const most = wide.clientWidth / NARROWEST_PX * LETTERS_PX / (parseFloat(getComputedStyle(wide).fontSize) / scale);
     scale = Math.max(LEAST, Math.min(most, scale + free / drawn));
     card.style.setProperty("--scale", scale.toFixed(3));

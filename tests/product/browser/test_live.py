@@ -14,6 +14,11 @@ from tests.rounds import rounds
 
 NewPage = Callable[..., Page]
 CHANGE_MS_MAX = 60_000
+FREE_SHARE = """(innerHeight - Math.max(...[...document.querySelector("#over-time").children]
+  .map(one => one.getBoundingClientRect().bottom))) / innerHeight"""
+LETTER_PX = "parseFloat(getComputedStyle(document.querySelector('#over-time .wide')).fontSize)"
+LETTER_PX_WIDE = 30
+"""At this size words of charts are as close to each other as they may be, on a projector of 1920 pixels."""
 STORY = "[...document.querySelectorAll('[data-story] li')].map(line => Number(line.dataset.seq))"
 
 
@@ -48,6 +53,8 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.keyboard.press("p")
     expect(compared).to_be_hidden()
+    free = page.evaluate(FREE_SHARE)
+    assert 0 <= free < 0.05 or (free > 0 and page.evaluate(LETTER_PX) > LETTER_PX_WIDE), "the charts fill the projector"
     expect(page.get_by_label("Look back")).to_be_in_viewport()
 
 
