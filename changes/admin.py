@@ -22,6 +22,15 @@ from changes.models import Change, Delivery, Destination, SchemaChangeLease, Ste
 from changes.notifications.email import ADDRESSES_MAX, addresses
 
 DIRECTIONS = {"forward": pgettext_lazy("direction", "forward"), "back": pgettext_lazy("direction", "back")}
+KINDS = {
+    "publish": pgettext_lazy("step", "publish"),
+    "drain": pgettext_lazy("step", "drain"),
+    "fill": pgettext_lazy("step", "fill"),
+    "verify": pgettext_lazy("step", "verify"),
+    "close": pgettext_lazy("step", "close"),
+    "delete": pgettext_lazy("step", "delete"),
+    "purge": pgettext_lazy("step", "purge"),
+}
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,250}[A-Za-z0-9])?")
 
 call(
@@ -91,6 +100,11 @@ call(
 def direction_word(direction: str) -> str:
     """Where a change or a step goes to, in the reader's language."""
     return str(DIRECTIONS[direction])
+
+
+def kind_word(kind: str) -> str:
+    """A step of a change as a word of the reader's language."""
+    return str(KINDS[kind])
 
 
 @admin.register(Change)
@@ -212,10 +226,23 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
 @admin.register(Step)
 class StepAdmin(ReadOnlyAdmin):
-    list_display = ("change", "shown_direction", "number", "kind", "version", "started_at", "ended_at", "waited_s")
-    list_filter = ("kind", ("road", filtered_in_words(direction_word)))
+    list_display = (
+        "change",
+        "shown_direction",
+        "number",
+        "shown_kind",
+        "version",
+        "started_at",
+        "ended_at",
+        "waited_s",
+    )
+    list_filter = (("kind", filtered_in_words(kind_word)), ("road", filtered_in_words(direction_word)))
     list_select_related = ("change",)
     ordering = ("-change_id", "-road", "number")
+
+    @admin.display(description=gettext_lazy("kind"), ordering="kind")
+    def shown_kind(self, step: Step) -> str:
+        return kind_word(step.kind)
 
     @admin.display(description=gettext_lazy("direction"), ordering="road")
     def shown_direction(self, step: Step) -> str:

@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy
 from catalog.admin import ActingAdmin
 from catalog.models import Descriptor, Table
 from leases import selectors, services
+from leases.holders import Holder
 from leases.holders import to_json as holder_json
 from leases.models import MAY_CONTROL_NODES, Lease, Node
 from leases.redis.samples import read_holders
@@ -43,6 +44,16 @@ def seconds_from_now(moment: datetime | None) -> str:
     if moment is None:
         return "–"
     return number_format(abs((moment - datetime.now(UTC)).total_seconds()), decimal_pos=1)
+
+
+def holder_words(holder: Holder) -> str:
+    """Who holds a lease and with what, in the reader's language."""
+    words = _("session %(session)s of %(user)s") % {"session": holder.session, "user": holder.user}
+    if holder.application:
+        words += f" ({holder.application})"
+    if not holder.statement:
+        return words
+    return f"{words}: {holder.statement if holder.is_running else _('idle after') + ' ' + holder.statement}"
 
 
 class OfTable(admin.SimpleListFilter):
@@ -109,7 +120,7 @@ class LeaseAdmin(ActingAdmin):
 
     @admin.display(description=gettext_lazy("held by"))
     def held_by(self, lease: Any) -> SafeString | str:
-        return format_html_join(mark_safe("<br>"), "{}", ((one,) for one in lease.holders)) or "–"
+        return format_html_join(mark_safe("<br>"), "{}", ((holder_words(one),) for one in lease.holders)) or "–"
 
     def follows(self, thing: Any) -> dict[str, Any]:
         holders = selectors.holders_of(thing, read_holders([thing.node]))

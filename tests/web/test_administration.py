@@ -17,6 +17,9 @@ from django.utils.timezone import now
 from catalog.models import Table
 from catalog.services import append_event
 from changes.models import Change, Step
+from leases.admin import holder_words
+from leases.holders import Holder
+from leases.models import Lease
 
 admin.autodiscover()
 OURS = ("catalog", "changes", "leases")
@@ -57,6 +60,12 @@ def test_the_lists_speak_it_too(client_of: Callable[[str], Client], flights: Tab
     assert '<td class="field-shown_status">失败</td>' in changes
     assert '<td class="field-shown_direction">向前</td>' in changes
     assert re.search(r'<a href="\?status=failed">\s*失败', changes), "the filter says it as the list does"
+    change = Change.objects.get()
+    Step.objects.create(change=change, road="forward", number=0, kind="drain", version=3, started_at=now())
+    steps = olga.get("/admin/changes/step/").content.decode()
+    assert '<td class="field-shown_kind">排空</td>' in steps
+    assert f"变更 {change.pk}：x" in steps, "a change is named in Chinese, too"
+    assert re.search(r'<a href="\?kind=drain">\s*排空', steps)
     stories = olga.get("/admin/catalog/storyevent/").content.decode()
     assert re.search(r'<a href="\?kind=node%20joined">\s*节点加入|<a href="\?kind=node\+joined">\s*节点加入', stories)
     assert not re.search(r'class="changelink"[^>]*>变更', index), "the link to edit something is no noun"
@@ -91,3 +100,11 @@ def test_a_list_says_what_happened_first_and_shows_the_steps_of_a_change_togethe
 @pytest.mark.django_db
 def test_the_names_are_no_migration() -> None:
     call_command("makemigrations", check=True, dry_run=True)
+
+
+def test_who_holds_a_lease_is_named_in_chinese() -> None:
+    holder = Holder(1, 2, 17, "ann", "report", "UPDATE flights", is_running=False, for_s=47.0)
+    with translation.override("zh-hans"):
+        assert holder_words(holder) == "ann 的会话 17 (report): 空闲，此前执行 UPDATE flights"
+        assert str(Lease(node="n1", version=2, table_id=7)) == "n1 租用表 7 的版本 2"
+    assert holder_words(holder) == "session 17 of ann (report): idle after UPDATE flights"
