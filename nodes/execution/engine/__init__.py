@@ -1,7 +1,9 @@
 """The query engine inside a node, and what it is given.
 
 duckdb_engine       the engine: queries over rows, bounded in memory and time
+allotted_memory     what its allocator has for all queries
 shared_memory       what all queries have of it together, and what is refused for want of it
+stopping            ends what it calls here, of a query that is cancelled
 refusals            what it refuses, as PostgreSQL would
 engine_functions    what it calls here, of
 numeric_functions     numerics

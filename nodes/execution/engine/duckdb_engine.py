@@ -13,6 +13,7 @@ import asyncio
 import datetime as dt
 import functools
 import logging
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,9 +42,11 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
+from nodes.execution.engine.allotted_memory import allotted
 from nodes.execution.engine.engine_functions import calls_functions, register
 from nodes.execution.engine.refusals import MEMORY_LIMIT, is_out_of_memory, translated
 from nodes.execution.engine.shared_memory import SharedMemory
+from nodes.execution.engine.stopping import Stoppable
 from nodes.sql.queries.query import Output
 from nodes.store.pipeline import finished
 from nodes.wire.columns import Writer
@@ -66,6 +69,8 @@ UUIDS = {b"elements": b"uuid"}
 """Metadata of a column of lists of texts that are uuids."""
 UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
 """A column without values beside texts: the engine gathers no chunks of rows that have a list."""
+LONG_S = 0.1
+"""For a query that may have had much of the memory."""
 PAGE_TIMEOUT_S = 600
 UTC = "UTC"
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
@@ -159,16 +164,18 @@ class Engine:
         self._database.execute(f"SET GLOBAL timezone = '{UTC}'")  # for every connection: theirs is the machine's
         self._database.execute("SET allowed_configs = ['streaming_buffer_size', 'timezone']")
         self._database.execute("SET lock_configuration = true")
-        self._threads = ThreadPoolExecutor(THREADS_MAX, "query")
+        self._arena = allotted()
+        self._threads = ThreadPoolExecutor(THREADS_MAX, "query", self._arena and self._arena.enter)
         self._functions: Any = None
         self._functions_lock = Lock()
-        self._memory = SharedMemory()
+        self._memory = SharedMemory(self._arena and self._arena.used_bytes)
 
     async def run(
         self, sql: str, tables: dict[str, Feed], zone: str = UTC, before: "Gathered | None" = None
     ) -> AsyncIterator[pa.RecordBatch]:
         """The result in batches, worked out in a time zone. `before` may change the query. Raises `SqlError`."""
         begin = functools.partial(self._begin, sql, tables, zone, before)
+        began = time.monotonic()
         connection, reader, batch = await self._memory.begun(begin)
         try:
             while batch is not None:
@@ -177,7 +184,7 @@ class Engine:
                 batch = await self._in_thread(connection, tables, lambda: _take(reader))
         finally:
             try:
-                await _end(connection, tables)
+                await self._end(connection, tables, began)
             finally:
                 self._memory.ended()
 
@@ -185,7 +192,7 @@ class Engine:
         self, sql: str, tables: dict[str, Feed], zone: str, before: "Gathered | None"
     ) -> tuple[Any, Any, pa.RecordBatch | None]:
         """A connection, what comes on it, and the first batch of that; nothing is left of what fails."""
-        connection = self._database.cursor()
+        began, connection = time.monotonic(), self._database.cursor()
         try:
             if before is not None:
                 look = functools.partial(self._gather, connection, before, tables, zone)
@@ -198,12 +205,25 @@ class Engine:
             reader = await self._in_thread(connection, tables, lambda: self._open(connection, sql, known, zone))
             return connection, reader, await self._in_thread(connection, tables, lambda: _take(reader))
         except BaseException:
-            await _end(connection, tables)
+            await self._end(connection, tables, began)
             raise
+
+    async def _end(self, connection: Any, tables: dict[str, Feed], began: float) -> None:
+        """Give back what a query has: its memory, and its streams, which may begin anew.
+
+        One that took long may have freed much, in pieces, which the allocator keeps for others of their size.
+        """
+        connection.close()
+        if self._arena is not None and time.monotonic() - began > LONG_S:
+            self._threads.submit(self._arena.release)
+        for feed in tables.values():
+            while feed.readers:
+                await feed.readers.pop().aclose()  # type: ignore[attr-defined]
 
     async def _in_thread(self, connection: Any, tables: dict[str, Feed], work: Callable[[], Any]) -> Any:
         """Run in a thread. A cancel takes it out of the queue, or interrupts it and waits until it has stopped."""
-        queued = self._threads.submit(work)
+        stoppable = Stoppable(work)
+        queued = self._threads.submit(stoppable)
         future = asyncio.wrap_future(queued)
         try:
             return await asyncio.shield(future)
@@ -211,6 +231,7 @@ class Engine:
             if queued.cancel():
                 raise
             connection.interrupt()
+            stoppable.stop()
             await finished(_ended(future))  # whatever else comes: the thread has what is closed behind it
             raise
         except (duckdb.Error, OSError) as error:  # Arrow says OSError of a stream that fails once the result has begun
@@ -256,14 +277,6 @@ class Engine:
             self._database.close()
         except duckdb.Error as error:
             log.warning("the query engine is not closed: %s", error)
-
-
-async def _end(connection: Any, tables: dict[str, Feed]) -> None:
-    """Give back what a query has: its memory, and its streams, which may begin anew."""
-    connection.close()
-    for feed in tables.values():
-        while feed.readers:
-            await feed.readers.pop().aclose()  # type: ignore[attr-defined]
 
 
 def _register(connection: Any, name: str, feed: Feed) -> None:

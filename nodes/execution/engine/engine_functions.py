@@ -22,6 +22,7 @@ from expressions.values import bytestrings, clock_times, intervals, special_func
 from expressions.values.own import ARRAY_TEXTS, DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from nodes.execution.engine import document_functions, numeric_functions
 from nodes.execution.engine.numeric_functions import refusing
+from nodes.execution.engine.stopping import stop_if_cancelled
 
 OWN: tuple[Own, ...] = (
     *bytestrings.OPERATORS, *bytestrings.FUNCTIONS, bytestrings.ESCAPED, *bytestrings.CASTS,
@@ -70,6 +71,7 @@ def _watched(own: Own) -> Callable[..., Any]:
         began = thread_time()
 
         def watch() -> None:
+            stop_if_cancelled()
             if thread_time() - began > VALUE_S_MAX:
                 message = f"{own.called[0]} takes more than {VALUE_S_MAX:.0f} s for one value"
                 raise SqlError(STATEMENT_TOO_COMPLEX, message)

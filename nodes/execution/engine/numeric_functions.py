@@ -17,6 +17,7 @@ from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC
 from expressions.values import arithmetic, numerics, powers
 from expressions.values.deviations import DEVIATIONS, deviation, deviation_of
+from nodes.execution.engine.stopping import stop_if_cancelled, to_stop
 
 NUMBER, NUMBERS = "BLOB", "BLOB[]"
 FUNCTION_WORD = "numeric_"
@@ -45,6 +46,8 @@ def refusing(compute: Callable[..., Any], count: int, *, takes_null: bool = Fals
         if not takes_null and None in args:
             return None
         try:
+            if to_stop:
+                stop_if_cancelled()
             return compute(*args)
         except SqlError as error:
             detail = "" if error.detail is None else f" DETAIL {error.detail}"

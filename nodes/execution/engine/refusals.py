@@ -6,11 +6,13 @@ import re
 import duckdb
 
 from expressions import errors
+from nodes.execution.engine.allotted_memory import ALLOTTED
 
 log = logging.getLogger(__name__)
 
 MEMORY_LIMIT = "256MB"
-"""Of the engine."""
+"""Of what the engine counts."""
+SMALLER = "ask for fewer rows at a time, or make shorter texts and arrays of each"
 
 _OWN = re.compile(
     r"(?:[\w ]+: Python exception occurred while executing the UDF: ValueError|[\w ]+):"
@@ -20,6 +22,10 @@ _OWN = re.compile(
 
 _GUARD = re.compile(r"Could not convert string 'SQLSTATE (\w{5}) ([^']*)'")
 """What `expressions.limits.guarded` makes the engine say."""
+
+
+_NO_BLOCK = "bad allocation"
+"""What the engine says when its allocator gives it none."""
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -38,7 +44,10 @@ def translated(error: duckdb.Error) -> errors.SqlError:
     if isinstance(error, duckdb.InterruptException):
         return errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to user request")
     if is_out_of_memory(error):
-        return errors.SqlError(errors.OUT_OF_MEMORY, f"the query needs more than the {MEMORY_LIMIT} a node gives it")
+        words = f"the query needs more than the {MEMORY_LIMIT} a node gives it"
+        if _NO_BLOCK in text:
+            words = f"what the query computes at once needs more than the {ALLOTTED} a node has for all queries"
+        return errors.SqlError(errors.OUT_OF_MEMORY, words, hint=SMALLER)
     if "Division by zero" in text or "division by zero" in text:
         return errors.SqlError(errors.DIVISION_BY_ZERO, "division by zero")
     if "More than one row returned by a subquery" in text:
