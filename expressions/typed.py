@@ -320,7 +320,10 @@ def evaluate(expr: Expr, row: Mapping[Any, PyValue], context: Context) -> PyValu
         return expr.compute(context, *[lambda arg=arg: evaluate(arg, row, context) for arg in expr.args[: expr.reads]])
     values = []
     for arg in expr.args:
-        value = evaluate(arg, row, context)
+        if isinstance(arg, ColumnRef):
+            value = row[arg.column_id]
+        else:
+            value = arg.value if isinstance(arg, Literal) else evaluate(arg, row, context)
         if value is None:
             return None
         values.append(value)

@@ -18,8 +18,8 @@ ones (`in_order`), so two rows may exchange values of a unique index.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column, ColumnId, Index, IndexId, Kind, Placement, State
@@ -63,8 +63,7 @@ PUTS = frozenset({Write.PUT, Write.PUT_DEFAULT})
 REMOVALS = frozenset({Act.REMOVE, Act.TOMBSTONE, Act.REMOVE_UNIQUE, Act.TOMBSTONE_UNIQUE})
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(NamedTuple):
     """One act on one key. `value` is what is put, or the row that owns a unique entry.
 
     `bucket` tells the storage, in a placement of `storages` (0: as many as the cluster began with).

@@ -14,8 +14,9 @@ index, typed values), so one key range holds one table, one index, or one row.
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
@@ -35,12 +36,14 @@ Pair = tuple[bytes, bytes | None]
 """A key and its value; the value None is a tombstone."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRow:
+NO_COLUMNS: Mapping[ColumnId, bytes] = {}
+
+
+class StoredRow(NamedTuple):
     """A row as its pairs say it: K(r), and the encoded value of every column pair there is."""
 
     key: bytes
-    columns: Mapping[ColumnId, bytes] = field(default_factory=dict)
+    columns: Mapping[ColumnId, bytes] = NO_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ A statement outside BEGIN is a transaction of its own.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import NodeId, State, TableId
@@ -291,7 +291,7 @@ def update(world: World, actor: str, table: TableId, key: Values, to: Sequence[t
         old = find_row(one, descriptor, key_of(descriptor, key))
         assigned, new_key = assignments(descriptor, old, to)
         if new_key is not None and Without.HIDDEN_VALUES in world.control.without:
-            old = replace(old, columns=readable_columns(descriptor, old))
+            old = old._replace(columns=readable_columns(descriptor, old))
         new = StoredRow(new_key or old.key, {**old.columns, **assigned})
         _refuse_broken(descriptor, new)
         return update_row(descriptor, old, assigned, new_key, world.store.buckets), (old, new)
@@ -323,9 +323,9 @@ def _weakened(world: World, one: Transaction, ops: list[Op]) -> list[Op]:
     """The operations as a product without one of the rules of R5 would do them."""
     without = world.control.without
     if Without.TOMBSTONES in without:
-        return [replace(op, act=LEAVES_NOTHING.get(op.act, op.act)) for op in ops]
+        return [op._replace(act=LEAVES_NOTHING.get(op.act, op.act)) for op in ops]
     if Without.CREATION in without:
-        return [replace(op, act=Act.PUT) if op.act is Act.CREATE else op for op in ops]
+        return [op._replace(act=Act.PUT) if op.act is Act.CREATE else op for op in ops]
     if Without.BLIND_TOMBSTONES in without:
         seen = one.store.snapshot
         return [op for op in ops if op.act not in LEAVES_NOTHING or op.key in seen[world.store.home(op) - 1]]

@@ -20,7 +20,6 @@ from nodes.execution.perform import perform
 from nodes.execution.point_read import PointRead
 from nodes.execution.select import NotInOneBatch
 from nodes.execution.writing.copy_from import copy_from
-from nodes.execution.writing.point_write import PointWrite
 from nodes.execution.writing.truncate import Emptying, truncate_within
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
@@ -88,7 +87,7 @@ class PlannedStatements:
 
         async def once(transaction: Transaction, fresh: bool) -> Result:
             nonlocal in_one_batch
-            if isinstance(way, PointWrite) and not fresh:
+            if way is not None and not isinstance(way, PointRead) and not fresh:
                 prepared.check_result(None)
                 done = await self.points.write(way, transaction, asked)
                 if done is not None:

@@ -1,6 +1,6 @@
 """Statements alone that read or write one row by its whole key, without what other statements need.
 
-    performed twice     the plan is compiled and kept with the statement (`point_read`, `point_write` of execution)
+    performed twice     the plan is compiled and kept with the statement (`point_read`, `point_write`, `point_change`)
     the same again      its version is the one in use: key, one batch, answer
     anything else       is left to `nodes.session.planned`: another version or name, a refusal, a mistake in a value
 
@@ -17,6 +17,7 @@ from expressions.typed import Context, Session
 from nodes.context import Environment
 from nodes.execution.fairness import LARGE_CHARS
 from nodes.execution.point_read import PointRead
+from nodes.execution.writing.point_change import PointChange
 from nodes.execution.writing.point_write import PointWrite
 from nodes.session.asked import Asked
 from nodes.session.block import Block
@@ -27,6 +28,8 @@ from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from nodes.wire.parameters import SLOWLY_READ, values_of
 from nodes.wire.results import Result, Row
+
+Way = PointRead | PointWrite | PointChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Compiled:
     plan: Plan
     oids: tuple[int, ...]
     style: TimeStyle
-    way: PointRead | PointWrite | None = None
+    way: Way | None = None
     is_tried: bool = False
 
 
@@ -61,13 +64,17 @@ class Points:
             way = self._compiled(statement, oids, plan)
             statement.point = Compiled(plan, oids, self.variables.style, way, is_tried=True)
 
-    def _compiled(self, statement: Statement, oids: tuple[int, ...], plan: Plan) -> PointRead | PointWrite | None:
+    def _compiled(self, statement: Statement, oids: tuple[int, ...], plan: Plan) -> Way | None:
         if len(statement.tables) != 1 or len(statement.text) > LARGE_CHARS or not SLOWLY_READ.isdisjoint(oids):
             return None
-        way = PointRead.of(self.env, plan) if isinstance(plan, SelectPlan) else PointWrite.of(self.env, plan)
+        way: Way | None
+        if isinstance(plan, SelectPlan):
+            way = PointRead.of(self.env, plan)
+        else:
+            way = PointWrite.of(self.env, plan) or PointChange.of(self.env, plan)
         return way if way is not None and {way.descriptor.name} == statement.tables else None
 
-    def way_of(self, asked: Asked) -> PointRead | PointWrite | None:
+    def way_of(self, asked: Asked) -> Way | None:
         """The compiled way of a statement, if all is as it was but the version of its table."""
         known = asked.statement.point
         if known is None or known.way is None or asked.trace is not None:
@@ -75,7 +82,7 @@ class Points:
         is_same = known.style is self.variables.style and known.oids == asked.oids and known.way.env is self.env
         return known.way if is_same and not self.block.new_tables.tables else None
 
-    def _uses(self, transaction: Transaction, way: PointRead | PointWrite) -> bool:
+    def _uses(self, transaction: Transaction, way: Way) -> bool:
         """Have the transaction use the version that was compiled, if its name still means it and it is in use."""
         descriptor, directory = way.descriptor, self.env.directory
         is_named = directory.known(descriptor.name) == descriptor.table_id
@@ -108,7 +115,7 @@ class Points:
         (result,) = await transaction.run([command], commit=True, only=storage)
         return way.answer(parts, result, asked.result_formats)
 
-    async def write(self, way: PointWrite, transaction: Transaction, asked: Asked) -> Result | None:
+    async def write(self, way: PointWrite | PointChange, transaction: Transaction, asked: Asked) -> Result | None:
         """Do it and commit; None when it is not to be done this way, and nothing was done."""
         if sum(len(value) for value in asked.values if value is not None) > LARGE_CHARS:
             return None

@@ -90,11 +90,13 @@ class Cluster:
         """A direct connection to the store, as no client has one."""
         return psycopg.connect(self.dsn, autocommit=True)
 
-    def table(self, columns: str, *, name: str = "") -> str:
-        """A new table with a name of its own."""
+    def table(self, columns: str, *, name: str = "", indexes: Sequence[str] = ()) -> str:
+        """A new table with a name of its own, and indexes of these columns."""
         chosen = name or f"t{next(self.serial)}"
         with self.connect() as connection, connection.transaction():
             connection.execute(f"CREATE TABLE {chosen} ({columns})")
+            for index in indexes:
+                connection.execute(f"CREATE INDEX ON {chosen} {index}")
         return chosen
 
     def read(self, query: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -15,7 +15,14 @@ from tests.storage.stage import BY_NAME, Stage, user
 
 KEYS = [b"a", b"b", b"c"]
 VALUES = [b"", b"v", b"w"]
-OPS = st.builds(Op, st.sampled_from(Act), st.sampled_from([1, 2000]), st.sampled_from(KEYS), st.sampled_from(VALUES))
+OPS = st.builds(
+    Op,
+    st.sampled_from(Act),
+    st.sampled_from([1, 2000]),
+    st.sampled_from(KEYS),
+    st.sampled_from(VALUES),
+    storages=st.just(0),
+)
 
 
 @dataclass

@@ -8,7 +8,6 @@ under small numbers. A model has a few hundred different contents, its worlds mi
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
@@ -200,7 +199,7 @@ class Effects(Reorganisation):
 
     def _move(self, schema: Descriptor, old: StoredRow, to: int) -> list[Op] | None:
         if self.model.lacks(Broken.VISIBLE_MOVE):
-            old = replace(old, columns=readable_columns(schema, old))
+            old = old._replace(columns=readable_columns(schema, old))
         return None if refuses(schema, old) else in_order(update_row(schema, old, {}, new_key=row_key_of(to)))
 
     def _update(self, schema: Descriptor, old: StoredRow, value: int) -> list[Op] | None:
@@ -208,7 +207,7 @@ class Effects(Reorganisation):
         if column is None or not _may_assign(schema, column, old, value):
             return None
         assigned = {column.id: encoded(value)}
-        if refuses(schema, replace(old, columns={**old.columns, **assigned})):
+        if refuses(schema, old._replace(columns={**old.columns, **assigned})):
             return None
         return in_order(update_row(schema, old, assigned))
 

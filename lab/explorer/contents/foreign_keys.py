@@ -133,8 +133,8 @@ class LinkedEffects(Effects):
         if before is None or what in (DELETE, DELETE_PARENT):
             return before, None
         if what == UPDATE:
-            return before, replace(before, columns={**before.columns, A: encoded(other)})
-        return before, replace(before, key=number(other))
+            return before, before._replace(columns={**before.columns, A: encoded(other)})
+        return before, before._replace(key=number(other))
 
     def _is_met(self, schema: Schema, snapshot: Snapshot, demand: Demand) -> bool:
         child, parent = self._both(schema)

@@ -4,7 +4,6 @@ As with statements nothing is decided here: `storage.mutations.fill_row` says wh
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY
@@ -52,7 +51,7 @@ class Reorganisation(Judgement):
                 ops = [*_of_rows(ops, self), *_of_indexes(fill_row(schema, _without_a(rows[key])), self)]
             found += ops
         if self.storages == 1:
-            found = [replace(op, bucket=1) for op in found]
+            found = [op._replace(bucket=1) for op in found]
         return tuple(sorted(found, key=lambda op: op.key))
 
     def chunk(self, ops: tuple[Op, ...]) -> int:
@@ -161,4 +160,4 @@ def _of_indexes(ops: Iterable[Op], effects: Reorganisation) -> Iterator[Op]:
 
 def _without_a(row: StoredRow) -> StoredRow:
     """A row as a fill reads it that takes a missing value for NULL."""
-    return replace(row, columns={A: encoding.NULL, **row.columns})
+    return row._replace(columns={A: encoding.NULL, **row.columns})

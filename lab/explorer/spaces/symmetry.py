@@ -8,7 +8,6 @@ others; of all images of a world the least is explored.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import permutations
 
 from catalog.elements import Kind
@@ -151,4 +150,4 @@ def _renamed_key(key: bytes, names: Renaming) -> bytes:
 
 
 def _renamed_op(op: Op, names: Renaming) -> Op:
-    return replace(op, key=_renamed_key(op.key, names), value=names.get(op.value, op.value))
+    return op._replace(key=_renamed_key(op.key, names), value=names.get(op.value, op.value))

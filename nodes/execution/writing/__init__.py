@@ -9,6 +9,7 @@ several         a statement with others in its WITH that write
 upsert            ON CONFLICT
 unread            an UPDATE or DELETE by key that needs nothing of its row
 point_write     INSERT, UPDATE or DELETE of one row by its key, compiled
+point_change    UPDATE or DELETE of one row by its key that reads it first, compiled
 copy_from       COPY FROM STDIN
 truncate        TRUNCATE, in bounded transactions (R9)
 rewrite         the rows of a table that its transaction has made, under the next version (T9)

@@ -80,9 +80,8 @@ async def _updated(work: Writing, plan: UpdatePlan) -> tuple[list[Values], Answe
     for old, values, computed in found:
         assigned = dict(zip(plan.assignments, computed, strict=True))
         after = values | assigned
-        await work.refuse(plan.rules, after)
         work.held.take(bytes_of(computed))
-        await work.change(old, assigned, after)
+        await work.change(plan.rules, old, assigned, after)
         rows.append(after)
     return rows, answers
 

@@ -39,8 +39,7 @@ async def merged_rows(work: Writing, plan: MergePlan) -> list[Values]:
         else:
             old, before = stored[key]
             row = before | values
-            await work.refuse(plan.rules, row)
-            await work.change(old, values, row)
+            await work.change(plan.rules, old, values, row)
         if plan.returning is None:
             shown.append(row)
             continue

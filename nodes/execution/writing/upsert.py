@@ -132,6 +132,5 @@ async def _update_conflicting(
         return None
     assigned = dict(zip(conflict.assignments, computed[1:], strict=True))
     after = values | assigned
-    await work.refuse(plan.rules, after)
-    await work.change(old, assigned, after)
+    await work.change(plan.rules, old, assigned, after)
     return after

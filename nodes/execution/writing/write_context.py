@@ -75,12 +75,17 @@ class Writing:
         else:
             rules.refuse(values)
 
-    async def change(self, old: StoredRow, assigned: Values, after: Values) -> None:
-        """Give a row its new values; a long one is encoded beside the event loop."""
-        if is_long(old) or are_long(after.values()):
-            await in_thread(lambda: self.update(old, assigned, after))
-        else:
+    async def change(self, rules: Rules, old: StoredRow, assigned: Values, after: Values) -> None:
+        """Give a row its new values; a long one is checked and encoded beside the event loop. Raises 23502 or 23514."""
+
+        def change() -> None:
+            rules.refuse(after)
             self.update(old, assigned, after)
+
+        if is_long(old) or are_long(after.values()):
+            await in_thread(change)
+        else:
+            change()
         await self.turns.give()
 
     async def remove(self, old: StoredRow) -> None:

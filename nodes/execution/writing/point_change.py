@@ -1,0 +1,143 @@
+"""UPDATE and DELETE of one row by its key that have to read it first, compiled for a plan: the faster twin of `dml`.
+
+    parameters -> K(r) -> its storage -> the row's pairs -> its values -> operations -> one batch, with COMMIT
+
+An UPDATE of an indexed column needs the old value, whose entry it removes, `n = n + 1` the old value itself, a DELETE
+all entries of its row. What happens to which pair is decided in `storage.mutations`, as everywhere. Left to the general
+way, which does all of it in the same transaction and says why something is refused: large rows and values, what has no
+value or breaks a rule, and every table that is not at rest. No unique entry is put and no foreign key is checked here,
+so no other row can stand in the way.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId
+from expressions.errors import SqlError
+from expressions.limits import VALUE_BYTES_MAX, begin_anew
+from expressions.typed import Context, Expr, evaluate, is_simple
+from nodes.context import Environment
+from nodes.execution.fairness import are_long
+from nodes.execution.pages import Table, pairs_in
+from nodes.execution.row_codec import arrays_of, decoded, encoded, is_long
+from nodes.execution.writing.point_write import all_computed, placing
+from nodes.execution.writing.unread import is_at_rest, sets
+from nodes.execution.writing.write_context import refuse_long
+from nodes.execution.writing.writer import Writer
+from nodes.foreign_keys.enforced import enforced_by
+from nodes.sql.conditions.predicates import conjuncts
+from nodes.sql.plans import DeletePlan, Plan, UpdatePlan
+from nodes.sql.writes.row_rules import Rules
+from nodes.store.pipeline import Command, bytea_array
+from nodes.store.transaction import Transaction
+from storage.mutations import Op, delete_row, update_row
+from storage.page_sizes import longest_of
+from storage.pairs import CannotDerive, StoredRow, rows_of
+from storage.reads import reads
+from storage.statements import get_sql
+
+
+@dataclass(frozen=True, slots=True)
+class PointChange:
+    """A plan as far as no parameter decides. `assignments` and `rules` are an UPDATE's; a DELETE has neither.
+
+    `where` is None when the key is all of the condition.
+    """
+
+    env: Environment
+    table: Table
+    tag: str
+    place_of: Callable[[Context], tuple[bytes, int] | None]
+    where: Expr | None
+    assignments: Sequence[tuple[ColumnId, Expr]]
+    rules: Rules | None
+    read: Sequence[Column]
+
+    @property
+    def descriptor(self) -> Descriptor:
+        return self.table.descriptor
+
+    @classmethod
+    def of(cls, env: Environment, plan: Plan) -> "PointChange | None":
+        """The plan compiled; None when it is about more than one row, or about more than this row."""
+        if not isinstance(plan, UpdatePlan | DeletePlan) or not concerns_one_row(plan):
+            return None
+        assert plan.where is not None
+        table, key = env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
+        where = None if len(conjuncts(plan.where)) == len(plan.descriptor.primary_key) else plan.where
+        is_small = longest_of(len(table.pair_ends())) > VALUE_BYTES_MAX
+        if key is None or not is_small:
+            return None
+        place = placing(table)
+
+        def place_of(context: Context) -> tuple[bytes, int] | None:
+            return place([compute(context) for compute in key])
+
+        if isinstance(plan, DeletePlan):
+            return cls(env, table, "DELETE", place_of, where, (), None, plan.descriptor.public_columns)
+        assignments = tuple(plan.assignments.items())
+        return cls(env, table, "UPDATE", place_of, where, assignments, plan.rules, plan.rules.reads)
+
+    async def perform(self, transaction: Transaction, context: Context) -> int | None:
+        """Do it and commit; the number of its rows. None when it is not to be done this way, and nothing was written.
+
+        Raises what a transaction raises.
+        """
+        begin_anew()
+        table = self.table
+        try:
+            found = self.place_of(context)
+        except SqlError:
+            return None
+        if found is None:
+            return None
+        start, storage = found
+        keys = bytea_array([start + end for end in table.pair_ends()])
+        (result,) = await transaction.run([Command(get_sql(storage, table.descriptor.table_id), (keys,))])
+        rows = rows_of(table.descriptor, table.placement, pairs_in(result))
+        try:
+            ops = self.operations(rows[0], context) if rows else []
+        except (SqlError, CannotDerive):
+            return None
+        if ops is None:
+            return None
+        await Writer(transaction, table.descriptor, self.env.storages, self.env.buckets).write(ops, commit=True)
+        return int(bool(ops))
+
+    def operations(self, row: StoredRow, context: Context) -> list[Op] | None:
+        """The acts on this row, none when it is not meant; None when they are to be found beside the event loop.
+
+        Raises `SqlError` and `CannotDerive`.
+        """
+        descriptor, buckets = self.table.descriptor, self.env.buckets
+        if is_long(row):
+            return None
+        values = decoded(descriptor, row, self.read)
+        if self.where is not None and evaluate(self.where, values, context) is not True:
+            return []
+        if self.rules is None:
+            return delete_row(descriptor, row, buckets)
+        assigned = {column_id: evaluate(expr, values, context) for column_id, expr in self.assignments}
+        after = values | assigned
+        if are_long(after.values()):
+            return None
+        self.rules.refuse(after)
+        refuse_long(descriptor, assigned)
+        return update_row(descriptor, row, encoded(descriptor, assigned), None, buckets)
+
+
+def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
+    """True if one row of a table at rest is read and written, without moving, and no other row has a say in it."""
+    descriptor = plan.descriptor
+    is_by_key = plan.returning is None and plan.join is None and plan.scan.pinned_key is not None
+    if not is_by_key or plan.where is None or not descriptor.fact(is_at_rest) or enforced_by(plan):
+        return False
+    if not is_simple(plan.where) or sets(plan.where) or arrays_of(descriptor.public_columns):
+        return False
+    if isinstance(plan, DeletePlan):
+        return True
+    fixed = {*descriptor.primary_key, *descriptor.sharding_key}
+    fixed = fixed.union(*(reads(index) for index in descriptor.indexes if index.unique))
+    are_simple = all(is_simple(e) and not sets(e) and e.type.element is None for e in plan.assignments.values())
+    return are_simple and fixed.isdisjoint(plan.assignments)
