@@ -89,7 +89,8 @@ class Column:
     """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
 
     `length`: the characters that a varchar may have, or a char has; of a numeric its precision and scale in one number
-    (`numerics.modifier_of`). `identity_always`: statements may give no number; `identity_start`: the first one.
+    (`numerics.modifier_of`); of a time or timestamp the digits of its seconds, 0 too. `identity_always`:
+    statements may give no number; `identity_start`: the first one.
 
     While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`.
     """

@@ -70,8 +70,9 @@ OF_SQL_TYPE: dict[SqlType | None, Type] = {t.sql_type: t for t in STORED}
 INTEGERS = (INT2, INT4, INT8)
 FLOATS = (FLOAT4, FLOAT8)
 TEXTUAL = (TEXT, VARCHAR, BPCHAR)
-OF_A_LENGTH = (VARCHAR, BPCHAR, NUMERIC)
-"""Types that may have a length, or a precision and a scale."""
+MOMENTS = (TIMESTAMP, TIMESTAMPTZ, TIME)
+OF_A_LENGTH = (VARCHAR, BPCHAR, NUMERIC, *MOMENTS)
+"""Types that may have a length, a precision and a scale, or a precision."""
 DOCUMENTS = (JSON, JSONB)
 KEYED = {of: f"(@)[{1 + LEFT_OUT[of.sql_type]}:]" for of in STORED if of.sql_type in LEFT_OUT}
 KEYED |= {JSONB: "document_key(@)", JSON: ""}
@@ -79,7 +80,7 @@ KEYED |= {JSONB: "document_key(@)", JSON: ""}
 KEY = Type("key", 0, -1, "BLOB", "X")
 """What such values are compared by."""
 NO_MODIFIER, HEAD = -1, 4
-"""PostgreSQL's modifier of a type is its length and 4, or -1."""
+"""PostgreSQL's modifier of a type is its length and 4, of a time or timestamp its precision alone; -1 is none."""
 
 OID = Type("oid", 26, 4, "BIGINT", "N")
 NAME = Type("name", 19, 64, "VARCHAR", "S")
@@ -157,6 +158,20 @@ PARAMETER_OIDS = {t.oid: t for t in STORED} | {
 """What a client may declare a parameter to be: smaller and fixed kinds widen to one of ours."""
 
 
+def modifier_of_length(of: Type, length: int | None) -> int:
+    """PostgreSQL's modifier of a type, or of an array's elements, that has this length (`Column.length`)."""
+    if length is None:
+        return NO_MODIFIER
+    return length if (of.element or of) in MOMENTS else length + HEAD
+
+
+def length_of_modifier(of: Type, modifier: int) -> int | None:
+    """The length of a type, or of an array's elements, with this modifier; None: it has none."""
+    if modifier == NO_MODIFIER or (of.element or of) not in OF_A_LENGTH:
+        return None
+    return modifier if (of.element or of) in MOMENTS else modifier - HEAD
+
+
 def key_text(of: Type, text: str) -> str:
     """The SQL that the engine compares a value by, of SQL `text`. Raises 42883 for what is not compared."""
     if JSON in (of, of.element):
@@ -169,16 +184,17 @@ def keys_text(of: Type, text: str) -> str:
     return f"list_transform({text}, lambda e: {key_text(of, 'e')})" if of in KEYED else text
 
 
-def type_named(name: str, offset: int, *, length: int | None = None) -> Type:
+def type_named(name: str, offset: int, *, has_modifier: bool = False) -> Type:
     """The type a cast names. Raises 42704 for an unknown one and 0A000, by name, for one a node has not."""
     if name in _REFUSED:
         raise SqlError(FEATURE_NOT_SUPPORTED, f"there is no type {_REFUSED[name]}", offset)
-    if length is not None and name not in ("varchar", "bpchar", "numeric"):
-        raise SqlError(FEATURE_NOT_SUPPORTED, f"a length or precision of type {name} is not supported", offset)
     try:
-        return _NAMES[name]
+        found = _NAMES[name]
     except KeyError:
         raise SqlError(UNDEFINED_OBJECT, f'type "{name}" does not exist', offset) from None
+    if has_modifier and found not in OF_A_LENGTH:
+        raise SqlError(FEATURE_NOT_SUPPORTED, f"a length or precision of type {name} is not supported", offset)
+    return found
 
 
 def array_type_named(name: str, offset: int) -> Type:

@@ -35,6 +35,7 @@ from expressions.sqltypes import (
     JSON,
     KEY,
     KEYED,
+    MOMENTS,
     NAME,
     NAMED,
     NO_MODIFIER,
@@ -276,10 +277,14 @@ def is_simple(expr: Expr) -> bool:
     return expr.type.sql_type is not None or expr.type not in NAMED  # no column has a name's type: mostly not compared
 
 
+ONE_OF_THEM = frozenset({"case", "coalesce", "greatest", "least"})
+"""Calls whose value is one of their arguments."""
+
+
 def modifier_of(expr: Expr) -> int:
     """The modifier of an expression's type: a column's, or what a cast says; of a char(n), what its values have."""
-    if isinstance(expr, Call) and expr.type is BPCHAR and expr.name in ("case", "coalesce"):
-        return modifier_of_all(expr.args if expr.name == "coalesce" else (*expr.args[1::2], expr.args[-1]))
+    if isinstance(expr, Call) and expr.type in (BPCHAR, *MOMENTS) and expr.name in ONE_OF_THEM:
+        return modifier_of_all((*expr.args[1::2], expr.args[-1]) if expr.name == "case" else expr.args)
     return expr.modifier if isinstance(expr, ColumnRef | Call) else NO_MODIFIER
 
 

@@ -1,5 +1,11 @@
 """Values of time: the time since midnight, up to 24:00:00, which Python's own type has not. The query engine and Arrow
-have them as microseconds."""
+have them as microseconds.
+
+Also the precision that a time or timestamp may have: so many digits of its seconds. PostgreSQL counts timestamps from
+the year 2000 and rounds halves away from zero, so before that year to the earlier one. A time may become 24:00:00.
+
+    timestamp(0)    1999-12-31 23:59:59.5 -> 23:59:59        2000-01-01 00:00:00.5 -> 00:00:01
+"""
 
 import datetime as dt
 import re
@@ -8,6 +14,10 @@ from catalog.values.intervals import DAY, clock_text
 
 MICROSECOND = dt.timedelta(microseconds=1)
 MIDNIGHT, LAST = dt.timedelta(), dt.timedelta(days=1)
+SECOND_DIGITS_MAX = 6
+MIDDLE_YEAR = 2000
+MIDDLE, END = 946_684_800_000_000, 253_402_300_800_000_000
+"""Microseconds since 1970 of the moment from which PostgreSQL counts, and of the first one behind the year 9999."""
 _ISO = re.compile(r"\s*(\d\d?):(\d\d)(?::(\d\d)(\.\d{0,6})?)?\s*", re.ASCII)
 
 
@@ -44,3 +54,22 @@ def has_form(text: str) -> bool:
 
 def text_of(value: dt.timedelta) -> str:
     return clock_text(micros_of(value))
+
+
+# --- timestamp(precision) and time(precision)
+
+
+def unit_of(digits: int) -> int:
+    """Microseconds of the last digit that is kept."""
+    return int(10 ** (SECOND_DIGITS_MAX - digits))
+
+
+def rounded(value: dt.datetime | dt.timedelta, digits: int) -> dt.datetime | dt.timedelta:
+    """The time or timestamp with so many digits of its seconds. Raises `OverflowError` beyond the year 9999."""
+    unit = unit_of(digits)
+    rest = (value.microsecond if isinstance(value, dt.datetime) else value.microseconds) % unit
+    if not rest:
+        return value
+    halves_go_up = not isinstance(value, dt.datetime) or value.year >= MIDDLE_YEAR
+    goes_up = 2 * rest > unit or (2 * rest == unit and halves_go_up)
+    return value + (unit - rest if goes_up else -rest) * MICROSECOND

@@ -14,7 +14,7 @@ load and a test read and print a value the same way.
 import datetime as dt
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -24,6 +24,7 @@ from catalog.values.interval_texts import FieldOverflow as IntervalOverflow
 from catalog.values.interval_texts import NoInterval, read_interval
 from catalog.values.intervals import Interval, OutOfRange
 from catalog.values.intervals import text_of as interval_text
+from catalog.values.times import SECOND_DIGITS_MAX
 
 Value = (
     bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
@@ -147,6 +148,12 @@ UNSORTED = DOCUMENTS | ARRAYS
 LENGTHS = {SqlType.VARCHAR: "character varying", SqlType.CHAR: "character"}
 """The types that may have a length, and their long names."""
 LENGTH_MAX = 10_485_760
+MOMENTS = {
+    SqlType.TIMESTAMP: "TIMESTAMP({})",
+    SqlType.TIMESTAMPTZ: "TIMESTAMP({}) WITH TIME ZONE",
+    SqlType.TIME: "TIME({})",
+}
+"""The types that may have a precision, and how PostgreSQL calls them then."""
 
 
 class BadValue(ValueError):
@@ -348,7 +355,8 @@ def _parse_jsonb(_: SqlType, text: str) -> documents.Jsonb:
 def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value | None:
     """A text as a column of this length takes it: blanks too many are cut. Raises `TooLong` for anything else.
 
-    A number is rounded to its scale; `FieldOverflow` when the precision has no room for it.
+    A number is rounded to its scale; `FieldOverflow` when the precision has no room for it. A time or timestamp is
+    rounded to so many digits of its seconds; `DatetimeOutOfRange` when it would leave the year 9999.
     """
     if length is None:
         return value
@@ -359,6 +367,11 @@ def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value 
             return numerics.fitted(length, value)
         except numerics.DoesNotFit as error:
             raise FieldOverflow(str(error), error.detail) from None
+    if isinstance(value, dt.datetime | dt.timedelta):
+        try:
+            return times.rounded(value, length)
+        except OverflowError:
+            raise DatetimeOutOfRange("timestamp out of range") from None
     if not isinstance(value, str) or len(value) <= length:
         return value
     if len(value.rstrip(" ")) > length:
@@ -371,7 +384,7 @@ def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: 
 
     text and varchar are stored alike, so that both may change to the other. A char has lost its trailing blanks, which
     an entry of a text would keep: it changes to nothing but a longer char. A numeric keeps its scale, and may have
-    more digits before the point.
+    more digits before the point. A time or timestamp has microseconds, whether they are asked for or not.
     """
     if to in ARRAYS and of in ARRAYS:
         return holds_as_stored(_ELEMENTS[to], to_length, _ELEMENTS[of], of_length)
@@ -379,6 +392,9 @@ def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: 
         return of is to and (to_length is None or (of_length is not None and _has_room(to_length, of_length)))
     if to is not of and SqlType.CHAR in (to, of):
         return False
+    if to in MOMENTS:
+        digits, its_digits = (SECOND_DIGITS_MAX if one is None else one for one in (to_length, of_length))
+        return to is of and its_digits <= digits
     is_known = to is of or {to, of} <= TEXTS
     return is_known and (to_length is None or (of_length is not None and of_length <= to_length))
 
@@ -387,6 +403,18 @@ def _has_room(to: int, of: int) -> bool:
     """True if a numeric(precision, scale) takes all that another one of the same scale has."""
     (wide, scale), (narrow, its_scale) = map(numerics.precision_and_scale, (to, of))
     return scale == its_scale and narrow <= wide
+
+
+def precision_named(sql_type: SqlType, given: Sequence[int]) -> tuple[int, str | None]:
+    """The precision that a statement gives a time or timestamp, and what PostgreSQL warns of. Raises `ValueError`."""
+    if len(given) != 1:
+        raise ValueError("invalid type modifier")
+    (digits,), shown = given, MOMENTS[sql_type].format(given[0])
+    if digits < 0:
+        raise ValueError(f"{shown} precision must not be negative")
+    if digits > SECOND_DIGITS_MAX:
+        return SECOND_DIGITS_MAX, f"{shown} precision reduced to maximum allowed, {SECOND_DIGITS_MAX}"
+    return digits, None
 
 
 def type_name(sql_type: SqlType, length: int | None) -> str:

@@ -22,6 +22,7 @@ from catalog.values.types import (
     INT_LIMITS,
     LENGTH_MAX,
     LENGTHS,
+    MOMENTS,
     TEXTS,
     WHOLE,
     BadValue,
@@ -29,6 +30,7 @@ from catalog.values.types import (
     Value,
     fitted,
     parse_text,
+    precision_named,
     to_text,
 )
 from changes.ddl.actions import Name, NewCheck, NewColumn, NewForeignKey, NewUnique
@@ -42,10 +44,11 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.ddl.identity import Numbers, check_numbers, read_numbers
+from changes.ddl.placing import placed
 from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
 from changes.planning.alter.defaults import expression_default
-from expressions.analysis.tree import is_of_all_digits
+from expressions.analysis.tree import is_of_all_digits, numbers_of
 
 Node = Any
 
@@ -152,8 +155,9 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
         spelled = ".".join(words)
         hint = f"Types are {', '.join(t.value for t in SqlType)}."
         raise DdlError(UNDEFINED_OBJECT, f'type "{spelled}" does not exist', position=position, hint=hint)
-    if node.typmods and found not in LENGTHS and found is not SqlType.NUMERIC and not is_of_all_digits(node):
-        raise unsupported(f"a precision for type {found.value}", position=position, hint=f"Write {found.value} alone.")
+    if node.typmods and found not in (*LENGTHS, *MOMENTS, SqlType.NUMERIC) and not is_of_all_digits(node):
+        what = f"a precision{' or fields' * (found is SqlType.INTERVAL)} for type {found.value}"
+        raise unsupported(what, position=position, hint=f"Write {found.value} alone.")
     if not node.array_bounds:
         return found, name in SERIALS
     if name in SERIALS:
@@ -164,14 +168,14 @@ def read_type(node: Node, source: Source) -> tuple[SqlType, bool]:
 
 
 def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
-    """The length of a varchar or char, or a numeric's precision and scale (`numerics.modifier_of`).
+    """The length of a varchar or char, a numeric's precision and scale (`numerics.modifier_of`), or that of a time.
 
     Raises `DdlError` for one that there cannot be, or a char without one.
     """
     position = source.where(node.location)
     sql_type = sql_type.element or sql_type
-    if sql_type is SqlType.NUMERIC:
-        return _read_modifier(node, position)
+    if sql_type is SqlType.NUMERIC or sql_type in MOMENTS:
+        return _read_modifier(node, sql_type, source)
     if sql_type not in LENGTHS:
         return None
     if not node.typmods:
@@ -189,13 +193,21 @@ def read_length(node: Node, sql_type: SqlType, source: Source) -> int | None:
     return length
 
 
-def _read_modifier(node: Node, position: int | None) -> int | None:
+def _read_modifier(node: Node, sql_type: SqlType, source: Source) -> int | None:
     if not node.typmods:
         return None
+    position = source.where(node.location)
+    with placed("", otherwise=position):
+        given = numbers_of(node)
     try:
-        return modifier_named([item.a_const.ival.ival for item in node.typmods])
+        if sql_type is SqlType.NUMERIC:
+            return modifier_named(given)
+        digits, warning = precision_named(sql_type, given)
     except ValueError as error:
         raise DdlError("22023", str(error), position=position) from None
+    if warning is not None:
+        source.notices.append(warning)
+    return digits
 
 
 def _written(name: str) -> str:
@@ -330,8 +342,8 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
         if cast is not sql_type and not {cast, sql_type} <= TEXTS:
             raise _mismatch(sql_type, cast.value, name, where(node.type_cast.type_name.location))
         text = _constant_text(sql_type, node.type_cast.arg, source, name)
-        if cast is SqlType.NUMERIC and text is not None:
-            return _rounded(text, read_length(node.type_cast.type_name, cast, source))
+        if text is not None and (cast is SqlType.NUMERIC or cast in MOMENTS):
+            return _rounded(cast, text, read_length(node.type_cast.type_name, cast, source))
         if text is None or cast not in LENGTHS:
             return text
         length = read_length(node.type_cast.type_name, cast, source) if node.type_cast.type_name.typmods else None
@@ -346,11 +358,11 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
     return str(value).lower() if shape == "boolval" else str(value)
 
 
-def _rounded(text: str, modifier: int | None) -> str:
-    """A number as a cast to numeric has it."""
-    value = fitted(SqlType.NUMERIC, modifier, parse_text(SqlType.NUMERIC, text))
+def _rounded(cast: SqlType, text: str, length: int | None) -> str:
+    """A number or a time as a cast has it."""
+    value = fitted(cast, length, parse_text(cast, text))
     assert value is not None, text
-    return to_text(SqlType.NUMERIC, value)
+    return to_text(cast, value)
 
 
 def _literal_type(shape: str) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, Index
 from catalog.values.numerics import precision_and_scale
-from catalog.values.types import INT_LIMITS, SqlType
+from catalog.values.times import SECOND_DIGITS_MAX
+from catalog.values.types import INT_LIMITS, MOMENTS, SqlType
 from changes.ddl.columns import constant
 from changes.pages.failure_codes import place_of, sqlstate_of
 from changes.plan.model import Plan
@@ -144,10 +145,19 @@ def _cast(plan: Plan, version: Descriptor, twin: Column) -> Json:
     elif twin.type in INT_LIMITS and source.type is SqlType.NUMERIC:
         limit = INT_LIMITS[twin.type]
         is_none = f"NOT coalesce(round({quoted(source.name)}) BETWEEN {-limit} AND {limit - 1}, true)"
+    elif twin.type in MOMENTS and twin.length is not None:
+        is_none = f"CASE WHEN {is_none} THEN true ELSE {_rounds_beyond(twin, twin.length, text)} END"
     elif twin.length is not None:
         is_none = f"length(rtrim({text}, ' ')) > {twin.length}"
     rule = {"kind": "cast", "columns": [source.name], "rule": twin.type_name}
     return rule | _query(plan, version, [source.id], is_none)
+
+
+def _rounds_beyond(twin: Column, digits: int, text: str) -> str:
+    """The values that would be of the year 10000. A time of day always has its place, and microseconds have theirs."""
+    if twin.type is SqlType.TIME or digits == SECOND_DIGITS_MAX:
+        return "false"
+    return f"{text}::{twin.type.value} >= '9999-12-31 23:59:59.{'9' * digits}5'"
 
 
 def _dangling(plan: Plan, version: Descriptor, foreign_key: Constraint) -> Json:

@@ -37,6 +37,7 @@ from expressions.sqltypes import (
     INTEGERS,
     INTERVAL,
     JSONB,
+    MOMENTS,
     NAME,
     NAMED,
     NUMERIC,
@@ -47,6 +48,7 @@ from expressions.sqltypes import (
     UNKNOWN,
     VARCHAR,
     Type,
+    modifier_of_length,
 )
 from expressions.typed import (
     Call,
@@ -63,7 +65,7 @@ from expressions.typed import (
     modifier_of,
     parse_value,
 )
-from expressions.values import arithmetic, bytestrings, intervals
+from expressions.values import arithmetic, bytestrings, clock_times, intervals
 from expressions.values.object_names import listed_in
 from expressions.values.patterns import is_cut_short
 
@@ -212,17 +214,20 @@ class Builder:
     def of_length(self, expr: Expr, length: int | None, *, is_explicit: bool, offset: int = -1) -> Expr:
         """A varchar or char of this length: cut by an explicit cast, refused (22001) by an assignment.
 
-        A numeric of this precision and scale: rounded by both, refused (22003) where it has no room.
+        A numeric of this precision and scale: rounded by both, refused (22003) where it has no room. A time or
+        timestamp of so many digits: rounded by both.
         """
         of = expr.type
         if length is not None and of.element in OF_A_LENGTH:
             return self._elements_of_length(expr, length, is_explicit=is_explicit, offset=offset)
         if length is None or of not in OF_A_LENGTH:
             return expr
-        if of is NUMERIC:
-            fit = arithmetic.fit_to(length)
-            template = f"numeric_fit({{0}}, {length})"
-            call = Call(f"fit to {length}", template, (expr,), of, fit, offset=offset, modifier=length + HEAD)
+        modifier = modifier_of_length(of, length)
+        if of is NUMERIC or of in MOMENTS:
+            assert of.sql_type is not None
+            fit = arithmetic.fit_of(of.sql_type, length)
+            template = f"numeric_fit({{0}}, {length})" if of is NUMERIC else clock_times.rounded_text(of, length)
+            call = Call(f"fit to {length}", template, (expr,), of, fit, offset=offset, modifier=modifier)
             if isinstance(expr, Literal) and not is_explicit:
                 return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
             return call
@@ -235,7 +240,7 @@ class Builder:
         if of is BPCHAR:
             template = f"rtrim({template}, ' ')"
         name = f"{'cut' if is_explicit else 'fit'} to {length}"
-        call = Call(name, template, (expr,), of, compute, offset=offset, modifier=length + HEAD)
+        call = Call(name, template, (expr,), of, compute, offset=offset, modifier=modifier)
         if isinstance(expr, Literal) and not is_explicit:
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
         return call
@@ -253,7 +258,8 @@ class Builder:
         def compute(items: Any) -> Any:
             return tuple(None if item is None else fit(item) for item in items)
 
-        call = Call(f"{each.name} each", template, (expr,), expr.type, compute, offset=offset, modifier=length + HEAD)
+        modifier = modifier_of_length(expr.type, length)
+        call = Call(f"{each.name} each", template, (expr,), expr.type, compute, offset=offset, modifier=modifier)
         if isinstance(expr, Literal) and not is_explicit:
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), expr.type, expr.offset)
         return call

@@ -7,12 +7,13 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from catalog.values.times import SECOND_DIGITS_MAX
 from expressions.analysis import from_zero
 from expressions.analysis.aggregates import Aggregates, grouping
 from expressions.analysis.comparisons import Comparisons
 from expressions.analysis.composed import counted_nulls, formatted, overlapping, shown_date, type_of
 from expressions.analysis.scopes import Scope, reference
-from expressions.analysis.tree import DIGITS_OF_SECONDS, function_name, location_of
+from expressions.analysis.tree import function_name, location_of
 from expressions.analysis.units import check_unit, check_zone, truncated_there
 from expressions.documents import building as documents
 from expressions.errors import DATATYPE_MISMATCH, TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, SqlError, unsupported
@@ -67,6 +68,10 @@ REFUSED = {
 """Functions that a node has not, or not among values, and what to use instead."""
 
 
+OF_NOW = {"current_timestamp": TIMESTAMPTZ, "localtimestamp": TIMESTAMP, "localtime": TIME}
+"""What the grammar has words for, with a precision or without."""
+
+
 def is_numbered(args: Sequence[Expr]) -> bool:
     """True unless these are texts to PostgreSQL: one of them is, or all are constants without a type."""
     if any(arg.type in TEXTUAL for arg in args):
@@ -89,23 +94,16 @@ class Calls(Comparisons):
 
     def _sqlvalue_function(self, node: Node, scope: Scope) -> Expr:
         name = pb.SQLValueFunctionOp.Name(node.op).removeprefix("SVFOP_").lower()
-        if node.typmod == DIGITS_OF_SECONDS:
-            name = name.removesuffix("_n")
         now = lazy_call("now", "", (), TIMESTAMPTZ, arithmetic.now, node.location)
         if name == "current_date":
             return self.cast(now, DATE, node.location)
-        if name == "localtime":
-            return self.cast(now, TIME, node.location)
-        if name == "localtimestamp":
-            return self.cast(now, TIMESTAMP, node.location)
-        if name == "current_timestamp":
-            return now
+        of = OF_NOW.get(name.removesuffix("_n"))
+        if of is not None:
+            digits = min(node.typmod, SECOND_DIGITS_MAX) if name.endswith("_n") else None
+            return self.of_length(self.cast(now, of, node.location), digits, is_explicit=True, offset=node.location)
         if name in SESSION_VALUES:
             return session_value(SESSION_VALUES[name], node.location, TEXT if name == "version" else NAME)
-        if name.endswith("_n"):
-            what = f"{name.removesuffix('_n').upper()} with a precision"
-            raise unsupported(what, node.location, hint="leave the precision away: times have microseconds")
-        raise unsupported(name, node.location)
+        raise unsupported(name.removesuffix("_n"), node.location)
 
     def _func_call(self, node: Node, scope: Scope) -> Expr:
         name = function_name(node)

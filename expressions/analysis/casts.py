@@ -28,6 +28,7 @@ from expressions.sqltypes import (
     INT4,
     INTERVAL,
     JSONB,
+    MOMENTS,
     NAME,
     NO_MODIFIER,
     NUMBERED,
@@ -59,8 +60,9 @@ class Casts(Calls):
         if unit is not None:
             return self._interval(arg, unit, place)
         cast = self.cast(arg, type_of_name(node.type_name), place)
-        if cast is arg and cast.type is NUMERIC and modifier_of(cast) != NO_MODIFIER:
-            cast = Call("cast", "{0}", (arg,), NUMERIC, lambda value: value, offset=place)  # its scale is its own
+        if cast is arg and cast.type in (NUMERIC, *MOMENTS) and modifier_of(cast) != NO_MODIFIER:
+            same = lambda value: value  # noqa: E731 - its scale or precision is its own
+            cast = Call("cast", "{0}", (arg,), cast.type, same, offset=place)
         return self.of_length(cast, length_of_name(node.type_name), is_explicit=True, offset=place)
 
     def _interval(self, arg: Expr, unit: str, offset: int) -> Expr:

@@ -10,7 +10,15 @@ from typing import Any
 
 from expressions.analysis.building import Builder, by_the_equals_of_each
 from expressions.analysis.scopes import Scope
-from expressions.analysis.tree import is_query, is_row, location_of, operator_name, refuse_long_list, type_of_name
+from expressions.analysis.tree import (
+    is_query,
+    is_row,
+    length_of_name,
+    location_of,
+    operator_name,
+    refuse_long_list,
+    type_of_name,
+)
 from expressions.errors import SqlError, unsupported
 from expressions.functions import casts
 from expressions.sqltypes import ARRAY_OF, BOOL, BPCHAR, CHAR, NAME, TEXT, TEXTUAL, UNKNOWN, Type, key_text
@@ -220,7 +228,8 @@ class Comparisons(Builder, ABC):
                 return None
             of = type_of_name(node.type_cast.type_name).element
             assert of is not None
-            return [self.cast(item, of, node.type_cast.location) for item in items]
+            place, length = node.type_cast.location, length_of_name(node.type_cast.type_name)
+            return [self.of_length(self.cast(i, of, place), length, is_explicit=True, offset=place) for i in items]
         if kind == "a_const" and node.a_const.WhichOneof("val") == "sval":
             return [Literal(item, UNKNOWN, node.a_const.location) for item in words_of(node.a_const.sval.sval)]
         return None

@@ -13,7 +13,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.text.similar import similar
 from expressions.errors import AMBIGUOUS_COLUMN, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
-from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXT, VARCHAR
+from expressions.sqltypes import OF_SQL_TYPE, TEXT, VARCHAR, modifier_of_length
 from expressions.typed import Call, ColumnRef, Expr, bare, is_constant
 
 WHY = {
@@ -97,8 +97,8 @@ class Relation:
 def reference(scan: Scan, column: Column) -> ColumnRef:
     sql = f"{scan.sql}.c{column.id}"
     origin = (scan.descriptor.table_id, column.id)
-    modifier = NO_MODIFIER if column.length is None else column.length + HEAD
     of = OF_SQL_TYPE[column.type]
+    modifier = modifier_of_length(of, column.length)
     return ColumnRef(sql, of, column.name, scan.number, column.id, origin=origin, modifier=modifier)
 
 

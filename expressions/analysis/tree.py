@@ -7,7 +7,8 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.values.intervals import Interval
 from catalog.values.numerics import modifier_named
-from catalog.values.types import LENGTH_MAX, BadValue, parse_interval
+from catalog.values.times import SECOND_DIGITS_MAX
+from catalog.values.types import LENGTH_MAX, MOMENTS, BadValue, parse_interval, precision_named
 from expressions.errors import PROGRAM_LIMIT, SqlError, unsupported
 from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from expressions.sqltypes import INT4, INT8, NUMERIC, Type, array_type_named, type_named
@@ -18,6 +19,7 @@ Node = Any
 CRUD = "crud"
 """The schema of requests, which stand alone (`nodes.crud`)."""
 LIST_MAX = 20_000
+OF_A_PRECISION = {of.value: of for of in MOMENTS}
 DIGITS_MAX = 100
 """Digits of a constant that may be an integer; with more of them it is a numeric."""
 
@@ -59,30 +61,34 @@ def function_name(node: Node) -> str:
 def type_of_name(node: Node) -> Type:
     name = node.names[-1].string.sval
     if len(node.array_bounds):
+        if name == "interval" and len(node.typmods) and not is_of_all_digits(node):
+            raise unsupported("a precision or fields of the intervals of an array", node.location)
         return array_type_named(name, node.location)
-    length = None
-    if len(node.typmods) and name != "interval" and not is_of_all_digits(node):
-        length = length_of_name(node) if name == "numeric" else node.typmods[0].a_const.ival.ival
-    return type_named(name, node.location, length=length)
+    return type_named(name, node.location, has_modifier=len(node.typmods) > 0 and name != "interval")
 
 
-DIGITS_OF_SECONDS, FULL_RANGE = 6, 0x7FFF
+FULL_RANGE = 0x7FFF
 
 
 def is_of_all_digits(node: Node) -> bool:
-    """True for timestamp(6) and the like: with microseconds, as without a precision."""
-    given = [item.a_const.ival.ival for item in node.typmods]
-    if node.names[-1].string.sval == "interval":
-        return given == [FULL_RANGE, DIGITS_OF_SECONDS]
-    return node.names[-1].string.sval in ("timestamp", "timestamptz", "time") and given == [DIGITS_OF_SECONDS]
+    """True for interval(6): with microseconds, as without a precision."""
+    return numbers_of(node) == [FULL_RANGE, SECOND_DIGITS_MAX] and node.names[-1].string.sval == "interval"
+
+
+def numbers_of(node: Node) -> list[int]:
+    """The numbers in parentheses behind the name of a type. Raises 22023 for what is no whole number."""
+    if any(item.a_const.WhichOneof("val") != "ival" for item in node.typmods):
+        raise SqlError("22023", "invalid type modifier", node.location)
+    return [int(item.a_const.ival.ival) for item in node.typmods]
 
 
 def length_of_name(node: Node) -> int | None:
-    """The length of a varchar or char that a cast names, or a numeric's modifier. Raises 22023 where it cannot be."""
+    """The `length` that a column of the type would have which a cast names. Raises 22023 where it cannot be."""
     name = node.names[-1].string.sval
-    if name == "numeric" and len(node.typmods):
+    of = OF_A_PRECISION.get(name)
+    if (of is not None or name == "numeric") and len(node.typmods):
         try:
-            return modifier_named([item.a_const.ival.ival for item in node.typmods])
+            return modifier_named(numbers_of(node)) if of is None else precision_named(of, numbers_of(node))[0]
         except ValueError as error:
             raise SqlError("22023", str(error), node.location) from None
     if name not in ("varchar", "bpchar") or not len(node.typmods) or (name == "bpchar" and len(node.array_bounds)):

@@ -15,7 +15,7 @@ from typing import Any
 from catalog.values import floats
 from catalog.values.arrays import array_text
 from catalog.values.documents import Jsonb
-from catalog.values.types import DOCUMENTS, BadValue, FieldOverflow, SqlType, fitted, parse_text, read_iso, to_text
+from catalog.values.types import DOCUMENTS, MOMENTS, BadValue, SqlType, fitted, parse_text, read_iso, to_text
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
@@ -367,23 +367,28 @@ def cut_to(length: int, of: SqlType, *, is_explicit: bool) -> Compute:
 
 
 def fit_of(of: SqlType, length: int | None) -> Compute | None:
-    """The function by which an assignment gives a value its length, or precision and scale; None: it has none."""
+    """The function by which an assignment gives a value its length, or precision; None: it has none."""
     if length is None:
         return None
     if of.element is not None:
         fit = fit_of(of.element, length)
         assert fit is not None
         return lambda items: tuple(None if item is None else fit(item) for item in items)
-    return fit_to(length) if of is SqlType.NUMERIC else cut_to(length, of, is_explicit=False)
+    if of is SqlType.NUMERIC or of in MOMENTS:
+        return fit_to(length, of)
+    return cut_to(length, of, is_explicit=False)
 
 
-def fit_to(modifier: int) -> Compute:
-    """A number as numeric(precision, scale) takes it: rounded, refused when it has too many digits before the point."""
+def fit_to(length: int, of: SqlType = SqlType.NUMERIC) -> Compute:
+    """A number as numeric(precision, scale) takes it: rounded, refused when it has too many digits before the point.
 
-    def fit(value: Decimal) -> Any:
+    A time or timestamp as one of so many digits takes it: rounded, refused when it would leave the year 9999.
+    """
+
+    def fit(value: Decimal | dt.datetime | dt.timedelta) -> Any:
         try:
-            return fitted(SqlType.NUMERIC, modifier, value)
-        except FieldOverflow as error:
+            return fitted(of, length, value)
+        except BadValue as error:
             raise SqlError(error.sqlstate, str(error), detail=error.detail) from None
 
     return fit

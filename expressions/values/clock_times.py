@@ -1,17 +1,32 @@
-"""Times of day for one value, as PostgreSQL has them: from 00:00 to 24:00. The query engine calls the same."""
+"""Times of day for one value, as PostgreSQL has them: from 00:00 to 24:00. The query engine calls the same.
+
+A time or timestamp of a precision the engine rounds by itself: `catalog.values.times.rounded` says how.
+"""
 
 import datetime as dt
 from decimal import Decimal
 
 from catalog.values.intervals import DAY, HOUR, MINUTE, SECOND, Interval
-from catalog.values.times import micros_of, of_micros
+from catalog.values.times import MIDDLE, SECOND_DIGITS_MAX, micros_of, of_micros, unit_of
 from expressions.errors import DATETIME_OUT_OF_RANGE, SqlError
-from expressions.sqltypes import FLOAT8, INT4, INTERVAL, NUMERIC, TEXT, TIME
+from expressions.sqltypes import FLOAT8, INT4, INTERVAL, NUMERIC, TEXT, TIME, TIMESTAMPTZ, Type
 from expressions.values.intervals import clock_part, not_supported, unit_named, units
 from expressions.values.own import Own, lines
 
 NAME = "time without time zone"
 _PARTS = frozenset({"hour", "minute", "second", "millisecond", "microsecond"})
+
+
+def rounded_text(of: Type, digits: int) -> str:
+    """The engine's text for a time or timestamp {0} with so many digits of its seconds."""
+    if digits == SECOND_DIGITS_MAX:
+        return "{0}"
+    unit = unit_of(digits)
+    if of is TIME:
+        return f"(({{0}} + {unit // 2}) // {unit} * {unit})"
+    made = "make_timestamptz" if of is TIMESTAMPTZ else "make_timestamp"
+    away = f"sign(d) * ((abs(d) + {unit // 2}) // {unit} * {unit})"
+    return f"list_transform([epoch_us({{0}}) - {MIDDLE}], lambda d: {made}({MIDDLE} + {away}))[1]"
 
 
 def make_time(hour: int, minute: int, second: float) -> dt.timedelta:

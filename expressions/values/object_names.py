@@ -26,6 +26,7 @@ from expressions.sqltypes import (
     HEAD,
     INT4,
     INT8,
+    MOMENTS,
     NAME,
     NAMED,
     NUMERIC,
@@ -338,6 +339,7 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     name = VARCHAR.name
     types += f" WHEN {ARRAY_OF[VARCHAR].oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{name}(' || ({{1}} - {HEAD}) || ')[]'"
     types += f" ELSE '{name}[]' END"
+    types += "".join(_of_a_precision(of) for of in MOMENTS)
     scale = f"(xor(({{1}} - {HEAD}) & 2047, 1024) - 1024)"
     digits = f"'numeric(' || (({{1}} - {HEAD}) >> 16) || ',' || {scale} || ')'"
     types += f" WHEN {NUMERIC.oid} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} ELSE 'numeric' END"
@@ -376,6 +378,13 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
     yield "pg_char_to_encoding", (TEXT,), INT4, of_name
     yield "getdatabaseencoding", (), TEXT, "'UTF8'"
     yield "pg_client_encoding", (), TEXT, "'UTF8'"
+
+
+def _of_a_precision(of: Type) -> str:
+    """The names of a type of times, with the precision that {1} is or without, and of its array."""
+    word, rest = of.name.split(" ", 1)
+    digits = f"CASE WHEN {{1}} >= 0 THEN '{word}(' || {{1}} || ') {rest}' ELSE '{of.name}' END"
+    return f" WHEN {of.oid} THEN {digits} WHEN {ARRAY_OF[of].oid} THEN {digits} || '[]'"
 
 
 def _size_pretty() -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, RESTRICT, Column, Constraint, State
 from catalog.values.numerics import precision_and_scale
-from catalog.values.types import INT_LIMITS, TEXTS, WHOLE, SqlType
+from catalog.values.types import INT_LIMITS, MOMENTS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
@@ -61,7 +61,8 @@ def described(column: Column) -> Row:
         "data_type": "ARRAY" if of.element else OF_SQL_TYPE[of].name, "character_octet_length": _bytes(column),
         "character_maximum_length": column.length if of in TEXTS else None,
         "numeric_precision": digits, "numeric_precision_radix": 2 if digits else None,
-        "numeric_scale": 0 if of in WHOLE else None, **_precision(column), "datetime_precision": _FRACTION.get(of),
+        "numeric_scale": 0 if of in WHOLE else None, **_precision(column),
+        "datetime_precision": _FRACTION.get(of) if column.length is None or of not in MOMENTS else column.length,
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import postgast
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition
-from expressions.sqltypes import HEAD, NO_MODIFIER, PARAMETER_OIDS, TEXT, TEXTUAL, Type
+from expressions.sqltypes import PARAMETER_OIDS, TEXT, TEXTUAL, Type, length_of_modifier
 from expressions.values.object_names import DEFINITIONS, OBJECTS, VIEW, spelled
 from nodes.catalog_views.fixed import ALIGNMENTS, BY_VALUE, TYPE_NAMES
 from nodes.catalog_views.standard import SCHEMA, described, named
@@ -103,7 +103,7 @@ def _described(number: int, column: ViewColumn) -> Row:
     of = _type(column)
     if of.sql_type is None:
         return {"data_type": "ARRAY" if of.element else of.name}
-    length = None if column.modifier == NO_MODIFIER else column.modifier - HEAD
+    length = length_of_modifier(of, column.modifier)
     return described(Column(ColumnId(number), column.name, of.sql_type, State.PUBLIC, length=length))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
 from catalog.values.types import INT_LIMITS, TEXTS
-from expressions.sqltypes import HEAD, NO_MODIFIER, OF_SQL_TYPE, TEXTUAL
+from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, modifier_of_length
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import BY_VALUE, OPERATOR_CLASSES, STORAGES, alignment_of
 from nodes.catalog_views.keys import is_constraint, keys_of, required_columns, sequence_name
@@ -70,8 +70,7 @@ def _kind(column: Column) -> Row:
     oid, typlen = of.oid, of.typlen
     return {
         "atttypid": oid, "attlen": typlen,
-        "atttypmod": NO_MODIFIER if column.length is None else column.length + HEAD,
-        "attbyval": typlen in BY_VALUE,
+        "atttypmod": modifier_of_length(of, column.length), "attbyval": typlen in BY_VALUE,
         "attalign": alignment_of(of), "attndims": 0 if of.element is None else 1, "attcompression": "",
         "attgenerated": "", "attstorage": STORAGES.get(of, "p"),
         "attislocal": True, "attcollation": DEFAULT_COLLATION if is_text else 0,

@@ -15,7 +15,7 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.values.types import type_name
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
-from expressions.sqltypes import HEAD, NO_MODIFIER, OF_A_LENGTH, TEXT, UNKNOWN
+from expressions.sqltypes import TEXT, UNKNOWN, length_of_modifier
 from nodes.catalog_views.texts import quoted
 from nodes.sql.queries.query import Output
 from nodes.sql.statements import Statement, first_query, tables_in
@@ -96,5 +96,4 @@ def _type_of(name: str, output: Output) -> str:
     if of.sql_type is None:
         message = f'column "{name}" is of type {of}, which no column of a table has'
         raise SqlError(FEATURE_NOT_SUPPORTED, message, hint="cast it")
-    has_length = (of.element or of) in OF_A_LENGTH and output.modifier != NO_MODIFIER
-    return type_name(of.sql_type, output.modifier - HEAD if has_length else None)
+    return type_name(of.sql_type, length_of_modifier(of, output.modifier))

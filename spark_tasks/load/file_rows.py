@@ -21,7 +21,8 @@ from catalog.elements import Column, Kind, State
 from catalog.states import Write, rule
 from catalog.values.arrays import ELEMENTS_MAX, TOO_MANY_ELEMENTS
 from catalog.values.intervals import DAY
-from catalog.values.types import DOCUMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
+from catalog.values.times import END, MIDDLE, unit_of
+from catalog.values.types import DOCUMENTS, MOMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW, PACKED, column_of, listed
@@ -116,6 +117,14 @@ PLAIN = {
 
 
 def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
+    """The values as the column takes them."""
+    read = _read(column, given, first)
+    if column.type in MOMENTS and column.length is not None:
+        return _rounded(column, column.length, read, first)
+    return read
+
+
+def _read(column: Column, given: pa.Array, first: int) -> pa.Array:
     """Arrow's cast where it reads what PostgreSQL reads, one by one where it does not."""
     if pa.types.is_list(given.type):
         return _arrays(column, given, first)
@@ -225,6 +234,19 @@ def _fitted(column: Column, texts: pa.Array, first: int) -> pa.Array:
         except BadValue as bad:
             raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name}: {bad}") from None
     return pa.array(values, pa.string())
+
+
+def _rounded(column: Column, digits: int, values: pa.Array, first: int) -> pa.Array:
+    """Times and timestamps of a precision, as `times.rounded` has them: away from the year 2000, or midnight."""
+    unit, middle = unit_of(digits), 0 if column.type is SqlType.TIME else MIDDLE
+    since = pc.subtract(values.cast(pa.int64()), middle)
+    away = pc.multiply(pc.divide(pc.add(pc.abs(since), unit // 2), unit), unit)
+    micros = pc.add(pc.multiply(pc.sign(since), away), middle)
+    is_beyond = pc.fill_null(pc.greater_equal(micros, END), False)
+    if pc.any(is_beyond).as_py():
+        number = number_in_file(first, is_beyond.index(True).as_py())
+        raise CannotLoad(f"row {number}: column {column.name}: timestamp out of range")
+    return micros.cast(values.type)
 
 
 def number_in_file(first: int, place: int) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State, TableId
-from catalog.values.types import SqlType
+from catalog.values.types import SqlType, fitted, parse_text
 from spark_tasks.load.file_rows import CannotLoad, typed_rows
 from storage.encoding import NULL, encode
 
@@ -106,3 +106,60 @@ def test_microseconds_that_are_no_time_of_day_are_named(micros: int) -> None:
 def test_a_time_of_a_file_goes_to_the_end_of_the_day(micros: int | None, stored: dt.timedelta | None) -> None:
     rows = typed_rows(SHIFTS, shift(micros), 0)
     assert rows.columns[ColumnId(2)].to_pylist()[1] == encode(SqlType.TIME, stored)
+
+
+# --- times of a precision
+
+MOMENTS = tuple(SqlType(name) for name in ("timestamp", "timestamptz", "time"))
+WRITTEN = {
+    SqlType.TIME: ("00:00:00", "10:00:00.4", "10:00:00.499999", "10:00:00.5", "23:59:59.500001", "24:00:00"),
+}
+WRITTEN |= dict.fromkeys(
+    (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
+    (
+        "1999-12-31 23:59:59.5", "1999-12-31 23:59:58.499999", "1969-12-31 23:59:59.05", "2000-01-01 00:00:00.5",
+        "2024-02-29 12:00:00.123455", "0001-01-01 00:00:00.500001", "2024-02-29 12:00:00.0005",
+    ),
+)  # fmt: skip
+
+
+def moments(of: SqlType, digits: int | None, given: pa.Array) -> list[Any]:
+    """What is stored of the values of a file."""
+    columns = (Column(ColumnId(1), "id", SqlType.INTEGER, not_null=True), Column(ColumnId(2), "m", of, length=digits))
+    table = Descriptor(TableId(1), "moments", 1, columns, (ColumnId(1),))
+    rows = typed_rows(table, {"id": pa.array(range(len(given)), pa.int32()), "m": given}, 0)
+    return list(rows.columns[ColumnId(2)].to_pylist())
+
+
+@pytest.mark.parametrize("of", MOMENTS, ids=lambda of: of.value)
+@pytest.mark.parametrize("digits", [None, *range(7)])
+def test_times_are_rounded_to_their_precision_however_the_file_has_them(of: SqlType, digits: int | None) -> None:
+    """As texts that Arrow reads, as texts that it does not, and as values of Arrow's own types."""
+    texts = [*WRITTEN[of], None]
+    parsed = [None if text is None else parse_text(of, text) for text in texts]
+    stored = [encode(of, fitted(of, digits, value)) for value in parsed]
+    assert moments(of, digits, pa.array(texts)) == stored
+    assert moments(of, digits, pa.array([None if text is None else f" {text}" for text in texts])) == stored
+    kind = pa.time64("us") if of is SqlType.TIME else pa.timestamp("us", "UTC" if of is SqlType.TIMESTAMPTZ else None)
+    if of is SqlType.TIME:
+        parsed, stored = parsed[:-2], stored[:-2]  # Arrow's has no 24:00
+        values = [(dt.datetime(2024, 1, 1) + value).time() for value in parsed]  # noqa: DTZ001 - a time of day
+    else:
+        values = parsed
+    assert moments(of, digits, pa.array(values, kind)) == stored
+
+
+def test_arrays_of_times_are_rounded_one_by_one() -> None:
+    of, (first, second) = SqlType.TIMESTAMP_ARRAY, WRITTEN[SqlType.TIMESTAMP][:2]
+    values = [(parse_text(SqlType.TIMESTAMP, first), None), (parse_text(SqlType.TIMESTAMP, second),), None]
+    stored = [encode(of, fitted(of, 0, value)) for value in values]
+    assert moments(of, 0, pa.array([[first, None], [second], None])) == stored
+    assert moments(of, 0, pa.array([f'{{"{first}",NULL}}', f'{{"{second}"}}', None])) == stored
+
+
+def test_a_moment_that_would_be_of_the_year_10000_is_named() -> None:
+    texts = ["9999-12-31 23:59:59.4", "9999-12-31 23:59:59.5"]
+    for given in (pa.array(texts), pa.array([f" {text}" for text in texts])):
+        with pytest.raises(CannotLoad, match="row 2: column m: timestamp out of range"):
+            moments(SqlType.TIMESTAMP, 0, given)
+        assert len(moments(SqlType.TIMESTAMP, 1, given)) == 2

@@ -8,7 +8,8 @@
     numeric  <-> smallint, integer, bigint, real, double precision, text
 
 Where text stands, varchar and char do as well, and each of the three may become another, or another length; a numeric
-may become one of another precision and scale. Casts round as PostgreSQL's do.
+may become one of another precision and scale, a time or timestamp one of another precision. Casts round as
+PostgreSQL's do.
 
 Not every value of the one is a value of the other: the fill and, until the old side is dropped, writers refuse those.
 """
@@ -20,7 +21,7 @@ from itertools import product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from catalog.values.types import FLOATING, INT_LIMITS, TEXTS, BadValue, SqlType, fitted, holds_as_stored
+from catalog.values.types import FLOATING, INT_LIMITS, MOMENTS, TEXTS, BadValue, SqlType, fitted, holds_as_stored
 from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError
@@ -55,7 +56,7 @@ _BOTH_WAYS = (
     (SqlType.JSON, SqlType.JSONB),
 )
 _AS_TEXT = {(of, text) for of, to in _BOTH_WAYS if to is SqlType.TEXT for text in TEXTS}
-_PAIRS = {*_BOTH_WAYS, *_AS_TEXT, *product(TEXTS, TEXTS)}
+_PAIRS = {*_BOTH_WAYS, *_AS_TEXT, *product(TEXTS, TEXTS), *((of, of) for of in MOMENTS)}
 INVERTIBLE = frozenset(_PAIRS) | frozenset((to, of) for of, to in _PAIRS)
 _WIDER = {
     (SqlType.SMALLINT, SqlType.INTEGER),
@@ -64,6 +65,7 @@ _WIDER = {
     (SqlType.INTEGER, SqlType.BIGINT),
     (SqlType.DATE, SqlType.TIMESTAMP),
     (SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ),
+    *((of, of) for of in MOMENTS),
 }
 
 

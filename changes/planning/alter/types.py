@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
-from catalog.values.types import ARRAYS, TEXTS, SqlType, holds_as_stored, type_name
+from catalog.values.types import ARRAYS, MOMENTS, TEXTS, SqlType, holds_as_stored, type_name
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
@@ -82,7 +82,17 @@ def set_type(sketch: Sketch, action: SetType) -> None:
             if is_cut
             else []
         ),
+        *_rounding(column, twin),
     ]
+
+
+def _rounding(column: Column, twin: Column) -> list[str]:
+    """The sentence of a plan about values that lose digits of their seconds."""
+    if twin.type not in MOMENTS or twin.length is None or column.type is SqlType.DATE:
+        return []
+    if column.type in MOMENTS and column.length is not None and column.length <= twin.length:
+        return []
+    return [f"Values of {column.name} are rounded to what {twin.type_name} keeps of a second."]
 
 
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:

@@ -5,7 +5,7 @@ from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
-from catalog.values.types import SqlType, parse_text
+from catalog.values.types import SqlType, parse_text, type_name
 from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, DropTable, IndexPart, Name, NewColumn
 from changes.ddl.columns import constant
 from changes.ddl.errors import DdlError
@@ -231,7 +231,13 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         (TABLE + "v |numeric(1, 2, 3))", "22023", "invalid NUMERIC type modifier", "|"),
         (TABLE + "v numeric(3,1) DEFAULT |100)", "22003", "numeric field overflow", "|"),
         (TABLE + "v smallint DEFAULT |40000)", "22003", "out of range for type smallint", "|"),
-        (TABLE + "v |timestamp(3))", "0A000", "a precision for type timestamp", "|"),
+        (TABLE + 'v |"timestamp"(-1))', "22023", "TIMESTAMP(-1) precision must not be negative", "|"),
+        (TABLE + "v |timestamptz(-2))", "22023", "TIMESTAMP(-2) WITH TIME ZONE precision must not be negative", "|"),
+        (TABLE + 'v |"time"(1, 2))', "22023", "invalid type modifier", "|"),
+        (TABLE + "v |\"time\"('3'))", "22023", "invalid type modifier", "|"),
+        (TABLE + "v |interval(3))", "0A000", "a precision or fields for type interval", "|"),
+        (TABLE + "v |interval day to second)", "0A000", "a precision or fields for type interval", "|"),
+        (TABLE + "v timestamp(3) DEFAULT |'9999-12-31 23:59:59.9999')", "22008", "timestamp out of range", "|"),
         (TABLE + "v |int[][])", "0A000", "an array of arrays", "|"),
         (TABLE + "v |char(3)[])", "0A000", "an array of char", "|"),
         (TABLE + "v |serial[])", "0A000", "array of serial is not implemented", "|"),
@@ -344,11 +350,30 @@ def test_every_unique_gets_a_name_of_its_own(sql, names):
     assert [unique.name.text for unique in uniques_of(resolve(parse(sql), VIEW))] == names
 
 
-@pytest.mark.parametrize("of", ["timestamp", "timestamptz", "time", "interval"])
-def test_six_digits_of_a_second_are_what_a_type_has(of):
-    assert parse(TABLE + f"v {of}(6), w {of}(6)[])") == parse(TABLE + f"v {of}, w {of}[])")
-    with pytest.raises(DdlError, match="a precision for type"):
-        parse(TABLE + f"v {of}(5))")
+def test_six_digits_of_a_second_are_what_an_interval_has():
+    assert parse(TABLE + "v interval(6), w interval(6)[])") == parse(TABLE + "v interval, w interval[])")
+
+
+@pytest.mark.parametrize(
+    ("written", "named", "notice"),
+    [
+        ("timestamp(3)", "timestamp(3)", None),
+        ("timestamp(0) without time zone", "timestamp(0)", None),
+        ("timestamp(3) with time zone", "timestamptz(3)", None),
+        ("timestamptz(6)", "timestamptz(6)", None),
+        ("time(0)", "time(0)", None),
+        ("timestamp(3)[]", "timestamp(3)[]", None),
+        ("timestamp(7)", "timestamp(6)", "TIMESTAMP(7) precision reduced to maximum allowed, 6"),
+        ("timestamptz(8)", "timestamptz(6)", "TIMESTAMP(8) WITH TIME ZONE precision reduced to maximum allowed, 6"),
+        ("time(9)", "time(6)", "TIME(9) precision reduced to maximum allowed, 6"),
+    ],
+)
+def test_a_time_has_the_precision_that_is_written(written, named, notice):
+    """0 is one, too."""
+    read = parse(TABLE + f"v {written})")
+    column = read.action.columns[1]
+    assert type_name(column.type, column.length) == named
+    assert read.notices == (() if notice is None else (notice,))
 
 
 def test_a_hint_says_what_to_use_instead():

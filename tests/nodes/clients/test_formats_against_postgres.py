@@ -165,6 +165,10 @@ QUERIES = {
     " tz::text AS g FROM {t} WHERE id = 14",
     "of literals": "SELECT 'a' AS t, 1 AS i, 2.5::float8 AS f, '3/4/2024'::date AS d,"
     " '2024-07-01 10:00'::timestamptz AS z",
+    "precisions": "SELECT ts::timestamp(3) AS a, tz::timestamptz(0) AS b, tm::time(1) AS c, ts::timestamp(6) AS d,"
+    " ts::timestamp AS e, coalesce(ts::timestamp(2), ts::timestamp(2)) AS f, coalesce(ts::timestamp(2), ts) AS g,"
+    " ARRAY[tm, NULL]::time(0)[] AS h, max(ts::timestamp(1)) OVER () AS i, x.p, x.p::timestamp AS q FROM {t},"
+    " (SELECT '2024-01-01 00:00:00.5'::timestamp(0) AS p) AS x WHERE id BETWEEN 10 AND 999 ORDER BY id",
     "intervals": "SELECT interval '1 year 2 months' AS a, interval '-3 days 04:05:06.789' AS b, interval '0' AS c,"
     " interval '-1 month' AS d, interval '-00:00:00.5' AS e, interval '-2 years 1 day -26:00' AS f,"
     " ts - '2024-01-01' AS g"

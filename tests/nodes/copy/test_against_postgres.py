@@ -4,6 +4,7 @@ What differs on purpose: FREEZE, which a node takes and does nothing about; file
 the order in which a table's rows come, which is by storage.
 """
 
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,13 +13,28 @@ import pytest
 from psycopg.pq import ExecStatus
 
 from tests.nodes.conftest import Cluster
-from tests.nodes.copy.cases import BINARY, CSV, OPTIONS, OTHERS, STATEMENTS, TEXT
+from tests.nodes.copy.cases import BINARY, CSV, HEAD, OPTIONS, OTHERS, STATEMENTS, TEXT, row
 
 TABLES = (
     "CREATE TABLE t (a int PRIMARY KEY, b text, c varchar(3), d int CHECK (d > 0))",
     "CREATE TABLE d (a int PRIMARY KEY, b text DEFAULT 'dflt', c int DEFAULT 42)",
     "CREATE TABLE w (a int PRIMARY KEY, b text)",
+    "CREATE TABLE m (a int, b timestamp(3), c timestamptz(0) DEFAULT '2024-01-01 00:00:00.5Z', d time(0),"
+    " e timestamp(1)[], PRIMARY KEY (a, d))",
 )
+MOMENTS = (
+    ("COPY m FROM STDIN", b"1\t2024-01-01 00:00:00.1235\t1999-12-31 23:59:59.5Z\t23:59:59.5\t{2024-01-01 0:0:0.05}\n"),
+    ("COPY m FROM STDIN (FORMAT csv)", b"1,2024-01-01 00:00:00.1234999,1999-12-31 23:59:58.49Z,10:00:00.4,\n"),
+    ("COPY m (a, b, d) FROM STDIN WHERE b > '2024-01-01 00:00:00.1235'",
+     b"1\t2024-01-01 00:00:00.1235\t10:00\n2\t2024-01-01 00:00:00.1234\t10:00:00.5\n"),
+    ("COPY m (a, b, c, d) FROM STDIN (DEFAULT 'd')", b"1\t1999-12-31 23:59:59.9995\td\t0:0:0.5\n"),
+    ("COPY m (a, b, c, d) FROM STDIN (FORMAT binary)", HEAD + row(
+        *(struct.pack(form, n) for form, n in (("!i", 7), ("!q", -500), ("!q", -500_000), ("!q", 86_399_500_000)))
+    ) + struct.pack("!h", -1)),
+    ("COPY m (a, d, b) FROM STDIN", b"1\t10:00:00.4\t\\N\n1\t09:59:59.6\t\\N\n"),
+    ("COPY m (a, d, b) FROM STDIN", b"1\t10:00\t8999-12-31 23:59:59.9996\n"),
+)  # fmt: skip
+"""COPY into a table whose times have a precision."""
 WORDS = ("a\tb\nc\\d", None, "", "é", "q\"u,o;te'", "x", "\\N", "\\.", "a|b\rc\x08\x0b\x0c", "none")
 CASES = (
     *(("COPY t FROM STDIN", data) for data in TEXT),
@@ -76,6 +92,15 @@ def sides(cluster: Cluster) -> Iterator[tuple[Side, Side]]:
 def test_data_is_read_and_written_as_postgresql_does(sides: tuple[Side, Side]) -> None:
     found = [[outcome(side, sql, data) for side in sides] for sql, data in CASES]
     assert [(case, *both) for case, both in zip(CASES, found, strict=True) if both[0] != both[1]] == []
+
+
+@pytest.mark.parametrize(("sql", "data"), MOMENTS)
+def test_times_of_a_precision_are_rounded(sides: tuple[Side, Side], sql: str, data: bytes) -> None:
+    found, stored = [], "SELECT a, b::text, c::text, d::text, e::text FROM m ORDER BY a, d"
+    for side in sides:
+        side.execute("DELETE FROM m")
+        found.append((answer(side, sql, data), side.execute(stored).fetchall()))
+    assert found[0] == found[1]
 
 
 def test_options_are_taken_and_refused_as_by_postgresql(sides: tuple[Side, Side]) -> None:

@@ -16,7 +16,7 @@ from nodes.crud.keyed_gets import KeyedGet
 from nodes.router.compiled import COMPILED_MAX, CompiledRequests
 from tests.nodes.conftest import Cluster
 from tests.nodes.crud.test_stale_routers import BOTH, ROUNDS_MAX, publish, respread, swapped
-from tests.nodes.execution.test_point_read import COLUMNS
+from tests.nodes.execution.test_point_read import COLUMNS, PRECISE
 from tests.nodes.within import Within, within
 
 Get = Callable[..., Any]
@@ -29,6 +29,9 @@ KEYS_BY_TYPE = {
     "numeric(6, 3)": ["1.5", '"1.500"', "1.50049", '"NaN"', "1e30"],
     "double precision": ["0.1", '"-0"', '"NaN"', "0", "1e999"],
     "date": ['"2020-02-29"', '"today"', '"2020-02-30"'],
+    "timestamp(3)": ['"2024-01-01 00:00:00.124"', '"2024-01-01 00:00:00.1244"', '"2024-01-01T00:00:00.125"', '"now"'],
+    "timestamptz(0)": ['"2024-01-01 00:00:00Z"', '"2024-01-01 01:00:00.4+01"', '"2024-01-01 00:00:01"'],
+    "time(0)": ['"10:00"', '"10:00:00.4"', '"23:59:59.5"', '"24:00"'],
     "uuid": ['"00000000-0000-0000-0000-00000000000A"', '"x"'],
     "boolean": ["true", '"t"', '"yes"', "2"],
 }
@@ -49,7 +52,7 @@ def both_ways(cluster: Cluster) -> Any:
 
 
 def test_every_type_is_answered_alike(cluster: Cluster, both_ways: Get):
-    names = {SqlType.CHAR: "char(3)", SqlType.NUMERIC: "numeric(6, 3)"}
+    names = {SqlType.CHAR: "char(3)", SqlType.NUMERIC: "numeric(6, 3)", **PRECISE}
     table = cluster.table(", ".join(["id bigint PRIMARY KEY", *(f"c{n} {names.get(t, t.value)}"
                                                                for n, t in enumerate(COLUMNS))]))  # fmt: skip
     with cluster.connect() as connection:

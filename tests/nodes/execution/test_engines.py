@@ -49,6 +49,10 @@ TABLE = Descriptor(
     (ColumnId(1),),
 )
 MOMENTS = st.datetimes(dt.datetime.fromisoformat("0001-01-02"), dt.datetime.fromisoformat("9999-12-30"))
+HALVES = [0, 5, 50, 55, 500, 5000, 49_995, 50_000, 500_000, 999_950, 999_999]
+"""Microseconds that are rounded to one side or the other."""
+MOMENTS |= st.builds(lambda moment, micros: moment.replace(microsecond=micros), MOMENTS, st.sampled_from(HALVES))
+LATE_MOMENTS = [dt.datetime.fromisoformat("9999-12-31 23:59:59").replace(microsecond=micros) for micros in HALVES]
 VALUES: dict[SqlType, st.SearchStrategy[Any]] = {
     SqlType.INTEGER: st.one_of(st.sampled_from([0, 1, -1, 2**31 - 1, -(2**31)]), st.integers(-(2**31), 2**31 - 1)),
     SqlType.SMALLINT: st.one_of(st.sampled_from([0, 1, -1, 2**15 - 1, -(2**15)]), st.integers(-(2**15), 2**15 - 1)),
@@ -76,7 +80,8 @@ VALUES: dict[SqlType, st.SearchStrategy[Any]] = {
     SqlType.TIMESTAMPTZ: MOMENTS.map(lambda moment: moment.replace(tzinfo=dt.UTC)),
     SqlType.UUID: st.uuids(),
     SqlType.BYTEA: st.binary(max_size=5) | st.sampled_from([b"", b"\0", b"a\0b", b"\xff", "aé".encode()]),
-    SqlType.TIME: st.sampled_from([0, 1, DAY, DAY // 2]).map(of_micros) | st.integers(0, DAY).map(of_micros),
+    SqlType.TIME: st.sampled_from([0, 1, DAY, DAY // 2, DAY - 5, DAY - 50, *HALVES]).map(of_micros)
+    | st.integers(0, DAY).map(of_micros),
     SqlType.INTERVAL: st.builds(
         Interval,
         st.integers(-30, 30),
@@ -96,6 +101,17 @@ def rows_for(text: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 EXPRESSIONS = [
+    *(
+        f"{of}::{name}({digits})"
+        for of, name in (("ts", "timestamp"), ("tz", "timestamptz"), ("tm", "time"))
+        for digits in range(7)
+    ),
+    "ts::timestamp(3)::timestamp(0)",
+    "ts::timestamptz(1)",
+    "tz::timestamp(2)",
+    "tz::time(1)",
+    "d::timestamp(0)",
+    "ts::timestamp(1) = ts::timestamp",
     *(f"{a} {sign} {b}" for a, b in (("tm", "o"), ("iv", "k")) for sign in ("=", "<>", "<", "<=", ">", ">=", "-")),
     *(
         f"extract({part} from iv)"
@@ -452,6 +468,14 @@ def test_a_large_double_keeps_all_its_digits_as_a_text(value: float) -> None:
     assert here(expr, {column.id: row[column.name] for column in TABLE.columns}) == (kind, text)
 
 
+def read_there(expr: Any, row: dict[str, Any]) -> tuple[str, Any]:
+    """What the engine computes, or how it is refused where it is read."""
+    try:
+        return there(expr, row)
+    except SqlError as error:
+        return "error", error.sqlstate
+
+
 def here(expr: Any, row: dict[Any, Any]) -> tuple[str, Any]:
     try:
         return "value", value_text(expr.type, evaluate(expr, row, Context()))
@@ -473,6 +497,18 @@ def there(expr: Any, row: dict[str, Any]) -> tuple[str, Any]:
     except duckdb.Error as error:
         return "error", translated(error).sqlstate
     return "value", value_text(expr.type, value)
+
+
+@pytest.mark.parametrize("moment", LATE_MOMENTS, ids=str)
+@pytest.mark.parametrize("digits", range(7))
+def test_a_precision_rounds_nothing_into_the_year_10000(moment: dt.datetime, digits: int) -> None:
+    for name, of, value in (("ts", "timestamp", moment), ("tz", "timestamptz", moment.replace(tzinfo=dt.UTC))):
+        scan = Scan(0, TABLE)
+        tree = postgast.parse(f"SELECT {name}::{of}({digits})").stmts[0].stmt.select_stmt.target_list[0].res_target.val
+        expr = Analyzer({}).expr(tree, Scope(None, [Relation(0, "x", scan=scan)]))
+        row = dict.fromkeys(COLUMNS) | {name: value}
+        found = here(expr, {column.id: row[column.name] for column in TABLE.columns})
+        assert read_there(expr, row) == found
 
 
 def test_a_value_is_rendered_as_a_constant_whatever_it_holds() -> None:

@@ -46,6 +46,10 @@ COLUMNS = {
 }  # fmt: skip
 
 
+PRECISE = {SqlType.TIMESTAMP: "timestamp(0)", SqlType.TIMESTAMPTZ: "timestamptz(3)", SqlType.TIME: "time(1)"}
+"""The types of times under a precision, of which some have 0."""
+
+
 async def both_ways(node: Within, sql: str, values: Sequence[bytes | None], form: int) -> list[Any]:
     """The rows of a query of one bigint as compiled, which it is from its third time on, and in a block."""
     (statement,) = await node.session.parse(sql)
@@ -66,7 +70,7 @@ async def both_ways(node: Within, sql: str, values: Sequence[bytes | None], form
 
 def test_every_type_is_answered_alike(cluster: Cluster) -> None:
     assert COLUMNS.keys() == set(SqlType) - ARRAYS, "a new type: compare its answers, too"
-    names = {SqlType.CHAR: "char(3)", SqlType.NUMERIC: "numeric(6, 3)"}
+    names = {SqlType.CHAR: "char(3)", SqlType.NUMERIC: "numeric(6, 3)", **PRECISE}
     listed = ", ".join(f"c{place} {names.get(of, of.value)}" for place, of in enumerate(COLUMNS))
     table = cluster.table(f"id bigint primary key, {listed}")
 

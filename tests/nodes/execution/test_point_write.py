@@ -24,7 +24,7 @@ from catalog.elements import (
     PlacementId,
     State,
 )
-from catalog.values.types import UNSORTED, SqlType
+from catalog.values.types import MOMENTS, UNSORTED, SqlType
 from expressions.analysis.building import Parameters
 from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
@@ -94,7 +94,8 @@ def versions(draw: st.DrawFn) -> Descriptor:
 
 def _with_default(draw: st.DrawFn, column: Column, *, is_key: bool) -> Column:
     default = DEFAULTS.get(column.type) if draw(st.booleans()) else None
-    return replace(column, default=default, not_null=is_key or draw(st.booleans()))
+    length = draw(st.sampled_from((None, 0, 3))) if column.type in MOMENTS else None
+    return replace(column, default=default, length=length, not_null=is_key or draw(st.booleans()))
 
 
 def _moving(version: Descriptor) -> list[Descriptor]:

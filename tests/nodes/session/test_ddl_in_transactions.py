@@ -81,6 +81,22 @@ REWRITES = [
         errors.StringDataRightTruncation,
     ),
     ("ALTER TABLE {a} ADD m varchar(3) DEFAULT 'xyz', ADD k char(2) DEFAULT 'a'", None),
+    ("ALTER TABLE {a} ADD k timestamp(3) DEFAULT '2024-01-01 00:00:00.1235', ADD m time(0) DEFAULT '9:00:00.5'", None),
+    (
+        "ALTER TABLE {a} ADD k timestamp; UPDATE {a} SET k = '1999-12-31 23:59:59.5'; ALTER TABLE {a} ALTER k TYPE"
+        " timestamp(0)",
+        None,
+    ),
+    (
+        "ALTER TABLE {a} ADD k text; UPDATE {a} SET k = '2024-01-01 00:00:00.1235'; ALTER TABLE {a} ALTER k TYPE"
+        " timestamp(3) USING k::timestamp(3)",
+        None,
+    ),
+    (
+        "ALTER TABLE {a} ADD k timestamptz(1); UPDATE {a} SET k = '2024-01-01 00:00:00.15Z'; ALTER TABLE {a} ALTER k"
+        " TYPE timestamptz(0); ALTER TABLE {a} ALTER k TYPE timestamptz(3)",
+        None,
+    ),
     ("ALTER TABLE {a} RENAME n TO m", None),
     ("ALTER TABLE {a} RENAME TO {b}", None),
 ]

@@ -92,6 +92,57 @@ def test_a_version_reads_and_removes_longer_values_than_it_takes(cluster: Cluste
     assert cluster.violations(table) == []
 
 
+def test_a_timestamp_keeps_more_digits_and_then_fewer(cluster: Cluster, n1: Any, n2: Any) -> None:
+    """More of them are one version that leaves pairs and entries as they are; fewer are rounded by the fill."""
+    table = cluster.table("id int primary key, at timestamp(0) not null unique, there timestamptz(0)")
+    n1.execute(f"INSERT INTO {table} VALUES (1, '2024-01-01 00:00:00.5', '1999-12-31 23:59:59.5Z')")
+    pairs = cluster.pairs(table)
+    both = "ALTER COLUMN at TYPE timestamp(3), ALTER there TYPE timestamptz"
+    assert tag(n1, f"ALTER TABLE {table} {both}") == "ALTER TABLE"
+    assert cluster.pairs(table) == pairs
+    with pytest.raises(errors.UniqueViolation):
+        n2.execute(f"INSERT INTO {table} VALUES (2, '2024-01-01 00:00:01.0004')")
+    n2.execute(f"INSERT INTO {table} VALUES (2, '2024-01-01 00:00:01.0005', '1999-12-31 23:59:59.4999Z')")
+    assert n1.execute(f"SELECT id FROM {table} WHERE at = '2024-01-01 00:00:01.001'").fetchall() == [(2,)]
+    with pytest.raises(errors.FeatureNotSupported, match="indexed or constrained"):
+        n1.execute(f"ALTER TABLE {table} ALTER at TYPE timestamp(0)")
+    assert tag(n1, f"ALTER TABLE {table} ALTER there TYPE timestamptz(2)") == "ALTER TABLE"
+    n2.execute(f"INSERT INTO {table} VALUES (3, '2024-01-01 00:00:02', '2024-01-01 00:00:00.995Z')")
+    assert n2.execute(f"SELECT id, at::text, there::text FROM {table} ORDER BY id").fetchall() == [
+        (1, "2024-01-01 00:00:01", "1999-12-31 23:59:59+00"),
+        (2, "2024-01-01 00:00:01.001", "1999-12-31 23:59:59.5+00"),
+        (3, "2024-01-01 00:00:02", "2024-01-01 00:00:01+00"),
+    ]
+    assert cluster.violations(table) == []
+
+
+def test_a_version_reads_and_removes_more_digits_than_it_keeps(cluster: Cluster, n1: Any, n2: Any) -> None:
+    """So does a node of the version before, while others write more of them."""
+    table = cluster.table("id int primary key, at timestamp unique, n int")
+    n1.execute(f"INSERT INTO {table} SELECT i, timestamp '2024-01-01 00:00:00.5' + i * interval '1 s', i FROM"
+               " generate_series(1, 4) i")  # fmt: skip
+    now = cluster.descriptor(table)
+    columns = tuple(replace(c, length=0) if c.name == "at" else c for c in now.columns)
+    cluster.publish(now.next_version(columns=columns))
+    assert n2.execute(f"SELECT id FROM {table} WHERE at = '2024-01-01 00:00:01.5'").fetchall() == [(1,)]
+    assert n2.execute(f"UPDATE {table} SET n = n + 1 WHERE at > '2024-01-01 00:00:03'").rowcount == 2
+    assert n2.execute(f"UPDATE {table} SET id = 9 WHERE id = 4 RETURNING at::text").fetchone() == (
+        "2024-01-01 00:00:04.5",
+    )
+    assert n2.execute(f"UPDATE {table} SET at = at WHERE id = 2 RETURNING at::text").fetchone() == (
+        "2024-01-01 00:00:03",
+    )
+    assert n2.execute(f"DELETE FROM {table} WHERE at = '2024-01-01 00:00:01.5'").rowcount == 1
+    assert cluster.violations(table) == []
+
+
+def test_more_than_six_digits_are_six_and_the_client_is_told(n1: Any, cluster: Cluster) -> None:
+    table = cluster.table("id int primary key, at timestamp(7)")
+    assert cluster.descriptor(table).column_named("at").type_name == "timestamp(6)"
+    notices = told(n1, f"ALTER TABLE {table} ADD there timestamptz(9)")
+    assert "TIMESTAMP(9) WITH TIME ZONE precision reduced to maximum allowed, 6" in [text for *_, text in notices]
+
+
 def test_each_step_is_reported(n1: Any, table: str) -> None:
     notices = told(n1, f"ALTER TABLE {table} RENAME COLUMN a TO age")
     assert {(severity, code) for severity, code, _ in notices} == {("NOTICE", "00000")}

@@ -31,7 +31,10 @@ def test_the_rows_are_there_with_the_table(cluster: Cluster, n1: Any, n2: Any) -
 
 def test_parameters_and_options(cluster: Cluster, n1: Any) -> None:
     made = f"made{next(cluster.serial)}"
-    query = "SELECT i + %s, %s::varchar(4), 1.5::numeric(7, 2), i * 1.5, 'x'::char(2) FROM generate_series(1, 3) i"
+    query = (
+        "SELECT i + %s, %s::varchar(4), 1.5::numeric(7, 2), i * 1.5, 'x'::char(2), current_timestamp(3),"
+        " localtimestamp::timestamp(0), localtime(2) FROM generate_series(1, 3) i"
+    )
     create = f"CREATE TABLE {made} (n, t) WITH (sharding_key = 'n') AS {query}"
     assert n1.execute(create, (5, "abc")).statusmessage == "SELECT 3"
     assert n1.execute(f"SELECT n, t FROM {made} WHERE n = 7").fetchall() == [(7, "abc")]
@@ -42,6 +45,9 @@ def test_parameters_and_options(cluster: Cluster, n1: Any) -> None:
         "numeric(7,2)",
         "numeric",
         "char(2)",
+        "timestamptz(3)",
+        "timestamp(0)",
+        "time(2)",
     ]
     assert cluster.violations(made) == []
 
