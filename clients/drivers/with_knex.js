@@ -16,7 +16,7 @@ tried("schema builder: tables, keys, indexes, hasTable, hasColumn", async () => 
     t.increments("id");
     t.integer("parent_id").references("id").inTable("knex_parent");
     t.boolean("done").defaultTo(false);
-    t.timestamp("at").defaultTo(knex.fn.now());
+    t.timestamp("at", { precision: 3 }).defaultTo(knex.fn.now(3));
     t.index(["done"], "knex_child_done");
   });
   check([await knex.schema.hasTable("knex_child"), await knex.schema.hasColumn("knex_child", "done")], [true, true]);

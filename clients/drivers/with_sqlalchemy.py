@@ -12,7 +12,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TIMESTAMP
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 from trial import DATABASE, HOST, PORT, USER, check, run, tried
 
@@ -138,6 +138,7 @@ def arrays() -> None:
         f"lists_{DRIVER}", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("n", ARRAY(sa.Integer)), sa.Column("w", sa.ARRAY(sa.String(20))), sa.Column("m", sa.Numeric(12, 3)),
         sa.Column("i", sa.Interval), sa.Column("b", sa.LargeBinary), sa.Column("t", sa.Time),
+        sa.Column("at", TIMESTAMP(precision=3)), sa.Column("there", TIMESTAMP(timezone=True, precision=0)),
     )  # fmt: skip
     table.drop(at_once, checkfirst=True)
     table.create(engine)
@@ -149,11 +150,14 @@ def arrays() -> None:
         dt.timedelta(days=1, hours=2),
         b"\x00\xff",
         dt.time(4, 5),
+        dt.datetime(2026, 1, 1, 0, 0, 0, 123_500),  # noqa: DTZ001 - a timestamp without a zone
+        dt.datetime(2026, 1, 1, 0, 0, 0, 500_000, tzinfo=dt.UTC),
     )
+    rounded = (row[-2].replace(microsecond=124_000), row[-1].replace(second=1, microsecond=0))
     with engine.begin() as connection:
         connection.execute(sa.insert(table), dict(zip(table.c.keys(), row, strict=True)))
         found = connection.execute(sa.select(table)).one()
-        check((*found[:5], bytes(found[5]), found[6]), row)
+        check((*found[:5], bytes(found[5]), *found[6:]), (*row[:-2], *rounded))
         for asked in (table.c.w.any("d,e"), table.c.n.contains([3]), table.c.n.overlap([3, 9]), table.c.n[1] == 1,
                       sa.literal("a") == sa.any_(table.c.w)):  # fmt: skip
             check(connection.scalar(sa.select(table.c.id).where(asked)), 1)
@@ -162,9 +166,9 @@ def arrays() -> None:
         connection.execute(sa.update(table).values(n=[5]))
         check(connection.scalar(sa.select(sa.func.array_length(table.c.n, 1))), 1)
     shown = sa.Table(table.name, sa.MetaData(), autoload_with=engine)
-    check(
-        [c.type.compile(engine.dialect) for c in shown.columns][1:4], ["INTEGER[]", "VARCHAR(20)[]", "NUMERIC(12, 3)"]
-    )
+    types = [c.type.compile(engine.dialect) for c in shown.columns]
+    check(types[1:4], ["INTEGER[]", "VARCHAR(20)[]", "NUMERIC(12, 3)"])
+    check(types[-2:], ["TIMESTAMP(3) WITHOUT TIME ZONE", "TIMESTAMP(0) WITH TIME ZONE"])
     with engine.connect() as connection:
         only = {"include_name": lambda name, kind, _: kind != "table" or name == table.name, "compare_type": True}
         check(compare_metadata(MigrationContext.configure(connection, opts=only), table.metadata), [])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from catalog.values.arrays import array_text
-from catalog.values.types import TEXTS, UNSORTED, SqlType, Value, parse_text, to_text
+from catalog.values.types import MOMENTS, TEXTS, UNSORTED, SqlType, Value, fitted, parse_text, to_text
 from expressions.values.arithmetic import order_key
 from storage.encoding import decode, encode, encode_value
 from tests.nodes.conftest import Cluster
@@ -177,3 +177,33 @@ def test_bytes_sort_and_texts_read_as_postgresqls(cluster: Cluster, sql_type: Sq
         shown = [{"t": "true", "f": "false"}[one] for one in shown]
     found = [(one, ranks[data]) for one, data in zip(shown, encoded, strict=True)]
     assert [(a, b) for a, b in zip(found, theirs, strict=True) if a != b] == []
+
+
+# --- times of a precision
+
+
+def moments(chance: random.Random, of: SqlType) -> list[Value]:
+    """Values of a type of times, of which many lie in the middle between two that a precision keeps."""
+    found = []
+    for _ in range(ROWS):
+        unit = 10 ** chance.randrange(6)
+        micros = chance.choice((5 * unit, 5 * unit - 1, 5 * unit + 1, 0)) + 10 * unit * chance.randrange(10**6 // unit)
+        clock = f"{chance.choice((0, 12, 23)):02}:59:{chance.choice((0, 59)):02}.{micros % 10**6:06}"
+        day = f"{chance.choice((1, 1969, 1999, 2000, 2024)):04}-{chance.choice(('01-01', '12-31'))} "
+        zone = "Z" if of is SqlType.TIMESTAMPTZ else ""
+        found.append(parse_text(of, clock if of is SqlType.TIME else day + clock + zone))
+    return found
+
+
+@pytest.mark.parametrize("of", MOMENTS, ids=lambda of: of.value)
+def test_a_precision_rounds_as_postgresql_does(cluster: Cluster, of: SqlType) -> None:
+    values = moments(random.Random(of.value), of)
+    texts = ",".join(f'"{to_text(of, value)}"' for value in values)
+    casts = ", ".join(f"(x::{of.value}({digits}))::text" for digits in range(7))
+    query = f"SELECT {casts} FROM unnest('{{{texts}}}'::{of.value}[]) WITH ORDINALITY AS v (x, n) ORDER BY n"
+    with cluster.connect() as ours, cluster.store() as theirs:
+        expected = theirs.execute(query).fetchall()
+        assert ours.execute(query).fetchall() == expected
+    here = [tuple(to_text(of, fitted(of, digits, value)) for digits in range(7)) for value in values]
+    assert here == expected
+    assert any(row[digits] != row[6] for row in here for digits in (0, 3)), "nothing was rounded"
