@@ -12,6 +12,13 @@ let asked = { of: location.href, words: "" };
 const answerOf = async (address) => new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html").querySelector("[data-ask-body]");
 const wordsOf = (body) => body.innerHTML.replace(/name="csrfmiddlewaretoken" value="\w+"/g, "");
 
+/** A question that is longer than the window is read from its beginning. */
+function toHead(body) {
+  const head = body.querySelector("h1");
+  head.tabIndex = -1;
+  head.focus();
+}
+
 /** Raises when nothing is asked there. */
 export async function over(address) {
   const body = await answerOf(address);
@@ -20,6 +27,7 @@ export async function over(address) {
   dialog.replaceChildren(document.adoptNode(body));
   if (!dialog.isConnected) document.body.append(dialog);
   dialog.showModal();
+  if (dialog.scrollHeight > dialog.clientHeight) toHead(body);
 }
 dialog.addEventListener("click", (event) => {
   if (event.target.closest("a[data-ask-close]")) { event.preventDefault(); dialog.close(); }
@@ -44,6 +52,6 @@ async function again() {
   if (dialog.open) fresh.querySelector("h1").id = "ask-title";
   const wasInside = shown.contains(document.activeElement);
   renew(shown, document.adoptNode(fresh));
-  if (wasInside && !shown.contains(document.activeElement)) shown.querySelector("a.button").focus();
+  if (wasInside && !shown.contains(document.activeElement)) toHead(shown);
 }
 setInterval(again, AGAIN_MS);

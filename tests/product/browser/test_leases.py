@@ -107,7 +107,10 @@ def test_what_is_asked_stays_true_while_somebody_reads_it(
         revoke = dialog_page.locator("article.held").first.get_by_role("link", name="Revoke")
         address = revoke.get_attribute("href", timeout=CHANGE_MS_MAX)
         whole_page.goto(f"{cluster.address}{address}")
+        dialog_page.set_viewport_size({"width": 390, "height": 500})
         revoke.click()
+        expect(dialog_page.get_by_role("dialog").get_by_role("heading", level=1)).to_be_in_viewport()
+        expect(dialog_page.get_by_role("heading", level=1).last).to_be_focused()
         typed = dialog_page.get_by_label("Type patient to confirm")
         typed.press_sequentially("pati")
         for asked in (dialog_page.get_by_role("dialog"), whole_page.locator("main")):
