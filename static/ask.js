@@ -55,3 +55,20 @@ async function again() {
   if (wasInside && !shown.contains(document.activeElement)) toHead(shown);
 }
 setInterval(again, AGAIN_MS);
+
+/* A slider whose places stand for numbers, and the field of the number: each follows the other. */
+const steps = (slider) => slider.dataset.steps.split(" ").map(Number);
+const valueText = (slider) => slider.setAttribute("aria-valuetext", steps(slider)[slider.value].toLocaleString("en"));
+document.addEventListener("input", ({ target }) => {
+  const form = target.form;
+  if (target.matches?.("input[data-steps]")) {
+    form.elements[target.dataset.sets].value = steps(target)[target.value];
+    valueText(target);
+  } else if (target.matches?.("input[type=number]")) {
+    const slider = form?.querySelector(`input[data-sets="${target.name}"]`);
+    if (!slider || !target.value) return;
+    const above = steps(slider).findIndex((step) => step >= Number(target.value));
+    slider.value = above < 0 ? slider.max : above;
+    valueText(slider);
+  }
+});

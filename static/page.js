@@ -51,7 +51,7 @@
     event.preventDefault();
     import("./ask.js").then((module) => module.over(link.href)).catch(() => location.assign(link.href));
   });
-  if (document.querySelector("[data-again]")) import("./ask.js");
+  if (document.querySelector("[data-ask-body]")) import("./ask.js");
 
   /* A message goes by itself, unless somebody is at it; any can be closed. */
   const GOES_MS = 12000;
@@ -102,23 +102,6 @@
     const isPlain = event.detail > 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
     if (link && isPlain && (event.pointerType !== "touch" || link !== word)) { event.preventDefault(); show(link); }
     else if (word && !meaning.contains(event.target)) hide();
-  });
-
-  /* A slider whose places stand for numbers, and the field of the number: each follows the other. */
-  const steps = (slider) => slider.dataset.steps.split(" ").map(Number);
-  const valueText = (slider) => slider.setAttribute("aria-valuetext", steps(slider)[slider.value].toLocaleString("en"));
-  document.addEventListener("input", ({ target }) => {
-    const form = target.form;
-    if (target.matches?.("input[data-steps]")) {
-      form.elements[target.dataset.sets].value = steps(target)[target.value];
-      valueText(target);
-    } else if (target.matches?.("input[type=number]")) {
-      const slider = form?.querySelector(`input[data-sets="${target.name}"]`);
-      if (!slider || !target.value) return;
-      const above = steps(slider).findIndex((step) => step >= Number(target.value));
-      slider.value = above < 0 ? slider.max : above;
-      valueText(slider);
-    }
   });
 
   /* The editor is heavy (115 kB) and comes only where somebody writes SQL, and only when it is asked for. */
