@@ -161,7 +161,7 @@ def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json
         "text_y": round(y + TEXT, 2),
         "bars": [
             asdict(bar) | {"y": at(bar.step), "label": _label(bar, room)}
-            for bar, room in zip(lane.bars, _rooms(lane.bars, step), strict=True)
+            for bar, room in zip(lane.bars, _rooms(lane, step), strict=True)
         ],
         "gaps": [
             asdict(gap) | {"y": at(gap.step), "until": iso(gap.until), "label": _gap_label(gap.width)}
@@ -171,12 +171,16 @@ def _lane(lane: Lane, y: float, head: float, rise: float, versions: int) -> Json
     }
 
 
-def _rooms(bars: Sequence[Bar], step: float) -> list[float]:
-    """The widths that words have in the bars: each ends where the next bar lies over it."""
-    following = [*bars[1:], None]
-    return [
+def _rooms(lane: Lane, step: float) -> list[float]:
+    """The widths that words have in the bars: each ends where the next bar, or the hatch of a dead node, covers it."""
+    following = [*lane.bars[1:], None]
+    covered = [
         bar.width if later is None or (later.step - bar.step) * step >= BAR else min(bar.width, later.x - bar.x)
-        for bar, later in zip(bars, following, strict=True)
+        for bar, later in zip(lane.bars, following, strict=True)
+    ]
+    return [
+        min([room, *(gap.x - bar.x for gap in lane.gaps if gap.step == bar.step and gap.x >= bar.x)])
+        for bar, room in zip(lane.bars, covered, strict=True)
     ]
 
 

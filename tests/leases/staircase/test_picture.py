@@ -178,6 +178,15 @@ def test_no_words_of_versions_lie_over_others(moments: list[float]) -> None:
         assert row != other or right <= left + 0.01
 
 
+def test_words_of_a_version_are_not_covered_by_the_hatch_of_a_dead_node() -> None:
+    uses = [use("n1", 2, 10.5, 40.0, until=40.0), use("n2", 2, 10.5, 40.0, until=40.0)]
+    shown = picture(facts(LADDER[:2], uses, end=50.0, marks=(Mark(10.6, "killed", "n1"),)))
+    [dead, alive] = shown["tables"][0]["lanes"]
+    assert [gap["label"] for gap in dead["gaps"]] != [""]
+    assert (dead["bars"][0]["width"], alive["bars"][0]["label"]) == (alive["bars"][0]["width"], "long")
+    assert dead["bars"][0]["label"] != "long"
+
+
 def test_one_may_stop_at_each_moment_and_see_who_used_what_then() -> None:
     uses = [use("n1", 1, -5.0, 11.0), use("n1", 2, 10.5), use("n2", 1, -5.0, 15.0, until=15.0)]
     work = Work(12, 9.0, 20.0, "done")
