@@ -18,6 +18,7 @@ MORE = {
     "a comment": "COMMENT ON COLUMN flights.dest IS 'where to'",
     "a type that is rewritten": "ALTER TABLE flights ALTER dest TYPE bigint USING dest::bigint",
     "a type that is cut": "ALTER TABLE flights ALTER dest TYPE varchar(3) USING dest::varchar(3)",
+    "a type that rounds": "ALTER TABLE flights ALTER dest TYPE timestamp(3) USING dest::timestamp(3)",
     "no leases": "ALTER TABLE crews SET (coordination = 'hash')",
     "a placement": "ALTER TABLE crews SET (sharding_func = 'mpcrc32')",
     "several": "ALTER TABLE flights ADD COLUMN gate text NOT NULL DEFAULT 'A1', DROP COLUMN dest, ADD UNIQUE (seats)",

@@ -115,3 +115,27 @@ def test_a_constraint_that_rows_break_is_not_added(
     assert cause["total"] == (1 if refusal is errors.UniqueViolation else len(rows))
     assert len(cause["rows"]) == cause["total"], cause
     assert n1.execute(f"INSERT INTO {table} VALUES (3, 3, 'three')").statusmessage == "INSERT 0 1"
+
+
+@pytest.mark.parametrize(
+    ("of", "values", "misfits"),
+    [
+        ("timestamp", ("9999-12-31 23:59:59.9995", "9999-12-31 23:59:59.999499", "1999-12-31"), [1]),
+        ("text", ("x", "9999-12-31 23:59:59.9996", "2024-01-01 00:00:00.0005"), [1, 2]),
+    ],
+)
+def test_a_moment_that_a_precision_would_round_into_the_year_10000_is_named(
+    cluster: Cluster, n1: Any, of: str, values: tuple[str, ...], misfits: list[int]
+) -> None:
+    """PostgreSQL has that year; here the change rolls back, and the query of its page finds the rows."""
+    table = cluster.table(f"id int PRIMARY KEY, at {of}")
+    for number, value in enumerate(values, 1):
+        n1.execute(f"INSERT INTO {table} VALUES (%s, %s)", (number, value))
+    with pytest.raises(psycopg.DataError, match="(?s)failed and was rolled back.*id = 1"):
+        n1.execute(f"ALTER TABLE {table} ALTER at TYPE timestamp(3) USING at::timestamp(3)")
+    cause = cause_of_last_failure(cluster)
+    assert [row[0] for row in n1.execute(cause["query"]).fetchall()] == misfits
+    assert (cause["total"], cause["rule"]) == (len(misfits), "timestamp(3)")
+    n1.execute(f"DELETE FROM {table} WHERE id = ANY (%s)", (misfits,))
+    assert tag(n1, f"ALTER TABLE {table} ALTER at TYPE timestamp(3) USING at::timestamp(3)") == "ALTER TABLE"
+    assert cluster.violations(table) == []

@@ -410,3 +410,32 @@ def test_what_is_said_of_a_view_without_effect(n1: Connection, orders: str, paid
         (f"ANALYZE no_{paid}", "42P01"),
     ):
         assert refused(n1, sql)[0] == code
+
+
+def test_a_column_of_a_view_has_the_precision_that_postgresql_gives_it(cluster: Cluster, n1: Connection) -> None:
+    """Also in what is made of it; more digits of the table's column are refused while a view reads it, as there."""
+    columns = "id int PRIMARY KEY, at timestamp(3), there timestamptz(0), clock time(0), many timestamp(1)[]"
+    query = (
+        "SELECT at, at::timestamp AS plain, there, clock::time(2) AS clock, many[1] AS one, many, current_timestamp(4)"
+        " AS now, coalesce(at, at) AS same, max(at) OVER () AS latest, at::timestamp(0) AS whole FROM {}"
+    )
+    typed = (
+        "SELECT attname, atttypmod, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = '{}'::regclass"
+    )
+    table = cluster.table(columns)
+    with cluster.store() as theirs:
+        theirs.execute(
+            f"CREATE SCHEMA IF NOT EXISTS viewed; SET search_path = viewed; CREATE TABLE {table} ({columns})"
+        )
+        found = []
+        for connection in (n1, theirs):
+            connection.execute(f"INSERT INTO {table} VALUES (1, '2024-01-01 00:00:00.0005', NULL, '23:59:59.5', NULL)")
+            connection.execute(f"CREATE VIEW v_{table} AS {query.format(table)}")
+            shown = rows(connection, f"{typed.format(f'v_{table}')} AND attnum > 0 ORDER BY attnum")
+            named = f"FROM information_schema.columns WHERE table_name = 'v_{table}' ORDER BY ordinal_position"
+            described = rows(connection, f"SELECT column_name, data_type, datetime_precision {named}")
+            values = rows(connection, f"SELECT at::text, clock::text, latest::text, whole::text FROM v_{table}")
+            found.append((shown, described, values))
+        assert found[0] == found[1]
+        more = f"ALTER TABLE {table} ALTER at TYPE timestamp(6)"
+        assert refused(n1, more) == refused(theirs, more)

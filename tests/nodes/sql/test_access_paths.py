@@ -12,6 +12,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, TableId
 from catalog.values.types import SqlType
 from expressions.analysis.analyzer import Analyzer
+from expressions.errors import SqlError
 from expressions.typed import Context, evaluate
 from nodes.execution.row_codec import stored
 from nodes.sql.conditions.access_paths import access, point
@@ -114,3 +115,45 @@ def test_a_row_that_meets_the_conditions_is_within_the_bounds(conditions: list[s
     if way.index is not None:
         key, _ = index_entry(TABLE, TABLE.placement, way.index, kept)
     assert any(low <= key < high for low, high in way.ranges), (conditions, values)
+
+
+MOMENTS = Descriptor(
+    TableId(8), "moments", 1,
+    (Column(ColumnId(1), "id", SqlType.INTEGER), Column(ColumnId(2), "at", SqlType.TIMESTAMP, length=3)),
+    (ColumnId(1),),
+    indexes=(Index(IndexId(1), "by_at", (IndexColumn(ColumnId(2)),)),),
+    next_column_id=ColumnId(3), next_index_id=IndexId(2),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("where", "index"),
+    [
+        ("at = '2024-01-01 00:00:00.1235'", "by_at"),
+        ("at = '2024-01-01 00:00:00.1235'::timestamp(3)", "by_at"),
+        ("at >= localtimestamp(0)", "by_at"),
+        ("at = ANY (ARRAY['2024-01-01 00:00:00.1235']::timestamp(2)[])", "by_at"),
+        ("at BETWEEN '2024-01-01'::timestamp(0) AND '2024-01-02'::timestamp(6)", "by_at"),
+        ("at::timestamp(0) = '2024-01-01'", None),
+    ],
+)
+def test_a_cast_to_a_precision_bounds_an_index_where_it_is_of_a_constant(where: str, index: str | None) -> None:
+    analyzer = Analyzer({"moments": MOMENTS})
+    Selects(analyzer).query(postgast.parse(f"SELECT 1 FROM moments WHERE {where}").stmts[0].stmt.select_stmt)
+    context = Context(now=dt.datetime(2024, 1, 1, tzinfo=dt.UTC))
+    way = access(MOMENTS, analyzer.scans[0].conditions, context, storages=2, buckets=3000)
+    assert (way.index.name if way.index else None) == index
+
+
+@pytest.mark.parametrize(
+    ("cast", "words"),
+    [
+        ("'1 day 1.5 sec'::interval(1)", "a precision of type interval"),
+        ("'{1.5 sec}'::interval(1)[]", "a precision or fields of the intervals of an array"),
+        ("'10:00'::timetz(3)", "time with time zone"),
+    ],
+)
+def test_a_precision_that_a_node_has_not_is_refused_by_its_name(cast: str, words: str) -> None:
+    with pytest.raises(SqlError, match=words) as refused:
+        Selects(Analyzer({})).query(postgast.parse(f"SELECT {cast}").stmts[0].stmt.select_stmt)
+    assert refused.value.sqlstate == "0A000"

@@ -70,6 +70,11 @@ CREATE TABLE made_of_moments AS SELECT m AS a, m::timestamp AS b, z AS c, t AS d
 SELECT column_name, data_type, datetime_precision FROM information_schema.columns WHERE table_name = 'made_of_moments' ORDER BY ordinal_position;
 SELECT attname, atttypmod, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'made_of_moments'::regclass AND attnum > 0 ORDER BY attnum;
 ROLLBACK;
+CREATE TEMPORARY TABLE moments_for_now (a timestamp(3), b time(0), c timestamptz(1)[]);
+INSERT INTO moments_for_now VALUES ('2024-01-01 00:00:00.0005', '23:59:59.5', '{1999-12-31 23:59:59.95Z}');
+UPDATE moments_for_now SET a = a + interval '0.0005 sec' RETURNING *;
+SELECT attname, atttypmod, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'moments_for_now'::regclass AND attnum > 0 ORDER BY attnum;
+DROP TABLE moments_for_now;
 SELECT attname, atttypmod, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'moments'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT column_name, data_type, udt_name, datetime_precision FROM information_schema.columns WHERE table_name = 'moments' ORDER BY ordinal_position;
 SELECT format_type(1114, 0), format_type(1114, 7), format_type(1184, -1), format_type(1184, -2), format_type(1083, NULL), format_type(1115, 3), format_type(1114, 6), format_type(1185, 3), format_type(1183, 0), format_type(1043, 7), format_type(1015, 7);
