@@ -47,7 +47,7 @@ def seconds_from_now(moment: datetime | None) -> str:
 
 
 def holder_words(holder: Holder) -> str:
-    """Who holds a lease and with what, in the reader's language."""
+    """The holder of a lease and its statement, in the reader's language."""
     words = _("session %(session)s of %(user)s") % {"session": holder.session, "user": holder.user}
     if holder.application:
         words += f" ({holder.application})"
