@@ -14,6 +14,7 @@ What finds too little there is refused at once, in the middle of whatever it doe
 import ctypes
 import functools
 import logging
+import threading
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -35,12 +36,20 @@ class Arena:
         self._control = library[f"{_PREFIX}mallctl"]
         self._control.argtypes = [ctypes.c_char_p, *[ctypes.c_void_p] * 3, ctypes.c_size_t]
         self.number = self._read("arenas.create", ctypes.c_uint)
+        self._of_thread = threading.local()
         self._reserve(library)
         self._close()
 
     def enter(self) -> None:
         """Have this thread take what it allocates in the engine from here."""
         self._write("thread.arena", ctypes.c_uint(self.number))
+        addresses = [self._read(f"thread.{what}p", ctypes.c_void_p) for what in ("allocated", "deallocated")]
+        self._of_thread.counters = [ctypes.c_uint64.from_address(address) for address in addresses]
+
+    def own_bytes(self) -> int:
+        """Count the bytes that this thread has allocated since it began, less those that it has freed."""
+        allocated, freed = self._of_thread.counters
+        return int(allocated.value) - int(freed.value)
 
     def release(self) -> None:
         """Release what nobody uses to the machine; its addresses are one piece again, for whatever comes next."""

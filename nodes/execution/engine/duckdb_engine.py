@@ -45,7 +45,7 @@ from expressions.sqltypes import (
 from nodes.execution.engine.allotted_memory import allotted
 from nodes.execution.engine.engine_functions import calls_functions, register
 from nodes.execution.engine.refusals import MEMORY_LIMIT, is_out_of_memory, translated
-from nodes.execution.engine.shared_memory import SharedMemory
+from nodes.execution.engine.shared_memory import LITTLE_BYTES, LacksMemory, SharedMemory, TooLarge
 from nodes.execution.engine.stopping import Stoppable
 from nodes.sql.queries.query import Output
 from nodes.store.pipeline import finished
@@ -69,6 +69,8 @@ UUIDS = {b"elements": b"uuid"}
 """Metadata of a column of lists of texts that are uuids."""
 UNGATHERED = pa.field("ungathered", pa.list_(pa.bool_()))
 """A column without values beside texts: the engine gathers no chunks of rows that have a list."""
+REFUSALS = (duckdb.Error, OSError)
+"""What the engine raises; Arrow says OSError of a stream that fails once the result has begun."""
 LONG_S = 0.1
 """For a query that may have had much of the memory."""
 PAGE_TIMEOUT_S = 600
@@ -165,10 +167,10 @@ class Engine:
         self._database.execute("SET allowed_configs = ['streaming_buffer_size', 'timezone']")
         self._database.execute("SET lock_configuration = true")
         self._arena = allotted()
-        self._threads = ThreadPoolExecutor(THREADS_MAX, "query", self._arena and self._arena.enter)
+        self._threads = ThreadPoolExecutor(THREADS_MAX, "query", self._arena.enter if self._arena else None)
         self._functions: Any = None
         self._functions_lock = Lock()
-        self._memory = SharedMemory(self._arena and self._arena.used_bytes)
+        self._memory = SharedMemory()
 
     async def run(
         self, sql: str, tables: dict[str, Feed], zone: str = UTC, before: "Gathered | None" = None
@@ -222,7 +224,7 @@ class Engine:
 
     async def _in_thread(self, connection: Any, tables: dict[str, Feed], work: Callable[[], Any]) -> Any:
         """Run in a thread. A cancel takes it out of the queue, or interrupts it and waits until it has stopped."""
-        stoppable = Stoppable(work)
+        stoppable = Stoppable(functools.partial(self._weighed, work))
         queued = self._threads.submit(stoppable)
         future = asyncio.wrap_future(queued)
         try:
@@ -234,11 +236,29 @@ class Engine:
             stoppable.stop()
             await finished(_ended(future))  # whatever else comes: the thread has what is closed behind it
             raise
-        except (duckdb.Error, OSError) as error:  # Arrow says OSError of a stream that fails once the result has begun
+        except (LacksMemory, *REFUSALS) as error:
             failed = next((feed.error for feed in tables.values() if feed.error is not None), None)
             if isinstance(failed, Exception):
                 raise failed from error
-            raise translated(error) from error
+            if not isinstance(error, LacksMemory):
+                raise translated(error) from error
+            refused = translated(error.error)
+            if error.others_bytes < LITTLE_BYTES:
+                refused = TooLarge(refused.sqlstate, refused.message, hint=refused.hint)
+            raise refused from error
+
+    def _weighed(self, work: Callable[[], Any]) -> Any:
+        """Do some work of a query. Raises what it does; where it lacks memory, `LacksMemory` of it."""
+        if self._arena is None:
+            return work()
+        before = self._arena.own_bytes()
+        try:
+            return work()
+        except REFUSALS as error:
+            if not is_out_of_memory(error):
+                raise
+            own = self._arena.own_bytes() - before
+            raise LacksMemory(error, self._arena.used_bytes() - own) from error
 
     def _open(self, connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
         if calls_functions(sql):
@@ -255,7 +275,7 @@ class Engine:
             ((count,),) = connection.execute(kept).fetchall()
             is_small = count <= before.rows_max
             return _small(connection.sql(before.asked).to_arrow_reader(READER_ROWS)) if is_small else None
-        except (duckdb.Error, OSError) as error:
+        except REFUSALS as error:
             if is_out_of_memory(error):
                 return None
             raise

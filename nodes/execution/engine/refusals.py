@@ -32,7 +32,7 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, duckdb.OutOfMemoryException) or str(error).startswith("Out of Memory Error")
 
 
-def translated(error: duckdb.Error) -> errors.SqlError:
+def translated(error: Exception) -> errors.SqlError:
     """The engine's refusal as PostgreSQL would put it."""
     text = str(error)
     own = _OWN.fullmatch(text)

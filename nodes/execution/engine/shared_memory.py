@@ -1,8 +1,8 @@
 """The memory of the engine, which all queries of a node share: what others left too little of is tried again.
 
-    refused beside others       waits in turn until one of them has ended, and begins anew
-    twice, who have little      needs more than a node gives, as do those
-    refused alone               that are refused when nobody else has any
+    refused beside others    waits in turn until one of them has ended, and begins anew
+    refused alone            needs more than a node gives
+    twice almost alone       the same: others had little (`TooLarge`)
 
 A query is tried again only before it has answered anything. Nobody waits for those that do, and they wait for a bounded
 time, as a result that its client does not read holds its memory for as long as the client likes.
@@ -16,16 +16,14 @@ from expressions.errors import OUT_OF_MEMORY, SqlError
 
 WAIT_S_MAX = 30.0
 LITTLE_BYTES = 2**25
-"""What others may have of it without being to blame."""
+"""What others may have of it and not be to blame."""
 Begun = TypeVar("Begun")
 
 
 class SharedMemory:
     """The queries of one node that have begun and not ended."""
 
-    def __init__(self, used_bytes: Callable[[], int] | None = None) -> None:
-        """`used_bytes` is what all queries have now, where that is known."""
-        self._used_bytes = used_bytes
+    def __init__(self) -> None:
         self._begins = self._ends = 0
         self._queue = asyncio.Lock()
         self._has_ended = asyncio.Event()
@@ -45,7 +43,7 @@ class SharedMemory:
                 try:
                     return await self._tried(begin)
                 except RefusedBesideOthers as refused:
-                    if last.had_little and refused.had_little:
+                    if isinstance(last.error, TooLarge) and isinstance(refused.error, TooLarge):
                         raise refused.error from refused
                     last = refused
             raise last.error
@@ -67,8 +65,7 @@ class SharedMemory:
             self.ended()
             if is_alone or not (isinstance(error, SqlError) and error.sqlstate == OUT_OF_MEMORY):
                 raise
-            had_little = self._used_bytes is not None and self._used_bytes() < LITTLE_BYTES
-            raise RefusedBesideOthers(error, ends + 1, had_little=had_little) from error
+            raise RefusedBesideOthers(error, ends + 1) from error
 
     async def _end_after(self, ends: int) -> None:
         while self._ends <= ends:
@@ -76,15 +73,24 @@ class SharedMemory:
             await self._has_ended.wait()
 
 
-class RefusedBesideOthers(Exception):
-    """Too little memory beside others; `ends` is how many queries had ended before it began, and itself.
+class TooLarge(SqlError):
+    """A query was refused while all others had less than `LITTLE_BYTES`."""
 
-    `had_little` tells of the others, once its own memory was given back.
-    """
 
-    def __init__(self, error: SqlError, ends: int, *, had_little: bool) -> None:
+class LacksMemory(Exception):
+    """The engine refused a query in its thread by an error of its own, when all others had `others_bytes`."""
+
+    def __init__(self, error: Exception, others_bytes: int) -> None:
         super().__init__(str(error))
-        self.error, self.ends, self.had_little = error, ends, had_little
+        self.error, self.others_bytes = error, others_bytes
+
+
+class RefusedBesideOthers(Exception):
+    """Too little memory beside others; `ends` is how many queries had ended before it began, and itself."""
+
+    def __init__(self, error: SqlError, ends: int) -> None:
+        super().__init__(str(error))
+        self.error, self.ends = error, ends
 
 
 async def _is_done(wait: Coroutine[Any, Any, Any], until: float) -> bool:

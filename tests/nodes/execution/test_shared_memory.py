@@ -10,6 +10,7 @@ import pytest
 from expressions.errors import OUT_OF_MEMORY, SqlError
 from nodes.execution.engine import shared_memory
 from nodes.execution.engine.duckdb_engine import Engine, Feed, Gathered
+from nodes.execution.engine.shared_memory import SharedMemory, TooLarge
 
 MANY = 8_000_000
 SQL = f"SELECT len(list(g)) AS n FROM generate_series(1, {MANY}) t(g)"
@@ -67,6 +68,47 @@ def test_who_never_reads_on_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatc
         engine.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(("refusal", "tries"), [
+    pytest.param(SqlError, 4, id="others had much, until the fourth time"),
+    pytest.param(TooLarge, 2, id="others had little"),
+])  # fmt: skip
+def test_what_is_refused_though_others_have_little_is_not_tried_again_and_again(
+    refusal: type[SqlError], tries: int
+) -> None:
+    """Somebody always asks for something: what fits into no memory was tried for half a minute."""
+    count = 0
+
+    async def begin() -> int:
+        nonlocal count
+        count += 1
+        await asyncio.sleep(0.01)
+        if count < 4:
+            raise refusal(OUT_OF_MEMORY, "too little")
+        return count
+
+    async def run() -> int | str:
+        memory = SharedMemory()
+
+        async def others() -> None:
+            while True:
+                await memory.begun(lambda: asyncio.sleep(0.001))
+                await asyncio.sleep(0.001)
+                memory.ended()
+
+        running = [asyncio.ensure_future(others()) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        try:
+            return await memory.begun(begin)
+        except SqlError as error:
+            return error.sqlstate
+        finally:
+            for one in running:
+                one.cancel()
+
+    assert asyncio.run(run()) == (4 if refusal is SqlError else OUT_OF_MEMORY)
+    assert count == tries
 
 
 def test_a_query_that_begins_anew_reads_its_tables_from_the_start() -> None:
