@@ -4,8 +4,8 @@
     refused alone            needs more than a node gives
     twice almost alone       the same: others had little (`TooLarge`)
 
-A query is tried again only before it has answered anything. Nobody waits for those that do, and they wait for a bounded
-time, as a result that its client does not read holds its memory for as long as the client likes.
+A query is tried again only before it has answered anything. Nobody waits for those that do. The line moves, or they are
+refused after `WAIT_S_MAX`: a result that its client does not read holds its memory for as long as the client likes.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ class SharedMemory:
 
     def __init__(self) -> None:
         self._begins = self._ends = 0
+        self._moved_at = 0.0  # when one of those that waited began
         self._queue = asyncio.Lock()
         self._has_ended = asyncio.Event()
 
@@ -35,13 +36,20 @@ class SharedMemory:
         except RefusedBesideOthers as refused:
             last = refused
         clock = asyncio.get_running_loop().time
-        until = clock() + WAIT_S_MAX
-        if not await _is_done(self._queue.acquire(), until):
-            raise last.error
+        came = clock()
+
+        def until() -> float:
+            return max(came, self._moved_at) + WAIT_S_MAX
+
+        while not await _is_done(self._queue.acquire(), until()):
+            if clock() >= until():
+                raise last.error
         try:
-            while clock() < until and await _is_done(self._end_after(last.ends), until):
+            while clock() < until() and await _is_done(self._end_after(last.ends), until()):
                 try:
-                    return await self._tried(begin)
+                    begun = await self._tried(begin)
+                    self._moved_at = clock()
+                    return begun
                 except RefusedBesideOthers as refused:
                     if isinstance(last.error, TooLarge) and isinstance(refused.error, TooLarge):
                         raise refused.error from refused

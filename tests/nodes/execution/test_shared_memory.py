@@ -70,6 +70,34 @@ def test_who_never_reads_on_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatc
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("is_moving", [pytest.param(True, id="it moves"), pytest.param(False, id="it does not")])
+def test_a_long_line_is_waited_in_for_as_long_as_it_moves(monkeypatch: pytest.MonkeyPatch, is_moving: bool) -> None:
+    """Of many that came at once, on a busy machine, the last were refused though each of them fits."""
+    monkeypatch.setattr(shared_memory, "WAIT_S_MAX", 0.5)
+    is_taken = False
+
+    async def begin() -> None:
+        nonlocal is_taken
+        if is_taken:
+            raise SqlError(OUT_OF_MEMORY, "too little")
+        is_taken = True
+
+    async def one(memory: SharedMemory) -> None:
+        nonlocal is_taken
+        await memory.begun(begin)
+        await asyncio.sleep(0.1 if is_moving else 2)
+        is_taken = False
+        memory.ended()
+
+    async def run() -> int:
+        memory = SharedMemory()
+        found = await asyncio.gather(*(one(memory) for _ in range(12)), return_exceptions=True)
+        assert {error.sqlstate for error in found if isinstance(error, SqlError)} <= {OUT_OF_MEMORY}
+        return sum(error is None for error in found)
+
+    assert asyncio.run(run()) == (12 if is_moving else 1)
+
+
 @pytest.mark.parametrize(("refusal", "tries"), [
     pytest.param(SqlError, 4, id="others had much, until the fourth time"),
     pytest.param(TooLarge, 2, id="others had little"),
