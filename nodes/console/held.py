@@ -44,7 +44,7 @@ def _used(node: str, versions: list[Json]) -> list[Json]:
 def _waits(waits: list[Json], node: str, version: Json) -> list[Json]:
     mine = (node, version["id"], version["version"])
     return [
-        {"id": change["id"], "what": f"{tables(change)}: {change['element']}"}
+        {"id": change["id"], "tables": tables(change), "element": change["element"]}
         for change in waits
         if any((held["node"], held["table_id"], held["version"]) == mine for held in change["blockers"])
     ]

@@ -236,8 +236,11 @@ def test_an_open_transaction_says_what_it_holds_and_who_waits(
     monkeypatch.setattr(held, "waits_for_leases", lambda _tables: [waiting])
     said = words(open_in(run, held_by_n1))
     assert "A transaction is open on n1 Since 2026-01-01 12:00:00. It has written: ROLLBACK undoes that." in said
-    assert "uses flights v14, its lease ends at" in said
+    assert "uses flights v14, its lease is not renewed any more: this hold ends by itself at" in said
     assert "change 12 waits for it: flights: index by_dest" in said
+    browser.cookies["django_language"] = "zh-hans"
+    assert "flights: 索引 by_dest" in words(browser.get("/console/1/transaction/").content.decode())
+    browser.cookies["django_language"] = "en"
     assert "COMMIT ROLLBACK" in said
     elsewhere = waiting | {"blockers": [{"node": "n2", "table_id": 7, "version": 14}]}
     monkeypatch.setattr(held, "waits_for_leases", lambda _tables: [elsewhere])
