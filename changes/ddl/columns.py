@@ -206,7 +206,7 @@ def _read_modifier(node: Node, sql_type: SqlType, source: Source) -> int | None:
     except ValueError as error:
         raise DdlError("22023", str(error), position=position) from None
     if warning is not None:
-        source.notices.append(warning)
+        source.warnings.append(warning)
     return digits
 
 

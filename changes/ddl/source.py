@@ -28,6 +28,8 @@ class Source:
         self.text, self.bytes = text, text.encode()
         self.notices: list[str] = []
         """What is taken, and does something else here than the words say."""
+        self.warnings: list[str] = []
+        """What PostgreSQL takes as something else than the words say, and warns of."""
         self._tokens: list[Node] | None = None
 
     def statements(self) -> list[Node]:

@@ -43,12 +43,13 @@ INDEX_COLUMNS_MAX = 32
 class Statement:
     """A parsed statement. `forgiving` is IF EXISTS or IF NOT EXISTS: nothing to do is no error.
 
-    `notices` say what is taken and does something else here than the words say.
+    `notices` say what is taken and does something else here than the words say, `warnings` what it does in PostgreSQL.
     """
 
     action: actions.Action
     forgiving: bool = False
     notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def parse(text: str) -> Statement:
@@ -101,7 +102,8 @@ def _read(statement: Node, source: Source) -> Statement:
     kind = statement.stmt.WhichOneof("node")
     if kind in READERS:
         read = READERS[kind](getattr(statement.stmt, kind), source)
-        return replace(read, notices=tuple(dict.fromkeys(source.notices)))
+        notices, warnings = (tuple(dict.fromkeys(told)) for told in (source.notices, source.warnings))
+        return replace(read, notices=notices, warnings=warnings)
     position = source.start_of(statement)
     if kind in REFUSED_STATEMENTS:
         raise refusal(kind, getattr(statement.stmt, kind), position)

@@ -20,6 +20,7 @@ import psycopg
 from expressions.errors import (
     CONNECTION_FAILURE,
     FEATURE_NOT_SUPPORTED,
+    INVALID_PARAMETER_VALUE,
     NOT_IN_PREREQUISITE_STATE,
     OBJECT_IN_USE,
     QUERY_CANCELED,
@@ -126,6 +127,8 @@ class SchemaStatements:
             parsed = await in_thread_if_large(statement.text, lambda: parse(statement.text))
             for notice in parsed.notices:
                 self.client.notice(notice)
+            for warning in parsed.warnings:
+                self.client.notice(warning, "WARNING", INVALID_PARAMETER_VALUE)
 
     async def _drops(self, statement: Statement) -> list[Statement]:
         """A DROP of several, or with CASCADE, as statements of their own."""

@@ -355,7 +355,7 @@ def test_six_digits_of_a_second_are_what_an_interval_has():
 
 
 @pytest.mark.parametrize(
-    ("written", "named", "notice"),
+    ("written", "named", "warning"),
     [
         ("timestamp(3)", "timestamp(3)", None),
         ("timestamp(0) without time zone", "timestamp(0)", None),
@@ -368,12 +368,12 @@ def test_six_digits_of_a_second_are_what_an_interval_has():
         ("time(9)", "time(6)", "TIME(9) precision reduced to maximum allowed, 6"),
     ],
 )
-def test_a_time_has_the_precision_that_is_written(written, named, notice):
+def test_a_time_has_the_precision_that_is_written(written, named, warning):
     """0 is one, too."""
     read = parse(TABLE + f"v {written})")
     column = read.action.columns[1]
     assert type_name(column.type, column.length) == named
-    assert read.notices == (() if notice is None else (notice,))
+    assert (read.notices, read.warnings) == ((), () if warning is None else (warning,))
 
 
 def test_a_hint_says_what_to_use_instead():
