@@ -42,7 +42,7 @@
 
   /* On a projector the charts are as high as it is. They are drawn in letters: these shrink, or grow as far as the words
      still fit beside each other, as they do where the charts are narrowest. */
-  const NARROWEST_PX = 704, LETTERS_PX = 13, LEAST = 0.6;
+  const NARROWEST_PX = 704, LETTERS_PX = 13, LEAST = 0.6, PROJECTOR_PX = 960;
   let scale = 1;
   function fill() {
     const wide = part.querySelector(".wide");
@@ -51,7 +51,7 @@
     const low = Math.max(...[...card.children].map((one) => one.getBoundingClientRect().bottom)) - card.getBoundingClientRect().top;
     const free = innerHeight - 2 * card.offsetTop - 2 - parseFloat(getComputedStyle(card).paddingBottom) - low;
     const most = wide.clientWidth / NARROWEST_PX * LETTERS_PX / (parseFloat(getComputedStyle(wide).fontSize) / scale);
-    scale = Math.max(LEAST, Math.min(most, scale + free / drawn));
+    scale = Math.max(innerWidth < PROJECTOR_PX ? 1 : LEAST, Math.min(most, scale + free / drawn));
     card.style.setProperty("--scale", scale.toFixed(3));
   }
   window.addEventListener("resize", () => isPresenting() && fill());

@@ -603,6 +603,14 @@ def test_a_wait_counts_no_nodes_that_are_not_there(there: int, says: str) -> Non
     assert says in words_of(seen)
 
 
+def test_lanes_name_what_moves_in_the_readers_language() -> None:
+    moving = {"element": "index", "name": "by_dest", "state": "delete-only", "filling": False}
+    table = {"id": 7, "name": "flights", "in_use": [3], "versions": [{"version": 3, "moving": [moving]}], "rows": []}
+    with translation.override("zh-hans"):
+        seen = words_of(render_to_string("parts/lanes.html", {"part": {"moving": [table], "nodes": 1}}))
+    assert "索引 by_dest: 仅删除" in seen
+
+
 def test_a_version_that_is_filled_has_one_label_everywhere() -> None:
     """Reorganising is a phase of write-only: the bar of a version and its element say both, in the same words."""
     shown = Template("{% load look over_time %}{% state 'write-only' True %}|{{ 'reorganising'|phase_word }}")
