@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from clients import programs
-from clients.installed import HOME, ROOM, Missing, jdbc, node_modules, python
+from clients.installed import HOME, ROOM, Missing, compiled, jdbc, node_modules, python
 from clients.outcomes import Client, Outcome, keep, kept, read
 from clients.page import write_page
 from schemalab.testing.cluster import RunningCluster, running_cluster
@@ -53,10 +53,11 @@ def in_order(environ: dict[str, str]) -> Iterator[tuple[int, Sequence[str], Call
 
 
 def environment(cluster: RunningCluster) -> dict[str, str]:
-    """The environment in which a client of PostgreSQL finds its server."""
-    node = cluster.nodes["n1"]
+    """The environment in which a client of PostgreSQL finds its server; in PGPORTS those of all nodes."""
+    node, ports = cluster.nodes["n1"], ",".join(str(one.port) for one in cluster.nodes.values())
     where = {"PGHOST": node.host, "PGPORT": str(node.port), "PGUSER": "owner", "PGDATABASE": "schemalab"}
-    return {**os.environ, **where, "PGOPTIONS": "", "DATABASE_URL": cluster.database_url}
+    more = {"PGOPTIONS": "", "PGPORTS": ports, "SCHEMA_CHANGES": str(DRIVERS / "schema_changes.tsv")}
+    return {**os.environ, **where, **more, "DATABASE_URL": cluster.database_url}
 
 
 def one(name: str, command: Sequence[str], environ: dict[str, str]) -> Client:
@@ -88,10 +89,10 @@ def with_node_js(name: str, environ: dict[str, str]) -> list[Client]:
 
 def with_java(environ: dict[str, str]) -> list[Client]:
     try:
-        archive = jdbc()
+        archive, classes = jdbc(), compiled(DRIVERS)
     except Missing as missing:
         return [Client("pgjdbc", untried=str(missing))]
-    return [one("pgjdbc", ["java", "-cp", str(archive), str(DRIVERS / "WithJdbc.java")], environ)]
+    return [one("pgjdbc", ["java", "-cp", f"{archive}:{classes}", "WithJdbc"], environ)]
 
 
 if __name__ == "__main__":

@@ -56,3 +56,12 @@ def jdbc() -> Path:
     if not JDBC.exists():
         raise Missing("pgjdbc is not installed: Debian has it as libpostgresql-jdbc-java, or set JDBC to its archive")
     return JDBC
+
+
+@cache
+def compiled(folder: Path) -> Path:
+    """The folder with the classes of what is written in Java in another."""
+    classes = HOME / "java"
+    sources = [str(source) for source in sorted(folder.glob("*.java"))]
+    subprocess.run(["javac", "-d", str(classes), "-cp", str(jdbc()), *sources], check=True)
+    return classes

@@ -1,4 +1,4 @@
-// pgjdbc, as a JVM in Europe/Berlin has it. Run from source: java -cp postgresql.jar WithJdbc.java
+// pgjdbc, as a JVM in Europe/Berlin has it.
 
 import java.io.StringReader;
 import java.io.StringWriter;
@@ -34,6 +34,8 @@ public class WithJdbc {
     }
 
     static void tried(String what, Step step) {
+        String only = System.getenv("STEP");
+        if (only != null && !what.contains(only)) return;
         try {
             step.run();
             System.out.printf("{\"tried\": %s, \"outcome\": \"works\"}%n", quoted(what));
@@ -253,5 +255,8 @@ public class WithJdbc {
                 check(after, before + 1);
             }
         });
+        tried(AcrossChanges.TITLE, () -> new AcrossChanges("jdbc_prepared", "").run());
+        tried(AcrossChanges.TITLE + ": from the first execution on, in binary", () -> new AcrossChanges("jdbc_binary", "prepareThreshold=-1").run());
+        tried(AcrossChanges.TITLE + ": parsed each time", () -> new AcrossChanges("jdbc_unnamed", "prepareThreshold=0").run());
     }
 }

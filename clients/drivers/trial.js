@@ -14,7 +14,7 @@ function check(found, expected) {
 
 async function run(client, version) {
   emit({ client, version });
-  for (const [what, step] of STEPS) {
+  for (const [what, step] of STEPS.filter(([what]) => what.includes(process.env.STEP || ""))) {
     try {
       await step();
       emit({ tried: what, outcome: "works" });

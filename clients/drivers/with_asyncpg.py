@@ -8,7 +8,8 @@ import uuid
 from decimal import Decimal
 
 import asyncpg
-from trial import URL, check, run, tried
+from across_changes import TITLE, Answer, across_changes
+from trial import DATABASE, HOST, URL, USER, check, run, tried
 
 loop = asyncio.new_event_loop()
 
@@ -187,6 +188,43 @@ async def change(connection) -> None:
     await other.execute("ALTER TABLE apg ADD COLUMN extra int DEFAULT 7")
     await other.close()
     check(len(await connection.fetchrow(sql, 1)), before + 1)
+
+
+class Door:
+    """A connection with a loop of its own, whose statements asyncpg prepares, keeps and prepares again."""
+
+    def __init__(self, port: int) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.connection = self.wait(asyncpg.connect(host=HOST, port=port, user=USER, database=DATABASE))
+        self.prepared: dict[str, asyncpg.prepared_stmt.PreparedStatement] = {}
+
+    def wait(self, work):
+        return self.loop.run_until_complete(work)
+
+    def ask(self, sql: str, values: dict[str, object]) -> Answer:
+        if sql not in self.prepared:
+            numbered = sql
+            for number, name in enumerate(values, 1):
+                numbered = numbered.replace(f":{name}", f"${number}")
+            self.prepared[sql] = self.wait(self.connection.prepare(numbered))
+        statement = self.prepared[sql]
+        rows = self.wait(statement.fetch(*values.values()))
+        columns = tuple((column.name, column.type.oid) for column in statement.get_attributes())
+        return Answer(columns or None, [tuple(row) for row in rows], int(statement.get_statusmsg().split()[-1]))
+
+    def prepare_again(self, sql: str) -> None:
+        del self.prepared[sql]
+
+
+def changed(port: int, sql: str) -> None:
+    door = Door(port)
+    door.wait(door.connection.execute(sql))
+    door.wait(door.connection.close())
+
+
+@tried(TITLE)
+def across() -> None:
+    across_changes("apg_prepared", Door, changed)
 
 
 run("asyncpg", asyncpg.__version__)

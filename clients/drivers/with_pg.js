@@ -4,6 +4,7 @@ const { Client, Pool } = require("pg");
 const { from, to } = require("pg-copy-streams");
 const { pipeline } = require("node:stream/promises");
 const { Readable } = require("node:stream");
+const { TITLE, acrossChanges } = require("./across_changes.js");
 const { WHERE, check, run, tried } = require("./trial.js");
 
 const pool = new Pool({ ...WHERE, max: 3 });
@@ -93,5 +94,27 @@ tried("a named prepared statement, across a new column", async () => {
   check((await all("again")).fields.length, before + 1);
   await client.end();
 });
+
+// Statements by name, which the driver keeps: after 0A000 an application gives it another name.
+const named = (kept) => async (port) => {
+  const client = new Client({ ...WHERE, port }), versions = {};
+  await client.connect();
+  return {
+    prepareAgain: (name) => { versions[name] = (versions[name] || 0) + 1; },
+    ask: async (name, text, values) => {
+      const query = { text, values, rowMode: "array", ...(kept ? { name: `${name}${versions[name] || 0}` } : {}) };
+      const result = await client.query(query);
+      return [result.fields.map((field) => [field.name, field.dataTypeID]), result.rows, result.rowCount];
+    },
+  };
+};
+const change = async (port, sql) => {
+  const client = new Client({ ...WHERE, port });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+};
+tried(TITLE, () => acrossChanges("njs_prepared", named(true), change));
+tried(`${TITLE}: parsed each time`, () => acrossChanges("njs_unnamed", named(false), change));
 
 run("pg", require("pg/package.json").version);

@@ -8,6 +8,7 @@ from decimal import Decimal
 from importlib.metadata import version
 
 import pg8000.native
+from across_changes import TITLE, Answer, across_changes
 from trial import DATABASE, HOST, PORT, USER, check, run, tried
 
 
@@ -105,6 +106,54 @@ def change() -> None:
     other.run("ALTER TABLE p8 ADD COLUMN extra int DEFAULT 7")
     other.close()
     check(len(connection.run("SELECT * FROM p8 WHERE id = 1")[0]), before + 1)
+
+
+class Door:
+    """Statements that are prepared by name and kept; each that is refused is prepared again by who uses it."""
+
+    def __init__(self, port: int) -> None:
+        self.connection = pg8000.native.Connection(USER, host=HOST, port=port, database=DATABASE)
+        self.prepared: dict[str, pg8000.native.PreparedStatement] = {}
+
+    def ask(self, sql: str, values: dict[str, object]) -> Answer:
+        if sql not in self.prepared:
+            self.prepared[sql] = self.connection.prepare(sql)
+        statement = self.prepared[sql]
+        rows = statement.run(**values)
+        columns = statement.columns and tuple((column["name"], column["type_oid"]) for column in statement.columns)
+        return Answer(columns, [tuple(row) for row in rows or ()], statement._context.row_count)
+
+    def prepare_again(self, sql: str) -> None:
+        self.prepared.pop(sql).close()
+
+
+class Unnamed(Door):
+    """`run`: Parse and Describe, then Bind and Execute, each time."""
+
+    def ask(self, sql: str, values: dict[str, object]) -> Answer:
+        rows = self.connection.run(sql, **values)
+        described = self.connection.columns
+        columns = described and tuple((column["name"], column["type_oid"]) for column in described)
+        return Answer(columns, [tuple(row) for row in rows or ()], self.connection.row_count)
+
+    def prepare_again(self, sql: str) -> None:
+        pass
+
+
+def changed(port: int, sql: str) -> None:
+    other = pg8000.native.Connection(USER, host=HOST, port=port, database=DATABASE)
+    other.run(sql)
+    other.close()
+
+
+@tried(TITLE)
+def across() -> None:
+    across_changes("p8_prepared", Door, changed)
+
+
+@tried(f"{TITLE}: parsed each time (run)")
+def across_unnamed() -> None:
+    across_changes("p8_unnamed", Unnamed, changed)
 
 
 run("pg8000", version("pg8000"))

@@ -5,6 +5,7 @@ const path = require("node:path");
 const postgres = require("postgres");
 const { pipeline } = require("node:stream/promises");
 const { Readable } = require("node:stream");
+const { TITLE, acrossChanges } = require("./across_changes.js");
 const { WHERE, check, run, tried } = require("./trial.js");
 
 const sql = postgres({ ...WHERE, max: 3, onnotice: () => {} });
@@ -58,6 +59,25 @@ tried("a statement that was prepared, across a new column", async () => {
   check(Object.keys((await all())[0]).length, before + 1);
   await one.end();
 });
+
+// Statements that the driver prepares, keeps, and prepares again by itself.
+const prepared = async (port) => {
+  const one = postgres({ ...WHERE, port, max: 1, onnotice: () => {} });
+  return {
+    prepareAgain: () => { throw new Error("the driver does that"); },
+    ask: async (_, text, values) => {
+      const rows = await one.unsafe(text, values, { prepare: true });
+      const columns = rows.columns || [];
+      return [columns.map((column) => [column.name, column.type]), rows.map((row) => columns.map((c) => row[c.name])), rows.count];
+    },
+  };
+};
+const change = async (port, text) => {
+  const other = postgres({ ...WHERE, port, max: 1, onnotice: () => {} });
+  await other.unsafe(text);
+  await other.end();
+};
+tried(TITLE, () => acrossChanges("pjs_prepared", prepared, change));
 
 const manifest = path.join(path.dirname(require.resolve("postgres")), "..", "..", "package.json");
 run("postgres.js", JSON.parse(fs.readFileSync(manifest, "utf8")).version);

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import psycopg2
 import psycopg2.extras
+from across_changes import TITLE, Answer, across_changes
 from psycopg2.pool import ThreadedConnectionPool
-from trial import URL, check, run, tried
+from trial import DATABASE, HOST, URL, USER, check, run, tried
 
 connection = psycopg2.connect(URL)
 connection.autocommit = True
@@ -155,6 +156,59 @@ def change() -> None:
     inner.execute("SELECT * FROM two WHERE id = 1")
     check(len(inner.description), before + 1)
     other.close()
+
+
+class Door:
+    """PREPARE and EXECUTE, as an application of psycopg 2 writes them."""
+
+    def __init__(self, port: int) -> None:
+        self.connection = psycopg2.connect(host=HOST, port=port, user=USER, dbname=DATABASE)
+        self.connection.autocommit = True
+        self.cursor = self.connection.cursor()
+        self.made, self.prepared = 0, {}
+
+    def ask(self, sql: str, values: dict[str, object]) -> Answer:
+        if sql not in self.prepared:
+            numbered = sql
+            for number, name in enumerate(values, 1):
+                numbered = numbered.replace(f":{name}", f"${number}")
+            self.made += 1
+            self.cursor.execute(f"PREPARE s{self.made} AS {numbered}")
+            self.prepared[sql] = f"s{self.made}"
+        marks = ", ".join(["%s"] * len(values))
+        self.cursor.execute(f"EXECUTE {self.prepared[sql]} ({marks})", list(values.values()))
+        description = self.cursor.description
+        columns = description and tuple((column.name, column.type_code) for column in description)
+        return Answer(columns, self.cursor.fetchall() if columns else [], self.cursor.rowcount)
+
+    def prepare_again(self, sql: str) -> None:
+        self.cursor.execute(f"DEALLOCATE {self.prepared.pop(sql)}")
+
+
+class Bound(Door):
+    """`execute`: a text with the values in it."""
+
+    def ask(self, sql: str, values: dict[str, object]) -> Answer:
+        for name in values:
+            sql = sql.replace(f":{name}", f"%({name})s")
+        self.cursor.execute(sql, values)
+        description = self.cursor.description
+        columns = description and tuple((column.name, column.type_code) for column in description)
+        return Answer(columns, self.cursor.fetchall() if columns else [], self.cursor.rowcount)
+
+
+def changed(port: int, sql: str) -> None:
+    Bound(port).ask(sql, {})
+
+
+@tried(TITLE)
+def across() -> None:
+    across_changes("two_prepared", Door, changed)
+
+
+@tried(f"{TITLE}: as texts")
+def across_texts() -> None:
+    across_changes("two_texts", Bound, changed)
 
 
 run("psycopg 2", psycopg2.__version__.split()[0])

@@ -5,10 +5,11 @@ import uuid
 from decimal import Decimal
 
 import psycopg
+from across_changes import TITLE, Answer, across_changes
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool
-from trial import URL, check, run, tried
+from trial import DATABASE, HOST, URL, USER, check, run, tried
 
 connection = psycopg.connect(URL, autocommit=True)
 
@@ -212,6 +213,47 @@ def change() -> None:
             check(str(error).splitlines()[0], "cached plan must not change result type")
             other.execute("DEALLOCATE ALL")
         check(len(other.execute(sql, (1,)).fetchone()), before + 1)
+
+
+class Door:
+    """Statements that psycopg prepares at once, their results in text."""
+
+    binary = False
+
+    def __init__(self, port: int) -> None:
+        self.connection = psycopg.connect(host=HOST, port=port, user=USER, dbname=DATABASE, autocommit=True)
+        self.connection.prepare_threshold = 0
+
+    def ask(self, sql: str, values: dict[str, object]) -> Answer:
+        for name in values:
+            sql = sql.replace(f":{name}", f"%({name})s")
+        cursor = self.connection.execute(sql, values, binary=self.binary)
+        columns = cursor.description and tuple((column.name, column.type_code) for column in cursor.description)
+        return Answer(columns, cursor.fetchall() if columns else [], cursor.rowcount)
+
+    def prepare_again(self, sql: str) -> None:
+        """Forget all that was prepared: psycopg keeps a statement under its name."""
+        self.connection._prepared.clear()
+        self.connection.execute("DEALLOCATE ALL")
+
+
+class Binary(Door):
+    binary = True
+
+
+def changed(port: int, sql: str) -> None:
+    with psycopg.connect(host=HOST, port=port, user=USER, dbname=DATABASE, autocommit=True) as other:
+        other.execute(sql)
+
+
+@tried(TITLE)
+def across() -> None:
+    across_changes("three_prepared", Door, changed)
+
+
+@tried(f"{TITLE}: results in binary")
+def across_binary() -> None:
+    across_changes("three_binary", Binary, changed)
 
 
 run("psycopg 3", psycopg.__version__)

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import sqlalchemy as sa
+from across_changes import TITLE, Answer, across_changes
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -251,6 +252,39 @@ def change() -> None:
             check("cached plan must not change result type" in str(error), True)
         connection.rollback()
         check(len(connection.execute(query, {"name": "blue"}).one()), before + 1)
+
+
+class Door:
+    """A connection of an engine of its own; each statement in a transaction that is committed."""
+
+    def __init__(self, port: int) -> None:
+        self.connection = sa.create_engine(URL.replace(str(PORT), str(port))).connect()
+
+    def ask(self, sql: str, values: dict[str, object]) -> Answer:
+        with self.connection.begin():
+            result = self.connection.execute(sa.text(sql), values)
+            if not result.returns_rows:
+                return Answer(None, [], result.rowcount)
+            columns = tuple((column[0], column[1]) for column in result.cursor.description)
+            rows = [tuple(row) for row in result]
+            return Answer(columns, rows, len(rows))
+
+    def prepare_again(self, sql: str) -> None:
+        """Take another connection, as a pool does when one is not right any more."""
+        self.connection.invalidate()
+        self.connection.close()
+        self.connection = self.connection.engine.connect()
+
+
+def changed(port: int, sql: str) -> None:
+    other = sa.create_engine(URL.replace(str(PORT), str(port)), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with other.connect() as connection:
+        connection.execute(sa.text(sql))
+
+
+@tried(TITLE)
+def across() -> None:
+    across_changes(f"across_{DRIVER}", Door, changed)
 
 
 run(f"SQLAlchemy, {DRIVER}", f"{sa.__version__}, Alembic {version('alembic')}")
