@@ -38,6 +38,11 @@ NOT_NOW = "55P02"
 OWN_PREFIX = "schemalab"
 TRACE = "schemalab.trace"
 AUTOCOMMIT = "schemalab.autocommit_before_ddl"
+COMMIT_FIRST_HINT = (
+    f"run it by itself (autocommit), or SET {AUTOCOMMIT} = on, which commits what stands before it;"
+    f" in the address of a database: ?options=-c%20{AUTOCOMMIT}%3Don"
+)
+"""Of a schema change that cannot be part of a transaction: what an application that opened one for it can do."""
 LEAST_REPORTED = "client_min_messages"
 SEVERITIES = ("NOTICE", "WARNING", "ERROR")
 """Those of messages that a client may not want to hear, from the least on. INFO, which it has asked for, is none."""

@@ -43,7 +43,7 @@ from nodes.session.schema.without_effect import (
     table_of,
     undefined,
 )
-from nodes.settings.variables import AUTOCOMMIT
+from nodes.settings.variables import AUTOCOMMIT, COMMIT_FIRST_HINT
 from nodes.sql.statements import Statement, ddl_error, is_copying, is_several, tag_of
 from nodes.sql.statements import parse as parse_sql
 from nodes.store.pipeline import finished
@@ -218,8 +218,7 @@ class SchemaStatements:
         message = f"{tag} inside a transaction is not supported for tables that it has not made: other nodes take part"
         detail = f'Table "{others.table}" was there before this transaction began.'
         if not self.block.variables.commits_before_ddl:
-            hint = f"run it by itself, or SET {AUTOCOMMIT} = on, which commits what stands before it"
-            raise SqlError(FEATURE_NOT_SUPPORTED, message, detail=detail, hint=hint)
+            raise SqlError(FEATURE_NOT_SUPPORTED, message, detail=detail, hint=COMMIT_FIRST_HINT)
         if transaction.savepoints:
             hint = "release the savepoint first: what stands before the statement has to be committed"
             raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", detail=detail, hint=hint)

@@ -27,7 +27,7 @@ from nodes.execution.fairness import in_thread_if_large
 from nodes.session.block import Block
 from nodes.session.database_thread import in_database_thread
 from nodes.session.tries import tried
-from nodes.settings.variables import AUTOCOMMIT
+from nodes.settings.variables import AUTOCOMMIT, COMMIT_FIRST_HINT
 from nodes.sql.naming import DEPTH_MAX, definition_of, too_deep
 from nodes.sql.planner import Planner
 from nodes.sql.queries.column_names import star_of
@@ -87,8 +87,7 @@ class ViewStatements:
             raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {tag} in a read-only transaction")
         message = f"{tag} inside a transaction is not supported"
         if not block.variables.commits_before_ddl:
-            hint = f"run it by itself, or SET {AUTOCOMMIT} = on, which commits what stands before it"
-            raise SqlError(FEATURE_NOT_SUPPORTED, message, hint=hint)
+            raise SqlError(FEATURE_NOT_SUPPORTED, message, hint=COMMIT_FIRST_HINT)
         if block.current().savepoints:
             hint = "release the savepoint first: what stands before the statement has to be committed"
             raise SqlError(FEATURE_NOT_SUPPORTED, f"{message}, and a savepoint is open", hint=hint)
