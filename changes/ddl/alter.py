@@ -147,6 +147,10 @@ REFUSED = {
     "ResetRelOptions": ("ALTER TABLE .. RESET (..)", None),
     "ValidateConstraint": ("VALIDATE CONSTRAINT", "A constraint is verified before it counts: there is nothing to do."),
     "AlterConstraint": ("ALTER CONSTRAINT", "Drop the constraint and add another one."),
+    "SetIdentity": (
+        "RESTART or SET of an identity column",
+        "SELECT setval('table_column_seq', 99): its numbers go on with 100.",
+    ),
     "SetExpression": ("SET EXPRESSION", None),
     "EnableRowSecurity": ("ROW LEVEL SECURITY", ROLES),
     "ForceRowSecurity": ("ROW LEVEL SECURITY", ROLES),

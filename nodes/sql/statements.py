@@ -172,6 +172,19 @@ def parameters_in(stmt: Node) -> set[int]:
     return numbers
 
 
+def functions_in(stmt: Node) -> set[str]:
+    """The names of the functions that a statement calls."""
+    names, pending = set(), [stmt]
+    while pending:
+        message = pending.pop()
+        if message.DESCRIPTOR.name == "FuncCall":
+            names.add(message.funcname[-1].string.sval)
+        for field_, value in message.ListFields():
+            if field_.message_type is not None:
+                pending += value if field_.is_repeated else [value]
+    return names
+
+
 # -- DDL, as its client sees it ---------------------------------------------------------------------------------
 
 TAGS = {

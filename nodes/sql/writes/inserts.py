@@ -8,6 +8,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
 from expressions.analysis.scopes import Relation, Scope
 from expressions.errors import DUPLICATE_COLUMN, INVALID_COLUMN_REFERENCE, SYNTAX_ERROR, SqlError, unsupported
+from expressions.functions import allowed
 from expressions.rows import compiled
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Parameter, is_simple, walk
@@ -15,7 +16,8 @@ from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import Conflict, InsertPlan, SelectPlan, Sources
 from nodes.sql.queries.query import Parts, Query
-from nodes.sql.writes.assignments import Assignments
+from nodes.sql.statements import functions_in
+from nodes.sql.writes.assignments import Assignments, is_default
 from nodes.sql.writes.identity import overridden
 from nodes.sql.writes.row_rules import rules_of
 from nodes.wire.columns import Columns
@@ -37,7 +39,7 @@ class Inserts(Assignments):
         descriptor = self.written(node.relation, "insert into")
         columns = self.listed_columns(node.cols, descriptor)
         rows: list[tuple[Expr | None, ...]] = []
-        source, given = None, node.select_stmt.select_stmt
+        source, given = None, _query_of(node.select_stmt.select_stmt)
         if not node.HasField("select_stmt"):
             rows, columns = [()], ()
         elif len(given.values_lists) and not given.HasField("with_clause"):
@@ -46,7 +48,7 @@ class Inserts(Assignments):
                 raise SqlError(SYNTAX_ERROR, "VALUES lists must all be the same length")
             columns = columns[: len(rows[0])]
         else:
-            source, columns = self._insert_source(node, columns, before)
+            source, columns = self._insert_source(node, given, columns, before)
         rows = overridden(node, columns, rows, has_source=source is not None)
         scan, scope = self._target(node, descriptor)
         conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
@@ -99,9 +101,9 @@ class Inserts(Assignments):
         )
 
     def _insert_source(
-        self, node: Node, columns: tuple[Column, ...], before: Parts
+        self, node: Node, given: Node, columns: tuple[Column, ...], before: Parts
     ) -> tuple[SelectPlan, tuple[Column, ...]]:
-        query = self.selects.query(node.select_stmt.select_stmt, loose=True)
+        query = self.selects.query(given, loose=True)
         if len(query.outputs) > len(columns):
             raise SqlError(SYNTAX_ERROR, "INSERT has more expressions than target columns")
         if len(query.outputs) < len(columns) and len(node.cols):
@@ -127,7 +129,7 @@ class Inserts(Assignments):
             c.name: ColumnRef(f"x.c{c.id}", OF_SQL_TYPE[c.type], c.name, EXCLUDED, -c.id)
             for c in descriptor.public_columns
         }
-        scope = ConflictScope(None, [*target.relations, Relation(EXCLUDED, "excluded", proposed)])
+        scope = Scope(None, [*target.relations, Relation(EXCLUDED, "excluded", proposed)])
         assignments = self._assignments(clause.target_list, descriptor, scope)
         has_where = clause.HasField("where_clause")
         where = self.analyzer.condition(clause.where_clause, scope, "WHERE") if has_where else None
@@ -166,16 +168,22 @@ class Inserts(Assignments):
         return [c for c in found if not any(isinstance(part, Parameter) for part in walk(c))]
 
 
-class ConflictScope(Scope):
-    """In DO UPDATE an unqualified name is the table's column; `excluded` must be written out."""
-
-    def find(self, name: str, offset: int) -> Expr | None:
-        return Scope(None, self.relations[:1]).find(name, offset)
-
-
 def _arbitrates(descriptor: Descriptor, index: Index, conditions: Sequence[Expr]) -> bool:
     """True if a unique index decides about all rows that ON CONFLICT is about."""
     return index.where is None or is_implied(descriptor, compiled(descriptor, index.where), conditions, Context())
+
+
+def _query_of(given: Node) -> Node:
+    """The query of an INSERT. One row of VALUES with a function that gives rows is a SELECT of its values."""
+    if len(given.values_lists) != 1 or given.HasField("with_clause") or not allowed.SETS.keys() & functions_in(given):
+        return given
+    items = given.values_lists[0].list.items
+    if any(is_default(item) for item in items):
+        return given
+    query = type(given)()
+    for item in items:
+        query.target_list.add().res_target.val.CopyFrom(item)
+    return query
 
 
 def _place(node: Node) -> int:
