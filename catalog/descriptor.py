@@ -331,7 +331,8 @@ def _only(found: Iterable[T], what: str) -> T:
     raise UnknownElement(f"there is no {what}")
 
 
-LEFT_OUT: Json = {"primary": False, "comment": None, "constraint_comment": None, "identity_start": 1}
+LEFT_OUT: Json = {"primary": False, "comment": None, "constraint_comment": None, "is_constraint": False,
+                  "identity_start": 1}  # fmt: skip
 """Fields that stand in JSON only where they are otherwise: hashes of older versions stay the same."""
 
 

@@ -151,7 +151,7 @@ class Index:
     """An index over columns of its table; `where` is an SQL predicate over the row's columns, named by id (`"#3"`).
 
     `primary`: in a table of hidden row ids it keeps what clients know as the primary key. A UNIQUE or PRIMARY KEY that
-    it keeps has a comment of its own, `constraint_comment`.
+    it keeps has a comment of its own, `constraint_comment`. `is_constraint`: it was made by UNIQUE, not as an index.
     """
 
     id: IndexId
@@ -164,6 +164,7 @@ class Index:
     primary: bool = False
     comment: str | None = None
     constraint_comment: str | None = None
+    is_constraint: bool = False
 
     @property
     def kind(self) -> Kind:

@@ -345,10 +345,11 @@ def add_foreign_key(table: Descriptor, foreign_key: Constraint, references: Desc
 
 
 def create_index(table: Descriptor, index: Index) -> str:
-    """CREATE INDEX for an index of `table`; for one that keeps a primary key what adds that."""
+    """CREATE INDEX for an index of `table`; for one that keeps a primary key or a UNIQUE what adds that."""
     parts = [quoted(table.column(part.column).name) + (" DESC" if part.descending else "") for part in index.columns]
-    if index.primary:
-        return f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(index.name)} PRIMARY KEY ({', '.join(parts)})"
+    if index.primary or index.is_constraint:
+        kind = "PRIMARY KEY" if index.primary else "UNIQUE"
+        return f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(index.name)} {kind} ({', '.join(parts)})"
     unique = "UNIQUE " if index.unique else ""
     where = f" WHERE {shown(table, index.where)}" if index.where else ""
     return f"CREATE {unique}INDEX {quoted(index.name)} ON {quoted(table.name)} ({', '.join(parts)}){where}"

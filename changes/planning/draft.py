@@ -94,7 +94,14 @@ class Sketch:
         return element
 
     def add_index(
-        self, name: Name, parts: Iterable[IndexPart], *, unique: bool, where: Sql | None = None, primary: bool = False
+        self,
+        name: Name,
+        parts: Iterable[IndexPart],
+        *,
+        unique: bool,
+        where: Sql | None = None,
+        primary: bool = False,
+        is_constraint: bool = False,
     ) -> tuple[Element, Index]:
         number = self.planned.next_index_id
         listed = tuple(parts)
@@ -102,7 +109,16 @@ class Sketch:
         for part, column in zip(listed, columns, strict=True):
             refuse_unsorted(self.planned.column(column.column), part.column.position)
         kept = None if where is None else self.expression(where, SqlType.BOOLEAN, "index predicate", name.position)
-        index = Index(number, name.text, columns, unique, kept, state=State.DELETE_ONLY, primary=primary)
+        index = Index(
+            number,
+            name.text,
+            columns,
+            unique,
+            kept,
+            state=State.DELETE_ONLY,
+            primary=primary,
+            is_constraint=is_constraint,
+        )
         self.planned = replace(self.planned, next_index_id=IndexId(number + 1))
         element = Element(index.kind, number, index.name)
         self._add(element, index)

@@ -192,7 +192,8 @@ def _with_constraints(action: actions.CreateTable, table: Descriptor) -> Descrip
         stem = "_".join((action.table.text, *(column.text for column in unique.columns)))
         otherwise = f"{action.table}_{GUARD}" if unique.guards_key else f"{stem}_key"
         name = actions.Name(otherwise) if unique.name == actions.UNNAMED else unique.name
-        _, index = sketch.add_index(name, tuple(map(actions.IndexPart, unique.columns)), unique=True)
+        parts = tuple(map(actions.IndexPart, unique.columns))
+        _, index = sketch.add_index(name, parts, unique=True, is_constraint=not unique.guards_key)
         indexes.append(replace(index, state=State.PUBLIC))
     return replace(
         table,

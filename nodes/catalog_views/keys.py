@@ -20,6 +20,7 @@ class Key:
     unique: bool
     where: str | None = None
     primary: bool = False
+    is_constraint: bool = False
 
 
 def keys_of(table: Descriptor) -> Iterator[Key]:
@@ -29,15 +30,17 @@ def keys_of(table: Descriptor) -> Iterator[Key]:
         yield Key(PRIMARY, f"{table.name}_pkey", columns, unique=True, primary=True)
     for index in sorted(table.public_indexes, key=lambda index: not index.primary):
         if not any(table.column(column).is_hidden for column in index.column_ids):
-            yield Key(index.id, index.name, index.columns, index.unique, index.where, index.primary)
+            yield Key(
+                index.id, index.name, index.columns, index.unique, index.where, index.primary, index.is_constraint
+            )
 
 
 def is_constraint(key: Key) -> bool:
-    """True if it is shown as a constraint. A descriptor keeps UNIQUE and CREATE UNIQUE INDEX alike: the name decides.
+    """True if it is shown as a constraint: a UNIQUE, and an index that is named like one.
 
     `trips_code_key` is what PostgreSQL and we call a UNIQUE without a name; frameworks begin or end it so.
     """
-    if key.primary:
+    if key.primary or key.is_constraint:
         return True
     is_plain = key.unique and key.where is None and not any(part.descending for part in key.columns)
     return is_plain and (key.name.endswith(_ENDS) or key.name.startswith(_BEGINS))

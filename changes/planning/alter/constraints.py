@@ -56,7 +56,9 @@ def add_unique(sketch: Sketch, unique: NewUnique) -> None:
     parts = tuple(IndexPart(column) for column in unique.columns)
     if unique.primary:
         refuse_second_key(sketch, unique.position)
-    _, index = sketch.add_index(unique.name, parts, unique=True, primary=unique.primary)
+    _, index = sketch.add_index(
+        unique.name, parts, unique=True, primary=unique.primary, is_constraint=not unique.primary
+    )
     same = [c for c in index.column_ids if sketch.fresh.get(c) is not None]
     names = _names(unique.columns)
     sketch.dangers.append(f"If two rows have the same {names} the check fails, and the change rolls back.")
@@ -86,10 +88,10 @@ def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
         raise DdlError(NOT_SUPPORTED, f"index {index.name} is dropped by this statement", position=action.position)
     if action.primary:
         refuse_second_key(sketch, action.position)
-    if index.id in sketch.used or (index.primary and not action.primary):
+    if index.id in sketch.used or index.is_constraint or (index.primary and not action.primary):
         message = f'index "{index.name}" is already associated with a constraint'
         raise DdlError(NOT_READY, message, position=action.index.position)
-    new = replace(index, name=action.name.text or index.name, primary=action.primary)
+    new = replace(index, name=action.name.text or index.name, primary=action.primary, is_constraint=not action.primary)
     if new.name != index.name:
         check_constraint_name(action.name, sketch.base, sketch.new_constraint_names)
 

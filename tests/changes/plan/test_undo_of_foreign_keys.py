@@ -33,7 +33,7 @@ def test_the_undo_of_every_kind_can_be_planned(name: str) -> None:
             'REFERENCES "airports" ("city") ON DELETE RESTRICT',
         ),
         ("renamed", 'ALTER TABLE "trips" RENAME CONSTRAINT "there" TO "in_city"'),
-        ("dropped with its index", 'CREATE UNIQUE INDEX "one_n" ON "trips" ("n")'),
+        ("dropped with its index", 'ALTER TABLE "trips" ADD CONSTRAINT "one_n" UNIQUE ("n")'),
     ],
 )
 def test_the_undo_in_words(name: str, statement: str) -> None:

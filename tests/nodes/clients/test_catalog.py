@@ -34,9 +34,10 @@ TABLES = (
     " at timestamptz DEFAULT now(), far integer CHECK (far > 0),"
     " d double precision, u uuid UNIQUE, day date, b boolean DEFAULT false, s smallint, r real,"
     " n smallint GENERATED ALWAYS AS IDENTITY, v varchar(20) DEFAULT 'y', c char(3) DEFAULT 'z', w varchar)",
-    "CREATE TABLE notes (at date, what text DEFAULT 'x', n int UNIQUE)",
+    "CREATE TABLE notes (at date, what text DEFAULT 'x', n int CONSTRAINT once UNIQUE)",
     "CREATE TABLE keyed_later (b text, a int, c int UNIQUE);"
     " ALTER TABLE ONLY keyed_later ADD CONSTRAINT the_key PRIMARY KEY (a, b);"
+    " ALTER TABLE keyed_later ADD CONSTRAINT apart UNIQUE (a, c); CREATE UNIQUE INDEX apart_too ON keyed_later (b, c);"
     " COMMENT ON TABLE keyed_later IS 'its key came later'; COMMENT ON COLUMN keyed_later.c IS 'third';"
     " COMMENT ON INDEX keyed_later_c_key IS 'of c';"
     " CREATE TABLE of_keyed (x int, y text, FOREIGN KEY (x, y) REFERENCES keyed_later)",
