@@ -107,8 +107,8 @@ class Actors:
         while time.monotonic() < deadline:
             form = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"[^!]*?name="rows"', ask.get(address).text())
             if form is not None:
-                said = {"csrfmiddlewaretoken": form[1], "rows": ROWS_PER_S, "why": "it is looked at"}
-                if ask.post(address, form=said, headers={"Referer": address}).ok:
+                given = {"csrfmiddlewaretoken": form[1], "rows": ROWS_PER_S, "why": "it is looked at"}
+                if ask.post(address, form=given, headers={"Referer": address}).ok:
                     return
         raise NoPicture(f"{change} was never to be throttled")
 

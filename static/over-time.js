@@ -51,7 +51,7 @@
     const low = Math.max(...[...card.children].map((one) => one.getBoundingClientRect().bottom)) - card.getBoundingClientRect().top;
     const free = innerHeight - 2 * card.offsetTop - 2 - parseFloat(getComputedStyle(card).paddingBottom) - low;
     const most = wide.clientWidth / NARROWEST_PX * LETTERS_PX / (parseFloat(getComputedStyle(wide).fontSize) / scale);
-    scale = Math.max(innerWidth < PROJECTOR_PX ? 1 : LEAST, Math.min(most, scale + free / drawn));
+    scale = Math.max(innerWidth < PROJECTOR_PX ? Math.min(1, most) : LEAST, Math.min(most, scale + free / drawn));
     card.style.setProperty("--scale", scale.toFixed(3));
   }
   window.addEventListener("resize", () => isPresenting() && fill());
