@@ -211,6 +211,10 @@ SPOKEN = frozenset({"what", "waited", "rows", "why", "error"})
 """Details that are phrases of ours, as far as they are."""
 
 
+NODES = frozenset({"whom", "waited"})
+"""Details in which nodes are listed, and nothing else has a comma."""
+
+
 def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The payload as it is stored: a long text, such as a statement, is cut, and its length is given."""
     return {name: _cut(detail) if isinstance(detail, str) else detail for name, detail in payload.items()}
@@ -232,6 +236,8 @@ def sentence(kind: str, payload: Mapping[str, Any], translate: Callable[[str], s
     form = translate(short.get(kind, SENTENCES[kind]))
     details = _Details({name: _in_words(name, detail) for name, detail in payload.items()})
     details |= {name: in_other_words(str(details[name]), translate) for name in SPOKEN & details.keys()}
+    comma = translate("{first}, {names}").format(first="", names="")
+    details |= {name: str(details[name]).replace(", ", comma) for name in NODES & details.keys()}
     details["What"] = details["what"][:1].upper() + details["what"][1:]
     return form.format_map(details)
 

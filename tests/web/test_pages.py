@@ -25,6 +25,7 @@ from catalog.descriptor import from_json
 from catalog.elements import ColumnId, PlacementId
 from catalog.models import Descriptor, Table
 from catalog.services import append_event
+from catalog.story import sentence
 from catalog.templatetags import look
 from catalog.values.types import SqlType
 from changes import proofs, selectors, services
@@ -643,6 +644,13 @@ def test_names_are_listed_as_the_language_lists_them(language: str, names: str) 
     with translation.override(language):
         assert look.listed(["n1", "n2"]) == names
         assert say(names_listed(["n1", "n2"])) == names
+
+
+def test_the_story_lists_nodes_as_the_language_lists_them() -> None:
+    waits = {"table": "flights", "version": 3, "whom": "n1, n2", "until": "12:00:00"}
+    assert "waits for n1, n2, at most" in sentence("version waiting", waits)
+    with translation.override("zh-hans"):
+        assert "n1、n2" in sentence("version waiting", waits, translation.gettext)
 
 
 def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
