@@ -102,7 +102,7 @@ def _read(statement: Node, source: Source) -> Statement:
     kind = statement.stmt.WhichOneof("node")
     if kind in READERS:
         read = READERS[kind](getattr(statement.stmt, kind), source)
-        notices, warnings = (tuple(dict.fromkeys(told)) for told in (source.notices, source.warnings))
+        notices, warnings = (tuple(dict.fromkeys(given)) for given in (source.notices, source.warnings))
         return replace(read, notices=notices, warnings=warnings)
     position = source.start_of(statement)
     if kind in REFUSED_STATEMENTS:
