@@ -120,7 +120,7 @@ class Actors:
         """Those of the story, as one that broke off may have left them."""
         for name in INDEXES:
             self.operator.goto(f"{self.address}/tables/named/{TABLE}/")
-            if name in self.operator.locator("[data-part=schema]").inner_text():
+            if name in self.operator.locator("[data-part=schema] table").first.inner_text():
                 dropped = self.submit(f"DROP INDEX {name}")
                 self.act(f"{dropped}approve/")
                 self.until(dropped, *ENDED)
