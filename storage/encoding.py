@@ -35,7 +35,7 @@ from decimal import Decimal
 from catalog.values import bytea, intervals, numerics, times
 from catalog.values.documents import Jsonb
 from catalog.values.packed import LEFT_OUT, PACKED, pack
-from catalog.values.types import ARRAY_OF, ARRAYS, WRITTEN, SqlType, Value
+from catalog.values.types import ARRAY_OF, ARRAYS, WHOLE, WRITTEN, SqlType, Value
 
 NULL = b"\x02"
 LIVE = b"\x01"
@@ -125,6 +125,16 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
         return decoders[sql_type](piece[1:]), end
     except (OverflowError, UnicodeDecodeError, *MALFORMED) as error:
         raise Undecodable(f"the bytes {data[offset:end].hex()} are no {sql_type.value}: {error}") from error
+
+
+def value_in(sql_type: SqlType, data: bytes) -> Value | None:
+    """The value of a pair that holds these bytes: `decode` of them, without what whole numbers need not be asked.
+
+    Raises `Undecodable`.
+    """
+    if len(data) == _NUMBER_BYTES.get(sql_type) and data[0] == LIVE[0]:
+        return _DECODERS[sql_type](data[1:])
+    return decode(sql_type, data)[0]
 
 
 def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool = False) -> int:
@@ -341,4 +351,5 @@ _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.INTERVAL: intervals.of_key,
     **{array: _decode_array(of) for of, array in ARRAY_OF.items()},
 }
+_NUMBER_BYTES = {of: 1 + PAYLOAD_BYTES[of] for of in WHOLE}
 _WHOLE_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {of: PACKED[of][1] for of in LEFT_OUT}

@@ -279,7 +279,7 @@ class Attempt:
             self._check_time()
             self.change.refresh_from_db()
             if not self.change.is_open:
-                raise Unable("ended", f"{self.change}")
+                raise Unable("ended", f"{self.change} ({self.change.status})")
             time.sleep(LOOK_S)
         if newest > version:
             raise TooEarly(f"version {newest} is out, not {version}")
@@ -288,7 +288,7 @@ class Attempt:
         assert self.change is not None
         change = sandbox.wait(self.change, seconds=self.deadline - time.monotonic())
         if change.is_open:
-            raise Unable("time", str(change))
+            raise Unable("time", f"{change} ({change.status})")
         is_violated = (change.error or {}).get("sqlstate") == UNIQUE_VIOLATION
         self._check_not_cancelled()
         ends = {Status.DONE: actions.PUBLIC, Status.FAILED: actions.ROLLED_BACK if is_violated else "failed"}
@@ -313,7 +313,7 @@ class Attempt:
         assert self.change is not None
         self.change.refresh_from_db()
         if self.change.status == Status.CANCELLED:
-            raise Unable("ended", str(self.change))
+            raise Unable("ended", f"{self.change} ({self.change.status})")
 
     def _waits_for(self, node: str) -> set[int]:
         """The steps of the change that have waited for it, or do now. A node without a lease is never waited for."""

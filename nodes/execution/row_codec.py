@@ -33,7 +33,7 @@ def decoded(descriptor: Descriptor, row: StoredRow, columns: Iterable[Column]) -
     values: dict[ColumnId, PyValue] = {}
     for column in columns:
         data = parts.get(column.id) or row.columns.get(column.id) or missing_value(column)
-        values[column.id] = encoding.decode(column.type, data)[0]
+        values[column.id] = encoding.value_in(column.type, data)
     return values
 
 

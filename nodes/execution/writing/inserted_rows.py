@@ -38,7 +38,6 @@ async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     await complete(work, plan, given)
     for row in given:
         await work.refuse(plan.rules, row)
-        await work.turns.give()
     return given
 
 
@@ -78,7 +77,8 @@ async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     return rows
 
 
-PART_BYTES = 2**20
+PART_BYTES, SHORT_PART_BYTES = 2**20, 2**15
+"""Of rows that are computed in one go beside the event loop, and in it."""
 
 
 async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
@@ -97,7 +97,7 @@ async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
         return rows, size
 
     while True:
-        rows, size = await in_thread(lambda: part(PART_BYTES)) if work.context.is_long else part(0)
+        rows, size = await in_thread(lambda: part(PART_BYTES)) if work.context.is_long else part(SHORT_PART_BYTES)
         if not rows:
             return found
         found += rows

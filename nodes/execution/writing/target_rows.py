@@ -17,6 +17,7 @@ from nodes.execution.row_codec import are_large, arrays_of, decoded, is_long
 from nodes.execution.scans import arrow_schema, batch_of, stored_rows
 from nodes.execution.select import feeds_of, table_of, way_of
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
+from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.queries.query import Output
 from storage.pairs import StoredRow
 
@@ -56,14 +57,17 @@ async def _match_here(
     work: Writing, rows: Sequence[StoredRow], condition: Expr, exprs: Sequence[Expr], reads: Sequence[Column]
 ) -> list[Match]:
     found, arrays = list[Match](), arrays_of(reads)
+    conditions, context = conjuncts(condition), work.context
 
     def match(row: StoredRow) -> Match | None:
         values = decoded(work.descriptor, row, reads)
-        is_wanted = evaluate(condition, values, work.context) is True
-        return (row, values, [evaluate(e, values, work.context) for e in exprs]) if is_wanted else None
+        for each in conditions:
+            if evaluate(each, values, context) is not True:
+                return None
+        return row, values, [evaluate(e, values, context) for e in exprs]
 
     for row in rows:
-        is_slow = work.context.is_long or (arrays and are_large(row, arrays))
+        is_slow = context.is_long or (arrays and are_large(row, arrays))
         one = await in_thread(functools.partial(match, row)) if is_slow else match(row)
         if one is not None:
             found.append(one)

@@ -74,6 +74,7 @@ class Writing:
             await in_thread(lambda: rules.refuse(values))
         else:
             rules.refuse(values)
+        await self.turns.give()
 
     async def change(self, rules: Rules, old: StoredRow, assigned: Values, after: Values) -> None:
         """Give a row its new values; a long one is checked and encoded beside the event loop. Raises 23502 or 23514."""

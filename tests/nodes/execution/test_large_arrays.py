@@ -28,6 +28,7 @@ from nodes.execution.held_rows import VALUE_BYTES, HeldRows, NodeRows, bytes_of
 from nodes.execution.select import answers_of
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.queries.query import Output
+from nodes.sql.writes.row_rules import rules_of
 from storage import encoding
 from storage.arrow.encoding import column_of
 from storage.pairs import StoredRow
@@ -76,6 +77,7 @@ NUMBERS = (Decimal("12345.678"),) * ELEMENTS_MAX
 PRICES = replace(TABLE, columns=(TABLE.columns[0], Column(ColumnId(2), "a", SqlType.NUMERIC_ARRAY)))
 KEY = StoredRow(encoding.encode(SqlType.INTEGER, 1))
 ROW: Values = {ColumnId(1): 1, ColumnId(2): NUMBERS}
+RULES = rules_of(PRICES)
 
 
 def writing(context: Context) -> Writing:
@@ -89,7 +91,7 @@ CAST = Call("cast", "", (Parameter(1, TEXT),), ARRAY_OF[NUMERIC], text_to(SqlTyp
 
 @pytest.mark.parametrize("step", [
     pytest.param(lambda work: work.put(ROW), id="a new row"),
-    pytest.param(lambda work: work.change(KEY, {ColumnId(2): NUMBERS}, ROW), id="new values of a row"),
+    pytest.param(lambda work: work.change(RULES, KEY, {ColumnId(2): NUMBERS}, ROW), id="new values of a row"),
     pytest.param(lambda work: compute_row(work, [CAST], {}), id="a value computed of a long parameter"),
 ])  # fmt: skip
 def test_others_have_their_turn_while_a_large_array_is_written(step: Callable[[Writing], Any]) -> None:
