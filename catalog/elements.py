@@ -92,7 +92,8 @@ class Column:
     (`numerics.modifier_of`); of a time or timestamp the digits of its seconds, 0 too. `identity_always`:
     statements may give no number; `identity_start`: the first one.
 
-    While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`.
+    While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`. The
+    twin then stands in its place, and `place_of` is the number by which clients know both.
     """
 
     id: ColumnId
@@ -110,6 +111,12 @@ class Column:
     identity_always: bool = False
     comment: str | None = None
     identity_start: int = 1
+    place_of: ColumnId | None = None
+
+    @property
+    def number(self) -> ColumnId:
+        """The number by which clients know it. It grows along the table's columns, whatever their types were before."""
+        return self.place_of or self.id
 
     @property
     def is_hidden(self) -> bool:

@@ -86,7 +86,7 @@ class Parameter:
 class ColumnRef:
     """A column of a relation of the query; `sql` is how DuckDB calls it, `column_id` where `evaluate` finds it.
 
-    `origin` is the column of a table that it shows, however deep that stands: ids of table and column.
+    `origin` is the column of a table that it shows, however deep that stands: the table's id and its number there.
     """
 
     sql: str

@@ -53,12 +53,12 @@
   });
   if (document.querySelector("[data-ask-body]")) import("./ask.js");
 
-  /* A message goes by itself, unless somebody is at it; any can be closed. */
-  const GOES_MS = 12000;
+  /* A message disappears by itself, unless somebody is at it; any can be closed. */
+  const SHOWN_MS = 12000;
   for (const toast of document.querySelectorAll(".toasts > *")) {
-    const go = () => toast.matches(":hover, :focus-within") ? setTimeout(go, GOES_MS) : toast.remove();
+    const go = () => toast.matches(":hover, :focus-within") ? setTimeout(go, SHOWN_MS) : toast.remove();
     toast.querySelector("button").addEventListener("click", () => toast.remove());
-    if (toast.matches("[data-goes]")) setTimeout(go, GOES_MS);
+    if (toast.matches("[data-goes]")) setTimeout(go, SHOWN_MS);
   }
 
   /* A word of the glossary says what it means when it is pointed at or reached by Tab, until Escape; a tap shows it first,

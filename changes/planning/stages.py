@@ -266,6 +266,7 @@ def swapped(here: Descriptor, swap: Swap) -> Descriptor:
         derived=None,
         default=swap.default,
         comment=old.comment,
+        place_of=old.number,
     )
     left = replace(
         old,

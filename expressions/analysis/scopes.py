@@ -96,7 +96,7 @@ class Relation:
 
 def reference(scan: Scan, column: Column) -> ColumnRef:
     sql = f"{scan.sql}.c{column.id}"
-    origin = (scan.descriptor.table_id, column.id)
+    origin = (scan.descriptor.table_id, column.number)
     of = OF_SQL_TYPE[column.type]
     modifier = modifier_of_length(of, column.length)
     return ColumnRef(sql, of, column.name, scan.number, column.id, origin=origin, modifier=modifier)

@@ -44,11 +44,11 @@ def _columns(tables: Sequence[Descriptor]) -> Iterator[Row]:
         required = required_columns(table)
         for column in table.public_columns:
             yield {
-                **named("table", table.name), "column_name": column.name, "ordinal_position": column.id,
+                **named("table", table.name), "column_name": column.name, "ordinal_position": column.number,
                 "column_default": None if column.default is None else texts.default_of(column),
                 "is_nullable": "NO" if column.id in required else "YES", **described(column),
                 "udt_catalog": DATABASE_NAME, "udt_schema": "pg_catalog",
-                "udt_name": TYPE_NAMES[column.type.oid], "dtd_identifier": str(column.id),
+                "udt_name": TYPE_NAMES[column.type.oid], "dtd_identifier": str(column.number),
                 "is_self_referencing": "NO", **_identity(column), "is_generated": "NEVER", "is_updatable": "YES",
             }  # fmt: skip
 
@@ -199,7 +199,7 @@ def _constraint_columns(tables: Sequence[Descriptor]) -> Iterator[Row]:
             for part in key.columns:
                 yield _column(table, table.column(part.column), key.name)
         for constraint in _rules(table, CHECK):
-            for column_id in texts.columns_of(constraint):
+            for column_id in texts.columns_of(table, constraint):
                 yield _column(table, table.column(column_id), constraint.name)
         required = required_columns(table)
         for column in table.public_columns:

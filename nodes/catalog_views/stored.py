@@ -71,8 +71,10 @@ def _dependencies(views: Sequence[ViewDefinition], tables: Tables) -> Iterator[R
         rule: Row = {"classid": PG_REWRITE, "objid": rule_oid(view), "refclassid": PG_CLASS}
         yield {**rule, "refobjid": oid_of(view), "deptype": "i"}
         for use in view.tables:
-            for column_id in use.columns.values() or (0,):
-                yield {**rule, "refobjid": table_oid(use.table_id), "refobjsubid": column_id, "deptype": "n"}
+            table = tables.get(use.table_id)
+            numbers = [] if table is None else [table.column(column).number for column in use.columns.values()]
+            for number in numbers or (0,):
+                yield {**rule, "refobjid": table_oid(use.table_id), "refobjsubid": number, "deptype": "n"}
 
 
 def _views(views: Sequence[ViewDefinition], tables: Tables) -> Iterator[Row]:

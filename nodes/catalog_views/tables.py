@@ -1,9 +1,9 @@
 """Rows of pg_catalog about tables: their columns, indexes, constraints, and the sequences behind identity columns."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, Constraint, State
+from catalog.elements import CHECK, FOREIGN_KEY, PRIMARY, REFERENCED, RESTRICT, Column, ColumnId, Constraint, State
 from catalog.values.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, modifier_of_length
 from nodes.catalog_views import texts
@@ -30,7 +30,7 @@ def _classes(tables: Sequence[Descriptor]) -> Iterator[Row]:
         yield {
             **usual, "oid": table_oid(table.table_id), "relname": table.name, "relkind": "r", "relam": HEAP,
             "relhasindex": any(keys_of(table)), "relreplident": "d",
-            "relnatts": max(c.id for c in table.public_columns),
+            "relnatts": max(c.number for c in table.public_columns),
             "relchecks": sum(1 for c in _constraints(table) if c.rule == CHECK),
             "relhastriggers": any(c.rule in LINKS and c.state is State.PUBLIC for c in table.constraints),
         }  # fmt: skip
@@ -52,7 +52,7 @@ def _attributes(tables: Sequence[Descriptor]) -> Iterator[Row]:
         required = required_columns(table)
         for column in table.public_columns:
             yield {
-                "attrelid": table_oid(table.table_id), "attname": column.name, "attnum": column.id,
+                "attrelid": table_oid(table.table_id), "attname": column.name, "attnum": column.number,
                 "attnotnull": column.id in required, "atthasdef": column.default is not None,
                 "attidentity": ("a" if column.identity_always else "d") if column.identity else "", **_kind(column),
             }  # fmt: skip
@@ -84,7 +84,7 @@ def _defaults(tables: Sequence[Descriptor]) -> Iterator[Row]:
             if column.default is not None:
                 yield {
                     "oid": column_oid(table.table_id, column.id), "adrelid": table_oid(table.table_id),
-                    "adnum": column.id, "adbin": texts.default_of(column),
+                    "adnum": column.number, "adbin": texts.default_of(column),
                 }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def _indexes(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 "indexrelid": index_oid(table.table_id, key.id), "indrelid": table_oid(table.table_id),
                 "indnatts": len(columns), "indnkeyatts": len(columns), "indisunique": key.unique,
                 "indisprimary": key.primary, "indimmediate": True, "indisvalid": True, "indisready": True,
-                "indislive": True, "indkey": tuple(int(column.id) for column in columns),
+                "indislive": True, "indkey": tuple(int(column.number) for column in columns),
                 "indcollation": tuple(DEFAULT_COLLATION if of in TEXTUAL else 0 for of in kinds),
                 "indclass": tuple(OPERATOR_CLASSES[of][1] for of in kinds),
                 "indoption": tuple(3 if part.descending else 0 for part in key.columns),
@@ -118,19 +118,19 @@ def _constraint_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 yield {
                     **of_table, "oid": key_oid(table.table_id, key.id), "conname": key.name, "connoinherit": True,
                     "contype": "p" if key.primary else "u", "conindid": index_oid(table.table_id, key.id),
-                    "conkey": tuple(int(part.column) for part in key.columns),
+                    "conkey": _numbers(table, (part.column for part in key.columns)),
                 }  # fmt: skip
         required = required_columns(table)
         for column in table.public_columns:
             if column.id in required:
                 yield {
                     **of_table, "oid": column_oid(table.table_id, column.id), "contype": "n",
-                    "conname": texts.not_null_name(table, column), "conkey": (int(column.id),),
+                    "conname": texts.not_null_name(table, column), "conkey": (int(column.number),),
                 }  # fmt: skip
         for constraint in _constraints(table):
             row: Row = {
                 **of_table, "oid": constraint_oid(table.table_id, constraint.id), "conname": constraint.name,
-                "conkey": tuple(int(column) for column in texts.columns_of(constraint)),
+                "conkey": _numbers(table, texts.columns_of(table, constraint)),
             }  # fmt: skip
             if constraint.rule == CHECK:
                 yield {**row, "contype": "c", "conbin": texts.condition_of(table, constraint.expression)}
@@ -138,12 +138,16 @@ def _constraint_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:
                 yield {**row, **_foreign_key(constraint, by_id[constraint.references])}
 
 
+def _numbers(table: Descriptor, columns: Iterable[ColumnId]) -> tuple[int, ...]:
+    return tuple(int(table.column(column).number) for column in columns)
+
+
 def _foreign_key(constraint: Constraint, other: Descriptor) -> Row:
     equals = tuple(EQUALS[other.column(c).type.value] for c in constraint.reference_columns)
     return {
         "contype": "f", "confrelid": table_oid(other.table_id), "connoinherit": True, "confmatchtype": "s",
         "conindid": index_oid(other.table_id, constraint.index),
-        "confkey": tuple(int(column) for column in constraint.reference_columns),
+        "confkey": _numbers(other, constraint.reference_columns),
         "confupdtype": "r" if constraint.on_update == RESTRICT else "a",
         "confdeltype": "r" if constraint.on_delete == RESTRICT else "a",
         "conpfeqop": equals, "conppeqop": equals, "conffeqop": equals,
@@ -168,7 +172,7 @@ def _dependencies(tables: Sequence[Descriptor]) -> Iterator[Row]:
             if column.identity:
                 yield {
                     "classid": PG_CLASS, "objid": column_oid(table.table_id, column.id), "refclassid": PG_CLASS,
-                    "refobjid": table_oid(table.table_id), "refobjsubid": column.id, "deptype": "i",
+                    "refobjid": table_oid(table.table_id), "refobjsubid": column.number, "deptype": "i",
                 }  # fmt: skip
 
 
@@ -238,7 +242,7 @@ def comments(tables: Sequence[Descriptor]) -> Iterator[tuple[int, int, int, str]
         relation = table_oid(table.table_id)
         yield from _commented(PG_CLASS, relation, table.comment)
         for column in table.public_columns:
-            yield from _commented(PG_CLASS, relation, column.comment, column.id)
+            yield from _commented(PG_CLASS, relation, column.comment, column.number)
         for index in table.public_indexes:
             yield from _commented(PG_CLASS, index_oid(table.table_id, index.id), index.comment)
             yield from _commented(PG_CONSTRAINT, key_oid(table.table_id, index.id), index.constraint_comment)

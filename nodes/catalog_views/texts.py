@@ -22,10 +22,10 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def columns_of(constraint: Constraint) -> tuple[ColumnId, ...]:
-    """The columns that a constraint is about: those it names, or reads."""
+def columns_of(table: Descriptor, constraint: Constraint) -> tuple[ColumnId, ...]:
+    """The columns that a constraint is about: those it names, or those it reads, in the table's order."""
     if constraint.rule == CHECK and constraint.expression is not None:
-        return tuple(sorted(read_columns(constraint.expression)))
+        return tuple(sorted(read_columns(constraint.expression), key=lambda column: table.column(column).number))
     return constraint.columns
 
 

@@ -77,27 +77,29 @@ async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     return rows
 
 
-PART_BYTES, SHORT_PART_BYTES = 2**20, 2**15
-"""Of rows that are computed in one go beside the event loop, and in it."""
+PART_BYTES = 2**20
 
 
 async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    """The rows that need no engine; those of a long statement are computed beside the event loop, part by part."""
+    """The rows that need no engine, part by part: others have their turn between two.
+
+    Those of a long statement are computed beside the event loop.
+    """
     left, found = iter(plan.rows), list[Values]()
 
-    def part(bytes_max: int) -> tuple[list[Values], int]:
+    def part() -> tuple[list[Values], int]:
         rows, size = list[Values](), 0
         for row in left:
             begin_anew()
             pairs = zip(plan.columns, row, strict=False)
             rows.append({c.id: evaluate(e, {}, work.context) for c, e in pairs if e is not None})
             size += bytes_of(rows[-1].values())
-            if size >= bytes_max:
+            if size >= PART_BYTES or work.turns.are_due:
                 break
         return rows, size
 
     while True:
-        rows, size = await in_thread(lambda: part(PART_BYTES)) if work.context.is_long else part(SHORT_PART_BYTES)
+        rows, size = await in_thread(part) if work.context.is_long else part()
         if not rows:
             return found
         found += rows

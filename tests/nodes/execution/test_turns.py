@@ -7,6 +7,7 @@ import pytest
 
 from expressions.limits import VALUE_BYTES_MAX, begin_anew
 from expressions.values import texts
+from nodes.execution import fairness
 from nodes.execution.fairness import Turns
 from tests.nodes.conftest import Cluster
 from tests.nodes.within import Within, within
@@ -40,6 +41,26 @@ def test_each_row_may_be_the_last_before_others(
 
     assert within(cluster, work) is None
     assert given >= times * ROWS
+
+
+def test_each_row_of_values_may_be_the_last_one_when_a_turn_is_due(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short values may take long to compute: what is counted is time, not only bytes."""
+    table, given, rows = cluster.table("id int PRIMARY KEY, n int"), 0, 50
+
+    async def give(_: Turns) -> None:
+        nonlocal given
+        given += 1
+
+    async def work(node: Within) -> str | None:
+        monkeypatch.setattr(Turns, "give", give)
+        monkeypatch.setattr(fairness, "SLICE_S", -1)
+        values = ", ".join(f"({i}, {i} + 1)" for i in range(rows))
+        return await node.run(f"INSERT INTO {table} VALUES {values}")
+
+    assert within(cluster, work) is None
+    assert given >= 3 * rows  # computed, checked, put
 
 
 def test_what_rows_look_at_is_not_added_up() -> None:

@@ -190,3 +190,37 @@ def test_no_change_inside_a_transaction(n1: Any, table: str, sql: str, name: str
     with pytest.raises(errors.FeatureNotSupported, match=f"{name} inside a transaction is not supported"):
         n1.execute(sql.format(table))
     n1.execute("ROLLBACK")
+
+
+def test_a_column_of_another_type_keeps_its_number(cluster: Cluster, n1: Any, n2: Any) -> None:
+    """What reads the order of columns in the catalog finds the one in which SELECT and INSERT have them."""
+    table = cluster.table("id int PRIMARY KEY, a text UNIQUE, b varchar(9), c int CHECK (c > 0)")
+    n1.execute(f"INSERT INTO {table} VALUES (1, 'a', '7', 3)")
+    for change in ("ALTER b TYPE int USING b::int", "ALTER b TYPE bigint", "ADD d int", "DROP c", "ADD c text"):
+        n1.execute(f"ALTER TABLE {table} {change}")
+    for node in (n1, n2):
+        shown = node.execute(f"SELECT * FROM {table}")
+        names = [column.name for column in shown.description]
+        numbers = [shown.pgresult.ftablecol(place) for place in range(len(names))]
+        assert names == ["id", "a", "b", "d", "c"]
+        assert numbers == sorted(numbers)
+        of_table = f"WHERE attrelid = '{table}'::regclass AND attnum > 0 ORDER BY attnum"
+        listed = node.execute(f"SELECT attname, attnum FROM pg_attribute {of_table}").fetchall()
+        assert listed == [*zip(names, numbers, strict=True)]
+        ordered = f"WHERE table_name = '{table}' ORDER BY ordinal_position"
+        standard = node.execute(f"SELECT column_name, ordinal_position FROM information_schema.columns {ordered}")
+        assert standard.fetchall() == listed
+    assert numbers[:3] == [1, 2, 3]
+    n1.execute(f"CREATE INDEX ON {table} (b, d)")
+    indexed = f"SELECT array_to_string(indkey::int[], ' ') FROM pg_index WHERE indexrelid = '{table}_b_d_idx'::regclass"
+    assert n2.execute(indexed).fetchone() == (f"3 {numbers[3]}",)
+    n1.execute(f"COMMENT ON COLUMN {table}.b IS 'once a text'")
+    assert n2.execute(f"SELECT col_description('{table}'::regclass, 3)").fetchone() == ("once a text",)
+    with n1.transaction():
+        n1.execute(f"CREATE TABLE {table}_own (id int PRIMARY KEY, a text, b text)")
+        n1.execute(f"ALTER TABLE {table}_own ALTER a TYPE varchar(3)")
+        own = (
+            f"SELECT attname FROM pg_attribute WHERE attrelid = '{table}_own'::regclass AND attnum > 0 ORDER BY attnum"
+        )
+        assert n1.execute(own).fetchall() == [("id",), ("a",), ("b",)]
+    assert cluster.violations(table) == []
