@@ -97,9 +97,10 @@ def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descript
 
 
 def _of_index(plan: Plan, move: Move) -> str:
-    if move.kind is MoveKind.ADD and plan.result.index(IndexId(move.element.id)).primary:
-        return f"ALTER TABLE {quoted(plan.table)} DROP CONSTRAINT {quoted(move.element.name)}"
     if move.kind is MoveKind.ADD:
+        added = plan.result.index(IndexId(move.element.id))
+        if added.primary or added.is_constraint:
+            return f"ALTER TABLE {quoted(plan.table)} DROP CONSTRAINT {quoted(move.element.name)}"
         return f"DROP INDEX {quoted(move.element.name)}"
     assert plan.base is not None, "what is dropped or renamed was there"
     if move.kind is MoveKind.RENAME:
@@ -147,8 +148,8 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
         if move.kind is MoveKind.DROP and move.element.kind.is_user_column
     ]
     warning = f"Only the structure comes back: {', '.join(lost)}." if lost else ""
-    apart = [create_index(plan.base, index) for index in _dropped_indexes(plan, plan.base)]
-    apart += [_used_back(plan, plan.base, e) for e in plan.moving(MoveKind.ALTER) if e.kind.is_index]
+    used = [plan.base.index(IndexId(e.id)) for e in plan.moving(MoveKind.ALTER) if e.kind.is_index]
+    apart = [create_index(plan.base, index) for index in (*_dropped_indexes(plan, plan.base), *used)]
     apart += [
         f"ALTER TABLE {quoted(plan.table)} {add_foreign_key(plan.base, one, _referenced(plan, one, tables))}"
         for one in _dependents(plan, plan.base)
@@ -178,8 +179,7 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
         elif any(one.element.kind is Kind.PLACEMENT for one in plan.moves):
             continue  # what guards the primary key may stay
         elif move.kind is MoveKind.ALTER and element.kind.is_index:
-            if plan.result.index(IndexId(element.id)).primary:
-                yield f"DROP CONSTRAINT {quoted(name_in(plan.result, element))}"
+            yield f"DROP CONSTRAINT {quoted(name_in(plan.result, element))}"  # and its index, which is made again
         elif move.kind is MoveKind.ALTER:
             yield _altered_back(base.column(ColumnId(element.id)), plan.result.column(ColumnId(element.id)))
         elif element.column is not None:
@@ -194,13 +194,6 @@ def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:
                 yield add_foreign_key(base, foreign_key, _referenced(plan, foreign_key, tables))
         elif element.kind is Kind.CONSTRAINT:
             yield check_clause(base, base.constraint(ConstraintId(element.id)))
-
-
-def _used_back(plan: Plan, base: Descriptor, used: Element) -> str:
-    """An index that a constraint uses: with a primary key it is dropped, so it is made again."""
-    if plan.result.index(IndexId(used.id)).primary:
-        return create_index(base, base.index(IndexId(used.id)))
-    return f"ALTER INDEX {quoted(name_in(plan.result, used))} RENAME TO {quoted(used.name)}"
 
 
 def _type_back(plan: Plan, base: Descriptor, move: Move) -> Iterator[str]:

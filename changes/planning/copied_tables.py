@@ -86,7 +86,7 @@ def _in_table(table: Descriptor, options: int) -> list[str]:
     if options & INDEXES and table.declared_key:
         clauses.append(f"PRIMARY KEY ({_listed(table, table.declared_key)})")
     if options & INDEXES:
-        clauses += [f"UNIQUE ({_listed(table, one.column_ids)})" for one in _own_indexes(table) if _is_plain(one)]
+        clauses += [f"UNIQUE ({_listed(table, one.column_ids)})" for one in _own_indexes(table) if one.is_constraint]
     if options & CONSTRAINTS:
         checks = (one for one in table.constraints if one.rule == CHECK)
         clauses += [check_clause(table, one).removeprefix("ADD ") for one in checks]
@@ -112,11 +112,6 @@ def _own_indexes(table: Descriptor) -> Iterator[Index]:
             yield index
 
 
-def _is_plain(index: Index) -> bool:
-    """True for what a UNIQUE in CREATE TABLE makes."""
-    return index.unique and index.where is None and not any(part.descending for part in index.columns)
-
-
 def _listed(table: Descriptor, columns: Sequence[ColumnId]) -> str:
     return ", ".join(quoted(table.column(column).name) for column in columns)
 
@@ -124,7 +119,7 @@ def _listed(table: Descriptor, columns: Sequence[ColumnId]) -> str:
 def _afterwards(table: Descriptor, name: str, options: int) -> Iterator[str]:
     """Statements on the new table, called `name`."""
     if options & INDEXES:
-        yield from (_create_index(table, name, one) for one in _own_indexes(table) if not _is_plain(one))
+        yield from (_create_index(table, name, one) for one in _own_indexes(table) if not one.is_constraint)
     if options & COMMENTS:
         for column in table.public_columns:
             if column.comment is not None:

@@ -279,7 +279,7 @@ def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
 
 def _drop_index(action: actions.DropIndex, table: Descriptor, tables: Tables) -> Draft:
     index = public_index(action.index, table)
-    if index.primary:
+    if index.primary or index.is_constraint:
         message = f"cannot drop index {index.name} because constraint {index.name} on table {table.name} requires it"
         hint = f"You can drop constraint {index.name} on table {table.name} instead."
         raise DdlError(DEPENDENT_OBJECTS, message, position=action.index.position, hint=hint)

@@ -35,8 +35,8 @@ def keys_of(table: Descriptor) -> Iterator[Key]:
             )
 
 
-def is_constraint(key: Key) -> bool:
-    """True if it is shown as a constraint: a UNIQUE, and an index that is named like one.
+def is_shown_as_constraint(key: Key) -> bool:
+    """True for a primary key, a UNIQUE, and an index that is named like one.
 
     `trips_code_key` is what PostgreSQL and we call a UNIQUE without a name; frameworks begin or end it so.
     """

@@ -9,7 +9,7 @@ from catalog.values.types import INT_LIMITS, MOMENTS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
-from nodes.catalog_views.keys import Key, is_constraint, keys_of, required_columns, sequence_name
+from nodes.catalog_views.keys import Key, is_shown_as_constraint, keys_of, required_columns, sequence_name
 from nodes.catalog_views.values import DATABASE_NAME, OWNER_NAME, Row
 
 SCHEMA = "information_schema"
@@ -107,7 +107,7 @@ def _sequences(tables: Sequence[Descriptor]) -> Iterator[Row]:
 
 
 def _keys(table: Descriptor) -> Iterator[Key]:
-    return (key for key in keys_of(table) if is_constraint(key))
+    return (key for key in keys_of(table) if is_shown_as_constraint(key))
 
 
 def _rules(table: Descriptor, rule: str) -> Iterator[Constraint]:

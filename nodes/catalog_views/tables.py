@@ -8,7 +8,7 @@ from catalog.values.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, modifier_of_length
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import BY_VALUE, OPERATOR_CLASSES, STORAGES, alignment_of
-from nodes.catalog_views.keys import is_constraint, keys_of, required_columns, sequence_name
+from nodes.catalog_views.keys import is_shown_as_constraint, keys_of, required_columns, sequence_name
 from nodes.catalog_views.values import BTREE, DEFAULT_COLLATION, HEAP, OWNER, OWNER_NAME, PUBLIC, Row
 from nodes.wire.oids import column_oid, constraint_oid, index_oid, key_oid, table_oid
 
@@ -114,7 +114,7 @@ def _constraint_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:
     for table in tables:
         of_table: Row = {**usual, "conrelid": table_oid(table.table_id)}
         for key in keys_of(table):
-            if is_constraint(key):
+            if is_shown_as_constraint(key):
                 yield {
                     **of_table, "oid": key_oid(table.table_id, key.id), "conname": key.name, "connoinherit": True,
                     "contype": "p" if key.primary else "u", "conindid": index_oid(table.table_id, key.id),
@@ -223,7 +223,7 @@ def definitions(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, int, b
                 yield "i", oid, 0, pretty, texts.index_of(table, key, pretty=pretty)
                 for number, part in enumerate(key.columns, start=1):
                     yield "i", oid, number, pretty, texts.quoted(table.column(part.column).name)
-                if is_constraint(key):
+                if is_shown_as_constraint(key):
                     yield "k", key_oid(table.table_id, key.id), 0, pretty, texts.key_of(table, key)
             for column in table.public_columns:
                 text = f"NOT NULL {texts.quoted(column.name)}"

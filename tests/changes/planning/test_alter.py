@@ -105,7 +105,7 @@ def test_an_undo_says_what_it_does_not_bring_back(name: str) -> None:
         ("set not null", 'ALTER TABLE "people" ALTER COLUMN "name" DROP NOT NULL'),
         ("drop not null", 'ALTER TABLE "people" ALTER COLUMN "age" SET NOT NULL'),
         ("drop a check", 'ALTER TABLE "people" ADD CONSTRAINT "grown" CHECK (age > 1)'),
-        ("add unique", 'DROP INDEX "people_town_born_key"'),
+        ("add unique", 'ALTER TABLE "people" DROP CONSTRAINT "people_town_born_key"'),
         ("drop a default", 'ALTER TABLE "people" ALTER COLUMN "visits" SET DEFAULT 0'),
         ("set a default", 'ALTER TABLE "people" ALTER COLUMN "town" DROP DEFAULT'),
         ("number a column", 'ALTER TABLE "people" ALTER COLUMN "id" DROP IDENTITY'),

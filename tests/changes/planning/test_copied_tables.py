@@ -78,6 +78,16 @@ def test_other_indexes_and_comments_follow_it() -> None:
     )
 
 
+def test_a_unique_is_copied_as_such_and_a_unique_index_as_an_index() -> None:
+    shop = table()
+    town = IndexColumn(shop.column_named("town").id)
+    index = Index(id=IndexId(9), name="shop_town_key", columns=(town,), unique=True, state=State.PUBLIC)
+    found = written("CREATE TABLE t (LIKE shop INCLUDING INDEXES)", replace(shop, indexes=(*shop.indexes, index)))
+    [unique] = parse(found.create).action.uniques
+    assert [column.text for column in unique.columns] == ["name"]
+    assert found.afterwards == ('CREATE UNIQUE INDEX ON "t" ("town")',)
+
+
 def test_a_hidden_key_and_the_guard_of_another_spread_are_not_copied() -> None:
     bare = table("CREATE TABLE bare (a int, b text)")
     found = written("CREATE TABLE t (LIKE bare INCLUDING ALL)", bare)

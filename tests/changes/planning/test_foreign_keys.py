@@ -397,7 +397,7 @@ RESTS: list[tuple[str, str, str]] = [
     ("ALTER TABLE airports DROP COLUMN |city", "2BP01", "cannot drop column city of table airports because other"),
     ("DROP INDEX |by_city", "2BP01", "cannot drop index by_city because other objects depend on it: foreign key in_c"),
     ("ALTER TABLE airports DROP CONSTRAINT |by_city", "2BP01", "cannot drop constraint by_city on table airports"),
-    ("DROP INDEX |one_n", "2BP01", "cannot drop index one_n because other objects depend on it"),
+    ("DROP INDEX |one_n", "2BP01", "cannot drop index one_n because constraint one_n on table trips requires it"),
     ("ALTER TABLE trips DROP COLUMN |n", "2BP01", "cannot drop column n of table trips because other objects"),
     ("ALTER TABLE trips DROP CONSTRAINT trips_boss_fkey, DROP COLUMN |n", "2BP01", "cannot drop column n of table"),
     ("ALTER TABLE trips DROP COLUMN code, DROP CONSTRAINT |one_n", "2BP01", "cannot drop constraint one_n on table"),

@@ -37,7 +37,8 @@ ALTERATIONS = (
 )
 STATEMENTS = (
     "CREATE INDEX ON {table} ({column})",
-    "DROP INDEX {other}_{column}_key",
+    "CREATE UNIQUE INDEX {table}_{column}_one ON {table} ({column})",
+    "DROP INDEX {other}_{column}_one",
     "DROP TABLE {table}",
     "CREATE TABLE {table} (id int PRIMARY KEY, x int REFERENCES {other}, y int, u int UNIQUE,"
     " v int REFERENCES {other} (u), FOREIGN KEY (y) REFERENCES {table})",

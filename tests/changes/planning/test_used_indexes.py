@@ -1,5 +1,7 @@
 """ADD PRIMARY KEY and UNIQUE USING INDEX beside other clauses of one statement."""
 
+from dataclasses import replace
+
 import pytest
 
 from changes.ddl.errors import DdlError
@@ -35,5 +37,29 @@ def test_the_undo_beside_an_index_that_a_constraint_uses_is_of_both() -> None:
     assert of_key.statement == f'ALTER TABLE "notes" {back}'
     assert of_key.warning.endswith('CREATE UNIQUE INDEX "one_note" ON "notes" ("at", "n")')
     named = planned(f"ALTER TABLE notes ADD CONSTRAINT u UNIQUE USING INDEX one_note, {added}", keyless_notes())
-    assert undo_of(named).statement == 'ALTER TABLE "notes" DROP COLUMN "z"'
-    assert undo_of(named).warning.endswith('ALTER INDEX "u" RENAME TO "one_note"')
+    assert undo_of(named).statement == 'ALTER TABLE "notes" DROP COLUMN "z", DROP CONSTRAINT "u"'
+    assert undo_of(named).warning.endswith('CREATE UNIQUE INDEX "one_note" ON "notes" ("at", "n")')
+
+
+@pytest.mark.parametrize("added", ["ADD UNIQUE USING INDEX one_note", "ADD CONSTRAINT u UNIQUE USING INDEX one_note"])
+def test_an_index_that_a_unique_used_is_none_again_after_the_undo(added: str) -> None:
+    base = keyless_notes()
+    change = planned(f"ALTER TABLE notes {added}", base)
+    assert [index.is_constraint for index in change.result.public_indexes] == [True]
+    undo = undo_of(change)
+    table = planned(undo.statement, change.result).result
+    table = planned(undo.warning.removeprefix("Statements of their own, afterwards: "), table).result
+    [before], [after] = base.public_indexes, table.public_indexes
+    assert replace(after, id=before.id) == before
+
+
+@pytest.mark.parametrize("added", ["ADD UNIQUE (at)", "ADD CONSTRAINT one_at UNIQUE (at)"])
+def test_the_index_of_a_unique_goes_with_it_alone(added: str) -> None:
+    base = keyless_notes()
+    change = planned(f"ALTER TABLE notes {added}", base)
+    name = next(index.name for index in change.result.indexes if index not in base.indexes)
+    with pytest.raises(DdlError, match=f"because constraint {name} on table notes requires it") as refused:
+        planned(f"DROP INDEX {name}", change.result)
+    assert refused.value.sqlstate == "2BP01"
+    assert refused.value.hint == f"You can drop constraint {name} on table notes instead."
+    assert planned(undo_of(change).statement, change.result).result.indexes == base.indexes
