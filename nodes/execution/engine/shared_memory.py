@@ -5,7 +5,8 @@
     twice almost alone       the same: others had little (`TooLarge`)
 
 A query is tried again only before it has answered anything. Nobody waits for those that do. The line moves, or they are
-refused after `WAIT_S_MAX`: a result that its client does not read holds its memory for as long as the client likes.
+refused after `WAIT_S_MAX`: a result that its client does not read holds its memory for as long as the client likes. Who
+waits keeps the place in the line, and is refused after `LINE_WAITS_MAX` times as long even if it moves.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 from expressions.errors import OUT_OF_MEMORY, SqlError
 
 WAIT_S_MAX = 30.0
+LINE_WAITS_MAX = 4
 LITTLE_BYTES = 2**25
 """What others may have of it and not be to blame."""
 Begun = TypeVar("Begun")
@@ -39,11 +41,10 @@ class SharedMemory:
         came = clock()
 
         def until() -> float:
-            return max(came, self._moved_at) + WAIT_S_MAX
+            return min(max(came, self._moved_at), came + (LINE_WAITS_MAX - 1) * WAIT_S_MAX) + WAIT_S_MAX
 
-        while not await _is_done(self._queue.acquire(), until()):
-            if clock() >= until():
-                raise last.error
+        if not await self._is_at_head(until):
+            raise last.error
         try:
             while clock() < until() and await _is_done(self._end_after(last.ends), until()):
                 try:
@@ -62,6 +63,19 @@ class SharedMemory:
         """A query that had begun has given its memory back."""
         self._ends += 1
         self._has_ended.set()
+
+    async def _is_at_head(self, until: Callable[[], float]) -> bool:
+        """Wait in one place of the line for its head, which is to be released; False when it is too late for that."""
+        clock, head = asyncio.get_running_loop().time, asyncio.ensure_future(self._queue.acquire())
+        is_mine = False
+        try:
+            while not head.done() and (left := until() - clock()) > 0:
+                await asyncio.wait([head], timeout=left)
+            is_mine = head.done()
+            return is_mine
+        finally:
+            if not is_mine and not head.cancel():
+                self._queue.release()
 
     async def _tried(self, begin: Callable[[], Awaitable[Begun]]) -> Begun:
         self._begins += 1

@@ -73,7 +73,7 @@ def test_who_never_reads_on_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("is_moving", [pytest.param(True, id="it moves"), pytest.param(False, id="it does not")])
 def test_a_long_line_is_waited_in_for_as_long_as_it_moves(monkeypatch: pytest.MonkeyPatch, is_moving: bool) -> None:
     """Of many that came at once, on a busy machine, the last were refused though each of them fits."""
-    monkeypatch.setattr(shared_memory, "WAIT_S_MAX", 0.5)
+    monkeypatch.setattr(shared_memory, "WAIT_S_MAX", 1.0)
     is_taken = False
 
     async def begin() -> None:
@@ -85,7 +85,7 @@ def test_a_long_line_is_waited_in_for_as_long_as_it_moves(monkeypatch: pytest.Mo
     async def one(memory: SharedMemory) -> None:
         nonlocal is_taken
         await memory.begun(begin)
-        await asyncio.sleep(0.1 if is_moving else 2)
+        await asyncio.sleep(0.12 if is_moving else 3)
         is_taken = False
         memory.ended()
 
@@ -96,6 +96,91 @@ def test_a_long_line_is_waited_in_for_as_long_as_it_moves(monkeypatch: pytest.Mo
         return sum(error is None for error in found)
 
     assert asyncio.run(run()) == (12 if is_moving else 1)
+
+
+class Taken:
+    """A memory that has room for one query."""
+
+    def __init__(self) -> None:
+        self.memory, self.is_taken = SharedMemory(), False
+        self.order: list[int] = []
+
+    async def begin(self) -> None:
+        if self.is_taken:
+            raise SqlError(OUT_OF_MEMORY, "too little")
+        self.is_taken = True
+
+    async def one(self, number: int, until: asyncio.Event | None) -> None:
+        await self.memory.begun(self.begin)
+        self.order.append(number)
+        if until is not None:
+            await until.wait()
+        else:
+            await asyncio.sleep(0.2)
+        self.is_taken = False
+        self.memory.ended()
+
+
+def test_who_waits_keeps_the_place_while_the_line_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After `WAIT_S_MAX` whoever waited stood behind all that had come meanwhile, again and again."""
+    monkeypatch.setattr(shared_memory, "WAIT_S_MAX", 1.0)
+
+    async def run() -> list[int]:
+        taken, first, others = Taken(), asyncio.Event(), asyncio.Event()
+        came = [asyncio.ensure_future(taken.one(n, first if n == 0 else others)) for n in range(5)]
+        await asyncio.sleep(0.7)
+        first.set()
+        await asyncio.sleep(0.15)
+        came += [asyncio.ensure_future(taken.one(n, others)) for n in range(5, 11)]
+        await asyncio.sleep(0.35)  # those that came first have waited for `WAIT_S_MAX`, and the line has moved since
+        assert taken.order == [0, 1]
+        others.set()
+        await asyncio.gather(*came)
+        return taken.order
+
+    assert asyncio.run(run()) == list(range(11))
+
+
+def test_nobody_waits_without_limit_in_a_line_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_memory, "WAIT_S_MAX", 0.4)
+    count, limit = 12, 0.4 * shared_memory.LINE_WAITS_MAX
+
+    async def run() -> None:
+        taken = Taken()
+        came = time.monotonic()
+        waits: list[float] = []
+
+        async def timed(number: int) -> None:
+            try:
+                await taken.one(number, None)
+            finally:
+                waits.append(time.monotonic() - came)
+
+        found = await asyncio.gather(*(timed(n) for n in range(count)), return_exceptions=True)
+        refused = [error.sqlstate for error in found if isinstance(error, SqlError)]
+        assert refused == [OUT_OF_MEMORY] * (count - len(taken.order))
+        assert 1 < len(taken.order) < count
+        assert taken.order == sorted(taken.order)
+        assert max(waits) < limit + 0.5
+        taken.is_taken = False
+        await taken.one(count, None)  # nobody who was refused keeps the head of the line
+
+    asyncio.run(run())
+
+
+def test_who_is_cancelled_in_the_line_leaves_it() -> None:
+    async def run() -> list[int]:
+        taken, first = Taken(), asyncio.Event()
+        came = [asyncio.ensure_future(taken.one(n, first)) for n in range(5)]
+        await asyncio.sleep(0.01)
+        came[1].cancel()  # the head
+        came[2].cancel()  # which is next
+        came[4].cancel()
+        first.set()
+        await asyncio.gather(*came, return_exceptions=True)
+        return taken.order
+
+    assert asyncio.run(run()) == [0, 3]
 
 
 @pytest.mark.parametrize(("refusal", "tries"), [
