@@ -99,11 +99,18 @@ class Arena:
 
 @functools.cache
 def allotted() -> Arena | None:
-    """The arena of this process; None where the engine has another allocator, and is bounded by its own limit only."""
+    """The arena of this process, if there is one, or else the engine is bounded by its own limit only.
+
+    There is none (None) where the engine has another allocator, or its own refuses one, or too few addresses are left.
+    """
     import _duckdb
 
     library = ctypes.CDLL(_duckdb.__file__)
     if not hasattr(library, f"{_PREFIX}mallctl"):
         log.warning("the query engine has no allocator of its own here: its memory is bounded by its own limit only")
         return None
-    return Arena(library)
+    try:
+        return Arena(library)
+    except (MemoryError, OSError, AttributeError) as error:
+        log.warning("the query engine's memory is bounded by its own limit only: %s", error)
+        return None

@@ -10,6 +10,7 @@ what a filter lets through is not gathered into chunks of 2,048 rows (`_register
 """
 
 import asyncio
+import contextlib
 import datetime as dt
 import functools
 import logging
@@ -73,6 +74,8 @@ REFUSALS = (duckdb.Error, OSError)
 """What the engine raises; Arrow says OSError of a stream that fails once the result has begun."""
 LONG_S = 0.1
 """For a query that may have had much of the memory."""
+INTERRUPT_S = 0.05
+"""Until the engine is interrupted again: it forgets what came before a statement of its began."""
 PAGE_TIMEOUT_S = 600
 UTC = "UTC"
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
@@ -131,8 +134,11 @@ def is_long(of: pa.DataType) -> bool:
     return bool(pa.types.is_string(of) or pa.types.is_binary(of))
 
 
-async def _ended(future: "asyncio.Future[Any]") -> None:
-    await asyncio.wait([future])
+async def _interrupted(connection: Any, future: "asyncio.Future[Any]") -> None:
+    """Interrupt what a thread does on the connection until it has ended."""
+    while not future.done():
+        connection.interrupt()
+        await asyncio.wait([future], timeout=INTERRUPT_S)
     future.exception()
 
 
@@ -213,14 +219,17 @@ class Engine:
     async def _end(self, connection: Any, tables: dict[str, Feed], began: float) -> None:
         """Give back what a query has: its memory, and its streams, which may begin anew.
 
-        One that took long may have freed much, in pieces, which the allocator keeps for others of their size.
+        One that took long may have freed much, in fragments, which the allocator keeps for others of their size.
         """
         connection.close()
-        if self._arena is not None and time.monotonic() - began > LONG_S:
-            self._threads.submit(self._arena.release)
-        for feed in tables.values():
-            while feed.readers:
-                await feed.readers.pop().aclose()  # type: ignore[attr-defined]
+        try:
+            for feed in tables.values():
+                while feed.readers:
+                    await feed.readers.pop().aclose()  # type: ignore[attr-defined]
+        finally:
+            if self._arena is not None and time.monotonic() - began > LONG_S:
+                with contextlib.suppress(RuntimeError):  # it takes no more work once closed: no query needs fragments
+                    self._threads.submit(self._arena.release)
 
     async def _in_thread(self, connection: Any, tables: dict[str, Feed], work: Callable[[], Any]) -> Any:
         """Run in a thread. A cancel takes it out of the queue, or interrupts it and waits until it has stopped."""
@@ -232,9 +241,8 @@ class Engine:
         except asyncio.CancelledError:
             if queued.cancel():
                 raise
-            connection.interrupt()
             stoppable.stop()
-            await finished(_ended(future))  # whatever else comes: the thread has what is closed behind it
+            await finished(_interrupted(connection, future))  # whatever else comes: the thread has what is closed then
             raise
         except (LacksMemory, *REFUSALS) as error:
             failed = next((feed.error for feed in tables.values() if feed.error is not None), None)

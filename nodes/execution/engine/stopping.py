@@ -15,23 +15,28 @@ to_stop: set[int] = set()
 
 
 class Stoppable:
-    """Some work of a thread, which may be cancelled while it is under way."""
+    """Some work of a thread, which may be cancelled while it is under way, or just before."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self._work, self._lock = work, Lock()
         self._thread: int | None = None
+        self._is_stopped = False
 
     def __call__(self) -> Any:
-        self._thread = get_ident()
+        with self._lock:
+            if self._is_stopped:
+                raise cancelled()
+            self._thread = get_ident()
         try:
             return self._work()
         finally:
             with self._lock:
-                to_stop.discard(self._thread)
+                to_stop.discard(get_ident())
                 self._thread = None
 
     def stop(self) -> None:
         with self._lock:
+            self._is_stopped = True
             if self._thread is not None:
                 to_stop.add(self._thread)
 
@@ -39,4 +44,8 @@ class Stoppable:
 def stop_if_cancelled() -> None:
     """Raises 57014 where the query of this thread is cancelled."""
     if get_ident() in to_stop:
-        raise SqlError(QUERY_CANCELED, "canceling statement due to user request")
+        raise cancelled()
+
+
+def cancelled() -> SqlError:
+    return SqlError(QUERY_CANCELED, "canceling statement due to user request")

@@ -1,18 +1,25 @@
 """No query takes more memory than there is for all, nor goes on when it is cancelled, in one call of the engine's."""
 
 import asyncio
+import subprocess
+import sys
+import threading
 import time
+from collections.abc import AsyncIterator
+from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
-from expressions.errors import OUT_OF_MEMORY, SqlError
-from nodes.execution.engine import shared_memory
-from nodes.execution.engine.allotted_memory import ALLOTTED, allotted
-from nodes.execution.engine.duckdb_engine import Engine
+from expressions.errors import OUT_OF_MEMORY, QUERY_CANCELED, SqlError
+from nodes.execution.engine import duckdb_engine, shared_memory
+from nodes.execution.engine.allotted_memory import ALLOTTED, Arena, allotted
+from nodes.execution.engine.duckdb_engine import Engine, Feed
 from nodes.execution.engine.numeric_functions import refusing
 from nodes.execution.engine.refusals import SMALLER, translated
 from nodes.execution.engine.shared_memory import LITTLE_BYTES
+from nodes.execution.engine.stopping import Stoppable, to_stop
 
 ROWS, PARTS = 600, 130_000
 SPLIT = f"SELECT sum(len(string_split(repeat(',', {PARTS}) || g, ','))) AS n FROM generate_series(1, {ROWS}) t(g)"
@@ -94,6 +101,101 @@ def test_a_function_of_ours_ends_between_two_values_of_a_block() -> None:
         return took
 
     assert asyncio.run(run()) < value_s * rows / 2
+
+
+def test_what_is_cancelled_as_it_begins_does_not_begin() -> None:
+    done: list[int] = []
+    work = Stoppable(lambda: done.append(1))
+    work.stop()
+    with pytest.raises(SqlError) as refused:
+        work()
+    assert (refused.value.sqlstate, done, to_stop) == (QUERY_CANCELED, [], set())
+
+
+def test_a_cancel_that_comes_before_the_statement_ends_it_all_the_same() -> None:
+    """The engine forgets an interrupt once a statement begins: the session waited for the whole of it."""
+    has_begun, may_go_on = threading.Event(), threading.Event()
+    outcome: list[str] = []
+
+    async def run() -> None:
+        engine = Engine()
+        connection = engine._database.cursor()
+
+        def work() -> None:
+            has_begun.set()
+            may_go_on.wait(10)
+            try:
+                connection.execute("SELECT sum(hash(range)) FROM range(1000000000)").fetchall()
+                outcome.append("answered")
+            except duckdb.InterruptException:
+                outcome.append("interrupted")
+
+        query = asyncio.ensure_future(engine._in_thread(connection, {}, work))
+        await asyncio.to_thread(has_begun.wait, 10)
+        query.cancel()
+        await asyncio.sleep(0.02)
+        may_go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await query
+        connection.close()
+        engine.close()
+
+    asyncio.run(run())
+    assert outcome == ["interrupted"]
+
+
+@has_arena
+def test_a_query_that_outlives_its_engine_gives_back_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_engine, "LONG_S", -1.0)
+    schema, closed = pa.schema([("c1", pa.int32())]), asyncio.Event()
+
+    async def pages() -> AsyncIterator[pa.RecordBatch]:
+        try:
+            while True:
+                yield pa.RecordBatch.from_arrays([pa.array(range(5000), pa.int32())], schema=schema)
+        finally:
+            closed.set()
+
+    async def run() -> None:
+        engine = Engine()
+        result: Any = engine.run("SELECT c1 FROM r0", {"r0": Feed(schema, pages, asyncio.get_running_loop())})
+        await anext(result)
+        engine.close()
+        await result.aclose()
+
+    asyncio.run(run())
+    assert closed.is_set()
+
+
+LACKING = """
+import logging, resource
+import _duckdb, duckdb
+from nodes.execution.engine.allotted_memory import ALLOTTED_BYTES, allotted
+
+logging.basicConfig(format="%(message)s")
+pages = int(open("/proc/self/statm").read().split()[0])
+most = pages * resource.getpagesize() + ALLOTTED_BYTES // 2
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+print([allotted() for _ in range(3)])
+"""
+
+
+@has_arena
+def test_who_has_too_few_addresses_for_it_goes_without_and_says_so_once() -> None:
+    run = subprocess.run([sys.executable, "-c", LACKING], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stdout) == (0, "[None, None, None]\n"), run.stderr
+    assert run.stderr.count("bounded by its own limit only") == 1
+    assert ALLOTTED in run.stderr
+
+
+@has_arena
+@pytest.mark.parametrize("error", [MemoryError, OSError, AttributeError])
+def test_an_arena_that_cannot_be_had_is_none(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    def refuse(arena: Arena) -> None:
+        raise error("no hooks")
+
+    monkeypatch.setattr(Arena, "_close", refuse)
+    assert allotted.__wrapped__() is None
 
 
 def test_a_block_that_the_allocator_has_not_is_named() -> None:
