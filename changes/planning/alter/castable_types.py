@@ -70,7 +70,11 @@ _WIDER = {
 
 
 def holds_every(to: Column, of: Column) -> bool:
-    """True when every value of the one column's type is a value of the other's."""
+    """True when every value of the one column's type is a value of the other's.
+
+    Of fewer digits of a second, too: the value is rounded. Left out are moments that are rounded up into the year
+    10000, as 9999-12-31 23:59:59.9 is with no digit: they are past the last that there is.
+    """
     if to.type is SqlType.NUMERIC:
         if to.length is None:
             return of.type in (*INT_LIMITS, *FLOATING, SqlType.NUMERIC)
