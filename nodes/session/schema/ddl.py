@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from changes.ddl.identity import own_sequence
 from expressions.errors import (
     CONNECTION_FAILURE,
     FEATURE_NOT_SUPPORTED,
@@ -38,6 +39,7 @@ from nodes.session.schema.without_effect import (
     SCHEMAS,
     absent_of,
     is_forgiving,
+    may_name_sequence,
     names_view,
     notice_of,
     table_of,
@@ -104,12 +106,19 @@ class SchemaStatements:
         return Result(tag_of(statement))
 
     async def _is_there(self, statement: Statement, name: str) -> bool:
-        """True if a table or a view has the name. Raises 42809 for a table where a view is meant."""
+        """True if a table or a view has the name, or a sequence may. Raises 42809 for a table where a view is meant."""
         if await self.block.has_table(name):
             if names_view(statement):
                 raise SqlError(WRONG_OBJECT_TYPE, f'"{name}" is not a view')
             return True
-        return self.block.env.directory.may_be_view(name)  # it was just looked up
+        if self.block.env.directory.may_be_view(name):  # it was just looked up
+            return True
+        return may_name_sequence(statement) and await self._is_sequence(name)
+
+    async def _is_sequence(self, name: str) -> bool:
+        """True for the name of a column's own sequence: a dump gives it to the column only afterwards."""
+        tables = [*self.block.new_tables.tables.values(), *await self.block.env.directory.tables()]
+        return any(own_sequence(table.name, one.name) == name for table in tables for one in table.public_columns)
 
     async def _are_there(self, names: Iterable[str]) -> bool:
         """True if one of the names is a table's, or a schema's."""

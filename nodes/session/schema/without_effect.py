@@ -1,7 +1,8 @@
 """Schema statements that are taken and change nothing here, each with a notice that says so.
 
     COMMENT ON DATABASE ..      comments are kept of tables, columns, indexes and constraints
-    ALTER TABLE .. OWNER TO ..  who may do what is not a matter of SQL; every table is owned by schemalab
+    ALTER TABLE .. OWNER TO ..  who may do what is not a matter of SQL; every table is owned by schemalab (older dumps
+                                write it of sequences, too)
     ALTER .. SET (fillfactor)   a table is not kept as PostgreSQL keeps one
     ALTER .. SET UNLOGGED       every table is logged
     ALTER .. SET STATISTICS ..  nor does a column say how it is stored or counted
@@ -67,6 +68,12 @@ def names_view(statement: Statement) -> bool:
     if kind == "AlterTableStmt":
         return bool(pb.ObjectType.Name(node.objtype) == "OBJECT_VIEW")
     return bool(kind == "CommentStmt" and object_of(node) == "VIEW")
+
+
+def may_name_sequence(statement: Statement) -> bool:
+    """True for ALTER TABLE .. OWNER TO."""
+    node = statement.node
+    return node.DESCRIPTOR.name == "AlterTableStmt" and not names_view(statement) and _all_are(node, "AT_ChangeOwner")
 
 
 def is_forgiving(statement: Statement) -> bool:
