@@ -347,7 +347,8 @@ def _waited(state: Execution, now: float) -> dict[str, Any]:
     """The seconds that the step waited, and for whom (X7)."""
     seconds = 0.0 if state.waited_since is None else now - state.waited_since
     of = f" for {whom(state.waited_for)}" if state.waited_for else ""
-    waited = f"waited {seconds:.1f} s{of}" if of or seconds >= 0.05 else "at once"
+    time = f"{seconds:.1f}" if seconds >= 0.05 else "< 0.1"
+    waited = f"waited {time} s{of}" if of or seconds >= 0.05 else "at once"
     return {"waited": waited, "waited_s": seconds, "waited_for": list(state.waited_for)}
 
 

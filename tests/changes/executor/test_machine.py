@@ -245,6 +245,15 @@ def test_where_nobody_was_in_the_way_no_time_is_named() -> None:
     assert one.asked.story.payload["waited"] == "at once"
 
 
+def test_a_wait_of_a_moment_is_not_of_no_time() -> None:
+    one = started(PLANS["add an index"])
+    one.hears(Blocked(BLOCKER))
+    one.now = 0.02
+    one.hears(Woken())
+    assert isinstance(one.asked, TryPublish)
+    assert one.asked.story.payload["waited"] == "waited < 0.1 s for n3"
+
+
 def test_a_wait_was_for_those_who_were_in_the_way_last() -> None:
     """Others have the old version, too, when the next one is published, and have left it a moment later."""
     one = started(PLANS["add an index"])

@@ -111,6 +111,7 @@ def test_what_is_asked_stays_true_while_somebody_reads_it(
         revoke.click()
         expect(dialog_page.get_by_role("dialog").get_by_role("heading", level=1)).to_be_in_viewport()
         expect(dialog_page.get_by_role("heading", level=1).last).to_be_focused()
+        assert dialog_page.get_by_role("dialog").evaluate(FADE_BELOW) == "32px", "that it goes on is seen"
         typed = dialog_page.get_by_label("Type patient to confirm")
         typed.press_sequentially("pati")
         for asked in (dialog_page.get_by_role("dialog"), whole_page.locator("main")):
@@ -125,6 +126,9 @@ def test_what_is_asked_stays_true_while_somebody_reads_it(
             expect(page.get_by_role("alert").filter(has_text="There is no such lease any more")).to_be_visible()
             expect(page.get_by_role("button", name="Revoke it")).to_have_count(0)
         assert violations(dialog_page) == []
+
+
+FADE_BELOW = "dialog => getComputedStyle(dialog, '::after').height"
 
 
 def looks_right(page: Page) -> None:

@@ -19,6 +19,12 @@ FREE_SHARE = """(innerHeight - Math.max(...[...document.querySelector("#over-tim
 LETTER_PX = "parseFloat(getComputedStyle(document.querySelector('#over-time .wide')).fontSize)"
 LETTER_PX_WIDE = 30
 """At this size words of charts are as close to each other as they may be, on a projector of 1920 pixels."""
+WORDS_THAT_FADE = """(() => {
+  const region = document.querySelector("#over-time [data-part] > .scroll"), style = getComputedStyle(region);
+  const clear = region.getBoundingClientRect().right - parseFloat(style.getPropertyValue("--fade"));
+  return [...region.querySelectorAll("figcaption, figure > ul")]
+    .filter(one => one.getBoundingClientRect().right > clear).map(one => one.innerText);
+})()"""
 STORY = "[...document.querySelectorAll('[data-story] li')].map(line => Number(line.dataset.seq))"
 
 
@@ -56,6 +62,10 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     free = page.evaluate(FREE_SHARE)
     assert 0 <= free < 0.05 or (free > 0 and page.evaluate(LETTER_PX) > LETTER_PX_WIDE), "the charts fill the projector"
     expect(page.get_by_label("Look back")).to_be_in_viewport()
+    page.keyboard.press("p")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(WORDS_THAT_FADE) == [], "words above a chart that goes on are read as a whole"
+    assert overflow(page) == 0
 
 
 @pytest.mark.soak
