@@ -36,6 +36,8 @@ FRAME_MS, LAST_FRAME_MS = 1400, 4000
 STEP_S_MAX = 900.0
 """A fill gives way to traffic, and a small machine has little to give."""
 LOOK_EVERY_S = 0.5
+TRAFFIC_BEFORE_S = 15.0
+"""What statements took during the change is compared with the seconds before it."""
 
 TABLE = "flights"
 INDEX = "flights_by_dest"
@@ -200,6 +202,7 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
     if page.get_by_role("link", name="Stop…").count() == 0:
         page.locator("form[action$='/traffic/start/'] button").click()
         page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(TRAFFIC_BEFORE_S * 1000)
     story.run("ROLLBACK")
     story.run(f"BEGIN; SELECT * FROM {TABLE} WHERE id = 1;")
     story.go(f"/changes/new/?statement={quote(STATEMENT)}")
