@@ -21,7 +21,7 @@ NAMES = {
     "after": STATES,
     "state": STATES,
     "n": r"\d[\d,]*",
-    "seconds": r"\d+\.\d",
+    "seconds": r"(?:< )?\d+\.\d",
     "versions": r"(?>.+?@\d+)(?: (?:and|or) (?>.+?@\d+))*+",
 }
 """The words that a name of a template stands for, as a regular expression; of others anything."""

@@ -651,6 +651,8 @@ def test_the_story_lists_nodes_as_the_language_lists_them() -> None:
     assert "waits for n1, n2, at most" in sentence("version waiting", waits)
     with translation.override("zh-hans"):
         assert "n1、n2" in sentence("version waiting", waits, translation.gettext)
+        drained = sentence("version drained", waits | {"waited": "waited < 0.1 s for n1, n2"}, translation.gettext)
+        assert "等待 n1、n2 < 0.1 秒" in drained
 
 
 def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
