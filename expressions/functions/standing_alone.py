@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from expressions.sqltypes import BOOL, INT4, INT8, TEXT, Type
+from expressions.sqltypes import BOOL, FLOAT8, INT4, INT8, TEXT, Type
 
 KEY, TWO_KEYS = (INT8,), (INT4, INT4)
 
@@ -26,9 +26,9 @@ UNLOCKS = {
     "pg_advisory_unlock": Function((KEY, TWO_KEYS), BOOL),
     "pg_advisory_unlock_shared": Function((KEY, TWO_KEYS), BOOL),
 }
-NOTIFY, CHANNELS = "pg_notify", "pg_listening_channels"
+NOTIFY, CHANNELS, SLEEP = "pg_notify", "pg_listening_channels", "pg_sleep"
 FUNCTIONS = (
-    {NOTIFY: Function(((TEXT, TEXT),)), CHANNELS: Function(((),), TEXT)}
+    {NOTIFY: Function(((TEXT, TEXT),)), CHANNELS: Function(((),), TEXT), SLEEP: Function(((FLOAT8,),))}
     | LOCKS
     | UNLOCKS
     | {UNLOCK_ALL: Function(((),))}

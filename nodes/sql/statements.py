@@ -194,6 +194,8 @@ TAGS = {
     "IndexStmt": "CREATE INDEX",
     "ViewStmt": "CREATE VIEW",
     "AlterOwnerStmt": "ALTER",
+    "CreateSeqStmt": "CREATE SEQUENCE",
+    "AlterSeqStmt": "ALTER SEQUENCE",
 }
 
 

@@ -1,12 +1,13 @@
 """LISTEN, NOTIFY, and the functions that stand alone (`nodes.sql.session_calls`), in one session."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from expressions.analysis.building import Parameters
 from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
-from expressions.functions.standing_alone import CHANNELS, FUNCTIONS, NOTIFY, UNLOCK_ALL, UNLOCKS
+from expressions.functions.standing_alone import CHANNELS, FUNCTIONS, NOTIFY, SLEEP, UNLOCK_ALL, UNLOCKS
 from expressions.sqltypes import BOOL, Type, parameter_type
 from expressions.typed import Context, Expr
 from nodes.clients.protocols import Client
@@ -36,6 +37,7 @@ Node = Any
 BOOLEAN = Columns((Output("", BOOL),))
 SEND = "SELECT pg_notify(%b, %b), pg_current_xact_id()"
 """The transaction has an id then, by which it can be asked what became of it (T7)."""
+SLEEP_S_MAX = 366 * 86_400.0
 
 
 @dataclass(eq=False)
@@ -115,6 +117,9 @@ class SessionCalls:
             return Result("SELECT", shown, [(b"",)])
         if None in texts:
             return Result("SELECT", shown, [(None,)])
+        if name == SLEEP:
+            await slept(float(texts[0] or ""))
+            return Result("SELECT", shown, [(b"",)])
         key = key_of([int(text) for text in texts if text is not None])
         if name in UNLOCKS:
             given = await self.locks.give(Lock(key, name.endswith("shared")))
@@ -145,6 +150,12 @@ class SessionCalls:
             if len(types) == len(exprs):
                 return _coerced(planner, name, exprs, types)
         raise _unknown(name, exprs)
+
+
+async def slept(seconds: float) -> None:
+    """Wait, as pg_sleep does: not at all for what is no time. A transaction around it stays open meanwhile."""
+    if seconds > 0:
+        await asyncio.sleep(min(seconds, SLEEP_S_MAX))
 
 
 def _boolean(value: bool, formats: tuple[int, ...]) -> bytes | None:

@@ -44,7 +44,9 @@ def named(node: Node) -> tuple[str, int]:
     if kind == "coalesce_expr":
         return "coalesce", 2
     if kind == "sqlvalue_function":
-        return pb.SQLValueFunctionOp.Name(node.sqlvalue_function.op).removeprefix("SVFOP_").lower(), 2
+        return pb.SQLValueFunctionOp.Name(node.sqlvalue_function.op).removeprefix("SVFOP_").lower().removesuffix(
+            "_n"
+        ), 2
     if kind == "case_expr":
         inner = named(node.case_expr.defresult) if node.case_expr.HasField("defresult") else NO_NAME
         return inner if inner[1] > 1 else ("case", 1)

@@ -215,7 +215,7 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         ("CREATE TABLE x.t (id int PRIMARY KEY)", "3F000", 'schema "x" does not exist', "x.t"),
         ("CREATE TABLE t (LIKE |users)", "0A000", "LIKE as a change is not supported yet", "|"),
         ("CREATE TYPE mood AS ENUM ('ok')", "0A000", "CREATE TYPE .. AS ENUM is not supported yet", "CREATE"),
-        ("GRANT SELECT ON users TO ann", "0A000", "GRANT and REVOKE is not supported yet", "GRANT"),
+        ("GRANT SELECT ON users TO ann", "0A000", "GRANT or REVOKE is not supported yet", "GRANT"),
         ("CREATE TABLE |t ()", "0A000", "a table without columns is not supported", "|"),
         ("CREATE TABLE t (id int PRIMARY KEY, |b int PRIMARY KEY)", "42P16", "multiple primary keys", "|"),
         (TABLE + "|PRIMARY KEY (id))", "42P16", "multiple primary keys", "|"),
