@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -184,12 +184,14 @@ class Engine:
         """The result in batches, worked out in a time zone. `before` may change the query. Raises `SqlError`."""
         begin = functools.partial(self._begin, sql, tables, zone, before)
         began = time.monotonic()
-        connection, reader, batch = await self._memory.begun(begin)
+        connection, reader, taken = await self._memory.begun(begin)
         try:
-            while batch is not None:
-                for part in parts_of(batch):
+            while taken.batch is not None:
+                for part in parts_of(taken.batch):
                     yield part
-                batch = await self._in_thread(connection, tables, lambda: _take(reader))
+                if not taken.has_more:
+                    break
+                taken = await self._in_thread(connection, tables, lambda: _take(reader))
         finally:
             try:
                 await self._end(connection, tables, began)
@@ -198,8 +200,8 @@ class Engine:
 
     async def _begin(
         self, sql: str, tables: dict[str, Feed], zone: str, before: "Gathered | None"
-    ) -> tuple[Any, Any, pa.RecordBatch | None]:
-        """A connection, what comes on it, and the first batch of that; nothing is left of what fails."""
+    ) -> tuple[Any, Any, "Taken"]:
+        """A connection, what comes on it, and the first rows of that; nothing is left of what fails."""
         began, connection = time.monotonic(), self._database.cursor()
         try:
             if before is not None:
@@ -210,8 +212,12 @@ class Engine:
                     await self._in_thread(connection, tables, forget)
                 sql = other or sql
             known = tables if before is None else {}
-            reader = await self._in_thread(connection, tables, lambda: self._open(connection, sql, known, zone))
-            return connection, reader, await self._in_thread(connection, tables, lambda: _take(reader))
+
+            def first() -> tuple[Any, Taken]:
+                reader = self._open(connection, sql, known, zone)
+                return reader, _take(reader)
+
+            return connection, *await self._in_thread(connection, tables, first)
         except BaseException:
             await self._end(connection, tables, began)
             raise
@@ -360,14 +366,22 @@ def _prepare(connection: Any, tables: dict[str, Feed], zone: str) -> None:
         _register(connection, name, feed)
 
 
-def _take(reader: Any) -> pa.RecordBatch | None:
-    """The next `BATCH_ROWS` rows, or as many as have some megabytes; None at the end."""
+class Taken(NamedTuple):
+    """Some rows of a result, or None of an empty one, and whether there may be more."""
+
+    batch: pa.RecordBatch | None
+    has_more: bool
+
+
+def _take(reader: Any) -> Taken:
+    """The next `BATCH_ROWS` rows, or as many as have some megabytes."""
     taken: list[pa.RecordBatch] = []
     rows = size = 0
+    batch = None
     while rows < BATCH_ROWS and size < BATCH_BYTES_MAX and (batch := next(reader, None)) is not None:
         taken.append(batch)
         rows, size = rows + batch.num_rows, size + bytes_of(batch)
-    return pa.concat_batches(taken) if taken else None
+    return Taken(pa.concat_batches(taken) if taken else None, has_more=batch is not None)
 
 
 def parts_of(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
