@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from catalog.descriptor import Descriptor
+from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import (
     FOREIGN_KEY,
     Column,
@@ -38,6 +38,11 @@ def state_of(descriptor: Descriptor, element: Element) -> State:
         return descriptor.state
     if element.column is not None and _is_not_null(descriptor, element.column):
         return State.PUBLIC
+    if element.kind.is_column:  # a table may have 1,600
+        try:
+            return descriptor.column(ColumnId(element.id)).state
+        except UnknownElement:
+            return State.ABSENT
     found = [one.state for one in _places(descriptor, element) if one.id == element.id]
     return found[0] if found else State.ABSENT
 
