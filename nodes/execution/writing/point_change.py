@@ -22,11 +22,9 @@ from nodes.execution.fairness import are_long
 from nodes.execution.pages import Table, pairs_in
 from nodes.execution.row_codec import arrays_of, decoded, encoded, is_long
 from nodes.execution.writing.point_write import all_computed, placing
-from nodes.execution.writing.unread import is_at_rest, sets
+from nodes.execution.writing.unread import is_about_one_row, is_key_alone, sets
 from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import Writer
-from nodes.foreign_keys.enforced import enforced_by
-from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import DeletePlan, Plan, UpdatePlan
 from nodes.sql.writes.row_rules import Rules
 from nodes.store.pipeline import Command, bytea_array
@@ -63,9 +61,8 @@ class PointChange:
         """The plan compiled; None when it is about more than one row, or about more than this row."""
         if not isinstance(plan, UpdatePlan | DeletePlan) or not concerns_one_row(plan):
             return None
-        assert plan.where is not None
         table, key = env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
-        where = None if len(conjuncts(plan.where)) == len(plan.descriptor.primary_key) else plan.where
+        where = None if is_key_alone(plan) else plan.where
         is_small = longest_of(len(table.pair_ends())) > VALUE_BYTES_MAX
         if key is None or not is_small:
             return None
@@ -130,8 +127,7 @@ class PointChange:
 def concerns_one_row(plan: UpdatePlan | DeletePlan) -> bool:
     """True if one row of a table at rest is read and written, without moving, and no other row has a say in it."""
     descriptor = plan.descriptor
-    is_by_key = plan.returning is None and plan.join is None and plan.scan.pinned_key is not None
-    if not is_by_key or plan.where is None or not descriptor.fact(is_at_rest) or enforced_by(plan):
+    if plan.where is None or not is_about_one_row(plan):
         return False
     if not is_simple(plan.where) or sets(plan.where) or arrays_of(descriptor.public_columns):
         return False

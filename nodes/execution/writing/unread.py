@@ -53,19 +53,24 @@ async def write_unread(
 def needs_no_row(plan: UpdatePlan | DeletePlan) -> bool:
     """True if the key and what is assigned say all there is to write."""
     descriptor = plan.descriptor
-    is_by_key = (
-        plan.returning is None
-        and plan.join is None
-        and plan.scan.pinned_key is not None
-        and plan.where is not None
-        and len(conjuncts(plan.where)) == len(descriptor.primary_key)
-    )
-    if not is_by_key or not descriptor.fact(is_at_rest) or enforced_by(plan):
+    if not is_about_one_row(plan) or not is_key_alone(plan):
         return False
     if isinstance(plan, DeletePlan):
         return not descriptor.indexes
     is_alone = descriptor.fact(_columns_read).isdisjoint(plan.assignments)
     return is_alone and all(is_constant(expr) and not sets(expr) for expr in plan.assignments.values())
+
+
+def is_about_one_row(plan: UpdatePlan | DeletePlan) -> bool:
+    """True if one row is named by its key, in a table at rest, and no row of another table has a say in it."""
+    is_by_key = plan.scan.pinned_key is not None and plan.where is not None
+    is_alone = plan.returning is None and plan.join is None and not enforced_by(plan)
+    return is_by_key and is_alone and plan.descriptor.fact(is_at_rest)
+
+
+def is_key_alone(plan: UpdatePlan | DeletePlan) -> bool:
+    """True if the key is all of the condition."""
+    return plan.where is not None and len(conjuncts(plan.where)) == len(plan.descriptor.primary_key)
 
 
 def sets(expr: Expr) -> bool:
