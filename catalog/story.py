@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from catalog.text.phrases import in_other_words
+from catalog.text.phrases import in_other_words, nodes_in_other_words
 
 CLUSTER = "cluster"
 PROCESSES = "processes"
@@ -211,8 +211,8 @@ SPOKEN = frozenset({"what", "waited", "rows", "why", "error"})
 """Details that are phrases of ours, as far as they are."""
 
 
-NODES = frozenset({"whom", "waited"})
-"""Details in which nodes are listed, and nothing else has a comma."""
+NODES = frozenset({"whom"})
+"""Details that list nodes by what they use."""
 
 
 def shortened(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,8 +236,7 @@ def sentence(kind: str, payload: Mapping[str, Any], translate: Callable[[str], s
     form = translate(short.get(kind, SENTENCES[kind]))
     details = _Details({name: _in_words(name, detail) for name, detail in payload.items()})
     details |= {name: in_other_words(str(details[name]), translate) for name in SPOKEN & details.keys()}
-    comma = translate("{first}, {names}").format(first="", names="")
-    details |= {name: str(details[name]).replace(", ", comma) for name in NODES & details.keys()}
+    details |= {name: nodes_in_other_words(str(details[name]), translate) for name in NODES & details.keys()}
     details["What"] = details["what"][:1].upper() + details["what"][1:]
     return form.format_map(details)
 

@@ -1,7 +1,8 @@
 /* What asks first: over the page, and true for as long as somebody reads it. Comes when it is asked for.
 
    <div data-ask-body data-again>   what is asked; asked for again every few seconds, renewed around the form that is
-                                    being filled in; when it cannot be done any more, that stands in the form's place */
+                                    being filled in; when it cannot be done any more, that stands in the form's place
+   <p data-now="limit">             within a form: renewed as well, for it says what holds now */
 
 const AGAIN_MS = 3000;
 const dialog = document.createElement("dialog");
@@ -33,15 +34,25 @@ dialog.addEventListener("click", (event) => {
   if (event.target.closest("a[data-ask-close]")) { event.preventDefault(); dialog.close(); }
 });
 
-const withForm = (of) => [...of.children].find((one) => one.matches("form") || one.querySelector("form"));
+/** All but the forms, which stay with what is typed in them: there only what describes the present (`data-now`). */
+const withForms = (of) => [...of.children].filter((one) => one.matches("form") || one.querySelector("form"));
 function renew(old, fresh) {
-  const kept = withForm(old), other = withForm(fresh);
-  if (!kept || !other) { old.replaceChildren(...fresh.childNodes); return; }
-  while (kept.previousSibling) kept.previousSibling.remove();
-  while (kept.nextSibling) kept.nextSibling.remove();
-  while (fresh.firstChild !== other) kept.before(fresh.firstChild);
-  while (other.nextSibling) old.append(other.nextSibling);
-  if (!kept.matches("form")) renew(kept, other);
+  const kept = withForms(old), others = withForms(fresh);
+  if (kept.length !== others.length) { old.replaceChildren(...fresh.childNodes); return; }
+  for (const one of [...old.childNodes]) if (!kept.includes(one)) one.remove();
+  let next = 0;
+  for (const one of [...fresh.childNodes]) {
+    if (others.includes(one)) next += 1;
+    else if (next < kept.length) kept[next].before(one);
+    else old.append(one);
+  }
+  kept.forEach((one, at) => { if (one.matches("form")) renewWithin(one, others[at]); else renew(one, others[at]); });
+}
+function renewWithin(form, fresh) {
+  for (const one of form.querySelectorAll("[data-now]")) {
+    const other = fresh.querySelector(`[data-now="${one.dataset.now}"]`);
+    if (other && !one.contains(document.activeElement)) one.replaceWith(other);
+  }
 }
 async function again() {
   const shown = (dialog.open ? dialog : document.querySelector("main")).querySelector("[data-again]");

@@ -17,11 +17,12 @@ from django.templatetags.static import static
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, pgettext, pgettext_lazy
+from django.utils.translation import get_language, gettext, pgettext_lazy
 
 from catalog.story import SENTENCES
 from catalog.templatetags.glossary import term_link
-from catalog.text.phrases import in_other_words
+from catalog.text.phrases import in_other_words, nodes_in_other_words
+from catalog.text.phrases import list_comma as comma_of
 
 register = template.Library()
 
@@ -254,10 +255,16 @@ def _share(at: datetime) -> int:
     return int(max(0.0, min(100.0, 100 * left / max(float(settings.LEASE_S), 0.001))) // 100 * 100)
 
 
+@register.filter
+def by_use(whom: str) -> str:
+    """Nodes by what they use, in the reader's language."""
+    return nodes_in_other_words(str(whom), gettext)
+
+
 @register.simple_tag
 def list_comma() -> str:
-    """The comma between the names of a list: in Chinese another one than between clauses."""
-    return pgettext("between the names of a list", ", ")
+    """The comma between the names of a list, in the reader's language."""
+    return comma_of(gettext)
 
 
 @register.simple_tag

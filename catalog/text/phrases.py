@@ -165,6 +165,18 @@ PHRASES = (
     "another run took its place",
     "the cluster stopped",
     "{name} stopped it",
+    "run {n} of traffic has ended: {what}",
+    "run {n} of traffic has ended: {why}",
+    "{who} has stopped it already: it ends in a moment",
+    "{name} is down already: it stays down until it is started",
+    "{name} is starting: it can be reached in a moment",
+    "{name} is frozen already: thaw it",
+    "{name} is frozen already",
+    "{name} is up already",
+    "{name} is not frozen",
+    "{name} is draining already",
+    "{name} is not draining",
+    "{name} has left: start it first",
     "ended itself because it could not renew its lease",
     "ended itself because its event loop stood still for a whole lease",
     "was ended by {name}",
@@ -258,6 +270,27 @@ def in_other_words(text: str, translate: Translate) -> str:
     return text if found is None else found
 
 
+def list_comma(translate: Translate) -> str:
+    """The comma between the names of a list: in Chinese another one than between clauses."""
+    return translate("{first}, {names}").format(first="", names="")
+
+
+def nodes_in_other_words(text: str, translate: Translate) -> str:
+    """Nodes by what they use, as `changes.executor.state.whom` lists them: "n1, n2 on airports and trips; n3 on x"."""
+    found = []
+    for use in text.split("; "):
+        nodes, _, tables = use.partition(" on ")
+        listed = nodes.replace(", ", list_comma(translate))
+        used = functools.reduce(
+            lambda rest, first: translate("{table} and {tables}").format(table=first, tables=rest),
+            reversed(tables.split(" and ")),
+        )
+        found.append(translate("{nodes} on {tables}").format(nodes=listed, tables=used) if tables else listed)
+    return functools.reduce(
+        lambda rest, first: translate("{first}; {rest}").format(first=first, rest=rest), reversed(found)
+    )
+
+
 class _Reader:
     def __init__(self, translate: Translate) -> None:
         self._translate = translate
@@ -288,6 +321,8 @@ class _Reader:
                 continue
             words = found.groupdict()
             spoken = {name: self.phrase(words[name]) for name in SPOKEN & words.keys()}
+            if "nodes" in words:
+                spoken["nodes"] = nodes_in_other_words(words["nodes"], self._translate)
             if None not in spoken.values():
                 return self._translate(template).format_map(words | spoken)
         return None

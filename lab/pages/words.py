@@ -6,10 +6,11 @@ Whatever a session says (labels, reasons, sentences) is a `Text` and comes with 
 from collections.abc import Callable
 from functools import lru_cache
 
-from django.utils.functional import Promise
+from django.utils.functional import Promise, lazy
 from django.utils.translation import get_language, gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from catalog.text.phrases import list_comma
 from lab.sessions.shown import Text
 
 TEMPLATES_MAX = 4096
@@ -158,7 +159,7 @@ STAGE: dict[str, str | Promise] = {
     "they differ": _("they differ"),
     "they agree": _("they agree"),
     "nothing": _("nothing"),
-    "between names": pgettext_lazy("between the names of a list", ", "),
+    "between names": lazy(list_comma, str)(gettext),
     # right
     "trace": _("Trace"),
     "as table": _("As a table"),

@@ -91,7 +91,7 @@ def begin(number: int) -> TrafficRun:
     if run is None:
         raise NoSuchRun(f"there is no run {number} of traffic")
     if run.ended_at is not None:
-        raise TrafficRefused(f"run {number} of traffic has ended: {run.why}")
+        raise TrafficRefused(why_not_stopped(run))
     return run
 
 
@@ -111,11 +111,18 @@ def _news(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {"figures": dict(figures), "reported_at": now()}
 
 
+def why_not_stopped(run: TrafficRun) -> str | None:
+    """Why it cannot be stopped, or need not be; None when it can."""
+    if run.ended_at is not None:
+        return f"run {run.pk} of traffic has ended: {run.why}"
+    return f"{run.stopped_by} has stopped it already: it ends in a moment" if run.stopped_by else None
+
+
 def stop(number: int, *, who: str) -> TrafficRun:
     """Ask a run to end: its process looks every second. Raises `NoSuchRun`, `TrafficRefused`."""
     run = begin(number)
-    if run.stopped_by:
-        raise TrafficRefused(f"{run.stopped_by} has stopped it already: it ends in a moment")
+    if (refusal := why_not_stopped(run)) is not None:
+        raise TrafficRefused(refusal)
     with control_transaction():
         if TrafficRun.objects.filter(pk=number, ended_at=None, stopped_by="").update(stopped_by=who):
             _append("traffic stopped", run, who=who)

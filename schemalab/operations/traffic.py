@@ -74,7 +74,7 @@ def stop(request: HttpRequest, number: int) -> HttpResponse:
     run = TrafficRun.objects.filter(pk=number).first()
     if run is None:
         raise Http404(f"there is no run {number} of traffic")
-    refusal = f"run {number} of traffic has ended: {run.why}" if run.ended_at else None
+    refusal = runs.why_not_stopped(run)
     if request.method == "POST":
         try:
             runs.stop(number, who=request.user.get_username())
@@ -87,11 +87,14 @@ def stop(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def _asked_from(request: HttpRequest) -> str:
-    """The page whose link was followed: a part is the same on every page, so its link cannot name the page."""
+    """The page whose link was followed: a part is the same on every page, so its link cannot name the page.
+
+    The page that asks, which asks again what is true, is none to go back to.
+    """
     came_from = request.headers.get("Referer", "")
-    if request.method == "POST" or not url_has_allowed_host_and_scheme(came_from, {request.get_host()}):
-        return back_to(request)
-    return urlsplit(came_from).path
+    path = urlsplit(came_from).path
+    is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()})
+    return path if request.method == "GET" and is_ours and path != request.path else back_to(request)
 
 
 def _begin(run: TrafficRun) -> None:

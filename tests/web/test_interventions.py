@@ -130,6 +130,11 @@ def test_what_asks_first_does_so_over_the_page_of_the_change(
         assert f'href="/changes/{change.pk}/" data-ask-close' in asked
 
 
+def asks_again(asked: Any) -> bool:
+    """True when the page in question stays true while somebody reads it."""
+    return "data-ask-body data-again>" in asked.content.decode()
+
+
 def test_a_finished_change_is_refused_with_409_and_the_reason(client_of: ClientOf) -> None:
     change = stored(PLANS["drop a table"], "done", Execution(1, PLANS["drop a table"], Mode.ENDED, position=5))
     for intervention in INTERVENTIONS:
@@ -261,6 +266,7 @@ def test_a_failed_change_is_submitted_again_as_a_change_of_who_asks(client_of: C
     url = f"/changes/{change.pk}/retry/"
     assert ONE_DEST in sam.get(url).content.decode()
     assert Change.objects.count() == 1, "a look stores nothing"
+    assert asks_again(sam.get(url))
     again = Change.objects.get(pk=sam.post(url)["Location"].split("/")[2])
     assert (again.statement, again.who, again.status) == (ONE_DEST, "sam", "queued")
     change.refresh_from_db()
@@ -277,7 +283,7 @@ def test_a_retry_that_makes_no_sense_is_refused_with_409_and_the_reason(client_o
     ):
         Change.objects.filter(pk=again.pk).update(status=status)
         for answer in (sam.get(url), sam.post(url)):
-            assert (answer.status_code, reason in answer.content.decode()) == (409, True)
+            assert (answer.status_code, reason in answer.content.decode(), asks_again(answer)) == (409, True, False)
         assert f'href="{url}"' not in sam.get(f"/changes/{change.pk}/").content.decode()
     Change.objects.filter(pk=again.pk).update(status="failed")
     for status, reason in (("waiting", "has not ended: it is waiting"), ("done", "there is nothing to try again")):
@@ -397,3 +403,13 @@ def test_what_does_not_write_or_is_not_theirs_has_no_throttle(
         assert answer.status_code == 409
         assert "none of its reorganisations writes" in answer.content.decode()
     assert olga.get("/changes/999/throttle/").status_code == 404
+
+
+def test_a_throttle_is_asked_for_with_what_holds_by_then(client_of: ClientOf, filling: Change) -> None:
+    sam, url = client_of("sam"), f"/changes/{filling.pk}/throttle/"
+    asked = sam.get(url)
+    assert asks_again(asked)
+    assert re.findall(r'data-now="(\w+)"', asked.content.decode()) == ["limit", "off"]
+    assert not asks_again(sam.post(url, {"rows": "0"})), "what was refused is read in peace"
+    ReorgRun.objects.filter(change_id=filling.pk).update(state="done")
+    assert not asks_again(sam.get(url))

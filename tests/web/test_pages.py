@@ -653,6 +653,23 @@ def test_the_story_lists_nodes_as_the_language_lists_them() -> None:
         assert "n1、n2" in sentence("version waiting", waits, translation.gettext)
         drained = sentence("version drained", waits | {"waited": "waited < 0.1 s for n1, n2"}, translation.gettext)
         assert "等待 n1、n2 < 0.1 秒" in drained
+        of_two_tables = {"waited": "waited 2.0 s for n1, n2 on airports and trips; n3 on trips"}
+        drained = sentence("version drained", waits | of_two_tables, translation.gettext)
+        assert "等待 n1、n2（airports、trips）；n3（trips） 2.0 秒" in drained
+
+
+def test_the_steps_of_a_change_list_nodes_as_the_language_lists_them() -> None:
+    two_tables, one_table = "n1, n2 on airports and trips; n3 on trips", "n1, n2"
+    step = {"text": "", "tries": 1, "took_s": 1.0, "waited_s": 1.0, "started_at": "2026-11-26T12:00:00+00:00"}
+    part = {"id": 1, "table_id": 1, "status": "done", "steps": [step | {"whom": two_tables}]}
+    point = {"kind": "wait", "when": "done", "took_s": 1.0, "whom": one_table}
+    for language, names in (
+        ("en", (two_tables, one_table)),
+        ("zh-hans", ("n1、n2（airports、trips）；n3（trips）", "n1、n2")),
+    ):
+        with translation.override(language):
+            assert f"<td>{names[0]} <span" in render_to_string("parts/change.html", {"part": part})
+            assert names[1] in render_to_string("parts/timeline.html", {"steps": [point]})
 
 
 def test_no_page_lists_names_with_a_comma_of_its_own() -> None:

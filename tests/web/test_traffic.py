@@ -162,11 +162,18 @@ def test_its_figures_and_each_refusal_in_a_sentence_are_on_the_page(client_of: C
 
 def test_stopping_asks_first_is_named_and_heard_by_the_process(client_of: ClientOf, run: TrafficRun) -> None:
     olga, url = client_of("olga"), f"/traffic/{run.pk}/stop/"
-    assert "Stop the traffic on flights?" in words(olga.get(url))
+    asked = olga.get(url)
+    assert "Stop the traffic on flights?" in words(asked)
+    assert "data-again" in asked.content.decode(), "and it stays true while somebody reads it"
     assert runs.report(run, FIGURES) == ""
     assert olga.post(url).status_code == 302
     assert "olga stopped it; it ends in a moment." in words(olga.get("/"))
-    assert "olga has stopped it already" in words(olga.post(url))
+    for again in (olga.get(url), olga.post(url)):
+        assert (again.status_code, "olga has stopped it already" in words(again)) == (409, True)
+        assert "data-again" not in again.content.decode()
+    olga.cookies["django_language"] = "zh-hans"
+    assert "olga 已经停止了它" in words(olga.get(url))
+    olga.cookies["django_language"] = "en"
     assert runs.report(run, FIGURES) == "olga stopped it"
     runs.finish(run, "olga stopped it")
     refused = olga.post(url)
@@ -334,10 +341,15 @@ def test_a_bulk_load_is_no_node_that_takes_traffic(flights: Table) -> None:
 
 @pytest.mark.parametrize(
     ("came_from", "back"),
-    [("http://testserver/traffic/", "/traffic/"), ("http://testserver/", "/"), ("http://elsewhere/traffic/", "/")],
+    [
+        ("http://testserver/traffic/", "/traffic/"),
+        ("http://testserver/", "/"),
+        ("http://elsewhere/traffic/", "/"),
+        ("http://testserver/traffic/{}/stop/", "/"),
+    ],
 )
 def test_stop_returns_to_the_page_that_asked(client_of: ClientOf, run: TrafficRun, came_from: str, back: str) -> None:
-    answer = client_of("sam").get(f"/traffic/{run.pk}/stop/", headers={"referer": came_from})
+    answer = client_of("sam").get(f"/traffic/{run.pk}/stop/", headers={"referer": came_from.format(run.pk)})
     assert f'name="next" value="{back}"' in answer.content.decode()
 
 

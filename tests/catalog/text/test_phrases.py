@@ -5,7 +5,7 @@ import time
 import pytest
 
 from catalog.story import sentence
-from catalog.text.phrases import in_other_words
+from catalog.text.phrases import in_other_words, nodes_in_other_words
 
 CHINESE = {
     "fill {elements}": "填充{elements}",
@@ -46,6 +46,13 @@ def chinese(text: str) -> str:
 )
 def test_a_phrase_in_other_words(text: str, said: str) -> None:
     assert in_other_words(text, chinese) == said
+
+
+@pytest.mark.parametrize(
+    "whom", ["", "n1", "n1, n2", "n1 on trips", "n1, n2 on airports and trips; n3 on trips", "n1 on a and b and c"]
+)
+def test_nodes_by_what_they_use_stay_in_the_language_of_the_core(whom: str) -> None:
+    assert nodes_in_other_words(whom, str) == whom
 
 
 def test_a_story_in_other_words() -> None:

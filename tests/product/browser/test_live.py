@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import psycopg
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from django.template.loader import render_to_string
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from schemalab.testing.cluster import RunningCluster
 from tests.product.browser.people import happen, overflow, sign_in
@@ -183,3 +184,46 @@ def test_the_page_is_read_to_those_who_do_not_see_it(new_page: NewPage, cluster:
     happen(cluster, 30)
     expect(page.locator("#say")).to_have_text("Process test 30 is running.", timeout=20_000)
     assert page.locator("[aria-live] [data-left], [role=status] [data-ago]").count() == 0
+
+
+THROTTLED = {
+    "change": {"id": 999, "tables": "birds", "element": "add index by_name", "now": "fill index by_name"},
+    "p": {"target": {"kept_percent": 80}},
+    "steps": (50, 500, 5000),
+    "at": 1,
+    "at_rows": 500,
+    "limits": (1, 5000),
+    "target_limits": {"slower_ms": (1, 1000), "kept_percent": (1, 99)},
+    "reason_chars_max": 200,
+}
+"""What the page of a throttle shows, but for the limit in force."""
+
+
+def test_a_throttle_says_what_holds_now_and_keeps_what_is_typed(new_page: NewPage, cluster: RunningCluster) -> None:
+    """Somebody else sets a limit meanwhile. Both of its forms, the second one behind other words, stay as they are."""
+    page = new_page()
+    in_force = {"rows_per_s_max": None, "slower_ms_max": 20.0}
+
+    def throttle(route: Route) -> None:
+        body = render_to_string("change_throttle.html", THROTTLED | {"in_force": in_force})
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route("**/changes/999/throttle/", throttle)
+    sign_in(page, cluster)
+    page.goto(f"{cluster.address}/changes/999/throttle/")
+    expect(page.get_by_text("No limit is in force")).to_be_visible()
+    expect(page.get_by_role("button", name="No limit")).to_have_count(0)
+    rows, kept = page.get_by_label("Rows per second", exact=True), page.get_by_label("Of the statements are to be left")
+    kept.fill("70")
+    rows.fill("123")
+    in_force |= {"rows_per_s_max": 50.0}
+    expect(page.get_by_text("Now: 50 rows per second.")).to_be_visible()
+    expect(page.get_by_text("This is the limit in force.")).to_be_visible()
+    expect(page.get_by_role("button", name="No limit")).to_be_visible()
+    expect(page.get_by_role("heading", name="What others may notice of it")).to_have_count(1)
+    expect(rows).to_have_value("123")
+    expect(rows).to_be_focused()
+    expect(kept).to_have_value("70")
+    in_force |= {"rows_per_s_max": None}
+    expect(page.get_by_role("button", name="No limit")).to_have_count(0)
+    assert page.locator("[data-ask-body] form").count() == 2
