@@ -87,12 +87,12 @@ class PlannedStatements:
 
         async def once(transaction: Transaction, fresh: bool) -> Result:
             nonlocal in_one_batch
-            if way is not None and not isinstance(way, PointRead) and not fresh:
-                prepared.check_result(None)
-                done = await self.points.write(way, transaction, asked)
-                if done is not None:
-                    return done
             try:
+                if way is not None and not isinstance(way, PointRead) and not fresh and in_one_batch:
+                    prepared.check_result(None)
+                    done = await self.points.write(way, transaction, asked)
+                    if done is not None:
+                        return done
                 async with checked(transaction):
                     plan, context = await self._plan(transaction, asked, fresh=fresh)
                     prepared.check_result(plan_fields(plan))

@@ -1,4 +1,4 @@
-"""Statements alone that read or write one row by its whole key, without what other statements need.
+"""Statements alone that read or write one row by its whole key, or insert some, without what other statements need.
 
     performed twice     the plan is compiled and kept with the statement (`point_read`, `point_write`, `point_change`)
     the same again      its version is the one in use: key, one batch, answer
@@ -48,7 +48,7 @@ class Compiled:
 
 @dataclass(eq=False)
 class Points:
-    """The reads and writes of one row of one session."""
+    """The compiled reads and writes of one session."""
 
     env: Environment
     variables: Variables

@@ -8,7 +8,7 @@ merged_rows       those of a MERGE, and what is done with each
 several         a statement with others in its WITH that write
 upsert            ON CONFLICT
 unread            an UPDATE or DELETE by key that needs nothing of its row
-point_write     INSERT, UPDATE or DELETE of one row by its key, compiled
+point_write     UPDATE or DELETE of one row by its key, or INSERT of some rows, compiled
 point_change    UPDATE or DELETE of one row by its key that reads it first, compiled
 copy_from       COPY FROM STDIN
 truncate        TRUNCATE, in bounded transactions (R9)

@@ -1,11 +1,12 @@
-"""INSERT, UPDATE and DELETE of one row by its key, compiled for a plan: the faster twin of `dml` and `unread`.
+"""UPDATE and DELETE of one row by its key, INSERT of some, compiled for a plan: the faster twin of `dml` and `unread`.
 
     parameters -> K(r) and values -> its storage -> one command, with which COMMIT goes -> whether there was a row
 
 All that depends on no parameter is worked out once: the plan is of one version of its table, and so is this. Compiled
-is what needs nothing but its row's place, in a table at rest: an UPDATE or DELETE that reads nothing of the row, an
+is what needs nothing but its rows' places, in a table at rest: an UPDATE or DELETE that reads nothing of the row, an
 INSERT where there is no unique index, whose entries lie elsewhere, and no foreign key. Whatever has no value, breaks a
-rule or is too long is left to the general way, which says why. Tests hold the commands of both against each other.
+rule, is too long or takes longer than a turn is left to the general way, which says why. Tests hold the commands of
+both against each other.
 """
 
 import functools
@@ -16,14 +17,16 @@ from typing import NamedTuple
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, Column
 from expressions.errors import SqlError
+from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT
 from expressions.typed import Context, Expr, Literal, PyValue, evaluate, is_simple
 from nodes.context import Environment
+from nodes.execution.fairness import Turns
 from nodes.execution.pages import Table
 from nodes.execution.point_read import compiled
 from nodes.execution.writing.unread import is_at_rest, needs_no_row, sets
-from nodes.execution.writing.write_context import refuse_long
-from nodes.execution.writing.writer import Duplicate, checked_sql
+from nodes.execution.writing.write_context import Values, refuse_long
+from nodes.execution.writing.writer import ONE_BATCH_OPS, Ambiguous, Duplicate, checked_sql
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, UpdatePlan
 from nodes.store.pipeline import Command, bytea_array, int8
@@ -40,15 +43,14 @@ Pair = tuple[bytes, bytes]
 ROW_END = COLUMN.pack(EXISTS)
 """The end of the key of a row's existence."""
 NO_VALUE = Literal(None, TEXT)
-_NEW, _ONE = bytea_array([EMPTY]), int8(1)
 
 
 class Question(NamedTuple):
-    """The command of one execution, the storage that it is for, and the key of its row's existence."""
+    """The command of one execution, the storage that it is for (None: several), and the keys of its rows' existence."""
 
     command: Command
-    storage: int
-    existence: bytes
+    storage: int | None
+    existences: Sequence[bytes]
 
 
 Ask = Callable[[Context], Question | None]
@@ -66,9 +68,9 @@ class PointWrite:
 
     @classmethod
     def of(cls, env: Environment, plan: Plan) -> "PointWrite | None":
-        """The plan compiled; None when it is about more than one row's place."""
+        """The plan compiled; None when it is about more than the places of its rows."""
         match plan:
-            case InsertPlan() if puts_one_row(plan):
+            case InsertPlan() if puts_given_rows(plan):
                 tag, ask = "INSERT 0", insertion(env, plan)
             case UpdatePlan() if needs_no_row(plan):
                 tag, ask = "UPDATE", update(env, plan)
@@ -81,7 +83,7 @@ class PointWrite:
     async def perform(self, transaction: Transaction, context: Context) -> int | None:
         """Do it and commit; the number of its rows. None when it is not to be done this way, and nothing was done.
 
-        Raises 23505, and what a transaction raises.
+        Raises 23505, `Ambiguous` where one of several rows was there, and what a transaction raises.
         """
         try:
             question = self.ask(context)
@@ -93,15 +95,18 @@ class PointWrite:
         try:
             (result,) = await transaction.run([question.command], commit=True, returns_xid=True, only=question.storage)
         except Refused as refused:
-            raise Duplicate(self.descriptor, [question.existence]) from refused
-        return 1 if result.nfields == 1 else int(result.get_value(0, 1) == b"\x01")
+            if len(question.existences) > 1:
+                raise Ambiguous from refused
+            raise Duplicate(self.descriptor, question.existences) from refused
+        return len(question.existences) if result.nfields == 1 else int(result.get_value(0, 1) == b"\x01")
 
 
-def puts_one_row(plan: InsertPlan) -> bool:
-    """True if all that an INSERT writes is one row, whose values are given here."""
+def puts_given_rows(plan: InsertPlan) -> bool:
+    """True if all that an INSERT writes is some rows whose values are given here, in one batch."""
     descriptor = plan.descriptor
+    pairs = len(plan.rows) * (1 + len(descriptor.stored_columns) + len(descriptor.indexes))
     return (
-        len(plan.rows) == 1
+        0 < pairs <= ONE_BATCH_OPS
         and plan.is_local
         and plan.source is None
         and plan.copy is None
@@ -115,49 +120,82 @@ def puts_one_row(plan: InsertPlan) -> bool:
 
 
 def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
-    """The pair of the row's existence, which must be new, one for each column outside the key, and its entries."""
+    """For each row the pair of its existence, which must be new, those of its columns outside the key, its entries."""
     descriptor, rules, table = plan.descriptor, plan.rules, env.table(plan.descriptor)
     place, placement, key_starts_at = placing(table), table.placement, len(table.start)
     indexes = sorted(descriptor.indexes, key=lambda index: index.id)
-    given = dict(zip((c.id for c in plan.columns), plan.rows[0], strict=False))
-    if any(c.identity and given.get(c.id) is None for c in descriptor.columns):
-        return None  # its number is taken from the store
-    exprs = [given.get(c.id) or plan.defaults.get(c.id) or NO_VALUE for c in descriptor.columns]
-    computes, ids = all_computed(exprs), [c.id for c in descriptor.columns]
-    stored, acts = by_id(descriptor.stored_columns), [Act.CREATE, Act.PUT]
-    puts_more = bool(stored or indexes)
-    if computes is None:
+    ids, stored = [c.id for c in descriptor.columns], by_id(descriptor.stored_columns)
+    found = [complete_row(plan, row) for row in plan.rows]
+    rows = [computes for computes in found if computes is not None]
+    if len(rows) < len(found):
         return None
+    acts = [Act.CREATE, Act.PUT] if stored or indexes else [Act.CREATE]
 
-    @functools.cache
-    def sql(storage: int) -> str:
-        some = acts if puts_more else acts[:1]
-        texts = tuple(SQL[act].format(kv=kv(storage, descriptor.table_id)) for act in some)
-        return checked_sql(texts, tuple(act in REFUSABLE for act in some))
+    @functools.lru_cache(maxsize=64)
+    def sql(storages: tuple[int, ...]) -> str:
+        of = [(act, storage) for act in acts for storage in storages]
+        texts = tuple(SQL[act].format(kv=kv(storage, descriptor.table_id)) for act, storage in of)
+        return checked_sql(texts, tuple(act in REFUSABLE for act, _ in of))
+
+    def pairs(start: bytes, values: Values) -> list[Pair] | None:
+        columns = {c.id: encoding.encode_value(c.type, values[c.id]) for c, _ in stored}
+        made = list(zip([start + end for _, end in stored], columns.values(), strict=True))
+        if indexes:
+            row = StoredRow(start[key_starts_at:], columns)
+            entries = [entry for index in indexes if (entry := index_entry(descriptor, placement, index, row))]
+            if any(len(key) > KEY_BYTES_MAX for key, _ in entries):
+                return None
+            made += entries
+        return made
 
     def ask(context: Context) -> Question | None:
-        values = {column_id: compute(context) for column_id, compute in zip(ids, computes, strict=True)}
-        rules.refuse(values)
-        refuse_long(descriptor, values)
-        found = place([values[column_id] for column_id in descriptor.primary_key])
-        if found is None:
-            return None
-        start, storage = found
-        params = [bytea_array([start + ROW_END]), _NEW]
-        if puts_more:
-            columns = {c.id: encoding.encode_value(c.type, values[c.id]) for c, _ in stored}
-            keys, data = [start + end for _, end in stored], [*columns.values()]
-            if indexes:
-                row = StoredRow(start[key_starts_at:], columns)
-                entries = [entry for index in indexes if (entry := index_entry(descriptor, placement, index, row))]
-                if any(len(key) > KEY_BYTES_MAX for key, _ in entries):
-                    return None
-                keys += [key for key, _ in entries]
-                data += [value for _, value in entries]
-            params += [bytea_array(keys), bytea_array(data)]
-        return Question(Command(sql(storage), (*params, _ONE)), storage, start + ROW_END)
+        new, puts, turns = dict[int, list[bytes]](), dict[int, list[Pair]](), Turns()
+        for computes in rows:
+            if new and turns.are_due:
+                return None
+            begin_anew()
+            values = {column_id: compute(context) for column_id, compute in zip(ids, computes, strict=True)}
+            rules.refuse(values)
+            refuse_long(descriptor, values)
+            found = place([values[column_id] for column_id in descriptor.primary_key])
+            made = None if found is None else pairs(found[0], values)
+            if found is None or made is None:
+                return None
+            start, storage = found
+            if storage in new:
+                new[storage].append(start + ROW_END)
+                puts[storage] += made
+            else:
+                new[storage], puts[storage] = [start + ROW_END], made
+        existences = [key for keys in new.values() for key in keys]
+        if len(set(existences)) < len(existences):
+            return None  # a row beside itself
+        storages = tuple(sorted(new))
+        params = []
+        for storage in storages:
+            params += [bytea_array(sorted(new[storage])), empties(len(new[storage]))]
+        for storage in storages if len(acts) > 1 else ():
+            put = sorted(puts[storage])
+            params += [bytea_array([key for key, _ in put]), bytea_array([value for _, value in put])]
+        params += [int8(len(new[storage])) for storage in storages]
+        return Question(Command(sql(storages), tuple(params)), storages[0] if len(storages) == 1 else None, existences)
 
     return ask
+
+
+def complete_row(plan: InsertPlan, row: Sequence[Expr | None]) -> list[Compute] | None:
+    """What computes each column of a row: what is given, else the default, else NULL."""
+    given = dict(zip((c.id for c in plan.columns), row, strict=False))
+    columns = plan.descriptor.columns
+    if any(c.identity and given.get(c.id) is None for c in columns):
+        return None  # its number is taken from the store
+    return all_computed([given.get(c.id) or plan.defaults.get(c.id) or NO_VALUE for c in columns])
+
+
+@functools.lru_cache(maxsize=ONE_BATCH_OPS)
+def empties(count: int) -> bytes:
+    """The values of so many existence pairs."""
+    return bytea_array([EMPTY] * count)
 
 
 def update(env: Environment, plan: UpdatePlan) -> Ask | None:
@@ -179,7 +217,7 @@ def update(env: Environment, plan: UpdatePlan) -> Ask | None:
         puts = bytea_array([start + end for _, end in columns])
         data = bytea_array([encoding.encode_value(c.type, values[c.id]) for c, _ in columns])
         sql = put_if_there_sql(storage, descriptor.table_id)
-        return Question(Command(sql, (start + ROW_END, puts, data)), storage, start + ROW_END)
+        return Question(Command(sql, (start + ROW_END, puts, data)), storage, [start + ROW_END])
 
     return ask
 
@@ -198,7 +236,7 @@ def removal(env: Environment, plan: DeletePlan) -> Ask | None:
         start, storage = found
         sql = remove_if_there_sql(storage, descriptor.table_id)
         command = Command(sql, (start + ROW_END, bytea_array([start + end for end in ends])))
-        return Question(command, storage, start + ROW_END)
+        return Question(command, storage, [start + ROW_END])
 
     return ask
 

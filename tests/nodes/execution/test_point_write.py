@@ -1,10 +1,11 @@
-"""A compiled write of one row sends what the general way sends, and leaves to it whatever is no longer as it was."""
+"""A compiled write sends what the general way sends, and leaves to it whatever is no longer as it was."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import psycopg
 import pytest
@@ -29,6 +30,7 @@ from expressions.analysis.building import Parameters
 from expressions.errors import SqlError
 from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import Context
+from nodes.execution import fairness
 from nodes.execution.held_rows import HeldRows, NodeRows
 from nodes.execution.pages import Table
 from nodes.execution.select import access_of
@@ -50,7 +52,7 @@ from tests.nodes.conftest import Cluster
 from tests.nodes.linked_tables import link
 from tests.nodes.within import Within, within
 from tests.rounds import drawn
-from tests.storage.arrow.test_rows import NULLABLE, SORTED, table_of
+from tests.storage.arrow.test_rows import NULLABLE, SORTED, VALUES, table_of
 
 STORAGES = 3
 
@@ -127,16 +129,19 @@ def _moving(version: Descriptor) -> list[Descriptor]:
 
 
 def statements_of(draw: Any, version: Descriptor) -> tuple[str, list[Column]]:
-    """A statement on one row, and the columns that its parameters are values of."""
+    """A statement on one row, or an INSERT of some, and the columns that its parameters are values of."""
     keys, others = list(version.key_columns), [c for c in version.public_columns if c.id not in version.primary_key]
     by_key = " AND ".join(f"{c.name} = ${{}}" for c in keys)
     kind = draw(st.sampled_from(["insert", "update", "delete"] if others else ["insert", "delete"]))
     some = [c for c in others if draw(st.booleans())]
     if kind == "insert":
         named = draw(st.permutations([*keys, *some]))
-        places = ", ".join("DEFAULT" if c in some and draw(st.integers(0, 4)) == 0 else "${}" for c in named)
-        columns = [c for c, place in zip(named, places.split(", "), strict=True) if place != "DEFAULT"]
-        sql = f"INSERT INTO things ({', '.join(c.name for c in named)}) VALUES ({places})"
+        rows, columns = list[str](), list[Column]()
+        for _ in range(draw(st.sampled_from([1, 1, 2, 5]))):
+            places = ["DEFAULT" if c in some and draw(st.integers(0, 4)) == 0 else "${}" for c in named]
+            columns += [c for c, place in zip(named, places, strict=True) if place != "DEFAULT"]
+            rows.append(f"({', '.join(places)})")
+        sql = f"INSERT INTO things ({', '.join(c.name for c in named)}) VALUES {', '.join(rows)}"
     elif kind == "update":
         assigned = some or others[:1]
         sql = f"UPDATE things SET {', '.join(f'{c.name} = ${{}}' for c in assigned)} WHERE {by_key}"
@@ -146,16 +151,18 @@ def statements_of(draw: Any, version: Descriptor) -> tuple[str, list[Column]]:
     return sql.format(*range(1, len(columns) + 1)), columns
 
 
-def general(plan: Any, context: Context) -> tuple[int, Command] | None:
-    """What the general way sends, where that is one command to one storage; raises what it refuses."""
+def general(plan: Any, context: Context) -> tuple[int | None, Command] | None:
+    """What the general way sends, where that is one command, and its storage; raises what it refuses."""
     descriptor = plan.descriptor
     if isinstance(plan, InsertPlan):
         work = Writing(ENV, TRACELESS, descriptor, context, HeldRows(ENV.rows))
-        (row,) = asyncio.run(new_rows(work, plan))
-        work.insert(work.encoded(row))
+        for row in asyncio.run(new_rows(work, plan)):
+            work.insert(work.encoded(row))
         statements = statements_for(in_order(work.ops), descriptor.table_id, STORAGES)
-        (command,) = put_commands(statements)
-        return statements[0].storage, command
+        if len(commands := put_commands(statements)) > 1:
+            return None  # a row beside itself
+        homes = {statement.storage for statement in statements}
+        return homes.pop() if len(homes) == 1 else None, commands[0]
     points = access_of(ENV, plan.scan, context).points
     if not points:
         return None
@@ -170,7 +177,38 @@ def general(plan: Any, context: Context) -> tuple[int, Command] | None:
 @drawn(few=150, many=3000)
 @given(version=versions(), data=st.data())
 def test_compiled_and_general_send_the_same(version: Descriptor, data: st.DataObject) -> None:
-    sql, columns = statements_of(data.draw, version)
+    same_is_sent(data, version, *statements_of(data.draw, version), NULLABLE)
+
+
+@drawn(few=60, many=1500)
+@given(
+    key=st.sampled_from(KEYS),
+    types=st.lists(st.sampled_from(SORTED), max_size=3),
+    count=st.integers(2, 6),
+    storages=st.integers(0, 4),
+    is_indexed=st.booleans(),
+    data=st.data(),
+)
+def test_compiled_and_general_send_the_same_rows(
+    key: SqlType, types: list[SqlType], count: int, storages: int, is_indexed: bool, data: st.DataObject
+) -> None:
+    """Several rows of a table at rest, seldom with a NULL, and seldom one beside itself."""
+    plain = table_of(types, [key])
+    by = tuple(Index(IndexId(c.id), f"by_{c.name}", (IndexColumn(c.id),)) for c in plain.columns if c.type in KEYS)
+    version = replace(
+        plain, indexes=by if is_indexed else (), placements=(Placement(PlacementId(1), storages=storages),)
+    )
+    rows = [[f"${row * len(plain.columns) + n}" for n in range(1, len(plain.columns) + 1)] for row in range(count)]
+    names = ", ".join(column.name for column in plain.columns)
+    places = ", ".join(f"({', '.join(row)})" for row in rows)
+    sql = f"INSERT INTO things ({names}) VALUES {places}"
+    same_is_sent(data, version, sql, list(plain.columns) * count, VALUES)
+
+
+def same_is_sent(
+    data: st.DataObject, version: Descriptor, sql: str, columns: list[Column], values: Mapping[SqlType, Any]
+) -> None:
+    """What is compiled of a statement sends for values of these columns what the general way sends for them."""
     (statement,) = parse(sql)
     statement.plans.clear()  # all these tables are version 3
     parameters = Parameters([OF_SQL_TYPE[column.type] for column in columns])
@@ -181,11 +219,15 @@ def test_compiled_and_general_send_the_same(version: Descriptor, data: st.DataOb
     if compiled is None:
         return
     for _ in range(3):
-        context = Context(tuple(data.draw(NULLABLE[column.type]) for column in columns))
-        question = unless_refused(lambda context=context: compiled.ask(context))
+        context = Context(tuple(data.draw(values[column.type]) for column in columns))
+        with patch.object(fairness, "SLICE_S", 60):  # however slow the machine is
+            question = unless_refused(lambda context=context: compiled.ask(context))
+        with patch.object(fairness, "SLICE_S", -1):  # others are to have their turn between any two rows
+            slow = unless_refused(lambda context=context: compiled.ask(context))
+        assert slow == (question if question and len(question.existences) == 1 else None)
         sent = None if question is None else (question.storage, question.command)
         assert sent == unless_refused(lambda context=context: general(plan, context))
-        assert question is None or question.existence in question.command.params[0]
+        assert question is None or all(any(key in p for p in question.command.params) for key in question.existences)
 
 
 def unless_refused(work: Callable[[], Any]) -> Any:
@@ -305,6 +347,43 @@ def test_what_is_refused_says_why_and_leaves_nothing(cluster: Cluster) -> None:
         assert caught.value.diag.message_detail == "Key (id)=(9) already exists."
         assert caught.value.diag.constraint_name == f"{table}_pkey"
     assert cluster.violations(table) == []
+
+
+def test_several_rows_are_one_batch_and_all_or_none(cluster: Cluster) -> None:
+    """Over several storages; which row was there, or came twice, is named, and no other is put then."""
+    table = cluster.table("id int primary key, a int CHECK (a > 0), b text default 'b'")
+    rows = ", ".join(f"(${n}, ${n + 1})" for n in range(1, 12, 2))
+
+    async def work(node: Within) -> None:
+        insert = await Written(node, f"INSERT INTO {table} (id, a) VALUES {rows}", (INT,) * 12).ready()
+
+        async def put(*numbers: int) -> str:
+            return await insert(*(str(value) for number in numbers for value in (number, number % 10)))
+
+        used = set[int]()
+        for start in (10, 20, 30):
+            assert await put(*range(start + 1, start + 7)) == "INSERT 0 6"
+            used |= {n for n in (1, 2) if f"storage_{n}.kv_" in node.batches[0][-2].sql}
+        assert (insert.is_compiled, insert.sent(), used) == (True, ONE_BATCH, {1, 2})
+        assert await put(41, 42, 43, 14, 44, 45) == "23505"
+        assert await put(51, 52, 53, 54, 55, 51) == "23505"
+        assert await put(61, 62, 63, 64, 65, 70) == "23514"
+        assert await put(71, 72, 73, 74, 75, 76) == "INSERT 0 6"
+        assert insert.sent() == ONE_BATCH
+
+    within(cluster, work)
+    assert cluster.violations(table) == []
+    with cluster.connect() as connection:
+        connection.prepare_threshold = 0
+        ids = connection.execute(f"SELECT id FROM {table} ORDER BY id").fetchall()
+        assert [number for (number,) in ids] == [*range(11, 17), *range(21, 27), *range(31, 37), *range(71, 77)]
+        sql = f"INSERT INTO {table} (id, a) VALUES (%s, 1), (%s, 2), (%s, 3)"
+        for number in (81, 84, 87):
+            connection.execute(sql, (number, number + 1, number + 2))
+        with pytest.raises(psycopg.errors.UniqueViolation) as caught:
+            connection.execute(sql, (91, 85, 92))
+        assert caught.value.diag.message_detail == "Key (id)=(85) already exists."
+        assert connection.execute(f"SELECT count(*) FROM {table} WHERE id > 90").fetchone() == (0,)
 
 
 def test_a_key_without_characters_is_named_as_it_is(cluster: Cluster) -> None:
