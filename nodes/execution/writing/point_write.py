@@ -184,7 +184,7 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
 
 
 def complete_row(plan: InsertPlan, row: Sequence[Expr | None]) -> list[Compute] | None:
-    """What computes each column of a row: what is given, else the default, else NULL."""
+    """Find what computes each column of a row: what is given, else the default, else NULL."""
     given = dict(zip((c.id for c in plan.columns), row, strict=False))
     columns = plan.descriptor.columns
     if any(c.identity and given.get(c.id) is None for c in columns):
