@@ -98,7 +98,8 @@ async def engine_batches(
     work: Writing, sql: str, feeds: Mapping[str, Any], outputs: Sequence[Output], before: "Gathered | None" = None
 ) -> AsyncIterator[list[list[PyValue]]]:
     """The rows of a query, some at a time, as values of these types."""
-    async for batch in work.env.engine.run(sql, dict(feeds), work.context.style.zone.engine, before):
+    zone, by = work.context.style.zone.engine, work.transaction.by
+    async for batch in work.env.engine.run(sql, dict(feeds), zone, before, by):
         columns = await columns_of(batch, outputs)
         yield [list(items) for items in zip(*columns, strict=True)]
 

@@ -128,7 +128,7 @@ async def engine_batches(
         feeds = await feeds_of(env, transaction, plan.scans, context) | context.given
         if plan.relations:
             feeds |= await catalog_feeds(env, transaction, plan.relations, context)
-        async for batch in env.engine.run(sql, feeds, context.style.zone.engine):
+        async for batch in env.engine.run(sql, feeds, context.style.zone.engine, by=transaction.by):
             yield batch
 
 

@@ -61,6 +61,8 @@ SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 class Owner(Protocol):
     """The session of a transaction."""
 
+    user: str
+
     def label(self) -> tuple[int, str, str, str, bool]: ...
 
 

@@ -17,7 +17,6 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple
@@ -45,17 +44,18 @@ from expressions.sqltypes import (
 )
 from nodes.execution.engine.allotted_memory import allotted
 from nodes.execution.engine.engine_functions import calls_functions, register
+from nodes.execution.engine.query_threads import PutBack, QueryThreads
 from nodes.execution.engine.refusals import MEMORY_LIMIT, is_out_of_memory, translated
 from nodes.execution.engine.shared_memory import LITTLE_BYTES, LacksMemory, SharedMemory, TooLarge
-from nodes.execution.engine.stopping import Stoppable
+from nodes.execution.engine.stopping import cancelled
+from nodes.execution.engine.thread_line import TRIES_MAX, Call
 from nodes.sql.queries.query import Output
-from nodes.store.pipeline import finished
+from nodes.store.transaction import Owner
 from nodes.wire.columns import Writer
 from nodes.wire.results import Row
 
 log = logging.getLogger(__name__)
 
-THREADS_MAX = 8
 BATCH_ROWS = 4096
 BATCH_BYTES_MAX = 2**22
 READER_ROWS = 32
@@ -74,8 +74,6 @@ REFUSALS = (duckdb.Error, OSError)
 """What the engine raises; Arrow says OSError of a stream that fails once the result has begun."""
 LONG_S = 0.1
 """For a query that may have had much of the memory."""
-INTERRUPT_S = 0.05
-"""Until the engine is interrupted again: it forgets what came before a statement of its began."""
 PAGE_TIMEOUT_S = 600
 UTC = "UTC"
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
@@ -94,6 +92,10 @@ class Feed:
     loop: asyncio.AbstractEventLoop
     error: BaseException | None = None
     readers: list[AsyncIterator[pa.RecordBatch]] = field(default_factory=list)
+    fetching: int = 0
+    """Pages that the event loop is about to get."""
+    is_given_up: bool = False
+    """Nobody is to read it any more."""
     texts: set[str] = field(init=False)
     """The columns whose values may be large; beside any stands `UNGATHERED`."""
 
@@ -118,7 +120,7 @@ class Feed:
         self.readers.append(pages)
         while True:
             try:
-                batch = asyncio.run_coroutine_threadsafe(_next(pages), self.loop).result(PAGE_TIMEOUT_S)
+                batch = asyncio.run_coroutine_threadsafe(self._next(pages), self.loop).result(PAGE_TIMEOUT_S)
             except BaseException as error:
                 self.error = error
                 raise
@@ -128,22 +130,19 @@ class Feed:
                 batch = batch.append_column(UNGATHERED, pa.nulls(batch.num_rows, UNGATHERED.type))
             yield batch
 
+    async def _next(self, pages: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+        if self.is_given_up:
+            raise cancelled()
+        self.fetching += 1
+        try:
+            return await anext(pages, None)
+        finally:
+            self.fetching -= 1
+
 
 def is_long(of: pa.DataType) -> bool:
     """True of values that may have a megabyte each."""
     return bool(pa.types.is_string(of) or pa.types.is_binary(of))
-
-
-async def _interrupted(connection: Any, future: "asyncio.Future[Any]") -> None:
-    """Interrupt what a thread does on the connection until it has ended."""
-    while not future.done():
-        connection.interrupt()
-        await asyncio.wait([future], timeout=INTERRUPT_S)
-    future.exception()
-
-
-async def _next(pages: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    return await anext(pages, None)
 
 
 def warm_up() -> None:
@@ -152,6 +151,43 @@ def warm_up() -> None:
     with duckdb.connect(":memory:", config={"threads": 1}) as database:
         database.register("page", pa.table({"n": [1, 2]}).to_reader())
         database.sql("SELECT sum(n) FROM page").to_arrow_table()
+
+
+@dataclass(eq=False, slots=True)
+class Query:
+    """A query while it has a connection of the engine's."""
+
+    connection: Any
+    tables: dict[str, Feed]
+    by: Owner | None
+    memory: SharedMemory
+    tries: int = 0
+    """How often it was put back."""
+    is_long: bool = False
+    began: float = field(default_factory=time.monotonic)
+    kept_bytes: int = 0
+    """What its calls so far have left in memory."""
+    is_given_up: bool = False
+
+    def call(self) -> Call:
+        return Call(None if self.by is None else self.by.user, self.by, self.is_long, self.tries)
+
+    @property
+    def is_reading(self) -> bool:
+        return any(feed.fetching for feed in self.tables.values())
+
+    def interrupt(self) -> None:
+        self.connection.interrupt()
+
+    def give_up(self) -> None:
+        self.is_given_up = True
+        self.memory.keeps()
+        for feed in self.tables.values():
+            feed.is_given_up = True
+
+    def ended_late(self) -> None:
+        self.connection.close()
+        self.memory.ended()
 
 
 class Engine:
@@ -173,43 +209,55 @@ class Engine:
         self._database.execute("SET allowed_configs = ['streaming_buffer_size', 'timezone']")
         self._database.execute("SET lock_configuration = true")
         self._arena = allotted()
-        self._threads = ThreadPoolExecutor(THREADS_MAX, "query", self._arena.enter if self._arena else None)
+        self._threads = QueryThreads(self._arena.enter if self._arena else None)
         self._functions: Any = None
         self._functions_lock = Lock()
         self._memory = SharedMemory()
 
     async def run(
-        self, sql: str, tables: dict[str, Feed], zone: str = UTC, before: "Gathered | None" = None
+        self,
+        sql: str,
+        tables: dict[str, Feed],
+        zone: str = UTC,
+        before: "Gathered | None" = None,
+        by: Owner | None = None,
     ) -> AsyncIterator[pa.RecordBatch]:
         """The result in batches, worked out in a time zone. `before` may change the query. Raises `SqlError`."""
-        begin = functools.partial(self._begin, sql, tables, zone, before)
-        began = time.monotonic()
-        connection, reader, taken = await self._memory.begun(begin)
+        begin = functools.partial(self._begin, sql, tables, zone, before, by)
+        query, reader, taken = await self._memory.begun(begin)
         try:
             while taken.batch is not None:
                 for part in parts_of(taken.batch):
                     yield part
                 if not taken.has_more:
                     break
-                taken = await self._in_thread(connection, tables, lambda: _take(reader))
+                query.is_long = True
+                taken = await self._in_thread(query, lambda: _take(reader))
         finally:
             try:
-                await self._end(connection, tables, began)
+                await self._end(query)
             finally:
                 self._memory.ended()
 
     async def _begin(
-        self, sql: str, tables: dict[str, Feed], zone: str, before: "Gathered | None"
-    ) -> tuple[Any, Any, "Taken"]:
-        """A connection, what comes on it, and the first rows of that; nothing is left of what fails."""
-        began, connection = time.monotonic(), self._database.cursor()
+        self, sql: str, tables: dict[str, Feed], zone: str, before: "Gathered | None", by: Owner | None
+    ) -> tuple[Query, Any, "Taken"]:
+        """A query, what comes of it, and the first rows of that; nothing is left of what fails."""
+        for tries in range(TRIES_MAX + 2):  # the last one is not put back
+            query = Query(self._database.cursor(), tables, by, self._memory, tries)
+            with contextlib.suppress(PutBack):
+                return await self._tried(query, sql, zone, before)
+        raise AssertionError("a long query was put back")
+
+    async def _tried(self, query: Query, sql: str, zone: str, before: "Gathered | None") -> tuple[Query, Any, "Taken"]:
+        connection, tables = query.connection, query.tables
         try:
             if before is not None:
                 look = functools.partial(self._gather, connection, before, tables, zone)
-                other = before.query(await self._in_thread(connection, tables, look))
+                other = before.query(await self._in_thread(query, look))
                 if other is None:
                     forget = functools.partial(connection.execute, f"DROP TABLE IF EXISTS {before.name}")
-                    await self._in_thread(connection, tables, forget)
+                    await self._in_thread(query, forget)
                 sql = other or sql
             known = tables if before is None else {}
 
@@ -217,55 +265,46 @@ class Engine:
                 reader = self._open(connection, sql, known, zone)
                 return reader, _take(reader)
 
-            return connection, *await self._in_thread(connection, tables, first)
+            return query, *await self._in_thread(query, first)
         except BaseException:
-            await self._end(connection, tables, began)
+            await self._end(query)
             raise
 
-    async def _end(self, connection: Any, tables: dict[str, Feed], began: float) -> None:
+    async def _end(self, query: Query) -> None:
         """Give back what a query has: its memory, and its streams, which may begin anew.
 
         One that took long may have freed much, in fragments, which the allocator keeps for others of their size.
         """
-        connection.close()
+        if not query.is_given_up:
+            query.connection.close()
         try:
-            for feed in tables.values():
+            for feed in query.tables.values():
                 while feed.readers:
                     await feed.readers.pop().aclose()  # type: ignore[attr-defined]
         finally:
-            if self._arena is not None and time.monotonic() - began > LONG_S:
+            if self._arena is not None and time.monotonic() - query.began > LONG_S:
                 with contextlib.suppress(RuntimeError):  # it takes no more work once closed: no query needs fragments
-                    self._threads.submit(self._arena.release)
+                    self._threads.pool.submit(self._arena.release)
 
-    async def _in_thread(self, connection: Any, tables: dict[str, Feed], work: Callable[[], Any]) -> Any:
-        """Run in a thread. A cancel takes it out of the queue, or interrupts it and waits until it has stopped."""
-        stoppable = Stoppable(functools.partial(self._weighed, work))
-        queued = self._threads.submit(stoppable)
-        future = asyncio.wrap_future(queued)
+    async def _in_thread(self, query: Query, work: Callable[[], Any]) -> Any:
+        """Run in a thread, which a cancel interrupts. Raises `SqlError`, and `PutBack`."""
+        call = query.call()
         try:
-            return await asyncio.shield(future)
-        except asyncio.CancelledError:
-            if queued.cancel():
-                raise
-            stoppable.stop()
-            await finished(_interrupted(connection, future))  # whatever else comes: the thread has what is closed then
-            raise
-        except (LacksMemory, *REFUSALS) as error:
-            failed = next((feed.error for feed in tables.values() if feed.error is not None), None)
+            return await self._threads.run(call, functools.partial(self._weighed, query, work), query)
+        except (LacksMemory, errors.SqlError, *REFUSALS) as error:
+            failed = next((feed.error for feed in query.tables.values() if feed.error is not None), None)
             if isinstance(failed, Exception):
                 raise failed from error
-            if not isinstance(error, LacksMemory):
-                raise translated(error) from error
-            refused = translated(error.error)
-            if error.others_bytes < LITTLE_BYTES:
-                refused = TooLarge(refused.sqlstate, refused.message, hint=refused.hint)
+            refused = _refusal(error)
+            if call.is_put_back and refused.sqlstate == errors.QUERY_CANCELED:
+                raise PutBack from error
             raise refused from error
 
-    def _weighed(self, work: Callable[[], Any]) -> Any:
+    def _weighed(self, query: Query, work: Callable[[], Any]) -> Any:
         """Do some work of a query. Raises what it does; where it lacks memory, `LacksMemory` of it."""
         if self._arena is None:
             return work()
-        before = self._arena.own_bytes()
+        before = self._arena.own_bytes() - query.kept_bytes
         try:
             return work()
         except REFUSALS as error:
@@ -273,6 +312,8 @@ class Engine:
                 raise
             own = self._arena.own_bytes() - before
             raise LacksMemory(error, self._arena.used_bytes() - own) from error
+        finally:
+            query.kept_bytes = self._arena.own_bytes() - before
 
     def _open(self, connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
         if calls_functions(sql):
@@ -304,13 +345,24 @@ class Engine:
 
     def close(self) -> None:
         """Take no more queries; one that still runs ends with the process."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.pool.shutdown(wait=False, cancel_futures=True)
         try:
             if self._functions is not None:
                 self._functions.close()
             self._database.close()
         except duckdb.Error as error:
             log.warning("the query engine is not closed: %s", error)
+
+
+def _refusal(error: Exception) -> errors.SqlError:
+    """The error of a thread as a client is told it."""
+    if isinstance(error, errors.SqlError):
+        return error
+    if not isinstance(error, LacksMemory):
+        return translated(error)
+    refused = translated(error.error)
+    is_alone = error.others_bytes < LITTLE_BYTES
+    return TooLarge(refused.sqlstate, refused.message, hint=refused.hint) if is_alone else refused
 
 
 def _register(connection: Any, name: str, feed: Feed) -> None:

@@ -24,6 +24,8 @@ _GUARD = re.compile(r"Could not convert string 'SQLSTATE (\w{5}) ([^']*)'")
 """What `expressions.limits.guarded` makes the engine say."""
 
 
+_INTERRUPTED = "INTERRUPT Error"
+"""What Arrow says of a result that is interrupted once it has begun."""
 _NO_BLOCK = "bad allocation"
 """What the engine says when its allocator gives it none."""
 
@@ -41,7 +43,7 @@ def translated(error: Exception) -> errors.SqlError:
     guarded = _GUARD.search(text)
     if guarded:
         return errors.SqlError(guarded.group(1), guarded.group(2))
-    if isinstance(error, duckdb.InterruptException):
+    if isinstance(error, duckdb.InterruptException) or text.startswith(_INTERRUPTED):
         return errors.SqlError(errors.QUERY_CANCELED, "canceling statement due to user request")
     if is_out_of_memory(error):
         words = f"the query needs more than the {MEMORY_LIMIT} a node gives it"

@@ -64,6 +64,10 @@ class SharedMemory:
         self._ends += 1
         self._has_ended.set()
 
+    def keeps(self) -> None:
+        """A query that was given up keeps its memory for a while, until `ended`."""
+        self._begins += 1
+
     async def _is_at_head(self, until: Callable[[], float]) -> bool:
         """Wait in one place of the line for its head, which is to be released; False when it is too late for that."""
         clock, head = asyncio.get_running_loop().time, asyncio.ensure_future(self._queue.acquire())

@@ -3,10 +3,10 @@
 import asyncio
 import socket
 import struct
-import threading
 import time
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,7 +16,8 @@ from nodes.clients.channel import Channel
 from nodes.clients.connection import Client
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
-from nodes.execution.engine.duckdb_engine import THREADS_MAX, Engine, Feed
+from nodes.execution.engine.duckdb_engine import Engine, Feed
+from nodes.execution.engine.thread_line import THREADS_MAX
 from nodes.execution.held_rows import NodeRows
 from nodes.people.rights import Person
 from nodes.server import Settings, bind
@@ -230,24 +231,34 @@ def test_an_answer_that_is_cancelled_does_not_deny_what_was_done(cluster: Cluste
 
 
 def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
-    engine, busy = Engine(), threading.Event()
+    schema, engine, arrived = pa.schema([("n", pa.int64())]), Engine(), asyncio.Event()
+
+    async def pages() -> AsyncIterator[pa.RecordBatch]:
+        await arrived.wait()
+        yield pa.record_batch([pa.array([1])], schema=schema)
 
     async def queue() -> None:
-        for _ in range(THREADS_MAX):
-            engine._threads.submit(busy.wait, 60)
+        def reads() -> Any:
+            return anext(engine.run("SELECT sum(n) FROM t", {"t": Feed(schema, pages, asyncio.get_running_loop())}))
+
+        others, line = [asyncio.ensure_future(reads()) for _ in range(2 * THREADS_MAX)], engine._threads.line
+        while len(line.running) < THREADS_MAX:
+            await asyncio.sleep(0.05)
         waiting = asyncio.ensure_future(anext(engine.run("SELECT 1", {})))
         await asyncio.sleep(0.05)
+        before = len(line.waiting)
         waiting.cancel()
         done, _ = await asyncio.wait([waiting], timeout=10)
         assert waiting in done
         assert waiting.cancelled()
-        busy.set()
+        assert len(line.waiting) == before - 1
+        arrived.set()
         assert (await anext(engine.run("SELECT 1", {}))).num_rows == 1
+        assert {batch.num_rows for batch in await asyncio.gather(*others)} == {1}
 
     try:
         asyncio.run(queue())
     finally:
-        busy.set()
         engine.close()
 
 

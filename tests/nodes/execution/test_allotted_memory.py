@@ -15,7 +15,7 @@ import pytest
 from expressions.errors import OUT_OF_MEMORY, QUERY_CANCELED, SqlError
 from nodes.execution.engine import duckdb_engine, shared_memory
 from nodes.execution.engine.allotted_memory import ALLOTTED, Arena, allotted
-from nodes.execution.engine.duckdb_engine import Engine, Feed
+from nodes.execution.engine.duckdb_engine import Engine, Feed, Query
 from nodes.execution.engine.numeric_functions import refusing
 from nodes.execution.engine.refusals import SMALLER, translated
 from nodes.execution.engine.shared_memory import LITTLE_BYTES
@@ -130,7 +130,7 @@ def test_a_cancel_that_comes_before_the_statement_ends_it_all_the_same() -> None
             except duckdb.InterruptException:
                 outcome.append("interrupted")
 
-        query = asyncio.ensure_future(engine._in_thread(connection, {}, work))
+        query = asyncio.ensure_future(engine._in_thread(Query(connection, {}, None, engine._memory), work))
         await asyncio.to_thread(has_begun.wait, 10)
         query.cancel()
         await asyncio.sleep(0.02)

@@ -9,7 +9,8 @@ import pytest
 
 from expressions.errors import OUT_OF_MEMORY, SqlError
 from nodes.execution.engine import shared_memory
-from nodes.execution.engine.duckdb_engine import Engine, Feed, Gathered
+from nodes.execution.engine.allotted_memory import allotted
+from nodes.execution.engine.duckdb_engine import Engine, Feed, Gathered, Query
 from nodes.execution.engine.shared_memory import SharedMemory, TooLarge
 
 MANY = 8_000_000
@@ -222,6 +223,30 @@ def test_what_is_refused_though_others_have_little_is_not_tried_again_and_again(
 
     assert asyncio.run(run()) == (4 if refusal is SqlError else OUT_OF_MEMORY)
     assert count == tries
+
+
+@pytest.mark.skipif(allotted() is None, reason="the engine has no allocator of its own here")
+@pytest.mark.parametrize("kept_by_itself", [True, False])
+def test_what_a_query_keeps_itself_is_not_the_memory_of_others(kept_by_itself: bool) -> None:
+    """It waited half a minute for others to give back what it held."""
+
+    async def run() -> SqlError:
+        engine = Engine()
+        query, other = (Query(engine._database.cursor(), {}, None, engine._memory) for _ in range(2))
+        keeps = query if kept_by_itself else other
+        await engine._in_thread(keeps, lambda: keeps.connection.execute(KEPT).fetchall())
+        with pytest.raises(SqlError) as refused:
+            await engine._in_thread(query, lambda: query.connection.execute(TOO_MUCH).fetchall())
+        for one in (query, other):
+            await engine._end(one)
+        engine.close()
+        return refused.value
+
+    error = asyncio.run(run())
+    assert (error.sqlstate, isinstance(error, TooLarge)) == (OUT_OF_MEMORY, kept_by_itself)
+
+
+KEPT = "CREATE TEMP TABLE kept AS SELECT hash(g) AS h FROM generate_series(1, 8000000) t(g)"
 
 
 def test_a_query_that_begins_anew_reads_its_tables_from_the_start() -> None:

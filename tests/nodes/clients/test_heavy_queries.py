@@ -1,0 +1,45 @@
+"""A user's heavy queries, as many as there are threads and more, keep no other session from its answers."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+
+from nodes.execution.engine.thread_line import THREADS
+from tests.nodes.conftest import Cluster, Runner
+
+HEAVY = "SELECT sum(length(md5(g::text))) FROM generate_series(1, 1000000000) g"
+
+
+def test_short_queries_and_the_catalog_answer_while_heavy_ones_run(cluster: Cluster, program: Runner) -> None:
+    table = cluster.table("id int primary key, v text")
+    heavy, has_begun = [cluster.connect("n1") for _ in range(THREADS + 2)], threading.Barrier(THREADS + 3)
+
+    def run(connection: "psycopg.Connection[Any]") -> str | None:
+        has_begun.wait(30)
+        try:
+            connection.execute(HEAVY)
+        except psycopg.Error as error:
+            return error.sqlstate
+        return None
+
+    with ThreadPoolExecutor(len(heavy)) as threads, cluster.connect("n1") as other:
+        running = [threads.submit(run, connection) for connection in heavy]
+        try:
+            has_begun.wait(30)
+            other.execute("SET statement_timeout = '20s'")
+            for number in range(10):
+                assert other.execute("SELECT 1").fetchall() == [(1,)]
+                other.execute(f"INSERT INTO {table} VALUES ({number}, 'x')")
+                assert other.execute(f"SELECT v FROM {table} WHERE id = {number}").fetchall() == [("x",)]
+                assert other.execute(f"SELECT count(*) FROM {table}").fetchall() == [(number + 1,)]
+            assert "id" in program("psql", "-c", f"\\d {table}", "schemalab").stdout
+            assert not any(future.done() for future in running)
+        finally:
+            for connection in heavy:
+                connection.cancel_safe(timeout=30)
+        assert {future.result(60) for future in running} == {"57014"}
+        for connection in heavy:
+            assert connection.execute("SELECT 2").fetchall() == [(2,)]
+            connection.close()

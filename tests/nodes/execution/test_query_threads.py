@@ -1,0 +1,207 @@
+"""Queries that take long keep nobody from a node's threads, and nobody waits for one that does not stop."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from expressions.errors import SqlError
+from nodes.execution.engine import query_threads
+from nodes.execution.engine.duckdb_engine import Engine, Feed
+from nodes.execution.engine.numeric_functions import refusing
+from nodes.execution.engine.query_threads import Running
+from nodes.execution.engine.thread_line import LONG_MAX, LONG_OF_USER_MAX, SHORT_S, THREADS, Call
+
+ROWS = 600
+SCHEMA = pa.schema([("n", pa.int64())])
+LATE_S = 20.0
+"""For a machine that is busy: what is asked for comes at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    user: str
+
+    def label(self) -> tuple[int, str, str, str, bool]:
+        return 1, self.user, "", "", True
+
+
+def within(engine: Engine, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """The value of some work with an engine that has functions which take long for each row."""
+    with engine._database.cursor() as connection:
+        nap = refusing(lambda number: time.sleep(0.005) or number, 1)
+        connection.create_function("nap", nap, ["BIGINT"], "BIGINT", side_effects=True)
+        deaf = lambda number: time.sleep(0.002) or number  # noqa: E731  as the engine's own: it looks at no flag
+        connection.create_function("deaf", deaf, ["BIGINT"], "BIGINT", side_effects=True)
+    try:
+        return asyncio.run(work())
+    finally:
+        engine.close()
+
+
+async def answer(engine: Engine, sql: str, user: str = "ann", **feeds: Feed) -> int:
+    batches = engine.run(sql, feeds, by=Session(user))
+    return sum([sum(batch.column(0).to_pylist()) async for batch in batches])
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LATE_S):
+        while not is_so():
+            await asyncio.sleep(0.01)
+
+
+def napping(rows: int) -> str:
+    return f"SELECT sum(nap(g)) AS n FROM generate_series(1, {rows}) t(g)"
+
+
+FOREVER = napping(1_000_000)
+
+
+def test_a_result_that_is_interrupted_while_it_is_read_is_cancelled_and_no_mistake() -> None:
+    """Arrow tells of it in words of its own; what was put back was refused."""
+    engine = Engine()
+
+    async def run() -> None:
+        forever = "SELECT sum(hash(range)) AS n FROM range(100000000000)"
+        queries = [asyncio.ensure_future(answer(engine, forever)) for _ in range(THREADS)]
+        line = engine._threads.line
+        await until(lambda: any(call.tries for call in [*line.running, *line.waiting]))
+        assert not any(query.done() for query in queries)
+        for query in queries:
+            query.cancel()
+        await asyncio.wait(queries)
+
+    within(engine, run)
+
+
+@pytest.mark.parametrize("users", [("ann",), ("ann", "bob", "cleo", "dan")])
+def test_others_are_answered_while_many_take_long(users: tuple[str, ...]) -> None:
+    engine = Engine()
+
+    async def run() -> None:
+        many = [answer(engine, FOREVER, users[n % len(users)]) for n in range(2 * THREADS)]
+        longs = [asyncio.ensure_future(query) for query in many]
+        for user in ("ann", "eve"):
+            for _ in range(20):
+                assert await asyncio.wait_for(answer(engine, "SELECT 1 AS n", user), LATE_S) == 1
+        line = engine._threads.line
+        longs_max = LONG_OF_USER_MAX if len(users) == 1 else LONG_MAX
+        await until(lambda: sum(call.is_long for call in line.running) == longs_max)
+        assert not any(query.done() for query in longs)
+        for query in longs:
+            query.cancel()
+        await asyncio.wait_for(asyncio.wait(longs), LATE_S)
+        assert (line.running, line.waiting, line.stopping) == ({}, {}, 0)
+
+    within(engine, run)
+
+
+def test_what_is_put_back_is_answered_all_the_same_and_reads_its_tables_anew() -> None:
+    engine, opened = Engine(), 0
+
+    async def pages() -> AsyncIterator[pa.RecordBatch]:
+        nonlocal opened
+        opened += 1
+        for start in range(0, 100, 10):
+            yield pa.record_batch([pa.array(range(start, start + 10), pa.int64())], schema=SCHEMA)
+
+    async def run() -> list[int]:
+        def feed() -> Feed:
+            return Feed(SCHEMA, pages, asyncio.get_running_loop())
+
+        return await asyncio.gather(*(answer(engine, "SELECT sum(nap(n)) AS n FROM r", r=feed()) for _ in range(12)))
+
+    assert within(engine, run) == [sum(range(100))] * 12
+    assert opened > 12
+
+
+def test_a_query_that_has_answered_goes_on_as_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot begin anew."""
+    engine, are_long = Engine(), []
+    run_in_thread = engine._threads.run
+
+    async def run(call: Call, work: Callable[[], Any], at: Running) -> Any:
+        are_long.append(call.is_long)
+        return await run_in_thread(call, work, at)
+
+    monkeypatch.setattr(engine._threads, "run", run)
+    few, many = (f"SELECT g AS n FROM generate_series(1, {rows}) t(g)" for rows in (10, 10_000))
+    assert within(engine, lambda: answer(engine, few)) == 55
+    assert are_long == [False]
+    engine = Engine()
+    run_in_thread = engine._threads.run
+    monkeypatch.setattr(engine._threads, "run", run)
+    assert within(engine, lambda: answer(engine, many)) == 50_005_000
+    assert are_long == [False, False, True, True]
+
+
+def test_what_does_not_stop_is_given_up_and_reads_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine looks up between two blocks of rows: `statement_timeout` took as long as a block did."""
+    monkeypatch.setattr(query_threads, "STOP_S_MAX", 0.2)
+    engine, fed, is_closed = Engine(), 0, False
+
+    async def pages() -> AsyncIterator[pa.RecordBatch]:
+        nonlocal fed, is_closed
+        try:
+            while True:
+                fed += 1
+                yield pa.record_batch([pa.array(range(ROWS), pa.int64())], schema=SCHEMA)
+        finally:
+            is_closed = True
+
+    async def run() -> None:
+        feed, line = Feed(SCHEMA, pages, asyncio.get_running_loop()), engine._threads.line
+        query = asyncio.ensure_future(answer(engine, "SELECT sum(deaf(n)) AS n FROM r", r=feed))
+        await until(lambda: fed > 0)
+        await asyncio.sleep(SHORT_S)
+        query.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await query
+        assert is_closed
+        assert (len(line.running), line.stopping) == (1, 1), "its thread has not stopped"
+        assert engine._memory._begins - engine._memory._ends == 1, "nor given its memory back"
+        before = fed
+        assert await answer(engine, "SELECT 1 AS n") == 1
+        await until(lambda: not line.running)
+        assert (fed, line.stopping) == (before, 0)
+        assert engine._memory._begins == engine._memory._ends
+
+    within(engine, run)
+
+
+def test_those_given_up_leave_threads_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_threads, "STOP_S_MAX", 0.05)
+    engine = Engine()
+
+    async def run() -> None:
+        line, stubborn = engine._threads.line, "SELECT sum(deaf(g)) AS n FROM generate_series(1, 600) t(g)"
+        for _ in range(3):
+            queries = [asyncio.ensure_future(answer(engine, stubborn)) for _ in range(3 * THREADS)]
+            await asyncio.sleep(SHORT_S / 2)
+            for query in queries:
+                query.cancel()
+            await asyncio.wait(queries)
+        assert line.stopping
+        assert await asyncio.wait_for(answer(engine, "SELECT 1 AS n", "eve"), LATE_S) == 1
+        await until(lambda: not line.running)
+
+    within(engine, run)
+
+
+def test_a_mistake_in_what_is_put_back_is_told_as_any_other() -> None:
+    engine = Engine()
+
+    async def run() -> list[Any]:
+        sql = f"SELECT sum(nap(g)) + sum(CAST(CASE WHEN g = 60 THEN 'x' ELSE '1' END AS INTEGER)) AS n {FROM}"
+        return await asyncio.gather(*(answer(engine, sql) for _ in range(12)), return_exceptions=True)
+
+    found = within(engine, run)
+    assert {error.sqlstate for error in found if isinstance(error, SqlError)} == {"22P02"}
+    assert len(found) == 12
+
+
+FROM = "FROM generate_series(1, 100) t(g)"
