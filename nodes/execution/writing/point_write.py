@@ -10,6 +10,7 @@ both against each other.
 """
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from nodes.execution.fairness import Turns
 from nodes.execution.pages import Table
 from nodes.execution.point_read import compiled
 from nodes.execution.writing.unread import is_at_rest, needs_no_row, sets
-from nodes.execution.writing.write_context import Values, refuse_long
+from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import ONE_BATCH_OPS, Ambiguous, Duplicate, checked_sql
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, UpdatePlan
@@ -40,6 +41,8 @@ from storage.statements import KEY_BYTES_MAX, REFUSABLE, SQL, kv, put_if_there_s
 
 Compute = Callable[[Context], PyValue]
 Pair = tuple[bytes, bytes]
+Row = tuple[int, bytes, list[bytes], list[bytes]]
+"""Of a new row: its storage, the key of its existence, and the keys and values of its other pairs."""
 ROW_END = COLUMN.pack(EXISTS)
 """The end of the key of a row's existence."""
 NO_VALUE = Literal(None, TEXT)
@@ -137,41 +140,50 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
         texts = tuple(SQL[act].format(kv=kv(storage, descriptor.table_id)) for act, storage in of)
         return checked_sql(texts, tuple(act in REFUSABLE for act, _ in of))
 
-    def pairs(start: bytes, values: Values) -> list[Pair] | None:
+    def row(computes: Sequence[Compute], context: Context) -> Row | None:
+        values = {column_id: compute(context) for column_id, compute in zip(ids, computes, strict=True)}
+        rules.refuse(values)
+        refuse_long(descriptor, values)
+        found = place([values[column_id] for column_id in descriptor.primary_key])
+        if found is None:
+            return None
+        start, storage = found
         columns = {c.id: encoding.encode_value(c.type, values[c.id]) for c, _ in stored}
-        made = list(zip([start + end for _, end in stored], columns.values(), strict=True))
+        keys, data = [start + end for _, end in stored], [*columns.values()]
         if indexes:
-            row = StoredRow(start[key_starts_at:], columns)
-            entries = [entry for index in indexes if (entry := index_entry(descriptor, placement, index, row))]
+            whole = StoredRow(start[key_starts_at:], columns)
+            entries = [entry for index in indexes if (entry := index_entry(descriptor, placement, index, whole))]
             if any(len(key) > KEY_BYTES_MAX for key, _ in entries):
                 return None
-            made += entries
-        return made
+            keys += [key for key, _ in entries]
+            data += [value for _, value in entries]
+        return storage, start + ROW_END, keys, data
 
-    def ask(context: Context) -> Question | None:
-        new, puts, turns = dict[int, list[bytes]](), dict[int, list[Pair]](), Turns()
+    def one(context: Context) -> Question | None:
+        begin_anew()
+        made = row(rows[0], context)
+        if made is None:
+            return None
+        storage, existence, keys, data = made
+        params = [bytea_array([existence]), empties(1)]
+        if len(acts) > 1:
+            params += [bytea_array(keys), bytea_array(data)]
+        return Question(Command(sql((storage,)), (*params, int8(1))), storage, [existence])
+
+    def some(context: Context) -> Question | None:
+        new, puts, turns = defaultdict[int, list[bytes]](list), defaultdict[int, list[Pair]](list), Turns()
         for computes in rows:
-            if new and turns.are_due:
-                return None
             begin_anew()
-            values = {column_id: compute(context) for column_id, compute in zip(ids, computes, strict=True)}
-            rules.refuse(values)
-            refuse_long(descriptor, values)
-            found = place([values[column_id] for column_id in descriptor.primary_key])
-            made = None if found is None else pairs(found[0], values)
-            if found is None or made is None:
+            made = None if turns.are_due else row(computes, context)
+            if made is None:
                 return None
-            start, storage = found
-            if storage in new:
-                new[storage].append(start + ROW_END)
-                puts[storage] += made
-            else:
-                new[storage], puts[storage] = [start + ROW_END], made
+            storage, existence, keys, data = made
+            new[storage].append(existence)
+            puts[storage] += zip(keys, data, strict=True)
         existences = [key for keys in new.values() for key in keys]
         if len(set(existences)) < len(existences):
             return None  # a row beside itself
-        storages = tuple(sorted(new))
-        params = []
+        storages, params = tuple(sorted(new)), list[bytes]()
         for storage in storages:
             params += [bytea_array(sorted(new[storage])), empties(len(new[storage]))]
         for storage in storages if len(acts) > 1 else ():
@@ -180,7 +192,7 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
         params += [int8(len(new[storage])) for storage in storages]
         return Question(Command(sql(storages), tuple(params)), storages[0] if len(storages) == 1 else None, existences)
 
-    return ask
+    return one if len(rows) == 1 else some
 
 
 def complete_row(plan: InsertPlan, row: Sequence[Expr | None]) -> list[Compute] | None:
