@@ -11,8 +11,8 @@ picture, of a page in its whole length, and what is wrong with it:
 
 `--running` draws, in place of the pages, what a running story shows: `bench.scenes` says which, and on which cluster.
 
-`--only` takes pages whose name or address contains a word; `--looks` takes looks that do. Exit status 1: something is
-wrong.
+`--only` takes pages whose name or address contains a word; `--looks` takes looks that contain one of some, as in
+`--looks 1920-dark-en 390-light-zh`. Exit status 1: something is wrong.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def main() -> int:
         print(f"{len(pages)} pages", flush=True)
         for width, theme, language in product(WIDTHS, THEMES, LANGUAGES):
             look = f"{width}-{theme}-{language}"
-            if asked.looks in look:
+            if _is_wanted(look, asked):
                 context = _dressed(browser, visitor, address, width, theme, language)
                 for wrong in _look(context, address, pages, dialogs, asked.folder / look):
                     problems.append(wrong)
@@ -114,8 +114,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--running", action="store_true")
     parser.add_argument("--each", type=int, default=1, metavar="N")
     parser.add_argument("--only", default="", metavar="WORD")
-    parser.add_argument("--looks", default="", metavar="WORD")
+    parser.add_argument("--looks", nargs="+", default=[""], metavar="WORD")
     return parser.parse_args()
+
+
+def _is_wanted(look: str, asked: argparse.Namespace) -> bool:
+    return any(word in look for word in asked.looks)
 
 
 def _pages(visitor: BrowserContext, address: str, each: int) -> list[Found]:
@@ -174,7 +178,7 @@ def _running(browser: Browser, visitor: BrowserContext, address: str, asked: arg
     looks = {
         look: _dressed(browser, visitor, address, width, theme, language).new_page()
         for width, theme, language in product(WIDTHS, THEMES, LANGUAGES)
-        if asked.looks in (look := f"{width}-{theme}-{language}")
+        if _is_wanted(look := f"{width}-{theme}-{language}", asked)
     }
     complaints: list[str] = []
     seen: dict[str, set[str]] = {look: set() for look in looks}

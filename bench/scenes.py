@@ -95,10 +95,11 @@ class Actors:
                 raise NoPicture(f"after {WAIT_S_MAX:.0f} s still not so: {what}")
             self.operator.wait_for_timeout(300)
 
-    def may(self, path: str) -> bool:
-        """True when what is asked there can be done now."""
-        answer = self.operator.goto(f"{self.address}{path}")
-        return answer is not None and answer.ok and self.operator.locator("main form").count() > 0
+    def stop_of_traffic(self) -> str:
+        """The path at which the traffic that runs now is stopped; "" while none does."""
+        self.operator.goto(f"{self.address}/traffic/")
+        links = self.operator.locator("a[href^='/traffic/'][href$='/stop/']")
+        return (links.first.get_attribute("href") or "") if links.count() else ""
 
     def throttle(self, change: str) -> None:
         """As soon as its fill begins, which may be over in a second: without drawing a page. Raises `NoPicture`."""
@@ -151,8 +152,7 @@ def scenes(actors: Actors) -> Iterator[tuple[Shot, ...]]:
     """The shots of each state, which lasts until the next one is asked for. Raises `NoPicture`."""
     actors.run("ROLLBACK")
     actors.drop_indexes()
-    if not actors.may("/traffic/stop/"):
-        actors.operator.goto(f"{actors.address}/traffic/")
+    if not actors.stop_of_traffic():
         actors.operator.fill("main form [name=minutes]", "60")
         actors.operator.locator("form[action$='/traffic/start/'] button").click()
         actors.operator.wait_for_timeout(6000)
@@ -218,7 +218,7 @@ def scenes(actors: Actors) -> Iterator[tuple[Shot, ...]]:
     actors.until(failed, *ENDED)
     yield Shot("run-change-failed", failed), Shot("run-cluster-failed", "/"), Shot("run-story", "/story/")
     actors.drop_indexes()
-    actors.act("/traffic/stop/")
+    actors.act(actors.stop_of_traffic())
 
 
 def actors_of(operator: BrowserContext, submitter: BrowserContext, address: str) -> Actors:

@@ -5,8 +5,8 @@ A scripted story, played in Debian's chromium on the demo's table, beside traffi
     a transaction is left open on n3 · an index is added · n3 holds it back · n2 is killed · n3 commits ·
     the lease of n2 runs out · n2 is started again · public
 
-While it lasts the lanes are photographed: one picture that moves. At its end the index is dropped again. The browser
-encodes the pictures (WebP); all together may have `BYTES_MAX`.
+While it lasts the lanes are photographed: one picture that moves, and ends with the whole way of every node to public.
+Then the index is dropped again. The browser encodes the pictures (WebP); all together may have `BYTES_MAX`.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ LOOK_EVERY_S = 0.5
 TRAFFIC_BEFORE_S = 15.0
 """What statements took during the change is compared with the seconds before it."""
 
+AFTERWARDS_S = 10.0
+"""The picture of a change goes on for some seconds, in which its last version is used."""
+
 TABLE = "flights"
 INDEX = "flights_by_dest"
 STATEMENT = f"CREATE INDEX {INDEX} ON {TABLE} (dest)"
@@ -62,6 +65,13 @@ section.card:not([data-part="lanes"]), #lanes-settled, #lanes-settled + * { disp
 main { padding-top: .5rem !important; } .columns { display: block !important; } .head { min-height: 6.5rem; }
 """
 """The headline and the lanes, and nothing else: a picture that moves is small."""
+ONLY_THE_WAY = """
+.bar, footer.page, .toasts, .crumbs, .columns > :not([data-part]), [data-part="change"] .stack > :not(.head),
+#over-time :is([data-present], .look-back, .twins, .beside, figure:has(.plot)), #over-time > p
+{ display: none !important; }
+main { padding-top: .5rem !important; } .head { min-height: 4rem; }
+"""
+"""Of the page of the change, when it is done: its status, and each node's way."""
 
 
 class NoPicture(RuntimeError):
@@ -113,6 +123,15 @@ class Film:
         if seen == self.last or not self.page.locator(".lane").count():
             return
         self.last = seen
+        self.frames.append((self.camera.encoded(self.page.screenshot(), QUALITY_OF_FRAMES), FRAME_MS))
+
+    def end_with(self, change: str) -> None:
+        """The last frame: the change is done, and every node has come to its last version."""
+        self.page.goto(change)
+        self.page.wait_for_selector(".outcome[data-outcome=done]")
+        self.page.wait_for_selector("#over-time svg.walk")
+        self.page.add_style_tag(content=ONLY_THE_WAY)
+        self.page.wait_for_timeout(300)
         self.frames.append((self.camera.encoded(self.page.screenshot(), QUALITY_OF_FRAMES), FRAME_MS))
 
     def developed(self) -> bytes:
@@ -218,9 +237,13 @@ def _play(camera: Camera, page: Page, film: Film, address: str) -> None:
     story.control("kill", KILLED)
     story.until("n2 is seen to be dead", story.says("does not answer"))
     story.run("COMMIT")
-    story.until("the index is public", story.says("No change is running"))
+    is_filled, is_public = story.says(f"Fill index {INDEX}"), story.says("No change is running")
+    story.until("the lease of n2 has run out", lambda: is_filled() or is_public())
     story.control("start", KILLED)
-    story.until("n2 is back", lambda: "does not answer" not in film.page.locator("main").inner_text())
+    story.until("n2 is back", lambda: not story.says("does not answer")())
+    story.until("the index is public", is_public)
+    page.wait_for_timeout(AFTERWARDS_S * 1000)
+    film.end_with(change)
     camera.keep("lanes", film.developed())
     page.goto(change)
     page.wait_for_selector("#over-time svg.walk")

@@ -61,6 +61,7 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
     versions = [_version(number, known.get(number)) for number in sorted({*known, *table["in_use"]})]
     for version, of in zip(versions, drawn((v["phase"], v["moving"]) for v in versions), strict=True):
         version["of"] = of
+    _name_what_moves(versions)
     is_moving = len(table["in_use"]) > 1 or any(not v["is_at_rest"] for v in versions[-1:])
     rows = [_row(node, versions, leased) for node in nodes] if is_moving else []
     newest = table["newest"]
@@ -78,6 +79,16 @@ def _table(table: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Json
         "holders": sorted({lease["node"] for lease in leased if lease["version"] == newest}),
         "until": max((lease["expires_at"] for lease in leased), default=None),
     }
+
+
+def _name_what_moves(versions: Sequence[Json]) -> None:
+    """Where one element moves, a version before or after its way is shown with the element's state, too."""
+    moving = {(one["element"], one["name"]) for version in versions for one in version["moving"]}
+    if len(moving) == 1:
+        [(element, name)] = moving
+        for version in versions:
+            if version["is_at_rest"] and version["published_at"]:
+                version["moving"] = [{"element": element, "name": name, "state": version["phase"], "filling": False}]
 
 
 def _version(number: int, known: Mapping[str, Any] | None) -> Json:

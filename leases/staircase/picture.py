@@ -302,14 +302,21 @@ def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
         length, node, version, since, is_over = max(waits)
         wait = {"seconds": round(length, 3), "node": node, "version": version, "is_over": is_over}
         is_fallen = any(fell < since + length and rose > since for fell, rose, _ in falls(marks, end).get(node, ()))
-    return {
-        "first": walk.versions[0].version if walk.versions else None,
-        "last": walk.versions[-1].version if walk.versions else None,
-        "nodes": len(uses_by_node(walk)),
+    return _way(walk) | {
         "at_once": most_at_once(walk),
         "wait": wait,
         "is_fallen": is_fallen,
     }
+
+
+def _way(walk: Walk) -> Json:
+    """How many nodes went from which version to which; where none did, as a load comes for one only: used the last."""
+    used = {node: {use.version for use in uses} for node, uses in uses_by_node(walk).items()}
+    last = max((version for versions in used.values() for version in versions), default=None)
+    went = [versions for versions in used.values() if len(versions) > 1]
+    if not went:
+        return {"first": last, "last": last, "nodes": sum(last in versions for versions in used.values())}
+    return {"first": min(map(min, went)), "last": max(map(max, went)), "nodes": len(went)}
 
 
 def most_at_once(walk: Walk) -> int:

@@ -78,3 +78,18 @@ def test_a_table_whose_index_was_dropped_is_at_rest() -> None:
     assert lanes(snapshot([node("n1", 3)], dropped, version(2)))["moving"] == []
     dropping = version(3) | {"state": "delete-only", "phase": "delete-only"}
     assert lanes(snapshot([node("n1", 3)], dropping, version(2)))["settled"] == []
+
+
+def test_a_version_before_or_after_the_way_of_one_element_names_it_too() -> None:
+    """Else its column says "absent", or "everything public", and a reader asks what."""
+    before, on_its_way, public = version(2), version(3, INDEX), version(3) | {"phase": "public"}
+    [table] = lanes(snapshot([node("n1", 3), node("n2", 2)], on_its_way, before))["moving"]
+    assert [(v["moving"][0]["name"], v["moving"][0]["state"]) for v in table["versions"]] == [
+        ("by_dest", "absent"),
+        ("by_dest", "delete-only"),
+    ]
+    [table] = lanes(snapshot([node("n1", 3), node("n2", 2)], public, version(2, INDEX)))["moving"]
+    assert table["versions"][-1]["moving"] == [INDEX | {"state": "public"}]
+    two = version(3, INDEX, INDEX | {"name": "by_origin"})
+    [table] = lanes(snapshot([node("n1", 3), node("n2", 2)], two, before))["moving"]
+    assert table["versions"][0]["moving"] == [], "of two, the state of neither is known"

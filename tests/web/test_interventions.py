@@ -345,7 +345,7 @@ def test_a_page_sets_a_throttle_and_ends_it(client_of: ClientOf, filling: Change
     assert throttle_of(filling) == (500.0, "the shop is open")
     assert "sam limited change" in sam.get(f"/changes/{filling.pk}/").content.decode()
     form = sam.get(url).content.decode()
-    assert "Now: 500 rows per second." in form
+    assert "Now: 500 rows per second (the shop is open)." in form
     assert "This is the limit in force." in form
     assert 'value="500"' in form
     assert 'value="5" aria-valuetext="500"' in form, "the slider stands there, too"

@@ -86,7 +86,7 @@ def test_the_table_that_was_changed_last_is_drawn(
 ) -> None:
     body = page(client_of, path.format(table=flights.pk))
     for words in (
-        "2 nodes went from v1 to v2.",
+        "1 node went from v1 to v2.",
         "At most 2 versions were in use at once.",
         "The longest wait was 15 s, until n2 left v1.",
         'fill="url(#look-delete-only)"',
@@ -121,7 +121,7 @@ def test_the_picture_of_a_table_is_that_which_was_kept(client_of: ClientOf, flig
     PastLease.objects.all().delete()
     RecordedSecond.objects.all().delete()
     assert windows.of_table(flights.pk) == before
-    assert "2 nodes went from v1 to v2." in page(client_of, f"/tables/{flights.pk}/")
+    assert "1 node went from v1 to v2." in page(client_of, f"/tables/{flights.pk}/")
 
 
 def test_of_a_change_whose_time_was_not_kept_nothing_is_claimed(flights: Table, finished: Change) -> None:

@@ -669,6 +669,8 @@ def test_the_steps_of_a_change_list_nodes_as_the_language_lists_them() -> None:
     ):
         with translation.override(language):
             assert f"<td>{names[0]} <span" in render_to_string("parts/change.html", {"part": part})
+            under_way = part | {"steps": [step | {"whom": two_tables, "took_s": None}]}
+            assert f"<td>{names[0]}</td>" in render_to_string("parts/change.html", {"part": under_way}), "it counts on"
             assert names[1] in render_to_string("parts/timeline.html", {"steps": [point]})
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leases.samples import Sample
-from leases.staircase.facts import SECONDS_MAX, Facts, Second, Version, Walk, from_json, to_json
+from leases.staircase.facts import SECONDS_MAX, Facts, Second, Use, Version, Walk, from_json, to_json
 from leases.staircase.lanes import LAGGARDS, LANES_MAX
 from leases.staircase.picture import BAR, TEXT
 from leases.staircase.plots import POINTS_MAX, Span, beside
@@ -49,6 +49,20 @@ def test_of_many_nodes_counts_are_drawn_and_the_laggards_lanes() -> None:
     first = table["counts"][0]["slices"]
     assert [one["nodes"] for one in first] == [100, 3]  # all but the laggards have left
     assert table["height"] == pytest.approx(table["lanes"][-1]["y"] + table["lane_height"])
+
+
+@pytest.mark.parametrize(
+    ("uses", "way"),
+    [
+        pytest.param([use("n1", 2, 1.0, 12.0), use("n1", 3, 11.0)], (2, 3, 1), id="what nobody used is no way"),
+        pytest.param([use("n1", 1, 1.0, 12.0), use("n1", 3, 11.0), use("load", 2, 3.0, 5.0)], (1, 3, 1), id="a load"),
+        pytest.param([use("n1", 2, 1.0), use("n2", 2, 1.0), use("n3", 1, 0.0, 1.0)], (2, 2, 2), id="nobody went"),
+        pytest.param([], (None, None, 0), id="nobody used it"),
+    ],
+)
+def test_the_sentence_is_about_those_who_went(uses: list[Use], way: tuple[int | None, int | None, int]) -> None:
+    summary = picture(facts(LADDER, uses, end=50.0))["tables"][0]["summary"]
+    assert (summary["first"], summary["last"], summary["nodes"]) == way
 
 
 def test_a_fallen_node_has_a_lane_however_quick_it_was() -> None:
@@ -119,7 +133,7 @@ def test_the_sentence_names_the_longest_wait() -> None:
     summary = shown["tables"][0]["summary"]
     assert summary["wait"] == {"seconds": 28.0, "node": "n2", "version": 1, "is_over": True}
     assert summary["is_fallen"]
-    assert (summary["first"], summary["last"], summary["nodes"], summary["at_once"]) == (1, 2, 2, 2)
+    assert (summary["first"], summary["last"], summary["nodes"], summary["at_once"]) == (1, 2, 1, 2)
 
 
 def test_a_wait_that_lasts_is_not_over() -> None:

@@ -213,7 +213,7 @@ def test_a_throttle_says_what_holds_now_and_keeps_what_is_typed(new_page: NewPag
     page.goto(f"{cluster.address}/changes/999/throttle/")
     expect(page.get_by_text("No limit is in force")).to_be_visible()
     expect(page.get_by_role("button", name="No limit")).to_have_count(0)
-    rows, kept = page.get_by_label("Rows per second", exact=True), page.get_by_label("Of the statements are to be left")
+    rows, kept = page.get_by_label("Rows per second", exact=True), page.get_by_label("Share of statements per second")
     kept.fill("70")
     rows.fill("123")
     in_force |= {"rows_per_s_max": 50.0}
