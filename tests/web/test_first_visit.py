@@ -137,6 +137,14 @@ def test_the_page_about_the_cluster_draws_what_it_has(client_of: ClientOf, nodes
     assert "postgresql://" not in shown
 
 
+@pytest.mark.parametrize(("lease_s", "says"), [(30.0, ["Leases last 30 s instead of 5 min"]), (900.0, [])])
+def test_leases_are_called_short_only_where_they_are(
+    client_of: ClientOf, settings: Any, lease_s: float, says: list[str]
+) -> None:
+    settings.LEASE_S = lease_s
+    assert re.findall("Leases last .*? instead of 5 min", words(client_of("lea").get(reverse("about")))) == says
+
+
 def test_the_help_says_what_each_room_of_the_bar_is_for(client_of: ClientOf, flights: Table) -> None:
     shown = client_of("olga").get("/help/").content.decode()
     bar, page = shown.split("<main", 1)

@@ -114,14 +114,22 @@ def beyond_the_edge(page: Page) -> list[str]:
 def test_what_is_long_leaves_room_and_what_goes_on_fades_at_the_edge(
     new_page: NewPage, cluster: RunningCluster
 ) -> None:
-    """A row with a long index key: its values stand beside it at a desk; on a phone the edge fades."""
+    """A row with a long index key: its values are beside it at a desk; on a phone the edge fades. So do rows below."""
     with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as connection:
         connection.execute("CREATE TABLE long_keys (a bigint PRIMARY KEY, b text)")
         connection.execute("CREATE INDEX long_key ON long_keys (b)")
         connection.execute("INSERT INTO long_keys VALUES (1, repeat('deep/', 60))")
+        connection.execute("INSERT INTO long_keys SELECT n, 'b' FROM generate_series(2, 60) AS n")
     page = new_page(theme="light", width=WIDE)
     sign_in(page, cluster)
     page.goto(f"{cluster.address}/tables/named/long_keys/")
+    pairs = page.locator("[data-pairs] .scroll.tall")
+    below = "region => getComputedStyle(region).getPropertyValue('--fade-below')"
+    assert pairs.evaluate(below) == "32px"
+    pairs.evaluate("region => { region.scrollTop = region.scrollHeight; }")
+    page.wait_for_function(
+        "region => getComputedStyle(region).getPropertyValue('--fade-below') === '0px'", arg=pairs.element_handle()
+    )
     page.goto(f"{page.url}pairs/")
     first = page.locator("td a[href*='key=']")
     storage = page.locator("#pairs-storage option").all_inner_texts()
