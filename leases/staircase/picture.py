@@ -310,7 +310,7 @@ def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
 
 
 def _way(walk: Walk) -> Json:
-    """The way of the nodes that went, and their number; where none did, as a load comes for one only: of the last users."""
+    """The way of those that went, and their number; where none did, as a load comes for one only: of the last users."""
     used = {node: {use.version for use in uses} for node, uses in uses_by_node(walk).items()}
     last = max((version for versions in used.values() for version in versions), default=None)
     went = [versions for versions in used.values() if len(versions) > 1]
