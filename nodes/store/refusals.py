@@ -76,7 +76,7 @@ def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
         return Retry(
             f"the transaction had to end: its session at the store was ended from outside (it used {tables})",
             stale=True,
-            hint="a lease was revoked, or a schema change had waited for it; try again",
+            hint="a lease was revoked, or a schema change or others' statements had waited for it; try again",
         )
     return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
 
