@@ -106,7 +106,7 @@ class Camera:
 
 
 class Film:
-    """The lanes while the story goes on: a frame is kept when it differs from the last one by more than numbers."""
+    """The lanes while the story goes on: a frame is kept when more than numbers differs, or a quarter of the rows."""
 
     def __init__(self, camera: Camera, context: BrowserContext, address: str) -> None:
         self.camera, self.frames, self.last = camera, list[tuple[bytes, int]](), ""
@@ -118,8 +118,8 @@ class Film:
 
     def shoot(self) -> None:
         words = self.page.locator("main").inner_text()
-        tens = re.findall(r"(\d?)\d %", words)
-        seen = re.sub(r"[\d.,:]+", "", words) + "".join(tens)
+        quarters = [int(percent) // 25 for percent in re.findall(r"(\d+) %", words)]
+        seen = f"{re.sub(r'[0-9.,:]+', '', words)}{quarters}"
         if seen == self.last or not self.page.locator(".lane").count():
             return
         self.last = seen

@@ -268,6 +268,17 @@ def list_comma() -> str:
 
 
 @register.simple_tag
+def full_stop() -> str:
+    """The end of a sentence that is put together, with the space behind it: Chinese has another one, and no space."""
+    return gettext("{first}. {rest}").format(first="", rest="")
+
+
+@register.simple_tag
+def clause_semicolon() -> str:
+    return gettext("{first}; {rest}").format(first="", rest="")
+
+
+@register.simple_tag
 def clause_comma() -> str:
     return gettext("{first}, {rest}").format(first="", rest="")
 

@@ -679,3 +679,16 @@ def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
     places = Path(settings.BASE_DIR, "templates").rglob("*.html")
     own = re.compile(r"forloop\.last[^%]*%\}, |endblocktranslate %\}, \{%")
     assert [path.name for path in places if own.search(path.read_text())] == []
+
+
+def test_no_page_ends_a_sentence_by_itself() -> None:
+    """Where a sentence is put together its end is the language's (`full_stop`); a blocktranslate has one of its own."""
+    own = re.compile(r"(?:\}\}|%\}|</code>|</strong>)\.(?: ?[<{]| $)", re.MULTILINE)
+    inside = re.compile(r"\{% blocktranslate.*?endblocktranslate %\}", re.DOTALL)
+    places = Path(settings.BASE_DIR, "templates").rglob("*.html")
+    found = {path.name: own.findall(inside.sub("", path.read_text())) for path in places}
+    numbered = {"chapters.html", "handout.html", "request_steps.html"}  # "3. A title"
+    assert {name: ends for name, ends in found.items() if ends and name not in numbered} == {}
+    with translation.override("zh-hans"):
+        assert (look.full_stop(), look.clause_semicolon()) == ("。", "；")
+    assert (look.full_stop(), look.clause_semicolon()) == (". ", "; ")

@@ -94,6 +94,15 @@ def test_a_statement_says_its_version_what_it_could_not_use_and_what_it_wrote(ru
     assert "1 further operation is not shown." in said
 
 
+def test_what_a_statement_wrote_is_told_in_the_language_of_the_page(browser: Client, run: Callable[..., str]) -> None:
+    browser.cookies["django_language"] = "zh-hans"
+    step = {"do": "sent", "ms": 1.5}
+    said = words(run(telling(trace(pairs=[PAIR], operations=1, steps=[step]))))
+    assert "索引 flights_by_dest" in said
+    assert re.search(r"请求轨迹 [\d.]+ 毫秒", said)
+    assert " ms" not in said
+
+
 def test_several_statements_are_told_each_with_its_own(run: Callable[..., str]) -> None:
     first, second = trace(sql="UPDATE one"), trace(sql="UPDATE two", pairs=[PAIR], operations=1, keys=1)
     answer = run(f"{telling(first)}; {telling(second)}")
