@@ -56,6 +56,7 @@ from expressions.values.array_literals import vector_words, words_of
 from expressions.values.arrays import CONTAINED, refuse_many_tests
 from expressions.values.object_names import oid_of
 from expressions.values.system_values import char_from, oid_from, small_from
+from expressions.values.texts import SEARCHES, search_template
 
 PyValue = (
     bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | dt.timedelta | Interval | uuid.UUID
@@ -352,6 +353,9 @@ def render(expr: Expr, context: Context) -> str:
         if expr.name in CONTAINED:
             return _contained(expr, items, context)
         refuse_many_tests(items or ())
+    if expr.name in SEARCHES:
+        template = search_template(expr.name, expr.template, _known(expr.args[1], context))
+        expr = expr if template is expr.template else replace(expr, template=template)
     texts = _bounded(expr.args, context)
     if len(texts) <= NAMED_AGAIN_MAX and _names_again(expr, texts):
         return _named_once(expr, texts)
@@ -360,6 +364,13 @@ def render(expr: Expr, context: Context) -> str:
 
 def render_parts(parts: Sequence["str | Expr"], context: Context) -> str:
     return "".join(_bounded(parts, context))
+
+
+def _known(expr: Expr, context: Context) -> object:
+    """The value of a constant; of another expression itself."""
+    if isinstance(expr, Parameter):
+        return context.parameters[expr.number - 1]
+    return expr.value if isinstance(expr, Literal) else expr
 
 
 RENDERED_CHARS_MAX = 2**23

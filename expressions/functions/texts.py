@@ -73,8 +73,8 @@ def functions() -> Named:
         yield name, Overload((TEXT, INT4, INT4), TEXT, part, texts.substring)
     yield "left", Overload((TEXT, INT4), TEXT, "left({0}, {1})", texts.left)
     yield "right", Overload((TEXT, INT4), TEXT, "right({0}, {1})", texts.right)
-    yield "position", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
-    yield "strpos", Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)")
+    for name in ("position", "strpos"):
+        yield name, Overload((TEXT, TEXT), INT4, "CAST(strpos({0}, {1}) AS INTEGER)", texts.position)
     count = "(strlen({0}) - strlen(replace({0}, {1}, ''))) // greatest(strlen({1}), 1)"
     other = grown(f"strlen({{0}}) + {count} * greatest(strlen({{2}}) - strlen({{1}}), 0)", "{2}")
     replaced = f"CASE WHEN {{1}} = '' AND {{2}} IS NOT NULL THEN {{0}} ELSE replace({{0}}, {{1}}, {other}) END"

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from catalog.values.arrays import (
     DIMENSIONS_MAX,
+    ELEMENTS_MAX,
     OF_ARRAYS,
     SIZE_MAX,
     TOO_MANY_DIMENSIONS,
+    TOO_MANY_ELEMENTS,
 )
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
@@ -46,13 +48,15 @@ def named(whole: str, **operands: str) -> str:
 
 def joins(of: Type, element: Type) -> Iterator[tuple[tuple[Type, ...], str]]:
     """Array and array, array and element, element and array; what would be longer than a value may be is refused."""
-    length = "strlen(CAST({0} AS VARCHAR)) + strlen(CAST({1} AS VARCHAR))"
-    refused = f"CAST({guarded(length, 'NULL')} AS {element.duck})"
-    whole = f"list_concat({{0}}, CASE WHEN {length} > {VALUE_BYTES_MAX} THEN [{refused}] ELSE {{1}} END)"
+    many, has, has_one = "len({0}) + len({1})", "len({0})", "len({1})"
+    refused, most = refusal(TOO_MANY_ELEMENTS, element.duck), ELEMENTS_MAX
+    if element.duck in LENGTHS:
+        many = has = has_one = "strlen(CAST({0} AS VARCHAR)) + strlen(CAST({1} AS VARCHAR))"
+        refused, most = f"CAST({guarded(many, 'NULL')} AS {element.duck})", VALUE_BYTES_MAX
+    whole = f"list_concat({{0}}, CASE WHEN {many} > {most} THEN [{refused}] ELSE {{1}} END)"
     yield (of, of), f"CASE WHEN {{0}} IS NOT NULL OR {{1}} IS NOT NULL THEN {whole} END"
-    one = f"CASE WHEN {length} > {VALUE_BYTES_MAX} THEN {refused} ELSE {{1}} END"
-    yield (of, element), f"list_append({{0}}, {one})"
-    yield (element, of), f"list_prepend({one.replace('ELSE {1}', 'ELSE {0}')}, {{1}})"
+    yield (of, element), f"list_append({{0}}, CASE WHEN {has} >= {most} THEN {refused} ELSE {{1}} END)"
+    yield (element, of), f"list_prepend(CASE WHEN {has_one} >= {most} THEN {refused} ELSE {{0}} END, {{1}})"
 
 
 def lines(of: Type, element: Type) -> Iterator[Line]:
@@ -159,7 +163,7 @@ def _filled(of: Type, is_missing: str = "", bounds: str = "") -> str:
     value = "s.v"
     if element.duck in LENGTHS:
         value = grown(f"CAST(s.d[1] AS BIGINT) * {LENGTHS[element.duck]}(s.v)", "s.v", element.duck)
-    whole = f"list_transform(range(s.d[1]), lambda i: {value})"
+    whole = f"list_resize(CAST([] AS {of.duck}), s.d[1], {value})"
     return f"CASE {_refusals(cases, of)} {empty} {_refusals(later, of)} ELSE {whole} END"
 
 

@@ -122,6 +122,8 @@ COMPARED = tuple(of for of in ARRAYS if of.element is not JSON)
 
 # -- operators and functions ------------------------------------------------------------------------------------
 
+FEW = 4
+"""The engine makes a table of the longer array to find all of the shorter one there: so many times shorter is few."""
 _APART = "(CASE {} WHEN true THEN true WHEN false THEN false END)"
 """A comparison that the engine does not join with another to a BETWEEN, which it has not for arrays."""
 
@@ -136,7 +138,9 @@ def operators() -> Iterator[Line]:
             yield "||", args, of, template
         if of not in COMPARED:
             continue
-        holds = "CASE WHEN {0} IS NOT NULL THEN list_has_all({0}, {1}) AND len({1}) = list_count({1}) END"
+        few = "len(list_distinct(list_intersect({1}, {0}))) = len(list_distinct({1}))"
+        every = f"CASE WHEN len({{1}}) * {FEW} < len({{0}}) THEN {few} ELSE list_has_all({{0}}, {{1}}) END"
+        holds = f"CASE WHEN {{0}} IS NOT NULL THEN {every} AND len({{1}}) = list_count({{1}}) END"
         yield "@>", (of, of), BOOL, _compared(of, holds)  # a NULL is in no array
         yield "<@", (of, of), BOOL, _compared(of, holds.format("{1}", "{0}"))
         yield "&&", (of, of), BOOL, _compared(of, "list_has_any({0}, {1})")

@@ -18,7 +18,7 @@ from expressions.limits import pauses
 from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
 from expressions.sqltypes import STORED, Type
-from expressions.values import bytestrings, clock_times, intervals, special_functions
+from expressions.values import bytestrings, clock_times, intervals, special_functions, texts
 from expressions.values.own import ARRAY_TEXTS, DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from nodes.execution.engine import document_functions, numeric_functions
 from nodes.execution.engine.numeric_functions import refusing
@@ -30,7 +30,7 @@ OWN: tuple[Own, ...] = (
     *(own for by_style in intervals.STYLED.values() for own in by_style.values()),
     *special_functions.OF_DOUBLES, *special_functions.OF_INTEGERS,
     *clock_times.OPERATORS, *clock_times.FUNCTIONS, *clock_times.CASTS,
-    *(own for texts in TEXTS.values() for own in texts), DOUBLE_TEXT, *ARRAY_TEXTS,
+    *(own for of in TEXTS.values() for own in of), DOUBLE_TEXT, *ARRAY_TEXTS, *texts.OF_LONG_TEXTS,
 )  # fmt: skip
 LONG: tuple[Own, ...] = (
     *regexes.OF_ONE_MATCH, regexes.RE2_TEXT, *regexes.OF_ALL_MATCHES, *number_patterns.FUNCTIONS,

@@ -157,3 +157,7 @@ SELECT array_to_string(ARRAY['a',NULL,'b','','c'], d, d || d) FROM unnest(ARRAY[
 SELECT array_to_string(a, ',') FROM (SELECT array_agg(x) AS a FROM unnest(ARRAY[NULL,'b']) x UNION ALL SELECT NULL) s;
 -- two arrays that are NULL
 SELECT array_cat(NULL::int[], NULL::int[]), NULL::text[] || NULL::text[], array_cat(NULL::int[], '{1}'), array_cat(a, b) FROM (VALUES (NULL::int[], NULL::int[])) AS v (a, b);
+SELECT ARRAY[1,2,3,4,5,6,7,8,9,NULL] @> ARRAY[1,9], ARRAY[1,2,3,4,5,6,7,8,9,NULL] @> ARRAY[1,1], ARRAY[1,2,3,4,5,6,7,8,9,NULL] @> ARRAY[1,10], ARRAY[1,2,3,4,5,6,7,8,9,NULL] @> ARRAY[NULL::int], ARRAY[1,2,3,4,5,6,7,8,9,NULL] @> ARRAY[1,NULL], ARRAY[1,2,3,4,5,6] @> '{}'::int[], ARRAY[1,2,3,4,5,6] @> NULL::int[], '{3}'::int[] <@ ARRAY[1,2,3,4,5,6], ARRAY['a','b','c','d','e'] @> ARRAY['e'], ARRAY[1.0,2,3,4,5] @> ARRAY[5.00], ARRAY[1.0,2,3,4,5] @> ARRAY[5.01];
+SELECT cardinality(array_fill(7, ARRAY[16384])), (array_fill(7, ARRAY[3]))[3], array_fill(NULL::int, ARRAY[3]), array_fill('x'::text, ARRAY[2]), array_fill(1.50, ARRAY[2]), array_fill(now(), ARRAY[0]), array_fill(ARRAY[]::int[] = '{}', ARRAY[2]);
+SELECT sum(cardinality(array_fill(g, ARRAY[16384]))) FROM generate_series(1, 3000) g;
+SELECT cardinality(array_fill(2147483647, ARRAY[16384]) || array_fill(-2147483648, ARRAY[16384])), array_fill(g, ARRAY[2]) || g, g || array_fill(g, ARRAY[2]), NULL::int[] || g, NULL::int[] || ARRAY[g], ARRAY[g] || NULL FROM generate_series(1, 2) g ORDER BY 2;

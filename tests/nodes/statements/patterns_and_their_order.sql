@@ -5,3 +5,6 @@ SELECT 'abc'::bytea LIKE 'a%'::bytea, '\x00ff61'::bytea LIKE '%a'::bytea, '\x61f
 SELECT data LIKE '\x00'::bytea, data NOT LIKE '%', data ~~ k FROM files;
 SELECT 'abc'::bytea LIKE 'abc\\';
 SELECT 'abc'::bytea ILIKE 'a%'::bytea;
+SELECT id, repeat('aé', 9000) || name LIKE '%' || repeat('aé', 200) || name || '%', repeat('aé', 9000) || name LIKE '%' || repeat('aé', 200) || 'x%', repeat('aé', 9000) || name NOT LIKE repeat('_', 9000) || name, repeat('Aé', 9000) || name ILIKE '%' || repeat('aé', 200) || name FROM people WHERE name !~ '\\' ORDER BY id;
+SELECT id, position(repeat('aé', 100) || name in repeat('aé', 9000) || name), strpos(repeat('aé', 9000) || name, repeat('éa', 200)), strpos(repeat('a', 99000) || name, repeat('a', 9000) || 'b') FROM people ORDER BY id;
+SELECT strpos(repeat('a', 90000), repeat('b', 300)), strpos(NULL, repeat('b', 300)), repeat('a', 90000) LIKE NULL, repeat('a', 90000) LIKE '%' || repeat('a', 90) || '\', repeat('a', 900) LIKE repeat('_', 900) || '\';
