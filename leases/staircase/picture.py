@@ -35,7 +35,7 @@ BRIEF_S = 3.0
 """Times of a shorter window have milliseconds."""
 STATE_LETTERS, FILLING_LETTERS = 13, 26
 """Of a state in words; of the longest, which says its phase, too."""
-LENGTH_LETTERS = 6
+LENGTH_LETTERS = 7
 NODES_SHOWN_APART = 8
 HEARTBEAT_LATE_S = 5.0
 

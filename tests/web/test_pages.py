@@ -14,7 +14,7 @@ from django.contrib import messages
 from django.contrib.messages.storage.base import Message
 from django.db import connection, transaction
 from django.template import Context, Template
-from django.template.loader import render_to_string
+from django.template.loader import get_template, render_to_string
 from django.test import Client
 from django.utils import translation
 from django.utils.html import strip_tags
@@ -679,6 +679,13 @@ def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
     places = Path(settings.BASE_DIR, "templates").rglob("*.html")
     own = re.compile(r"forloop\.last[^%]*%\}, |endblocktranslate %\}, \{%")
     assert [path.name for path in places if own.search(path.read_text())] == []
+
+
+def test_every_template_knows_the_tags_that_it_uses() -> None:
+    """A part that one page alone shows, in one state, is read by Django only there."""
+    places = Path(settings.BASE_DIR, "templates")
+    names = [str(path.relative_to(places)) for path in places.rglob("*.html")]
+    assert [get_template(name).template.name for name in names] == names
 
 
 def test_no_page_ends_a_sentence_by_itself() -> None:
