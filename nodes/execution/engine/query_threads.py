@@ -18,6 +18,8 @@ from nodes.store.pipeline import finished
 INTERRUPT_S = 0.05
 """Until the engine is interrupted again: it forgets what came before a statement of its began."""
 STOP_S_MAX = 1.0
+WAITS_MAX = 30
+"""A call that waits so many times as long as it may compute has had its thread for as long."""
 
 
 class PutBack(Exception):
@@ -48,7 +50,7 @@ class QueryThreads:
 
     def __init__(self, enter: Callable[[], None] | None) -> None:
         self.pool = ThreadPoolExecutor(THREADS_MAX, "query", enter)
-        self.line = Line()
+        self.line = Line(self._used)
         self._waiting: dict[Call, asyncio.Future[None]] = {}
         self._running: dict[Call, tuple[Stoppable, Running, asyncio.Future[Any]]] = {}
         self._beside: set[asyncio.Task[None]] = set()
@@ -81,6 +83,12 @@ class QueryThreads:
         finally:
             if not at.is_given_up:
                 self._end(call)
+
+    def _used(self, call: Call, now: float) -> float:
+        """Processor time, or a part of the time that passed: a machine may be busy, and a query may wait for rows."""
+        if call not in self._running:
+            return 0.0
+        return max(self._running[call][0].spent_s(), (now - call.began) / WAITS_MAX)
 
     def _end(self, call: Call) -> None:
         self._running.pop(call, None)

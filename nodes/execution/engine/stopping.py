@@ -6,6 +6,7 @@ was cancelled. So before each value it looks whether its thread is to stop, whic
 
 from collections.abc import Callable
 from threading import Lock, get_ident
+from time import clock_gettime, pthread_getcpuclockid, thread_time
 from typing import Any
 
 from expressions.errors import QUERY_CANCELED, SqlError
@@ -21,18 +22,26 @@ class Stoppable:
         self._work, self._lock = work, Lock()
         self._thread: int | None = None
         self._is_stopped = False
+        self._began = 0.0
 
     def __call__(self) -> Any:
         with self._lock:
             if self._is_stopped:
                 raise cancelled()
-            self._thread = get_ident()
+            self._thread, self._began = get_ident(), thread_time()
         try:
             return self._work()
         finally:
             with self._lock:
                 to_stop.discard(get_ident())
                 self._thread = None
+
+    def spent_s(self) -> float:
+        """Processor time that the work has had so far; none before and after it."""
+        with self._lock:
+            if self._thread is None:
+                return 0.0
+            return clock_gettime(pthread_getcpuclockid(self._thread)) - self._began
 
     def stop(self) -> None:
         with self._lock:

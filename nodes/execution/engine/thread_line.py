@@ -3,7 +3,7 @@
 Nobody knows beforehand how long a query takes, and nothing can take a thread from it before it is done, or stops.
 So every query begins as a short one, and those that turn out long leave room:
 
-    short      at first, for `SHORT_S`; then it is long
+    short      at first, until it has `used` `SHORT_S`; then it is long
     long       `LONG_MAX` at a time, `LONG_OF_USER_MAX` of one user. One too many is put back: it stops, and asks again.
                What has answered cannot begin anew: it goes on as a long one from the beginning
     again      what was put back begins as a long one once there is room for that. Else it is tried as a short one,
@@ -14,7 +14,7 @@ So every query begins as a short one, and those that turn out long leave room:
 Who waits comes in the order of arrival, but a user who has fewer threads comes first, then a session that has fewer.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 THREADS = 8
@@ -26,6 +26,8 @@ TRIES_MAX = 5
 STOPPING_MAX = 4
 THREADS_MAX = THREADS + STOPPING_MAX
 SHORT_S = 0.1
+LOOK_S = 0.01
+"""Between two looks at least."""
 
 
 @dataclass(eq=False, slots=True)
@@ -41,8 +43,8 @@ class Call:
     is_put_back: bool = False
 
     @property
-    def short_until(self) -> float:
-        return self.began + SHORT_S * 2**self.tries
+    def short_s(self) -> float:
+        return SHORT_S * 2**self.tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,18 @@ class Orders:
 NOTHING = Orders()
 
 
+def since_it_began(call: Call, now: float) -> float:
+    return now - call.began
+
+
 @dataclass(eq=False, slots=True)
 class Line:
-    """The calls that have a thread and those that wait for one, each in the order in which they came."""
+    """The calls that have a thread and those that wait for one, each in the order in which they came.
 
+    `used` says how long a call has had its thread; it may count slower than the clock, not faster.
+    """
+
+    used: Callable[[Call, float], float] = since_it_began
     running: dict[Call, None] = field(default_factory=dict)
     waiting: dict[Call, None] = field(default_factory=dict)
     stopping: int = 0
@@ -97,13 +107,13 @@ class Line:
         """Put back what has become long and is one too many, and begin what may begin."""
         put_back = tuple(self._put_back(now))
         begin = tuple(self._begun(now))
-        return Orders(begin, put_back, self._next_look())
+        return Orders(begin, put_back, self._next_look(now))
 
     # -- the rule -----------------------------------------------------------------------------------------------
 
     def _put_back(self, now: float) -> Iterator[Call]:
-        become_long = [call for call in self._shorts() if call.short_until <= now]
-        for call in sorted(become_long, key=lambda one: one.short_until):
+        left = {call: call.short_s - self.used(call, now) for call in self._shorts()}
+        for call in sorted((call for call in left if left[call] <= 0), key=left.__getitem__):
             if self._has_room_for_long(call):
                 call.is_long = True
             else:
@@ -144,8 +154,10 @@ class Line:
     def _shorts(self) -> Iterator[Call]:
         return (call for call in self.running if not (call.is_long or call.is_stopping))
 
-    def _next_look(self) -> float | None:
-        """When the next call becomes long, if that may make one too many."""
+    def _next_look(self, now: float) -> float | None:
+        """When the next call may become long, if that may make one too many."""
         if len(self.running) - self.stopping <= LONG_OF_USER_MAX:
             return None
-        return min((call.short_until for call in self._shorts()), default=None)
+        left = (call.short_s - self.used(call, now) for call in self._shorts())
+        least = min(left, default=None)
+        return None if least is None else now + max(least, LOOK_S)

@@ -22,6 +22,12 @@ LATE_S = 20.0
 """For a machine that is busy: what is asked for comes at all."""
 
 
+@pytest.fixture(autouse=True)
+def naps_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much as what takes a processor's time."""
+    monkeypatch.setattr(query_threads, "WAITS_MAX", 1)
+
+
 @dataclass(frozen=True, eq=False)
 class Session:
     user: str
@@ -59,6 +65,26 @@ def napping(rows: int) -> str:
 
 
 FOREVER = napping(1_000_000)
+
+
+def test_a_query_that_waits_for_its_rows_is_not_a_long_one_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor on a machine that is busy with others."""
+    monkeypatch.setattr(query_threads, "WAITS_MAX", 1000)
+    engine = Engine()
+
+    async def pages() -> AsyncIterator[pa.RecordBatch]:
+        await asyncio.sleep(3 * SHORT_S)
+        yield pa.record_batch([pa.array([1], pa.int64())], schema=SCHEMA)
+
+    async def run() -> list[int]:
+        feeds = [Feed(SCHEMA, pages, asyncio.get_running_loop()) for _ in range(THREADS)]
+        queries = [asyncio.ensure_future(answer(engine, "SELECT sum(n) AS n FROM r", r=feed)) for feed in feeds]
+        line = engine._threads.line
+        await asyncio.sleep(2 * SHORT_S)
+        assert not any(call.is_long or call.tries or call.is_put_back for call in [*line.running, *line.waiting])
+        return await asyncio.gather(*queries)
+
+    assert within(engine, run) == [1] * THREADS
 
 
 def test_a_result_that_is_interrupted_while_it_is_read_is_cancelled_and_no_mistake() -> None:

@@ -31,7 +31,7 @@ def calls_of(count: int, *users: str, is_long: bool = False) -> list[Call]:
 
 
 def longs_of(line: Line, now: float) -> list[Call]:
-    return [c for c in line.running if not c.is_stopping and (c.is_long or now >= c.short_until)]
+    return [c for c in line.running if not c.is_stopping and (c.is_long or now - c.began >= c.short_s)]
 
 
 def test_as_many_run_as_there_are_threads_and_others_come_in_their_order() -> None:
@@ -52,10 +52,23 @@ def test_who_leaves_the_line_is_not_begun() -> None:
 def test_what_turns_out_long_and_is_one_too_many_is_put_back() -> None:
     line, calls = Line(), calls_of(THREADS, *EVERYBODY)
     assert asked(line, 0, *calls) == calls
-    assert line.look(SHORT_S / 2) == Orders(look_at=SHORT_S)
+    assert line.look(SHORT_S / 2).look_at == pytest.approx(SHORT_S)
     assert line.look(SHORT_S).put_back == (calls[-2], calls[-1]), "those that began last lose least"
     assert len(longs_of(line, SHORT_S)) == LONG_MAX
     assert line.look(2 * SHORT_S) == Orders(), "and no other one"
+
+
+def test_what_counts_is_what_a_call_has_used() -> None:
+    """A machine may be busy with something else."""
+    used: dict[Call, float] = {}
+    line, calls = Line(lambda call, _: used[call]), calls_of(THREADS, *EVERYBODY)
+    used |= dict.fromkeys(calls, 0.0)
+    asked(line, 0, *calls)
+    assert line.look(100) == Orders(look_at=pytest.approx(100 + SHORT_S))
+    used |= dict.fromkeys(calls[:LONG_MAX], SHORT_S)
+    assert line.look(101).put_back == ()
+    used[calls[-1]] = SHORT_S
+    assert line.look(102).put_back == (calls[-1],)
 
 
 def test_one_user_leaves_room_for_a_long_query_of_another() -> None:
@@ -74,10 +87,11 @@ def test_what_was_put_back_is_tried_again_for_longer_one_at_a_time() -> None:
     first, second = Call("ann", 7, tries=1), Call("ann", 8, tries=2)
     assert asked(line, 1, first, second) == [first]
     assert asked(line, 1, short := Call("ann", 9)) == [short], "which leaves room"
-    assert line.look(1 + SHORT_S) == Orders(put_back=(short,), look_at=1 + 2 * SHORT_S)
-    orders = line.look(1 + 2 * SHORT_S)
+    orders = line.look(1.01 + SHORT_S)
+    assert (orders.put_back, orders.look_at) == ((short,), pytest.approx(1 + 2 * SHORT_S))
+    orders = line.look(1.01 + 2 * SHORT_S)
     assert (orders.put_back, orders.begin) == ((first,), (second,))
-    assert second.short_until == 1 + 2 * SHORT_S + 4 * SHORT_S
+    assert orders.look_at == pytest.approx(1.01 + 2 * SHORT_S + 4 * SHORT_S)
 
 
 def test_what_was_put_back_many_times_waits_for_a_long_one_to_end() -> None:
@@ -109,7 +123,8 @@ def test_another_one_has_the_place_of_what_is_told_to_stop_but_not_of_any_number
     begun = [call for stopping in calls[: STOPPING_MAX + 1] for call in line.stop(stopping, 0.01).begin]
     assert begun == calls[THREADS:THREADS_MAX]
     assert len(line.running) == THREADS_MAX
-    assert line.stop(calls[0], 0.01) == Orders(look_at=SHORT_S), "what was told is not told again"
+    orders = line.stop(calls[0], 0.01)
+    assert (orders.begin, orders.put_back) == ((), ()), "what was told is not told again"
     assert line.end(calls[0], 0.01).begin == (calls[THREADS_MAX],)
 
 
