@@ -44,7 +44,10 @@ FILLING_WORD = pgettext_lazy("state", "write-only, reorganising")
 """Of a version, or an element in it, that is filled: reorganising is a phase of its state, not another one."""
 TERMS = {"reorganising": "reorganisation"}
 """The glossary's term of a state's look, where it is not the same word."""
-STEP = re.compile(r"\b(absent|delete-only|write-only|public) -> (?=(?:absent|delete-only|write-only|public)\b)")
+STEP = re.compile(
+    r"\b(absent|delete-only|write-only|reorganising|public) (?:->|→) "
+    r"(?=(?:absent|delete-only|write-only|reorganising|public)\b)"
+)
 OUTCOMES = {
     "awaiting": ("lock", pgettext_lazy("change", "awaiting approval")),
     "queued": ("hourglass", pgettext_lazy("change", "queued")),

@@ -681,6 +681,20 @@ def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
     assert [path.name for path in places if own.search(path.read_text())] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("index a delete-only -> write-only", "index a delete-only\u00a0→\u00a0write-only"),
+        ("reorganising → public", "reorganising\u00a0→\u00a0public"),
+        ("a -> b, public -> private", "a -> b, public -> private"),
+    ],
+)
+def test_no_line_ends_at_the_arrow_between_two_states(text: str, shown: str) -> None:
+    assert look.arrows(text) == shown
+    difference = {"sign": "~", "element": "index", "name": "a", "what": text}
+    assert f": {shown}</li>" in html.unescape(render_to_string("parts/differences.html", {"lines": [difference]}))
+
+
 def test_every_template_knows_the_tags_that_it_uses() -> None:
     """A part that one page alone shows, in one state, is read by Django only there."""
     places = Path(settings.BASE_DIR, "templates")
