@@ -16,10 +16,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 
 class AcrossChanges {
     static final String TITLE = "prepared statements across schema changes";
-    static final int WORKERS = 3, KEYS = 1000, ANSWERS = 15, SECONDS_MAX = 240;
+    static final int WORKERS = 3, KEYS = 1000, SUCCESSES = 15, SECONDS_MAX = 240;
     static final Map<String, String> STATEMENTS = Map.of(
         "put", "INSERT INTO {t} (id, n) VALUES (?, ?) RETURNING *",
         "put both", "INSERT INTO {t} (id, n, w) VALUES (?, ?, ?)",
@@ -79,7 +80,9 @@ class AcrossChanges {
         final Map<String, Integer> preparedAt = new HashMap<>(), counts = new TreeMap<>();
         final TreeMap<Integer, Row> rows = new TreeMap<>();
         final Random random;
-        volatile int answers = 0;
+        /** The number of changes that were done when a statement was last asked that succeeded. */
+        final Map<String, Integer> succeededAt = new ConcurrentHashMap<>();
+        volatile int succeeded = 0;
         volatile Throwable wrong;
 
         Worker(int number) throws SQLException {
@@ -117,10 +120,10 @@ class AcrossChanges {
             } catch (SQLException error) {
                 judgeError(name, error, first);
                 return;
-            } finally {
-                answers++;
             }
             counts.merge(name, 1, Integer::sum);
+            succeeded++;
+            succeededAt.put(name, first);
             preparedAt.putIfAbsent(name, first);
             Row before = rows.get(key);
             write(name, key, n, w);
@@ -149,6 +152,11 @@ class AcrossChanges {
                 }
                 return new Answer(columns, found, found.size());
             }
+        }
+
+        /** So many have succeeded, and of each statement one since the last change where that is asked for. */
+        boolean hasDone(int until, boolean ofEach) {
+            return succeeded >= until && (!ofEach || NAMES.stream().allMatch(name -> succeededAt.getOrDefault(name, -1) >= done));
         }
 
         void judgeError(String name, SQLException error, int first) throws SQLException {
@@ -222,7 +230,7 @@ class AcrossChanges {
         workers.forEach(Thread::start);
         try {
             for (int number = 1; number <= changes.size(); number++) {
-                awaitAnswers(workers);
+                awaitSuccesses(workers, number == 2 || number == changes.size());
                 if (number == changes.size()) break;
                 begun = number;
                 change(changes.get(number));
@@ -233,6 +241,7 @@ class AcrossChanges {
             for (Worker worker : workers) worker.join(30_000);
         }
         for (Worker worker : workers) if (worker.wrong != null) throw new AssertionError(worker.wrong);
+        for (Worker worker : workers) if (worker.isAlive()) throw new AssertionError("a statement has not ended: " + worker.counts);
         List<List<Object>> ledger = new ArrayList<>();
         for (Worker worker : workers) {
             worker.rows.forEach((id, row) -> {
@@ -245,13 +254,13 @@ class AcrossChanges {
         for (Worker worker : workers) System.err.println(table + " " + worker.counts);
     }
 
-    void awaitAnswers(List<Worker> workers) throws InterruptedException {
+    void awaitSuccesses(List<Worker> workers, boolean ofEach) throws InterruptedException {
         long until = System.nanoTime() + SECONDS_MAX * 1_000_000_000L;
-        int[] before = workers.stream().mapToInt(worker -> worker.answers).toArray();
+        int[] before = workers.stream().mapToInt(worker -> worker.succeeded).toArray();
         for (int i = 0; i < WORKERS; i++) {
-            while (workers.get(i).answers < before[i] + ANSWERS) {
+            while (!workers.get(i).hasDone(before[i] + SUCCESSES, ofEach)) {
                 if (workers.get(i).wrong != null) throw new AssertionError(workers.get(i).wrong);
-                if (System.nanoTime() > until) throw new AssertionError("not done after " + SECONDS_MAX + " s");
+                if (System.nanoTime() > until) throw new AssertionError("not done after " + SECONDS_MAX + " s: " + workers.get(i).counts);
                 Thread.sleep(10);
             }
         }

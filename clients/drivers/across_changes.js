@@ -9,7 +9,7 @@ const LINES = fs.readFileSync(path.join(__dirname, "schema_changes.tsv"), "utf8"
 const OIDS = { int4: 23, int8: 20, numeric: 1700, text: 25, varchar: 1043 };
 const SHAPES = LINES.map(([columns]) => columns.split(" ").map((column) => column.split(":")));
 const PORTS = (process.env.PGPORTS || process.env.PGPORT).split(",").map(Number);
-const WORKERS = 3, KEYS = 1000, ANSWERS = 15;
+const WORKERS = 3, KEYS = 1000, SUCCESSES = 15, SECONDS_MAX = 240;
 
 const STATEMENTS = {
   put: ["INSERT INTO {t} (id, n) VALUES ($1, $2) RETURNING *", "id", "n"],
@@ -30,7 +30,7 @@ const answer = (columns, rows, count) =>
 
 class Worker {
   constructor(table, door, low, progress) {
-    Object.assign(this, { table, door, low, progress, rows: new Map(), counts: {}, answers: 0, preparedAt: {} });
+    Object.assign(this, { table, door, low, progress, rows: new Map(), counts: {}, succeeded: 0, succeededAt: {}, preparedAt: {} });
   }
 
   async work() {
@@ -50,10 +50,10 @@ class Worker {
     } catch (error) {
       this.judgeError(name, error, first);
       return;
-    } finally {
-      this.answers += 1;
     }
     this.count(name);
+    this.succeeded += 1;
+    this.succeededAt[name] = first;
     this.preparedAt[name] ??= first;
     const before = this.rows.get(key);
     this.write(name, key, values);
@@ -61,6 +61,12 @@ class Worker {
     if (!expected.includes(JSON.stringify(found))) {
       throw new Error(`${name} of ${key} was answered ${JSON.stringify(found)}, not one of ${expected}`);
     }
+  }
+
+  // So many have succeeded, and of each statement one since the last change where that is asked for.
+  hasDone(until, ofEach) {
+    const names = ofEach ? Object.keys(STATEMENTS) : [];
+    return this.succeeded >= until && names.every((name) => (this.succeededAt[name] ?? -1) >= this.progress.done);
   }
 
   count(what) {
@@ -116,8 +122,10 @@ async function acrossChanges(table, connected, change) {
   }
   const changes = async () => {
     for (const [, ddl] of [...LINES.slice(1), [null, null]]) {
-      const until = workers.map((worker) => worker.answers + ANSWERS);
-      while (!progress.isOver && workers.some((worker, n) => worker.answers < until[n])) {
+      const until = workers.map((worker) => worker.succeeded + SUCCESSES), late = Date.now() + SECONDS_MAX * 1000;
+      const ofEach = progress.done === 1 || !ddl;
+      while (!progress.isOver && !workers.every((worker, n) => worker.hasDone(until[n], ofEach))) {
+        if (Date.now() > late) throw new Error(`not done after ${SECONDS_MAX} s: ${JSON.stringify(workers.map((one) => one.counts))}`);
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
       if (progress.isOver || !ddl) break;

@@ -4,7 +4,8 @@ A worker owns a range of keys, so it knows each of its rows. An answer has the c
 was there when it was asked and the one that came about meanwhile, with values and counts as the ledger has them. An
 error is one that PostgreSQL gives: 0A000 (cached plan must not change result type) when something changed since the
 statement was prepared, 42703 when a column that it names is not in one of these versions, 40001 as at SERIALIZABLE.
-All of them did nothing: in the end the table is what the ledgers say.
+All of them did nothing: in the end the table is what the ledgers say. Errors alone are no answer: after the first and
+the last change each worker has each of its statements succeed, and so many of them between any two.
 """
 
 import os
@@ -29,7 +30,9 @@ SHAPES: list[Shape] = [
     for columns, _ in LINES
 ]
 TITLE = "prepared statements across schema changes"
-WORKERS, KEYS, SECONDS_MAX = 3, 1000, 240
+WORKERS, KEYS, SECONDS_MAX, JOIN_S_MAX = 3, 1000, 240, 30
+SUCCESSES = 15
+"""Of each worker between two changes."""
 PORTS = [int(port) for port in os.environ.get("PGPORTS", os.environ["PGPORT"]).split(",")]
 
 STATEMENTS = {
@@ -82,6 +85,9 @@ class Worker:
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     prepared_at: dict[str, int] = field(default_factory=dict)
+    succeeded: int = 0
+    succeeded_at: dict[str, int] = field(default_factory=dict)
+    """The number of changes that were done when a statement was last asked that succeeded."""
 
     def work(self) -> None:
         chance = random.Random(self.low)
@@ -106,6 +112,8 @@ class Worker:
         self.prepared_at.setdefault(name, first)
         shapes = SHAPES[first : self.progress.begun + 1]
         self.counts[name] += 1
+        self.succeeded += 1
+        self.succeeded_at[name] = first
         before = self.rows.get(key)
         self.write(name, key, number, word)
         expected = [self.expected(name, key, before, shape) for shape in shapes]
@@ -181,17 +189,17 @@ def across_changes(table: str, connected: Callable[[int], Door], run: Callable[[
     for thread in threads:
         thread.start()
     try:
-        for _, ddl in LINES[1:]:
-            until = [sum(worker.counts.values()) + 15 for worker in workers]
-            wait_for(workers, until)
+        for number, (_, ddl) in enumerate(LINES[1:]):
+            wait_for(workers, of_each=number == 1)
             progress.begun += 1
             run(PORTS[-1], ddl.format(t=table))
             progress.done += 1
-        wait_for(workers, [sum(worker.counts.values()) + 15 for worker in workers])
+        wait_for(workers, of_each=True)
     finally:
         progress.is_over = True
         for thread in threads:
-            thread.join(30)
+            thread.join(JOIN_S_MAX)
+    check([thread.is_alive() for thread in threads], [False] * WORKERS)
     check([text for worker in workers for text in worker.wrong], [])
     ledger = sorted((key, *row) for worker in workers for key, row in worker.rows.items())
     answer = workers[0].door.ask(f"SELECT id, n, w FROM {table} WHERE id >= :low ORDER BY id", {"low": 0})
@@ -201,12 +209,25 @@ def across_changes(table: str, connected: Callable[[int], Door], run: Callable[[
     return counts
 
 
-def wait_for(workers: Sequence[Worker], counts: Sequence[int]) -> None:
-    """Until each has had so many answers, or something is wrong."""
+def wait_for(workers: Sequence[Worker], *, of_each: bool) -> None:
+    """Until so many statements of each worker have succeeded, and one `of_each` since the last change.
+
+    Raises AssertionError when something is wrong, or too few succeed.
+    """
+    until = [worker.succeeded + SUCCESSES for worker in workers]
+    names = STATEMENTS if of_each else {}
+    left: list[str] = []
     for _ in range(SECONDS_MAX * 100):
         if any(worker.wrong for worker in workers):
             raise AssertionError([text for worker in workers for text in worker.wrong])
-        if all(sum(worker.counts.values()) >= count for worker, count in zip(workers, counts, strict=True)):
+        left = [
+            f"{worker.low}: {name}"
+            for worker in workers
+            for name in names
+            if worker.succeeded_at.get(name, -1) < worker.progress.done
+        ]
+        if not left and all(worker.succeeded >= count for worker, count in zip(workers, until, strict=True)):
             return
         threading.Event().wait(0.01)
-    raise AssertionError(f"not done after {SECONDS_MAX} s")
+    counts = [dict(worker.counts) for worker in workers]
+    raise AssertionError(f"not done after {SECONDS_MAX} s: {counts}; without success since the last change: {left}")
