@@ -92,7 +92,30 @@ _SPELLED_NAMES = (
     f"CASE WHEN regexp_full_match(u.x, '{_NAMES}') THEN array_to_string(CASE WHEN len({_WORDS}) = 3"
     f" AND {_WORDS}[1] = 'schemalab' THEN {_WORDS}[2:] ELSE {_WORDS} END, '.') END"
 )
-_SPELLED_TYPE = "trim(CASE WHEN contains(u.x, '\"') THEN replace(u.x, '\"', '') ELSE lower(u.x) END)"
+_SCALE = r"(?:[1-9]\d?\d?|1000)(?:,-?(?:\d\d?\d?|1000))?"
+_FIELDS = "year to month|day to hour|day to minute|hour to minute|year|month|day|hour|minute"
+_TO_TYPE = (
+    (r"\s+", " "), (r" ?([(),\[\]]) ?", r"\1"), (r"\)([a-z])", r") \1"), (r"^ | $", ""),
+    (r"^((?:pg_catalog\.)?(?:numeric|decimal|dec))\(" + _SCALE + r"\)", r"\1"),
+    (r"^((?:pg_catalog\.)?(?:varchar|bpchar|(?:char|character)(?: varying)?))\([1-9]\d?\d?\d?\d?\d?\d?\)", r"\1"),
+    (r"^((?:pg_catalog\.)?(?:timestamp|timestamptz|time|timetz))\(\d+\)", r"\1"),
+    (r"^float\((?:[1-9]|1\d|2[0-4])\)", "real"), (r"^float\((?:2[5-9]|[34]\d|5[0-3])\)", "double precision"),
+    (rf"^interval(?: (?:{_FIELDS})|(?: (?:day|hour|minute) to)? second(?:\(\d+\))?|\(\d+\))(\[|$)", r"interval\1"),
+    (r" array(?:\[\d+\])?$", "[]"), (r"(?:\[\d*\])+$", "[]"),
+    (r"^float(\[|$)", r"double precision\1"), (r"^(?:decimal|dec)(\[|$)", r"numeric\1"),
+    (r"^char(\[|$)", r"character\1"), (r"^char(?:acter)? varying", "character varying"),
+)  # fmt: skip
+"""Ways to write the name of a type, without its modifier (which no oid has), and what each is looked up as."""
+
+
+def _spelled_type() -> str:
+    text = "lower(u.x)"
+    for pattern, shorter in _TO_TYPE:
+        text = f"regexp_replace({text}, '{pattern}', '{shorter}', 'g')"
+    return f"CASE WHEN contains(u.x, '\"') THEN trim(replace(u.x, '\"', '')) ELSE {text} END"
+
+
+_SPELLED_TYPE = _spelled_type()
 """A name as it is looked up: one in quotes keeps its capitals, and its quotes where it needs them."""
 
 
@@ -332,19 +355,20 @@ def _fixed() -> Iterator[tuple[str, tuple[Type, ...], Type, str]]:
         )
     )
     types += "".join(
-        f" WHEN {of.oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || ')'"
-        f" WHEN {{1}} IS NULL THEN '{of.name}' ELSE '{other}' END"
-        for of, other in ((VARCHAR, VARCHAR.name), (BPCHAR, "bpchar"))
+        f" WHEN {oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{of.name}(' || ({{1}} - {HEAD}) || '){more}'"
+        f" WHEN {{1}} < 0 THEN '{other}{more}' ELSE '{of.name}{more}' END"
+        for of, oid, more, other in (
+            (VARCHAR, VARCHAR.oid, "", VARCHAR.name),
+            (VARCHAR, ARRAY_OF[VARCHAR].oid, "[]", VARCHAR.name),
+            (BPCHAR, BPCHAR.oid, "", "bpchar"),
+        )
     )
-    name = VARCHAR.name
-    types += f" WHEN {ARRAY_OF[VARCHAR].oid} THEN CASE WHEN {{1}} > {HEAD} THEN '{name}(' || ({{1}} - {HEAD}) || ')[]'"
-    types += f" ELSE '{name}[]' END"
     types += "".join(_of_a_precision(of) for of in MOMENTS)
     scale = f"(xor(({{1}} - {HEAD}) & 2047, 1024) - 1024)"
     digits = f"'numeric(' || (({{1}} - {HEAD}) >> 16) || ',' || {scale} || ')'"
-    types += f" WHEN {NUMERIC.oid} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} ELSE 'numeric' END"
+    types += f" WHEN {NUMERIC.oid} THEN CASE WHEN {{1}} >= {HEAD} THEN {digits} ELSE 'numeric' END"
     array = ARRAY_OF[NUMERIC].oid
-    types += f" WHEN {array} THEN CASE WHEN {{1}} > {HEAD} THEN {digits} || '[]' ELSE 'numeric[]' END"
+    types += f" WHEN {array} THEN CASE WHEN {{1}} >= {HEAD} THEN {digits} || '[]' ELSE 'numeric[]' END"
     types += "".join(f" WHEN {oid} THEN '{name}'" for name, oid in PSEUDO_TYPES.items())
     shown = f"CASE WHEN {{0}} IS NULL THEN NULL ELSE CASE {{0}} {types} WHEN 0 THEN '-' ELSE '???' END END"
     yield "format_type", (INT8, INT4), TEXT, shown

@@ -39,6 +39,8 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
             yield "c", oid, key, f"pg_catalog.{key}"
     for word, of in TYPE_WORDS.items():
         yield "t", of.oid, of.name, word
+        if (array := ARRAY_OF.get(of)) is not None:
+            yield "t", array.oid, array.name, f"{word}[]"
     for of in SYSTEM:
         yield "t", of.oid, of.name, TYPE_NAMES[of.oid]
     for of in VECTORS:
