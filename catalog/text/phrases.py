@@ -146,6 +146,7 @@ PHRASES = (
     "A value of {column} that is no {type} makes the change roll back, and names the row.",
     "Values of {column} longer than {n} characters are cut, as the cast says.",
     "Values of {column} are rounded to what {type} keeps of a second.",
+    "A value of {column} that is rounded into the year 10000 makes the change roll back, and names the row.",
     "No row is read or written: {new} takes all that {old} does.",
     "Numbers of {column} begin at 1 unless setval says otherwise, whatever rows have.",
     "From the first version past the check on, rows that break {rule} are accepted.",

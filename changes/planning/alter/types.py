@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
+from catalog.values.times import SECOND_DIGITS_MAX
 from catalog.values.types import ARRAYS, MOMENTS, TEXTS, SqlType, holds_as_stored, type_name
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
@@ -87,12 +88,18 @@ def set_type(sketch: Sketch, action: SetType) -> None:
 
 
 def _rounding(column: Column, twin: Column) -> list[str]:
-    """The sentence of a plan about values that lose digits of their seconds."""
+    """The sentences of a plan about values that lose digits of their seconds."""
     if twin.type not in MOMENTS or twin.length is None or column.type is SqlType.DATE:
         return []
     if column.type in MOMENTS and column.length is not None and column.length <= twin.length:
         return []
-    return [f"Values of {column.name} are rounded to what {twin.type_name} keeps of a second."]
+    rounded = f"Values of {column.name} are rounded to what {twin.type_name} keeps of a second."
+    if twin.type is SqlType.TIME or twin.length == SECOND_DIGITS_MAX:
+        return [rounded]
+    past = (
+        f"A value of {column.name} that is rounded into the year 10000 makes the change roll back, and names the row."
+    )
+    return [rounded, past]
 
 
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:

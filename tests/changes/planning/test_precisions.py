@@ -73,6 +73,7 @@ def test_more_digits_are_one_version_that_reads_no_row(does: str, column: str, o
         ("there TYPE timestamp(2)", "timestamp(2)", False),
         ("plain TYPE timestamptz(0)", "timestamptz(0)", True),
         ("clock TYPE text", "text", False),
+        ("word TYPE time(0)", "time(0)", True),
         ("word TYPE timestamp(3)", "timestamp(3)", True),
     ],
 )
@@ -83,6 +84,8 @@ def test_fewer_digits_are_a_twin_and_the_plan_says_that_values_are_rounded(does:
     assert plan.result.column_named(column).type_name == named
     words = f"Values of {column} are rounded to what {named} keeps of a second."
     assert (words in plan.dangers) is says
+    past = f"A value of {column} that is rounded into the year 10000 makes the change roll back, and names the row."
+    assert (past in plan.dangers) is (says and "timestamp" in named)
     assert find_faults(plan) == []
 
 
