@@ -96,10 +96,8 @@ def _rounding(column: Column, twin: Column) -> list[str]:
     rounded = f"Values of {column.name} are rounded to what {twin.type_name} keeps of a second."
     if twin.type is SqlType.TIME or twin.length == SECOND_DIGITS_MAX:
         return [rounded]
-    past = (
-        f"A value of {column.name} that is rounded into the year 10000 makes the change roll back, and names the row."
-    )
-    return [rounded, past]
+    past = "that is rounded into the year 10000 makes the change roll back, and names the row."
+    return [rounded, f"A value of {column.name} {past}"]
 
 
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
