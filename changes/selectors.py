@@ -29,7 +29,7 @@ from changes.pages.estimates import ROWS_PER_S, estimate
 from changes.pages.failure import failure
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
-from changes.plan.model import WRITING, Plan, StepKind, plan_from_json
+from changes.plan.model import WRITING, MoveKind, Plan, StepKind, plan_from_json
 from changes.plan.undo import undo_of
 from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
@@ -238,8 +238,9 @@ def approval_of(change: Change) -> dict[str, Any] | None:
 
 
 def _undo(plan: Plan) -> dict[str, str]:
-    """The undo. Tables that it referred to are called by the names they have today."""
-    has_partners = plan.base is not None and plan.base.foreign_keys
+    """The undo. Tables that it referred to, or that refer to it, are called by the names they have today."""
+    has_used = any(element.kind.is_index for element in plan.moving(MoveKind.ALTER))
+    has_partners = has_used or (plan.base is not None and plan.base.foreign_keys)
     tables = tables_ahead.tables_now() if has_partners else KnownTables(storages=tables_ahead.storage_count_now())
     undo = undo_of(plan, tables)
     return {"statement": undo.statement, "warning": undo.warning}

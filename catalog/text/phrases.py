@@ -157,6 +157,7 @@ PHRASES = (
     "A node that has not heard of a new version of {name} is refused, and tries again.",
     # undo
     "All rows written to {name} since are deleted.",
+    "It can be undone only once foreign key {key} of {name}, which refers by {index}, is dropped.",
     "Only the structure comes back: the rows of {name} are deleted.",
     "Only the structure comes back: {lost}.",
     "the values of {name} are deleted",

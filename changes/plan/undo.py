@@ -28,6 +28,7 @@ from changes.ddl.resolve import GUARD, cut
 from changes.plan.element_states import definition_of
 from changes.plan.model import Element, Move, MoveKind, Plan, name_in
 from changes.planning.alter.defaults import is_for_inserts_only
+from changes.planning.dependents import undone_without
 from changes.planning.tables import NO_TABLES, Tables
 from expressions.rows import is_operation, shown
 
@@ -161,9 +162,17 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
         if is_for_inserts_only(column)
     ]
     statement = f"ALTER TABLE {quoted(plan.table)} {', '.join(clauses)}" if clauses else apart.pop(0)
+    for index in used:
+        in_the_way = undone_without(plan.result.index(index.id), _today(plan, tables), tables)
+        warning = " ".join([warning, *in_the_way]).strip()
     if apart:
         warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
     return Undo(statement, warning)
+
+
+def _today(plan: Plan, tables: Tables) -> Descriptor:
+    """The table as it is now, or as the change left it."""
+    return tables.numbered(plan.result.table_id) or plan.result
 
 
 def _alterations(plan: Plan, base: Descriptor, tables: Tables) -> Iterator[str]:

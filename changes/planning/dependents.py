@@ -46,6 +46,14 @@ def check_index_is_free(
     _refuse(what, referring, table, tables, position)
 
 
+def undone_without(index: Index, table: Descriptor, tables: Tables) -> Iterator[str]:
+    """Sentences about foreign keys that refer by an index, for who takes back that a constraint uses it."""
+    for one in table.referenced_by:
+        if one.index == index.id and index.id != PRIMARY:
+            key = referring_words(one, table, tables)
+            yield f"It can be undone only once {key}, which refers by {index.name}, is dropped."
+
+
 def referring_words(referenced: Constraint, table: Descriptor, tables: Tables) -> str:
     """A foreign key that refers to `table`, for its users: "foreign key trips_code_fkey of trips"."""
     return f"foreign key {referenced.name} of {_child_of(referenced, table, tables)}"

@@ -22,7 +22,7 @@ from changes.ddl.errors import (
 from changes.ddl.placing import placed
 from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
-from changes.planning.dependents import check_index_is_free, slow_without
+from changes.planning.dependents import check_index_is_free, slow_without, undone_without
 from changes.planning.draft import Sketch, check_constraint_name, public_index
 from expressions.errors import CHECK_VIOLATION
 from expressions.rows import value_of
@@ -98,6 +98,7 @@ def use_index(sketch: Sketch, action: UseIndex) -> tuple[Name, ...]:
     def edit(table: Descriptor) -> Descriptor:
         return with_changed(table, new)
 
+    sketch.dangers += undone_without(new, sketch.base, sketch.tables)
     sketch.used[index.id] = new
     sketch.last_edits.append(edit)
     sketch.moves.append(Move(Element(index.kind, index.id, index.name), MoveKind.ALTER))

@@ -6,6 +6,9 @@ import pytest
 
 from changes.ddl.errors import DdlError
 from changes.plan.undo import undo_of
+from changes.planning.tables import KnownTables
+from tests.changes import referring
+from tests.changes.referring import linked
 from tests.changes.tables import keyless_notes, planned
 
 
@@ -63,3 +66,20 @@ def test_the_index_of_a_unique_goes_with_it_alone(added: str) -> None:
     assert refused.value.sqlstate == "2BP01"
     assert refused.value.hint == f"You can drop constraint {name} on table notes instead."
     assert planned(undo_of(change).statement, change.result).result.indexes == base.indexes
+
+
+def test_the_plan_and_its_undo_name_the_foreign_key_that_stands_on_a_used_index() -> None:
+    change = referring.planned("ALTER TABLE airports ADD CONSTRAINT one_city UNIQUE USING INDEX by_city", linked())
+    said = "It can be undone only once foreign key in_city of trips, which refers by one_city, is dropped."
+    assert change.dangers[-1:] == (said,)
+    undo = undo_of(change, KnownTables(linked()))
+    assert undo.warning.startswith(f"{said} Statements of their own, afterwards: CREATE UNIQUE INDEX ")
+    tables = referring.after(change, linked())
+    with pytest.raises(DdlError, match="depend on it: foreign key in_city of trips"):
+        referring.planned(undo.statement, tables)
+    free = referring.done(("ALTER TABLE trips DROP CONSTRAINT in_city",), tables)
+    referring.planned(undo.statement, free)
+    assert said not in undo_of(change, KnownTables(free)).warning
+    assert (
+        "undone" not in undo_of(planned("ALTER TABLE notes ADD UNIQUE USING INDEX one_note", keyless_notes())).warning
+    )
