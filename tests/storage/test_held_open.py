@@ -40,7 +40,7 @@ BEGIN
         COMMIT;
     END LOOP;
 END $$"""
-TURNS = 2000
+TURNS, MANY_TURNS = 2000, 25_000
 FEW = {"max_prepared_transactions": "0", "max_connections": "30"}
 """Some 600 records."""
 IDLE_S = 3.1
@@ -73,15 +73,16 @@ def held_open(dsn: str, name: str, *, has_written: bool) -> Iterator[tuple[Conne
             beside.execute("DROP TABLE held_open")
 
 
-def traffic_beside(dsn: str, *, has_written: bool) -> None:
+def traffic_beside(dsn: str, *, has_written: bool, turns: int = TURNS) -> None:
     """Two transactions for each of so many turns beside one that stays open. Raises what they meet."""
     with held_open(dsn, "held open", has_written=has_written) as (beside, held):
-        beside.execute(BESIDE.format(turns=TURNS))
+        beside.execute(BESIDE.format(turns=turns))
         held.commit()
 
 
-def test_traffic_goes_on_beside_a_transaction_that_stays_open(dsn: str) -> None:
-    traffic_beside(dsn, has_written=True)
+@pytest.mark.parametrize("turns", [TURNS, pytest.param(MANY_TURNS, marks=pytest.mark.soak)])
+def test_traffic_goes_on_beside_a_transaction_that_stays_open(dsn: str, turns: int) -> None:
+    traffic_beside(dsn, has_written=True, turns=turns)
 
 
 def test_with_few_records_it_is_refused_beside_one_that_has_written(server_with_few_records: str) -> None:

@@ -12,7 +12,11 @@ from typing import Any
 import pytest
 
 from expressions.errors import SERIALIZATION_FAILURE, SqlError
+from nodes.crud.calls import Call
+from nodes.crud.catalogue import OPERATIONS
+from nodes.crud.requests import Request
 from nodes.router.attempts import CONFLICTS_MAX
+from nodes.router.counters import Counts
 from nodes.session import tries
 from nodes.store import held_open
 from nodes.store.pipeline import Command
@@ -97,6 +101,31 @@ def test_how_often_a_refused_statement_is_tried(rows: list[Row | None], rounds: 
         tried(store, refused)
     assert (raised.value.sqlstate, attempts) == (SERIALIZATION_FAILURE, rounds * CONFLICTS_MAX)
     assert store.ended == ([(b"7", OLD[1].encode())] if is_ended else [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "rounds"),
+    [
+        pytest.param([None], 1, id="nothing waits for its client"),
+        pytest.param([OLD, GAVE_UP], 3, id="details were given up: it is ended"),
+    ],
+)
+def test_a_request_is_tried_as_a_statement_is(rows: list[Row | None], rounds: int) -> None:
+    store, seen = Store(rows), 0
+
+    async def refused_to_the_end(request: Request) -> None:
+        nonlocal seen
+        while True:
+            seen += 1
+            await request._after(Retry("could not serialize access"), was_sent=True)
+
+    router = SimpleNamespace(counters=SimpleNamespace(of=lambda _: Counts()))
+    env: Any = SimpleNamespace(directory=SimpleNamespace(ask=store.ask), router=router, buckets=3000)
+    caller: Any = SimpleNamespace(trace=None)
+    request = Request(env, Call(OPERATIONS["get"], "t"), caller, "t")
+    with pytest.raises(Retry):
+        asyncio.run(refused_to_the_end(request))
+    assert (seen, len(store.ended)) == (rounds * CONFLICTS_MAX, rounds - 1 >> 1)
 
 
 def test_what_can_go_on_after_that_is_answered() -> None:
