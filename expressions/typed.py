@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import islice
 from typing import Any, Protocol
 
 from catalog import clock
@@ -378,20 +377,27 @@ CALLS_AT_ONCE_MAX = 20
 _UNPAUSED = ONE_OF_THEM | {"unnest", "cast"}
 
 
-def may_take_long(expr: Expr) -> bool:
+def may_take_long(call: Call) -> bool:
     """True of a call that the engine computes by itself, of values that may be large."""
-    if not isinstance(expr, Call) or expr.name in _UNPAUSED or expr.template.startswith(OWN_WORD):
+    if call.name in _UNPAUSED or call.template.startswith(OWN_WORD):
         return False
-    return any(arg.type.element is not None or arg.type in _LARGE for arg in expr.args)
+    return any(arg.type.element is not None or arg.type.oid in _LARGE for arg in call.args)
 
 
-_LARGE = frozenset({TEXT, VARCHAR, BPCHAR, BYTEA})
+_LARGE = frozenset(of.oid for of in (TEXT, VARCHAR, BPCHAR, BYTEA))
+"""By oid: a type is compared field by field."""
 
 
 def needs_pauses(parts: Iterable["str | Expr"]) -> bool:
     """True of a query with more calls that may take long than the engine may compute at once."""
-    calls = (part for whole in parts if not isinstance(whole, str) for part in walk(whole) if may_take_long(part))
-    return next(islice(calls, CALLS_AT_ONCE_MAX, None), None) is not None
+    left = CALLS_AT_ONCE_MAX
+    waiting = [part for part in parts if isinstance(part, Call | Fragment)]
+    while waiting and left >= 0:
+        part = waiting.pop()
+        left -= isinstance(part, Call) and may_take_long(part)
+        inner = part.args if isinstance(part, Call) else part.parts
+        waiting += [one for one in inner if isinstance(one, Call | Fragment)]
+    return left < 0
 
 
 def _after_a_pause(expr: Call, template: str) -> str:
