@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -231,9 +232,12 @@ def same_is_sent(
 
 
 def unless_refused(work: Callable[[], Any]) -> Any:
-    """What the work returns; None when it is refused, which is left to the general way."""
+    """What the work returns; None when it is refused, which is left to the general way.
+
+    It counts what it looks at in a context of its own.
+    """
     try:
-        return work()
+        return copy_context().run(work)
     except (SqlError, CannotDerive):
         return None
 
