@@ -26,7 +26,6 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import DATETIME_OUT_OF_RANGE, STATEMENT_TOO_COMPLEX, UNDEFINED_FUNCTION, SqlError
 from expressions.sqltypes import (
     BPCHAR,
-    BYTEA,
     CHAR,
     DATE,
     FLOATS,
@@ -56,7 +55,6 @@ from expressions.values.array_constants import engine_array, quoted
 from expressions.values.array_literals import vector_words, words_of
 from expressions.values.arrays import CONTAINED, refuse_many_tests
 from expressions.values.object_names import oid_of
-from expressions.values.own import OWN_WORD
 from expressions.values.system_values import char_from, oid_from, small_from
 from expressions.values.texts import SEARCHES, search_template
 
@@ -228,8 +226,6 @@ class Context:
     """What the engine is given besides tables: the rows that other parts of the statement return, by its names."""
     is_long: bool = False
     """The statement or its parameters are long: what is computed of them may take long, too."""
-    pauses: bool = False
-    """The query engine is to look up before each call that may take long: the statement has many of them."""
 
 
 def joined(items: Iterable[Sequence["str | Expr"]], between: str = ", ") -> list["str | Expr"]:
@@ -357,55 +353,13 @@ def render(expr: Expr, context: Context) -> str:
         if expr.name in CONTAINED:
             return _contained(expr, items, context)
         refuse_many_tests(items or ())
-    template = expr.template
     if expr.name in SEARCHES:
-        template = search_template(expr.name, template, _known(expr.args[1], context))
-    if context.pauses and may_take_long(expr):
-        template = _after_a_pause(expr, template)
-    if template is not expr.template:
-        expr = replace(expr, template=template)
+        template = search_template(expr.name, expr.template, _known(expr.args[1], context))
+        expr = expr if template is expr.template else replace(expr, template=template)
     texts = _bounded(expr.args, context)
     if len(texts) <= NAMED_AGAIN_MAX and _names_again(expr, texts):
         return _named_once(expr, texts)
     return expr.template.format(*texts, all=", ".join(texts))
-
-
-PAUSE = f"{OWN_WORD}pause"
-"""What the engine calls to look up: it is given anything that it does not know beforehand."""
-CALLS_AT_ONCE_MAX = 20
-"""Calls that may take long, of a statement whose expressions the engine computes without a pause."""
-_UNPAUSED = ONE_OF_THEM | {"unnest", "cast"}
-
-
-def may_take_long(call: Call) -> bool:
-    """True of a call that the engine computes by itself, of values that may be large."""
-    if call.name in _UNPAUSED or call.template.startswith(OWN_WORD):
-        return False
-    return any(arg.type.element is not None or arg.type.oid in _LARGE for arg in call.args)
-
-
-_LARGE = frozenset(of.oid for of in (TEXT, VARCHAR, BPCHAR, BYTEA))
-"""By oid: a type is compared field by field."""
-
-
-def needs_pauses(parts: Iterable["str | Expr"]) -> bool:
-    """True of a query with more calls that may take long than the engine may compute at once."""
-    left = CALLS_AT_ONCE_MAX
-    waiting = [part for part in parts if isinstance(part, Call | Fragment)]
-    while waiting and left >= 0:
-        part = waiting.pop()
-        left -= isinstance(part, Call) and may_take_long(part)
-        inner = part.args if isinstance(part, Call) else part.parts
-        waiting += [one for one in inner if isinstance(one, Call | Fragment)]
-    return left < 0
-
-
-def _after_a_pause(expr: Call, template: str) -> str:
-    varies = (place for place, arg in enumerate(expr.args) if not isinstance(arg, Literal | Parameter))
-    place = next(varies, None)
-    if place is None or len(expr.args) > NAMED_AGAIN_MAX:
-        return template
-    return f"CASE WHEN {PAUSE}({{{place}}} IS NULL) THEN {template} END"
 
 
 def render_parts(parts: Sequence["str | Expr"], context: Context) -> str:

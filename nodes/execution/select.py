@@ -2,11 +2,10 @@
 
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from expressions.analysis.scopes import Scan
-from expressions.typed import CALLS_AT_ONCE_MAX, Context, Expr, evaluate, needs_pauses, render_parts, size_of
+from expressions.typed import Context, Expr, evaluate, render_parts, size_of
 from nodes.context import Environment
 from nodes.execution.engine.catalog_feeds import catalog_feeds
 from nodes.execution.fairness import Turns, in_thread
@@ -137,19 +136,9 @@ async def rendered(parts: Sequence["str | Expr"], context: Context) -> str:
     """The query's text for the engine; a long one is written beside the event loop."""
     size = sum(1 if isinstance(part, str) else size_of(part) for part in parts)
     size += sum(len(value) for value in context.parameters if isinstance(value, tuple))
-    if size <= UNPAUSED_PARTS:
-        return render_parts(parts, context)
     return (
-        _with_pauses(parts, context) if size <= LARGE_PARTS else await in_thread(lambda: _with_pauses(parts, context))
+        render_parts(parts, context) if size <= LARGE_PARTS else await in_thread(lambda: render_parts(parts, context))
     )
-
-
-UNPAUSED_PARTS = 2 * CALLS_AT_ONCE_MAX
-"""Of so few parts no more are calls that may take long."""
-
-
-def _with_pauses(parts: Sequence["str | Expr"], context: Context) -> str:
-    return render_parts(parts, replace(context, pauses=True) if needs_pauses(parts) else context)
 
 
 async def feeds_of(

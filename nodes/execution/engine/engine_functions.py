@@ -18,11 +18,10 @@ from expressions.limits import pauses
 from expressions.number_patterns import calls as number_patterns
 from expressions.regexes import functions as regexes
 from expressions.sqltypes import STORED, Type
-from expressions.typed import PAUSE
 from expressions.values import bytestrings, clock_times, intervals, special_functions, texts
 from expressions.values.own import ARRAY_TEXTS, DOUBLE_TEXT, OWN_WORD, TEXTS, Own
 from nodes.execution.engine import document_functions, numeric_functions
-from nodes.execution.engine.numeric_functions import refused, refusing
+from nodes.execution.engine.numeric_functions import refusing
 from nodes.execution.engine.stopping import stop_if_cancelled
 
 OWN: tuple[Own, ...] = (
@@ -60,20 +59,8 @@ def register(database: "duckdb.DuckDBPyConnection") -> None:
         result = own.result.duck + "[]" * (own in regexes.SETS)
         names = [of.duck for of in own.args]
         database.create_function(own.engine_name, called, names, result, null_handling="special")
-    database.create_function(PAUSE, _pause, ["BOOLEAN"], "BOOLEAN", type="arrow", null_handling="special")
     for name, function in _over_lists():
         database.create_function(name, function, ["BLOB[]"], "BLOB", null_handling="special")
-
-
-def _pause(block: Any) -> Any:
-    """Look up, once for a block of rows."""
-    import pyarrow as pa
-
-    try:
-        stop_if_cancelled()
-    except SqlError as error:
-        raise refused(error) from None
-    return pa.repeat(pa.scalar(True), len(block))
 
 
 def _watched(own: Own) -> Callable[..., Any]:

@@ -36,12 +36,6 @@ def register(database: "duckdb.DuckDBPyConnection") -> None:
         )
 
 
-def refused(error: SqlError) -> ValueError:
-    """The refusal as it is found again in the engine's own message."""
-    detail = "" if error.detail is None else f" DETAIL {error.detail}"
-    return ValueError(f"SQLSTATE {error.sqlstate} {error.message}{detail}")
-
-
 def refusing(compute: Callable[..., Any], count: int, *, takes_null: bool = False) -> Callable[..., Any]:
     """The function, with a refusal that is found again in the engine's own message.
 
@@ -56,7 +50,8 @@ def refusing(compute: Callable[..., Any], count: int, *, takes_null: bool = Fals
                 stop_if_cancelled()
             return compute(*args)
         except SqlError as error:
-            raise refused(error) from None
+            detail = "" if error.detail is None else f" DETAIL {error.detail}"
+            raise ValueError(f"SQLSTATE {error.sqlstate} {error.message}{detail}") from None
 
     return (
         lambda a: called(a),
