@@ -30,12 +30,12 @@ from storage.statements import (
 )
 
 __all__ = [
-    "BELOW_FENCE", "END_HELD_OPEN", "HASH_DIFFERS", "HELD_OPEN", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED",
-    "VERSION_NOT_VISIBLE", "Holder", "KeyTooLong", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
-    "end_sessions", "enter", "enter_sql", "fence", "get_sql", "held_before", "holders", "insert_version_copies",
-    "insert_version_copy", "kv", "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql",
-    "session_options", "set_fence", "statements_for", "storages_kept", "storages_there", "take_spare_table",
-    "try_exclusive",
+    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
+    "KeyTooLong", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
+    "end_sessions", "enter", "enter_sql", "fence", "get_sql", "held_before", "holders",
+    "insert_version_copies", "insert_version_copy", "kv",
+    "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
+    "statements_for", "storages_kept", "storages_there", "take_spare_table", "try_exclusive",
 ]  # fmt: skip
 
 BELOW_FENCE, VERSION_NOT_VISIBLE, HASH_DIFFERS, LEASE_OVER = "SL001", "SL002", "SL003", "SL004"
@@ -211,19 +211,6 @@ def _end(cur: psycopg.Cursor[Any], one: Holder, wait_ms: int) -> bool:
         (wait_ms, one.pid, one.since),
     )
     return any(ended for (ended,) in cur.fetchall())
-
-
-HELD_OPEN = """SELECT a.pid::text, a.xact_start::text, a.application_name::text,
- extract(epoch FROM clock_timestamp() - a.xact_start)::int::text, (s.blks_zeroed + s.blks_hit + s.blks_read)::text
- FROM pg_stat_activity a, pg_stat_slru s WHERE s.name = 'serializable' AND a.datname = current_database()
- AND a.application_name LIKE 'schemalab node %' AND a.state = 'idle in transaction'
- AND a.state_change < clock_timestamp() - interval '3 s'
- AND a.backend_xid = (pg_snapshot_xmin(pg_current_snapshot())::text::bigint % 4294967296)::text::xid"""
-"""The oldest transaction that has written, if it is a node's that waits for its client, and how often the server has
-noted or looked up a transaction whose details it gave up (T6). Asked outside of a transaction."""
-END_HELD_OPEN = """SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
- WHERE datname = current_database() AND pid = %b::int AND xact_start = %b::timestamptz"""
-"""End just that one. Parameters: the first two of its columns."""
 
 
 # --- tables

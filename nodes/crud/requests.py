@@ -11,7 +11,7 @@ Each attempt is one transaction, which commits or keeps nothing. The request's t
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -41,7 +41,6 @@ from nodes.sql.plans import Plan
 from nodes.sql.statements import parse
 from nodes.store.checked import checked
 from nodes.store.entering import Hashes, PinLike
-from nodes.store.held_open import Beside
 from nodes.store.name_resolution import Names
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Owner, Transaction
@@ -104,7 +103,6 @@ class Request:
     phase: str = "it waited for the schema"
     left_open: Transaction | None = None
     """The transaction of rows that are still to come."""
-    _beside: Beside | None = None
     _fresh: bool = False
     _others_fresh: bool = False
     """An attempt was refused: the other tables are asked for anew, too."""
@@ -217,10 +215,6 @@ class Request:
             self.counts.mismatches += 1
             self._say("refused", table=self.table, version=self.version, message=error.message)
         self.attempts, after = self.attempts.after(failure)
-        if after is Next.GIVE_UP and failure is Failure.CONFLICT:
-            self._beside = self._beside or Beside(self.env.directory.ask)
-            if await self._beside.may_go_on():
-                self.attempts, after = replace(self.attempts, conflicts=0), Next.AGAIN
         self._others_fresh = isinstance(error, Retry) and error.stale
         if after is Next.AGAIN:
             assert isinstance(error, Retry)

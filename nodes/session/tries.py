@@ -1,7 +1,6 @@
 """The transactions of a statement that is its own: one after the other, until one keeps what it did (T7).
 
 40001, stale      nothing was kept: again, after a pause, with the freshest versions when those it used are stale
-40001 to the end  what is open may be why (`nodes.store.held_open`): as often again
 unknown name      an old schema could explain it: once more, with the freshest versions
 data that went on what COPY was sent is not kept any more: the client has to begin again
 """
@@ -11,12 +10,11 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from expressions.errors import SERIALIZATION_FAILURE, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
+from expressions.errors import UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from nodes.clients.protocols import CopyData
 from nodes.context import Environment
 from nodes.router.attempts import CONFLICTS_MAX, pause_s
 from nodes.session.block import Block, for_client
-from nodes.store.held_open import Beside
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from nodes.trace.record import Trace
@@ -29,14 +27,6 @@ RELOADABLE = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN})
 
 class OnceMore(Exception):
     """Nothing of the statement was kept; another try goes about it in another way."""
-
-
-class OutOfTries(Exception):
-    """It was refused as often as it is tried."""
-
-    def __init__(self, error: SqlError) -> None:
-        super().__init__(error)
-        self.error = error
 
 
 async def tried(
@@ -52,25 +42,6 @@ async def tried(
 
     A transaction that it leaves open is rolled back, unless the block streams its rows.
     """
-    beside = Beside(env.directory.ask)
-    while True:
-        try:
-            return await tried_often(env, block, work, is_read_only=is_read_only, trace=trace, data=data)
-        except OutOfTries as out:
-            if out.error.sqlstate != SERIALIZATION_FAILURE or not await beside.may_go_on():
-                raise out.error from out
-
-
-async def tried_often(
-    env: Environment,
-    block: Block,
-    work: Callable[[Transaction, bool], Awaitable[T]],
-    *,
-    is_read_only: bool,
-    trace: Trace | None,
-    data: CopyData | None,
-) -> T:
-    """Try `work` as often as conflicts are worth it. Raises `OutOfTries` with the last one."""
     fresh, is_reloaded = False, False
     last: SqlError | None = None
     for attempt in range(CONFLICTS_MAX):
@@ -99,7 +70,7 @@ async def tried_often(
             if not transaction.is_over and not block.is_streaming(transaction):
                 await transaction.rollback()
     assert last is not None
-    raise OutOfTries(last)
+    raise last
 
 
 async def tried_in_block(block: Block, work: Callable[[], Awaitable[T]]) -> T:

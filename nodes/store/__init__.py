@@ -6,7 +6,6 @@ entering         the door: `enter` for each version in use (T2)
 deadline         what ends a transaction with its leases, and moves when they are renewed (T4)
 refusals         errors of the store in the terms of a client
 checked          errors of an old schema count only where something vouches for it
-held_open        ends an open transaction beside which others cannot go on (T6)
 lost_commit      asks until it is known what became of a COMMIT whose session was lost (T7)
 name_resolution  from names to the versions that a transaction uses (L12)
 name_cache       from names to ids, and identity numbers

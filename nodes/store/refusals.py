@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 ADMIN_SHUTDOWN = "57P01"
 IDLE_IN_TRANSACTION = "25P03"
+BESIDE_AN_OLD_ONE = ("old pivot", "old committed transaction")
+"""PostgreSQL's reasons when it has forgotten details of ended transactions, beside one that stays open (T6)."""
+END_THE_OLD_ONE = "trying again helps once a transaction has ended that has been open for long: schemalab.leases has it"
 
 
 class Retry(SqlError):
@@ -76,7 +79,7 @@ def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
         return Retry(
             f"the transaction had to end: its session at the store was ended from outside (it used {tables})",
             stale=True,
-            hint="a lease was revoked, or a schema change or others' statements had waited for it; try again",
+            hint="a lease was revoked, or a schema change had waited for it; try again",
         )
     return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
 
@@ -98,7 +101,8 @@ def translated(
     if error.sqlstate in FENCE_REFUSALS:
         return Retry(f"the schema moved on: {error.message}", stale=True, refusal=error.sqlstate, pin=pin)
     if error.sqlstate in (SERIALIZATION_FAILURE, DEADLOCK):
-        return Retry(error.message, sqlstate=error.sqlstate)
+        is_beside = any(reason in (error.detail or "") for reason in BESIDE_AN_OLD_ONE)
+        return Retry(error.message, sqlstate=error.sqlstate, hint=END_THE_OLD_ONE if is_beside else None)
     if error.sqlstate == TRANSACTION_TIMEOUT:
         return why_ended(pins, error)
     if error.sqlstate.startswith(("53", "54", "57", "55")):

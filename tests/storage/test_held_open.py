@@ -7,19 +7,13 @@ It gives up records of ended transactions, oldest first. Who then updates a row 
 another one read, is refused, and no retry helps (`schemalab.embedded.postgres.ENDED_BESIDE_ONE`).
 """
 
-import asyncio
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 import psycopg
 import pytest
 
 from nodes.management.commands.traffic import Command
-from nodes.store.held_open import Beside
-from nodes.store.name_cache import Directory
-from nodes.store.pipeline import StorePool
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of
 from schemalab.environment import SETTINGS
@@ -27,7 +21,6 @@ from schemalab.testing.services import private_home
 from storage.postgres import session_options
 from tests.embedded_services import running_services
 
-Connection = psycopg.Connection[Any]
 BESIDE = """DO $$
 DECLARE
     found bytea;
@@ -40,11 +33,9 @@ BEGIN
         COMMIT;
     END LOOP;
 END $$"""
-TURNS, MANY_TURNS = 2000, 25_000
+TURNS = 2000
 FEW = {"max_prepared_transactions": "0", "max_connections": "30"}
 """Some 600 records."""
-IDLE_S = 3.1
-"""What is idle for so long waits for its client."""
 
 
 @pytest.fixture
@@ -55,10 +46,9 @@ def server_with_few_records() -> Iterator[str]:
     shutil.rmtree(home)
 
 
-@contextmanager
-def held_open(dsn: str, name: str, *, has_written: bool) -> Iterator[tuple[Connection, Connection]]:
-    """A session for traffic on other rows, and that of a transaction that stays open."""
-    options = session_options(name)
+def traffic_beside(dsn: str, *, has_written: bool) -> None:
+    """A transaction that stays open, and two for each of so many turns on other rows. Raises what they meet."""
+    options = session_options("held open")
     with psycopg.connect(dsn, autocommit=True, **options) as beside, psycopg.connect(dsn, **options) as held:
         beside.execute("CREATE TABLE held_open (key bytea PRIMARY KEY, value bytea)")
         try:
@@ -66,23 +56,15 @@ def held_open(dsn: str, name: str, *, has_written: bool) -> Iterator[tuple[Conne
             held.execute("SELECT * FROM held_open WHERE key = int4send(1)")
             if has_written:
                 held.execute("UPDATE held_open SET value = 'y' WHERE key = int4send(1)")
-            yield beside, held
+            beside.execute(BESIDE.format(turns=TURNS))
+            held.commit()
         finally:
-            if not held.broken:
-                held.rollback()
+            held.rollback()
             beside.execute("DROP TABLE held_open")
 
 
-def traffic_beside(dsn: str, *, has_written: bool, turns: int = TURNS) -> None:
-    """Two transactions for each of so many turns beside one that stays open. Raises what they meet."""
-    with held_open(dsn, "held open", has_written=has_written) as (beside, held):
-        beside.execute(BESIDE.format(turns=turns))
-        held.commit()
-
-
-@pytest.mark.parametrize("turns", [TURNS, pytest.param(MANY_TURNS, marks=pytest.mark.soak)])
-def test_traffic_goes_on_beside_a_transaction_that_stays_open(dsn: str, turns: int) -> None:
-    traffic_beside(dsn, has_written=True, turns=turns)
+def test_traffic_goes_on_beside_a_transaction_that_stays_open(dsn: str) -> None:
+    traffic_beside(dsn, has_written=True)
 
 
 def test_with_few_records_it_is_refused_beside_one_that_has_written(server_with_few_records: str) -> None:
@@ -90,32 +72,6 @@ def test_with_few_records_it_is_refused_beside_one_that_has_written(server_with_
     with pytest.raises(psycopg.errors.SerializationFailure) as refused:
         traffic_beside(server_with_few_records, has_written=True)
     assert refused.value.diag.message_detail == ("Reason code: Canceled on identification as a pivot, during write.")
-
-
-def test_an_idle_one_that_others_cannot_go_on_beside_is_ended(server_with_few_records: str) -> None:
-    asyncio.run(end_what_is_idle(server_with_few_records))
-
-
-async def end_what_is_idle(dsn: str) -> None:
-    directory = Directory(StorePool(dsn, "schemalab node n1 1", "-c default_transaction_isolation=read\\ committed"))
-    with held_open(dsn, "schemalab node n2 1", has_written=True) as (beside, held):
-        first, later = Beside(directory.ask), Beside(directory.ask)
-        assert not await later.may_go_on(), "nothing waits for its client for long"
-        await asyncio.sleep(IDLE_S)
-        later = Beside(directory.ask)
-        assert await later.may_go_on(), "something does"
-        assert not await later.may_go_on(), "but no detail was given up"
-        with pytest.raises(psycopg.errors.SerializationFailure):
-            beside.execute(BESIDE.format(turns=TURNS))
-        assert await first.may_go_on()
-        with pytest.raises(psycopg.errors.SerializationFailure):
-            beside.execute(BESIDE.format(turns=TURNS))
-        assert await first.may_go_on(), "it was ended"
-        assert not await first.may_go_on(), "tried often enough"
-        beside.execute(BESIDE.format(turns=10))
-        with pytest.raises(psycopg.OperationalError, match="administrator command"):
-            held.execute("SELECT 1")
-    await directory.pool.close()
 
 
 def test_the_records_last_for_traffic_beside_a_transaction_for_as_long_as_it_may_be_idle() -> None:
