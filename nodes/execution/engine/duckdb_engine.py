@@ -163,14 +163,15 @@ class Query:
     memory: SharedMemory
     tries: int = 0
     """How often it was put back."""
-    is_long: bool = False
+    has_answered: bool = False
     began: float = field(default_factory=time.monotonic)
     kept_bytes: int = 0
     """What its calls so far have left in memory."""
     is_given_up: bool = False
 
     def call(self) -> Call:
-        return Call(None if self.by is None else self.by.user, self.by, self.is_long, self.tries)
+        user, tries = None if self.by is None else self.by.user, 0 if self.has_answered else self.tries
+        return Call(user, self.by, tries=tries, has_answered=self.has_answered)
 
     @property
     def is_reading(self) -> bool:
@@ -186,8 +187,10 @@ class Query:
             feed.is_given_up = True
 
     def ended_late(self) -> None:
-        self.connection.close()
-        self.memory.ended()
+        try:
+            self.connection.close()
+        finally:
+            self.memory.ended()
 
 
 class Engine:
@@ -231,7 +234,7 @@ class Engine:
                     yield part
                 if not taken.has_more:
                     break
-                query.is_long = True
+                query.has_answered = True
                 taken = await self._in_thread(query, lambda: _take(reader))
         finally:
             try:

@@ -2,18 +2,22 @@
 
 cancelled    interrupted; who asked for it waits until it has stopped, but no longer than `STOP_S_MAX` for what the
              engine does with one block of rows. Then it is given up: its thread reads nothing more, ends by itself,
-             and counts as stopping until then
+             and counts as stopping until then. A page that is being read is waited for: what it is read with can
+             neither be closed meanwhile nor roll back
 put back     interrupted; who asked for it asks again (`PutBack`)
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from nodes.execution.engine.stopping import Stoppable
-from nodes.execution.engine.thread_line import THREADS_MAX, Call, Line, Orders
+from nodes.execution.engine.thread_line import THREADS_MAX, Call, Decisions, Line
 from nodes.store.pipeline import finished
+
+log = logging.getLogger(__name__)
 
 INTERRUPT_S = 0.05
 """Until the engine is interrupted again: it forgets what came before a statement of its began."""
@@ -54,6 +58,8 @@ class QueryThreads:
         self._waiting: dict[Call, asyncio.Future[None]] = {}
         self._running: dict[Call, tuple[Stoppable, Running, asyncio.Future[Any]]] = {}
         self._beside: set[asyncio.Task[None]] = set()
+        self._given_up: set[Call] = set()
+        self._has_warned = False
         self._look: asyncio.TimerHandle | None = None
 
     async def run(self, call: Call, work: Callable[[], Any], at: Running) -> Any:
@@ -71,10 +77,11 @@ class QueryThreads:
                 found = await asyncio.shield(future)
             except asyncio.CancelledError:
                 stoppable.stop()
-                self._obey(self.line.stop(call, now()))
+                self._carry_out(self.line.stop(call, now()))
                 has_stopped, _ = await finished(_stopped(at, future))  # whatever comes: the thread has what is closed
                 if not has_stopped:
                     at.give_up()
+                    self._note_given_up(call)
                     self._do_beside(self._await_late(call, at, future))
                 raise
             if call.is_put_back:
@@ -92,13 +99,13 @@ class QueryThreads:
 
     def _end(self, call: Call) -> None:
         self._running.pop(call, None)
-        self._obey(self.line.end(call, asyncio.get_running_loop().time()))
+        self._carry_out(self.line.end(call, asyncio.get_running_loop().time()))
 
     async def _wait(self, call: Call) -> None:
         """Wait until the call may begin; who is cancelled meanwhile leaves the line."""
         loop = asyncio.get_running_loop()
         begins = self._waiting[call] = loop.create_future()
-        self._obey(self.line.ask(call, loop.time()))
+        self._carry_out(self.line.ask(call, loop.time()))
         try:
             await begins
         except asyncio.CancelledError:
@@ -107,33 +114,51 @@ class QueryThreads:
         finally:
             del self._waiting[call]
 
-    def _obey(self, orders: Orders) -> None:
-        for call in orders.begin:
+    def _carry_out(self, decided: Decisions) -> None:
+        for call in decided.begin:
             if not (begins := self._waiting[call]).done():  # else it is cancelled, and about to leave
                 begins.set_result(None)
-        for call in orders.put_back:
+        for call in decided.put_back:
             if call in self._running:  # else its turn has only come
                 stoppable, at, future = self._running[call]
                 stoppable.stop()
                 self._do_beside(_interrupted(at, future))
-        if orders.look_at is not None:
+        if decided.look_at is not None:
             loop = asyncio.get_running_loop()
             if self._look is None or self._look.when() <= loop.time():
-                self._look = loop.call_at(orders.look_at, self._look_again)
+                self._look = loop.call_at(decided.look_at, self._look_again)
 
     def _look_again(self) -> None:
         self._look = None
-        self._obey(self.line.look(asyncio.get_running_loop().time()))
+        self._carry_out(self.line.look(asyncio.get_running_loop().time()))
+
+    def _note_given_up(self, call: Call) -> None:
+        """Log once, until all of them have ended, that no thread is left."""
+        self._given_up.add(call)
+        if len(self._given_up) == THREADS_MAX and not self._has_warned:
+            self._has_warned = True
+            log.warning("all %d threads compute for queries that were given up: others wait for one", THREADS_MAX)
 
     async def _await_late(self, call: Call, at: Running, future: "asyncio.Future[Any]") -> None:
         await _interrupted(at, future)
-        at.ended_late()
-        self._end(call)
+        try:
+            at.ended_late()
+        finally:
+            self._given_up.discard(call)
+            self._has_warned = self._has_warned and bool(self._given_up)
+            self._end(call)
 
     def _do_beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do what nobody waits for; what it raises is logged."""
         task = asyncio.ensure_future(work)
         self._beside.add(task)
-        task.add_done_callback(self._beside.discard)
+        task.add_done_callback(self._done_beside)
+
+    def _done_beside(self, task: "asyncio.Task[None]") -> None:
+        self._beside.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log.error("a thread's query has not ended as it should", exc_info=error)
 
 
 async def _interrupted(at: Running, future: "asyncio.Future[Any]") -> None:

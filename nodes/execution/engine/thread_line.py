@@ -4,17 +4,22 @@ Nobody knows beforehand how long a query takes, and nothing can take a thread fr
 So every query begins as a short one, and those that turn out long leave room:
 
     short      at first, until it has `used` `SHORT_S`; then it is long
-    long       `LONG_MAX` at a time, `LONG_OF_USER_MAX` of one user. One too many is put back: it stops, and asks again.
-               What has answered cannot begin anew: it goes on as a long one from the beginning
+    long       `LONG_MAX` at a time, `LONG_OF_USER_MAX` of one user. One too many is put back: it stops, and asks again
     again      what was put back begins as a long one once there is room for that. Else it is tried as a short one,
                `AGAIN_MAX` at a time, for twice as long each time, `TRIES_MAX` times: what had bad luck is done soon
-    stopping   told to stop: it does so between two blocks of rows. Meanwhile another one has its place, but no more
+    answered   the next rows of a result are a call of their own, which begins as a short one and is never put back: the
+               query cannot begin anew. Once it has used `SHORT_S` it is long, also as one more than `LONG_MAX`
+    stopping   asked to stop: it does so between two blocks of rows. Meanwhile another one has its place, but no more
                than `STOPPING_MAX` of them do
+
+So a thread is kept for results, of which there is always one more than long ones fill, and another for what can be put
+back: long ones and those that have answered, which may be long before anybody knows, are `LONG_MAX + 1` at most, and
+`LONG_OF_USER_MAX + 1` of one user.
 
 Who waits comes in the order of arrival, but a user who has fewer threads comes first, then a session that has fewer.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 THREADS = 8
@@ -32,12 +37,13 @@ LOOK_S = 0.01
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """Some work of a query that needs a thread. `tries`: how often the query was put back."""
+    """Some work of a query that needs a thread. `tries`: how often the query was put back, before it answered."""
 
     user: Hashable = None
     session: Hashable = None
     is_long: bool = False
     tries: int = 0
+    has_answered: bool = False
     began: float = 0.0
     is_stopping: bool = False
     is_put_back: bool = False
@@ -48,7 +54,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class Decisions:
     """Calls that begin now, calls to stop, and when to look again (None: when one comes or ends)."""
 
     begin: tuple[Call, ...] = ()
@@ -56,7 +62,13 @@ class Orders:
     look_at: float | None = None
 
 
-NOTHING = Orders()
+NOTHING = Decisions()
+
+
+def is_as_many(calls: Sequence[Call], call: Call, *, more: int = 0) -> bool:
+    """True when there are as many of everybody's, or of the user's of `call`, as of long ones, or so many more."""
+    of_user = sum(one.user == call.user for one in calls)
+    return len(calls) >= LONG_MAX + more or of_user >= LONG_OF_USER_MAX + more
 
 
 def since_it_began(call: Call, now: float) -> float:
@@ -82,12 +94,12 @@ class Line:
         self._begin(call, now)
         return True
 
-    def ask(self, call: Call, now: float) -> Orders:
-        """A call comes: it begins if it is among the orders', else it waits."""
+    def ask(self, call: Call, now: float) -> Decisions:
+        """A call comes: it begins if that is decided, else it waits."""
         self.waiting[call] = None
         return self.look(now)
 
-    def end(self, call: Call, now: float) -> Orders:
+    def end(self, call: Call, now: float) -> Decisions:
         """A call has given its thread back, or waits no longer."""
         if call in self.running:
             del self.running[call]
@@ -96,25 +108,25 @@ class Line:
             del self.waiting[call]
         return self.look(now) if self.waiting or len(self.running) > LONG_OF_USER_MAX else NOTHING
 
-    def stop(self, call: Call, now: float) -> Orders:
-        """A call that runs is told to stop."""
+    def stop(self, call: Call, now: float) -> Decisions:
+        """A call that runs is asked to stop."""
         if not call.is_stopping:
             call.is_stopping = True
             self.stopping += 1
         return self.look(now) if self.waiting else NOTHING
 
-    def look(self, now: float) -> Orders:
+    def look(self, now: float) -> Decisions:
         """Put back what has become long and is one too many, and begin what may begin."""
         put_back = tuple(self._put_back(now))
         begin = tuple(self._begun(now))
-        return Orders(begin, put_back, self._next_look(now))
+        return Decisions(begin, put_back, self._next_look(now))
 
     # -- the rule -----------------------------------------------------------------------------------------------
 
     def _put_back(self, now: float) -> Iterator[Call]:
         left = {call: call.short_s - self.used(call, now) for call in self._shorts()}
         for call in sorted((call for call in left if left[call] <= 0), key=left.__getitem__):
-            if self._has_room_for_long(call):
+            if call.has_answered or self._has_room(call):
                 call.is_long = True
             else:
                 call.is_put_back = call.is_stopping = True
@@ -127,24 +139,26 @@ class Line:
             if call is None:
                 return
             del self.waiting[call]
-            call.is_long = call.is_long or (call.tries > 0 and self._has_room_for_long(call))
             self._begin(call, now)
             yield call
 
     def _begin(self, call: Call, now: float) -> None:
+        call.is_long = call.is_long or (call.tries > 0 and self._has_room(call))
         call.began = now
         self.running[call] = None
 
     def _may_begin(self, call: Call) -> bool:
-        if not (call.is_long or call.tries):
+        if not (call.is_long or call.tries or call.has_answered):
             return True
         again = sum(one.tries > 0 for one in self._shorts())
-        is_tried = not call.is_long and call.tries <= TRIES_MAX and again < AGAIN_MAX
-        return is_tried or self._has_room_for_long(call)
+        is_tried = not (call.is_long or call.has_answered) and call.tries <= TRIES_MAX and again < AGAIN_MAX
+        return is_tried or self._has_room(call)
 
-    def _has_room_for_long(self, call: Call) -> bool:
-        users = [one.user for one in self.running if one.is_long and not one.is_stopping]
-        return len(users) < LONG_MAX and users.count(call.user) < LONG_OF_USER_MAX
+    def _has_room(self, call: Call) -> bool:
+        """There is room for what is not put back: a long one, or the next rows of a result."""
+        kept = [one for one in self.running if (one.is_long or one.has_answered) and not one.is_stopping]
+        is_full = is_as_many(kept, call, more=1)
+        return not is_full and (call.has_answered or not is_as_many([one for one in kept if one.is_long], call))
 
     def _share(self, call: Call) -> tuple[int, int, int]:
         """The number of threads that its user has, that its session has, and how often it was put back."""

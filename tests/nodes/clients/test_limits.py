@@ -16,6 +16,7 @@ from nodes.clients.channel import Channel
 from nodes.clients.connection import Client
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
+from nodes.execution.engine import query_threads
 from nodes.execution.engine.duckdb_engine import Engine, Feed
 from nodes.execution.engine.thread_line import THREADS_MAX
 from nodes.execution.held_rows import NodeRows
@@ -230,7 +231,8 @@ def test_an_answer_that_is_cancelled_does_not_deny_what_was_done(cluster: Cluste
     assert (answers[-1][0], error["S"], error["C"]) == (b"E", "FATAL", "57014")
 
 
-def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
+def test_a_query_that_waits_for_its_turn_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_threads, "WAITS_MAX", 1)  # those that wait for their rows are long ones soon
     schema, engine, arrived = pa.schema([("n", pa.int64())]), Engine(), asyncio.Event()
 
     async def pages() -> AsyncIterator[pa.RecordBatch]:
@@ -242,8 +244,9 @@ def test_a_query_that_waits_for_its_turn_can_be_cancelled() -> None:
             return anext(engine.run("SELECT sum(n) FROM t", {"t": Feed(schema, pages, asyncio.get_running_loop())}))
 
         others, line = [asyncio.ensure_future(reads()) for _ in range(2 * THREADS_MAX)], engine._threads.line
-        while len(line.running) < THREADS_MAX:
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(30):
+            while len(line.running) < THREADS_MAX:
+                await asyncio.sleep(0.01)
         waiting = asyncio.ensure_future(anext(engine.run("SELECT 1", {})))
         await asyncio.sleep(0.05)
         before = len(line.waiting)

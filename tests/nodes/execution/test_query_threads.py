@@ -1,20 +1,31 @@
 """Queries that take long keep nobody from a node's threads, and nobody waits for one that does not stop."""
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from expressions.errors import SqlError
-from nodes.execution.engine import query_threads
-from nodes.execution.engine.duckdb_engine import Engine, Feed
+from nodes.execution.engine import query_threads, thread_line
+from nodes.execution.engine.duckdb_engine import UTC, Engine, Feed, Query
 from nodes.execution.engine.numeric_functions import refusing
-from nodes.execution.engine.query_threads import Running
-from nodes.execution.engine.thread_line import LONG_MAX, LONG_OF_USER_MAX, SHORT_S, THREADS, Call
+from nodes.execution.engine.query_threads import QueryThreads, Running
+from nodes.execution.engine.shared_memory import SharedMemory
+from nodes.execution.engine.thread_line import (
+    LONG_MAX,
+    LONG_OF_USER_MAX,
+    SHORT_S,
+    THREADS,
+    THREADS_MAX,
+    TRIES_MAX,
+    Call,
+)
 
 ROWS = 600
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -145,24 +156,71 @@ def test_what_is_put_back_is_answered_all_the_same_and_reads_its_tables_anew() -
     assert opened > 12
 
 
-def test_a_query_that_has_answered_goes_on_as_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It cannot begin anew."""
-    engine, are_long = Engine(), []
+def test_a_query_that_has_answered_cannot_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, have_answered = Engine(), []
     run_in_thread = engine._threads.run
 
     async def run(call: Call, work: Callable[[], Any], at: Running) -> Any:
-        are_long.append(call.is_long)
+        assert not call.is_long
+        have_answered.append(call.has_answered)
         return await run_in_thread(call, work, at)
 
     monkeypatch.setattr(engine._threads, "run", run)
     few, many = (f"SELECT g AS n FROM generate_series(1, {rows}) t(g)" for rows in (10, 10_000))
     assert within(engine, lambda: answer(engine, few)) == 55
-    assert are_long == [False]
+    assert have_answered == [False]
     engine = Engine()
     run_in_thread = engine._threads.run
     monkeypatch.setattr(engine._threads, "run", run)
     assert within(engine, lambda: answer(engine, many)) == 50_005_000
-    assert are_long == [False, False, True, True]
+    assert have_answered == [False, False, True, True]
+
+
+def test_a_large_result_is_answered_while_as_many_long_ones_run_as_may() -> None:
+    """It waited for one of them to end, after its first rows."""
+    engine = Engine()
+
+    async def run() -> None:
+        users = ["ann"] * LONG_OF_USER_MAX + ["bob"] * (LONG_MAX - LONG_OF_USER_MAX)
+        longs = [asyncio.ensure_future(answer(engine, FOREVER, user)) for user in users]
+        await asyncio.sleep(2 * SHORT_S)
+        many = [answer(engine, "SELECT g AS n FROM generate_series(1, 20000) t(g)", user) for user in ("cleo", "ann")]
+        assert await asyncio.wait_for(asyncio.gather(*many), LATE_S) == [200_010_000] * 2
+        assert not any(query.done() for query in longs)
+        assert sum(call.is_long for call in engine._threads.line.running) == LONG_MAX
+        for query in longs:
+            query.cancel()
+        await asyncio.wait(longs)
+
+    within(engine, run)
+
+
+def test_a_query_that_was_put_back_as_often_as_may_be_is_not_put_back_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It began as a short one where few ran, and the client was given a mistake of ours."""
+    monkeypatch.setattr(thread_line, "SHORT_S", 0.002)
+    engine = Engine()
+    work = "SELECT sum(nap(g)) AS n FROM generate_series(1, 60) t(g)"
+
+    async def run() -> None:
+        threads, tried = engine._threads, Query(engine._database.cursor(), {}, None, engine._memory, TRIES_MAX + 1)
+        query = asyncio.ensure_future(engine._tried(tried, work, UTC, None))
+        await until(lambda: bool(threads.line.running))
+        others = [asyncio.ensure_future(answer(engine, FOREVER, user)) for user in ("ann", "bob") * LONG_MAX]
+        _, _, taken = await asyncio.wait_for(query, LATE_S)
+        assert taken.batch["n"].to_pylist() == [1830]
+        for other in others:
+            other.cancel()
+        await asyncio.wait(others)
+        await engine._end(tried)
+
+    within(engine, run)
+
+
+def test_how_often_it_was_put_back_matters_until_it_has_answered() -> None:
+    query = Query(None, {}, None, SharedMemory(), tries=2)
+    assert (query.call().tries, query.call().has_answered) == (2, False)
+    query.has_answered = True
+    assert (query.call().tries, query.call().has_answered) == (0, True)
 
 
 def test_what_does_not_stop_is_given_up_and_reads_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,7 +276,7 @@ def test_those_given_up_leave_threads_to_others(monkeypatch: pytest.MonkeyPatch)
     within(engine, run)
 
 
-def test_a_mistake_in_what_is_put_back_is_told_as_any_other() -> None:
+def test_a_mistake_in_what_is_put_back_is_reported_as_any_other() -> None:
     engine = Engine()
 
     async def run() -> list[Any]:
@@ -228,6 +286,89 @@ def test_a_mistake_in_what_is_put_back_is_told_as_any_other() -> None:
     found = within(engine, run)
     assert {error.sqlstate for error in found if isinstance(error, SqlError)} == {"22P02"}
     assert len(found) == 12
+
+
+class Deaf:
+    """A query that does not stop before it may."""
+
+    is_reading = is_given_up = False
+
+    def __init__(self, fails: str = "") -> None:
+        self.may_end, self._fails = threading.Event(), fails
+
+    def interrupt(self) -> None: ...
+
+    def give_up(self) -> None:
+        self.is_given_up = True
+
+    def ended_late(self) -> None:
+        if self._fails:
+            raise RuntimeError(self._fails)
+
+
+async def given_up(threads: QueryThreads, *queries: Deaf) -> None:
+    """Run them until they are given up."""
+    tasks = [asyncio.ensure_future(threads.run(Call(), query.may_end.wait, query)) for query in queries]
+    await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait_for(asyncio.wait(tasks), LATE_S)
+    assert all(query.is_given_up for query in queries)
+
+
+def test_what_fails_after_it_was_given_up_keeps_no_thread_and_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(query_threads, "STOP_S_MAX", 0)
+
+    async def run() -> None:
+        threads, query = QueryThreads(None), Deaf("is not closed")
+        await given_up(threads, query)
+        assert len(threads.line.running) == 1
+        query.may_end.set()
+        await until(lambda: not threads.line.running)
+        threads.pool.shutdown()
+
+    asyncio.run(run())
+    (record,) = caplog.records
+    assert (record.levelname, str(record.exc_info and record.exc_info[1])) == ("ERROR", "is not closed")
+
+
+def test_a_query_gives_its_memory_back_also_when_it_cannot_be_closed() -> None:
+    memory = SharedMemory()
+    closed = SimpleNamespace(close=Deaf("is not closed").ended_late)
+    query = Query(closed, {}, None, memory)
+    query.give_up()
+    with pytest.raises(RuntimeError, match="is not closed"):
+        query.ended_late()
+    assert (memory._begins, memory._ends) == (1, 1)
+
+
+def test_when_all_threads_are_held_by_what_was_given_up_the_log_has_it_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(query_threads, "STOP_S_MAX", 0)
+
+    async def run() -> None:
+        threads, queries = QueryThreads(None), [Deaf() for _ in range(THREADS_MAX + 1)]
+        for query in queries[: THREADS_MAX - 1]:
+            await given_up(threads, query)
+        assert not caplog.records
+        await given_up(threads, queries[-2])
+        queries[0].may_end.set()
+        await until(lambda: len(threads.line.running) < THREADS_MAX)
+        await given_up(threads, queries[-1])
+        for query in queries:
+            query.may_end.set()
+        await until(lambda: not threads.line.running)
+        threads.pool.shutdown()
+
+    asyncio.run(run())
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert (
+        record.getMessage() == f"all {THREADS_MAX} threads compute for queries that were given up: others wait for one"
+    )
 
 
 FROM = "FROM generate_series(1, 100) t(g)"

@@ -1,6 +1,7 @@
 """The line for a node's threads: short queries find one whatever long ones do, and everybody has a turn."""
 
 import random
+from collections.abc import Hashable
 
 import pytest
 
@@ -14,8 +15,8 @@ from nodes.execution.engine.thread_line import (
     THREADS_MAX,
     TRIES_MAX,
     Call,
+    Decisions,
     Line,
-    Orders,
 )
 
 EVERYBODY = "ann", "bob", "cleo", "dan"
@@ -32,6 +33,10 @@ def calls_of(count: int, *users: str, is_long: bool = False) -> list[Call]:
 
 def longs_of(line: Line, now: float) -> list[Call]:
     return [c for c in line.running if not c.is_stopping and (c.is_long or now - c.began >= c.short_s)]
+
+
+def of_user(calls: list[Call], user: Hashable) -> int:
+    return sum(call.user == user for call in calls)
 
 
 def test_as_many_run_as_there_are_threads_and_others_come_in_their_order() -> None:
@@ -55,7 +60,7 @@ def test_what_turns_out_long_and_is_one_too_many_is_put_back() -> None:
     assert line.look(SHORT_S / 2).look_at == pytest.approx(SHORT_S)
     assert line.look(SHORT_S).put_back == (calls[-2], calls[-1]), "those that began last lose least"
     assert len(longs_of(line, SHORT_S)) == LONG_MAX
-    assert line.look(2 * SHORT_S) == Orders(), "and no other one"
+    assert line.look(2 * SHORT_S) == Decisions(), "and no other one"
 
 
 def test_what_counts_is_what_a_call_has_used() -> None:
@@ -64,7 +69,7 @@ def test_what_counts_is_what_a_call_has_used() -> None:
     line, calls = Line(lambda call, _: used[call]), calls_of(THREADS, *EVERYBODY)
     used |= dict.fromkeys(calls, 0.0)
     asked(line, 0, *calls)
-    assert line.look(100) == Orders(look_at=pytest.approx(100 + SHORT_S))
+    assert line.look(100) == Decisions(look_at=pytest.approx(100 + SHORT_S))
     used |= dict.fromkeys(calls[:LONG_MAX], SHORT_S)
     assert line.look(101).put_back == ()
     used[calls[-1]] = SHORT_S
@@ -87,11 +92,11 @@ def test_what_was_put_back_is_tried_again_for_longer_one_at_a_time() -> None:
     first, second = Call("ann", 7, tries=1), Call("ann", 8, tries=2)
     assert asked(line, 1, first, second) == [first]
     assert asked(line, 1, short := Call("ann", 9)) == [short], "which leaves room"
-    orders = line.look(1.01 + SHORT_S)
-    assert (orders.put_back, orders.look_at) == ((short,), pytest.approx(1 + 2 * SHORT_S))
-    orders = line.look(1.01 + 2 * SHORT_S)
-    assert (orders.put_back, orders.begin) == ((first,), (second,))
-    assert orders.look_at == pytest.approx(1.01 + 2 * SHORT_S + 4 * SHORT_S)
+    decided = line.look(1.01 + SHORT_S)
+    assert (decided.put_back, decided.look_at) == ((short,), pytest.approx(1 + 2 * SHORT_S))
+    decided = line.look(1.01 + 2 * SHORT_S)
+    assert (decided.put_back, decided.begin) == ((first,), (second,))
+    assert decided.look_at == pytest.approx(1.01 + 2 * SHORT_S + 4 * SHORT_S)
 
 
 def test_what_was_put_back_many_times_waits_for_a_long_one_to_end() -> None:
@@ -102,11 +107,38 @@ def test_what_was_put_back_many_times_waits_for_a_long_one_to_end() -> None:
     assert line.look(1000).put_back == ()
 
 
+def test_the_last_try_is_a_long_one_also_where_few_run() -> None:
+    line = Line()
+    assert line.begins_at_once(last := Call("ann", 7, tries=TRIES_MAX + 1), 0)
+    asked(line, 1, *calls_of(LONG_MAX, *EVERYBODY))
+    assert last not in line.look(1000).put_back
+
+
+def test_the_next_rows_of_a_result_have_a_thread_beside_long_ones_in_turn() -> None:
+    line, longs = Line(), calls_of(LONG_MAX, *EVERYBODY, is_long=True)
+    asked(line, 0, *longs)
+    first, second = (Call(user, user, has_answered=True) for user in ("eve", "fay"))
+    short = Call("dan")
+    assert asked(line, 1, first, second, short) == [first, short], "the last thread is kept for what can be put back"
+    decided = line.look(1 + SHORT_S)
+    assert (decided.put_back, decided.begin, first.is_long) == ((short,), (), True)
+    assert line.end(first, 2).begin == (second,)
+
+
+def test_results_of_one_user_leave_a_thread_to_the_result_of_another() -> None:
+    line, calls = Line(), [Call("ann", n, has_answered=True) for n in range(LONG_OF_USER_MAX + 2)]
+    assert asked(line, 0, *calls) == calls[: LONG_OF_USER_MAX + 1]
+    assert asked(line, 9, other := Call("bob", has_answered=True), short := Call("cleo")) == [other, short]
+    assert line.look(1000).put_back == (short,)
+    assert line.end(other, 1000).begin == ()
+    assert line.end(calls[0], 1000).begin == (calls[-1],)
+
+
 def test_few_long_ones_are_left_alone() -> None:
     line, calls = Line(), calls_of(LONG_OF_USER_MAX, "ann")
     assert asked(line, 0, *calls) == calls
-    assert line.look(100) == Orders()
-    assert line.end(calls[0], 100) == Orders()
+    assert line.look(100) == Decisions()
+    assert line.end(calls[0], 100) == Decisions()
 
 
 def test_a_short_one_begins_beside_as_many_long_ones_as_there_may_be() -> None:
@@ -117,14 +149,14 @@ def test_a_short_one_begins_beside_as_many_long_ones_as_there_may_be() -> None:
     assert line.end(longs[0], 101).begin == (longs[LONG_MAX],)
 
 
-def test_another_one_has_the_place_of_what_is_told_to_stop_but_not_of_any_number() -> None:
+def test_another_one_has_the_place_of_what_is_asked_to_stop_but_not_of_any_number() -> None:
     line, calls = Line(), calls_of(THREADS_MAX + 1, "ann")
     asked(line, 0, *calls)
     begun = [call for stopping in calls[: STOPPING_MAX + 1] for call in line.stop(stopping, 0.01).begin]
     assert begun == calls[THREADS:THREADS_MAX]
     assert len(line.running) == THREADS_MAX
-    orders = line.stop(calls[0], 0.01)
-    assert (orders.begin, orders.put_back) == ((), ()), "what was told is not told again"
+    decided = line.stop(calls[0], 0.01)
+    assert (decided.begin, decided.put_back) == ((), ()), "what was asked is not asked again"
     assert line.end(calls[0], 0.01).begin == (calls[THREADS_MAX],)
 
 
@@ -132,8 +164,8 @@ def test_a_call_that_is_put_back_gives_its_place_away_at_once() -> None:
     line, calls = Line(), calls_of(THREADS, *EVERYBODY)
     asked(line, 0, *calls)
     assert asked(line, SHORT_S / 2, short := Call("eve")) == []
-    orders = line.look(SHORT_S)
-    assert (orders.begin, len(orders.put_back)) == ((short,), 2)
+    decided = line.look(SHORT_S)
+    assert (decided.begin, len(decided.put_back)) == ((short,), 2)
 
 
 @pytest.mark.parametrize(("threads", "waiting", "first"), [
@@ -157,24 +189,24 @@ def test_sessions_of_one_user_have_turns() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_comes_nobody_waits_beside_a_thread_that_is_free_for_it(seed: int) -> None:
-    """Calls come, end, turn out long, are told to stop, and ask anew where they were put back."""
+    """Calls come, end, turn out long, are asked to stop, and ask anew where they were put back."""
     chance, line, now, done, come = random.Random(seed), Line(), 0.0, 0, 0
     while done < 300:
         now += chance.choice([0, 0.01, 0.05, SHORT_S])
         step, call = chance.random(), chance.choice([*line.running, *line.waiting, None])
         if come < 300 and (call is None or step < 0.5):
             come += 1
-            call = Call(chance.choice(EVERYBODY[:2]), chance.randrange(20), chance.random() < 0.2)
-            if not line.begins_at_once(call, now):
-                line.ask(call, now)
+            user, has_answered = chance.choice(EVERYBODY[:2]), chance.random() < 0.3
+            asked(line, now, Call(user, chance.randrange(20), chance.random() < 0.2, has_answered=has_answered))
         elif call is not None and step < 0.6 and call in line.running:
             line.stop(call, now)
         elif call is not None:
             line.end(call, now)
             if call.is_put_back:
                 assert not call.is_long
+                assert not call.has_answered
                 assert call.tries <= TRIES_MAX
-                line.ask(Call(call.user, call.session, tries=call.tries + 1), now)
+                asked(line, now, Call(call.user, call.session, tries=call.tries + 1))
             else:
                 done += 1
         line.look(now)
@@ -183,13 +215,18 @@ def test_whatever_comes_nobody_waits_beside_a_thread_that_is_free_for_it(seed: i
         assert line.stopping == len(line.running) - len(active)
         assert len(line.running) <= THREADS_MAX
         assert len(active) <= THREADS
-        assert len(longs) <= LONG_MAX
-        assert all(sum(c.user == user for c in longs) <= LONG_OF_USER_MAX for user in EVERYBODY)
+        kept = [call for call in active if call in longs or call.has_answered]
+        firsts = [call for call in longs if not call.has_answered]
+        assert len(firsts) <= LONG_MAX
+        assert len(kept) <= LONG_MAX + 1, "a thread is kept for what can be put back"
+        assert all(of_user(firsts, user) <= LONG_OF_USER_MAX for user in EVERYBODY)
+        assert all(of_user(kept, user) <= LONG_OF_USER_MAX + 1 for user in EVERYBODY)
         if len(line.running) - min(line.stopping, STOPPING_MAX) < THREADS:
             again = [c for c in active if c.tries and not c.is_long]
             assert len(again) <= AGAIN_MAX
-            waiting = [c for c in line.waiting if c.is_long or c.tries > TRIES_MAX or (c.tries and again)]
-            assert waiting == list(line.waiting), "a thread is free"
-            if len(longs) < LONG_MAX:
-                full = [user for user in EVERYBODY if sum(c.user == user for c in longs) == LONG_OF_USER_MAX]
-                assert all(c.user in full for c in waiting)
+            for call in line.waiting:
+                is_full = len(kept) > LONG_MAX or of_user(kept, call.user) > LONG_OF_USER_MAX
+                if not call.has_answered:
+                    assert call.is_long or call.tries > TRIES_MAX or (call.tries and again), "a thread is free"
+                    is_full |= len(longs) >= LONG_MAX or of_user(longs, call.user) >= LONG_OF_USER_MAX
+                assert is_full, "there is room for it"
