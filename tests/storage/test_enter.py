@@ -202,6 +202,21 @@ def test_a_deadline_is_not_that_of_a_transaction_before_in_the_session(
 # --- who holds a version, fences, spare tables
 
 
+def test_older_versions_in_use_are_found_and_none_is_kept_from_use(
+    stage: Stage, publisher: psycopg.Connection[Any]
+) -> None:
+    cursor, table = publisher.cursor(), stage.table_id
+    with stage.connect("schemalab node n1 7") as node:
+        stage.enter(node, 1)
+        assert postgres.try_exclusive(cursor, table, 2)
+        assert postgres.held_before(cursor, table, 4) == (1,), "the caller's own lock is in nobody's way"
+        assert postgres.held_before(cursor, table, 1) == ()
+        node.rollback()
+        assert postgres.held_before(cursor, table, 4) == ()
+        node.execute("SET LOCAL lock_timeout = '1s'")
+        stage.enter(node, 1)
+
+
 def test_holders_are_named_and_can_be_ended(stage: Stage, publisher: psycopg.Connection[Any]) -> None:
     with stage.connect("schemalab node n1 7") as node:
         stage.enter(node, 1)

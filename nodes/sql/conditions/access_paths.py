@@ -2,19 +2,21 @@
 
 Keys are order-preserving, so `id = 7`, `day >= '2013-01-01' AND day < '2013-02-01'` or `origin IN
 ('JFK', 'LGA') AND flight > 100` are ranges of the primary key's or an index's bytes. The path that
-pins most columns is taken, the primary key when equal (an index costs a second read); a partial index
-only where the conditions imply its predicate. The conditions are still checked on what is read, so a
+pins most columns is taken, the primary key when equal (an index costs a second read) and when it leaves but a few rows;
+a partial index only where the conditions imply its predicate. The conditions are still checked on what is read, so a
 bound may be too wide but never too narrow.
 """
 
+import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import takewhile
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, ColumnId, Index
 from catalog.values import floats
-from catalog.values.types import FLOATING, SqlType, Value
+from catalog.values.types import FLOATING, INT_LIMITS, SqlType, Value
 from expressions.rows import compiled
 from expressions.typed import Context, Expr, PyValue, evaluate
 from nodes.sql.conditions.implication import is_implied
@@ -25,6 +27,10 @@ from storage.buckets import bucket_of, storage_of
 POINTS_MAX = VALUES_MAX
 PARTIAL_SCORE = 0.3
 """A partial index is short: it is worth reading even where nothing else bounds its columns."""
+
+NARROW_ROWS = 256
+"""Rows of the primary key that are read rather than the equal values of an index: nobody knows how many of those there
+are, and each costs a second read."""
 
 Range = tuple[bytes, bytes]
 
@@ -61,9 +67,9 @@ def access(
     storages = descriptor.placement.storage_count(storages)
     bounds = column_bounds(descriptor, conditions, context)
     primary = _path(descriptor, bounds, [(c, False) for c in descriptor.primary_key], None)
-    best = primary
+    best, is_narrow = primary, _rows_at_most(descriptor, bounds, primary) <= NARROW_ROWS
     for index in descriptor.public_indexes:
-        if not _serves(descriptor, index, conditions, context):
+        if (is_narrow and not index.unique) or not _serves(descriptor, index, conditions, context):
             continue
         path = _path(descriptor, bounds, [(p.column, p.descending) for p in index.columns], index)
         path.score += PARTIAL_SCORE if index.where is not None else 0
@@ -80,6 +86,22 @@ def access(
         placed = tuple(range(1, storages + 1))  # unique entries lie by their own values
     used = tuple(column_id for column_id, _ in best.columns[: best.used])
     return Access(best.index, _joined(ranges), placed, points, used)
+
+
+def _rows_at_most(descriptor: Descriptor, bounds: dict[ColumnId, Bound], primary: _Path) -> float:
+    """The number of rows that ranges of the primary key may have: of whole numbers between two bounds so many."""
+    if primary.used < len(descriptor.primary_key):
+        return math.inf
+    if primary.prefixes:
+        return len(primary.prefixes)
+    last = descriptor.key_columns[-1]
+    bound = bounds[last.id]
+    if last.type not in INT_LIMITS or bound.low is None or bound.high is None:
+        return math.inf
+    low, high = bound.low[0], bound.high[0]
+    if not (isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal)):
+        return math.inf
+    return max(0.0, float(high) - float(low) + 1) * len(primary.ranges)
 
 
 def _serves(descriptor: Descriptor, index: Index, conditions: Sequence[Expr], context: Context) -> bool:

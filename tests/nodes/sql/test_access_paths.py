@@ -68,6 +68,18 @@ def ways(where: str) -> tuple[Any, Any, Any]:
     pytest.param("delay + 1 = 5", None, None, 1, (1, 2), id="an expression over the column bounds nothing"),
     pytest.param("score = 'NaN' AND score IN ('NaN', 1)", "by_score", None, 1, (1, 2), id="NaN is NaN wherever named"),
     pytest.param("day = '2013-01-01' AND origin = 'JFK'", None, None, 1, (1, 2), id="the primary key wins when equal"),
+    pytest.param(
+        "day = '2013-01-01' AND number >= 100 AND number < 200 AND origin = 'JFK' AND delay = 5", None, None, 1, (1, 2),
+        id="and when it leaves but a few rows",
+    ),
+    pytest.param(
+        "day = '2013-01-01' AND number >= 100 AND number < 2000 AND origin = 'JFK' AND delay = 5", "by_origin", None, 1,
+        (1, 2), id="of many rows an index may have fewer",
+    ),
+    pytest.param(
+        "day = '2013-01-01' AND number > 100 AND origin = 'JFK' AND delay = 5", "by_origin", None, 1, (1, 2),
+        id="and of a range without an end",
+    ),
 ])  # fmt: skip
 def test_the_way_to_the_rows(where: str, index: str | None, points: int | None, ranges: int, storages: Any) -> None:
     way, _, _ = ways(where)
