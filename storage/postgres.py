@@ -192,10 +192,10 @@ def held_before(cur: psycopg.Cursor[Any], table_id: int, version: int) -> tuple[
     is tried and given back: `pg_locks` has all that serializable transactions have read as well, and beside one that
     stays open that may be more than a control transaction has time to list.
     """
-    free = "CASE WHEN pg_try_advisory_lock(%(table)s, older) THEN pg_advisory_unlock(%(table)s, older) ELSE false END"
+    free = "CASE WHEN pg_try_advisory_lock(%s, older) THEN pg_advisory_unlock(%s, older) ELSE false END"
     cur.execute(
-        f"SELECT older FROM generate_series(1, %(version)s - 1) AS older WHERE NOT {free} ORDER BY older",
-        {"table": table_id, "version": version},
+        f"SELECT older FROM generate_series(1, %s - 1) AS older WHERE NOT {free} ORDER BY older",
+        (version, table_id, table_id),
     )
     return tuple(int(found) for (found,) in cur.fetchall())
 
