@@ -5,6 +5,7 @@ A state is shown by glyph, word and pattern, and only then by colour, so that no
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -109,6 +110,7 @@ def first_line(text: str) -> str:
 
 
 @register.simple_tag
+@functools.lru_cache(maxsize=256)
 def icon(name: str) -> SafeString:
     """An icon that repeats what the words beside it say, so readers skip it."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static("icons.svg"), name)
@@ -127,6 +129,7 @@ def state(name: str, filling: bool = False) -> SafeString:
 
 
 @register.simple_tag
+@functools.lru_cache(maxsize=256)
 def swatch(name: str) -> SafeString:
     """The glyph of a state on its pattern."""
     return format_html('<span class="swatch pattern" data-state="{}">{}</span>', name, icon(GLYPHS[name]))
