@@ -109,7 +109,7 @@ def puts_given_rows(plan: InsertPlan) -> bool:
     descriptor = plan.descriptor
     pairs = len(plan.rows) * (1 + len(descriptor.stored_columns) + len(descriptor.indexes))
     return (
-        0 < pairs <= ONE_BATCH_OPS
+        (len(plan.rows) == 1 or pairs <= ONE_BATCH_OPS)
         and plan.is_local
         and plan.source is None
         and plan.copy is None

@@ -67,9 +67,11 @@ def access(
     storages = descriptor.placement.storage_count(storages)
     bounds = column_bounds(descriptor, conditions, context)
     primary = _path(descriptor, bounds, [(c, False) for c in descriptor.primary_key], None)
-    best, is_narrow = primary, _rows_at_most(descriptor, bounds, primary) <= NARROW_ROWS
-    for index in descriptor.public_indexes:
-        if (is_narrow and not index.unique) or not _serves(descriptor, index, conditions, context):
+    best, indexes = primary, descriptor.public_indexes
+    if indexes and _rows_at_most(descriptor, bounds, primary) <= NARROW_ROWS:
+        indexes = tuple(index for index in indexes if index.unique)
+    for index in indexes:
+        if not _serves(descriptor, index, conditions, context):
             continue
         path = _path(descriptor, bounds, [(p.column, p.descending) for p in index.columns], index)
         path.score += PARTIAL_SCORE if index.where is not None else 0
@@ -101,7 +103,7 @@ def _rows_at_most(descriptor: Descriptor, bounds: dict[ColumnId, Bound], primary
     low, high = bound.low[0], bound.high[0]
     if not (isinstance(low, int | float | Decimal) and isinstance(high, int | float | Decimal)):
         return math.inf
-    return max(0.0, float(high) - float(low) + 1) * len(primary.ranges)
+    return (float(high) - float(low) + 1) * len(primary.ranges)
 
 
 def _serves(descriptor: Descriptor, index: Index, conditions: Sequence[Expr], context: Context) -> bool:

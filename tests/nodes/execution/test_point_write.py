@@ -39,7 +39,7 @@ from nodes.execution.writing.inserted_rows import new_rows
 from nodes.execution.writing.point_write import PointWrite
 from nodes.execution.writing.unread import is_at_rest, operations
 from nodes.execution.writing.write_context import Writing
-from nodes.execution.writing.writer import command_if_there, put_commands
+from nodes.execution.writing.writer import ONE_BATCH_OPS, command_if_there, put_commands
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import InsertPlan
 from nodes.sql.statements import parse
@@ -204,6 +204,18 @@ def test_compiled_and_general_send_the_same_rows(
     places = ", ".join(f"({', '.join(row)})" for row in rows)
     sql = f"INSERT INTO things ({names}) VALUES {places}"
     same_is_sent(data, version, sql, list(plain.columns) * count, VALUES)
+
+
+def test_one_row_is_compiled_however_wide_it_is_and_as_many_as_one_batch_has_room_for() -> None:
+    wide = table_of([SqlType.INTEGER] * ONE_BATCH_OPS, [SqlType.INTEGER])
+    names = ", ".join(column.name for column in wide.columns)
+    row = ", ".join(str(column.id) for column in wide.columns)
+    for version, rows, is_compiled in ((wide, 1, True), (wide, 2, False), (table_of([], [SqlType.INTEGER]), 2, True)):
+        named, values = (names, row) if version is wide else (version.columns[0].name, "7")
+        (statement,) = parse(f"INSERT INTO things ({named}) VALUES {', '.join([f'({values})'] * rows)}")
+        statement.plans.clear()
+        plan = make_plan(statement, {"things": version}, Parameters([]))
+        assert (PointWrite.of(ENV, plan) is not None) is is_compiled
 
 
 def same_is_sent(
@@ -452,6 +464,12 @@ def test_a_change_in_between_is_seen(cluster: Cluster, change: str) -> None:
         insert, update, delete = await three(node, table)
         for number in range(1, 7):
             assert await insert(str(number), str(number)) == "INSERT 0 1"
+        some = await Written(node, f"INSERT INTO {table} (id, a) VALUES ($1, $2), ($3, $4)", (INT,) * 4).ready()
+        for number in (41, 51):
+            assert await some(str(number), str(number), str(number + 1), str(number + 1)) == "INSERT 0 2"
+        assert some.is_compiled
+        for number in (41, 42, 51, 52):
+            assert await delete(str(number)) == "DELETE 1"
         later = NEXT_VERSIONS[change](cluster.descriptor(table))
         cluster.publish(later)
         node.keeper.known[later.table_id] = later
@@ -459,16 +477,21 @@ def test_a_change_in_between_is_seen(cluster: Cluster, change: str) -> None:
             assert await insert(str(11 + number), str(11 + number)) == "INSERT 0 1"
             assert await update(str(1 + number), str(21 + number)) == "UPDATE 1"
             assert await delete(str(4 + number)) == "DELETE 1"
+            two = [str(value) for value in (61 + 2 * number, 62 + 2 * number) for _ in range(2)]
+            assert await some(*two) == "INSERT 0 2"
         if change == "a unique index":
             assert [await insert("30", "21"), await update("2", "21")] == ["23505", "23505"]
+            assert await some("80", "80", "81", "21") == "23505"
         if change == "a rule":
             assert [await insert("30", "100"), await update("2", "100")] == ["23514", "23514"]
+            assert await some("80", "80", "81", "100") == "23514"
 
     within(cluster, work)
     assert cluster.violations(table) == []
     with cluster.connect() as connection:
         rows = connection.execute(f"SELECT id, a FROM {table} ORDER BY id").fetchall()
-        assert rows == [(1, 21), (2, 22), (3, 23), (11, 11), (12, 12), (13, 13)]
+        of_two = [(n, n) for n in range(61, 67)]
+        assert rows == [(1, 21), (2, 22), (3, 23), (11, 11), (12, 12), (13, 13), *of_two]
 
 
 PARTIAL = Index(IndexId(4), "some", (IndexColumn(ColumnId(2), descending=True),), where='10 / "#2" < 3')
