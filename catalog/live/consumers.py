@@ -28,6 +28,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 
 from catalog.live import snapshot
 from catalog.live.database_reads import read
+from catalog.live.frames import writer_of
 from catalog.live.relay import Event, relay
 from catalog.live.single_flight import SharedReads
 from catalog.pace import Bucket
@@ -104,6 +105,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             log.warning("%r has %d pages open: another one is told to poll", user.get_username(), SOCKETS_MAX_EACH)
             await self.close()
             return
+        self.write_frame = writer_of(self.scope)
         self.counted_for = user.pk
         sockets[user.pk] += 1
         await self.accept()
@@ -141,8 +143,9 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 
     def put_event(self, event: Event) -> None:
         """An event that a full queue drops is seen as a gap, and read from the database."""
-        self.events.append(event)
-        self.has_messages.set()
+        if not self._write_now(event):
+            self.events.append(event)
+            self.has_messages.set()
 
     def put_state(self, message: snapshot.Message) -> None:
         """A message that finds the queue empty stays the one all sockets share, with the texts made of it."""
@@ -206,6 +209,17 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         else:
             self.streams[stream] = seq
             await self.send(text_data=event["texts"][self.language])
+
+    def _write_now(self, event: Event) -> bool:
+        """Write the next event without a turn of this socket's task, where no event waits before it."""
+        stream, seq = event["stream"], event["seq"]
+        waits = self.events or self.sending.locked() or self.end_code is not None
+        if self.write_frame is None or waits or self.streams.get(stream) != seq - 1:
+            return False
+        if not self.write_frame(event["frames"][self.language]):
+            return False
+        self.streams[stream] = seq
+        return True
 
     async def _beat(self, seqs: dict[str, int]) -> None:
         for stream, seq in seqs.items():

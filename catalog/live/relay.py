@@ -31,6 +31,7 @@ from catalog import selectors
 from catalog.database import database_dsn
 from catalog.live import snapshot
 from catalog.live.database_reads import read
+from catalog.live.frames import frame_of
 from catalog.models import StoryEvent
 from catalog.services import session_digest
 
@@ -49,7 +50,7 @@ EVENT_COLUMNS = ("stream", "seq", "kind", "subject", "payload", "at")
 EVENTS = f"SELECT {', '.join(EVENT_COLUMNS)} FROM catalog_storyevent WHERE stream = %s AND seq > %s ORDER BY seq"
 Connection = psycopg.AsyncConnection[Any]
 Event = dict[str, Any]
-"""stream, seq, and by language the texts that are sent of it: one for all sockets."""
+"""stream, seq, and by language the texts that are sent of it and their frames: one for all sockets."""
 
 
 class Follower(Protocol):
@@ -168,7 +169,7 @@ class Relay:
 
     async def _read_events(self, reader: Connection, stream: str, seq: int) -> None:
         """Hand the stream's events up to number `seq`, and what else is committed by now, to those who follow it."""
-        if stream not in self._followed():
+        if not any(stream in follower.streams for follower in self.followers):
             self.newest.pop(stream, None)
             return
         before = max(self.newest.get(stream, seq - 1), seq - snapshot.EVENTS_RESENT_MAX)
@@ -176,7 +177,9 @@ class Relay:
             return
         for row in await (await reader.execute(EVENTS, [stream, before])).fetchall():
             stored = StoryEvent(**dict(zip(EVENT_COLUMNS, row, strict=True)))
-            event = {"stream": stream, "seq": stored.seq, "texts": _in_each_language(stored)}
+            texts = _in_each_language(stored)
+            frames = {language: frame_of(text) for language, text in texts.items()}
+            event = {"stream": stream, "seq": stored.seq, "texts": texts, "frames": frames}
             self.newest[stream] = stored.seq
             for follower in self.followers:
                 if stream in follower.streams:

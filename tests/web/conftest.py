@@ -16,6 +16,7 @@ from whitenoise.responders import StaticFile
 
 from catalog import descriptor, hashing, services
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
+from catalog.live.frames import FramedProtocol
 from catalog.models import Descriptor, Table
 from catalog.values.types import SqlType
 from tests import references
@@ -108,7 +109,15 @@ def site(transactional_db: None, redis_url: str) -> Iterator[Site]:
     from schemalab.asgi import application
 
     server = uvicorn.Server(
-        uvicorn.Config(application, host="127.0.0.1", port=0, log_level="warning", lifespan="off", ws="auto")
+        uvicorn.Config(
+            application,
+            host="127.0.0.1",
+            port=0,
+            log_level="warning",
+            lifespan="off",
+            ws=FramedProtocol,
+            ws_per_message_deflate=False,
+        )
     )
     thread = threading.Thread(target=server.run, name="site", daemon=True)
     thread.start()

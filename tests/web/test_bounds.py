@@ -23,7 +23,15 @@ from schemalab.launch.procfile import read_procfile
 from tests.web.conftest import Site
 
 ClientOf = Callable[[str], Client]
-OWN = ("http", "h11_max_incomplete_event_size", "ws_max_size", "limit_concurrency", "lifespan")
+OWN = (
+    "http",
+    "h11_max_incomplete_event_size",
+    "ws",
+    "ws_max_size",
+    "ws_per_message_deflate",
+    "limit_concurrency",
+    "lifespan",
+)
 
 
 def shipped() -> dict[str, Any]:
@@ -41,7 +49,7 @@ def words_of_the_page() -> list[str]:
 def test_every_flag_about_sockets_is_read_by_what_serves_them() -> None:
     config = uvicorn.Config("schemalab.asgi:application", **shipped())
     config.load()
-    read = inspect.getsource(config.ws_protocol_class)
+    read = "".join(inspect.getsource(one) for one in config.ws_protocol_class.__mro__[:-1])
     flags = [word.removeprefix("--").replace("-", "_") for word in words_of_the_page() if word.startswith("--ws-")]
     assert "ws_max_size" in flags
     assert [flag for flag in flags if f"config.{flag}" not in read] == []

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from websockets.sync.client import ClientConnection, connect
 from catalog.live import consumers
 from catalog.live import relay as relays
 from catalog.live import snapshot as live
+from catalog.live.frames import FramedProtocol
 from catalog.models import Table
 from catalog.services import APPEND_EVENT, append_event, end_sockets
 from schemalab.polling import wait_for
@@ -165,8 +167,54 @@ def test_a_crowd_has_one_listener_and_each_gets_each_event_once(browse: Open) ->
         time.sleep(0.02)
 
 
+@pytest.mark.parametrize(
+    "written", [(True, False), (False, True, True), (False,)], ids=["every other", "two of three", "none"]
+)
+def test_events_come_in_order_whether_they_are_written_at_once_or_queued(
+    browse: Open, monkeypatch: pytest.MonkeyPatch, written: tuple[bool, ...]
+) -> None:
+    """One that is queued is not overtaken by the next, for which the socket is free again."""
+    write, turns, told = FramedProtocol.write, cycle(written), list[bool]()
+
+    def write_some(self: FramedProtocol, frame: bytes) -> bool:
+        told.append(next(turns) and write(self, frame))
+        return told[-1]
+
+    monkeypatch.setattr(FramedProtocol, "write", write_some)
+    with browse() as browser:
+        browser.follow("cluster")
+        browser.next("snapshot")
+        for number in range(6):
+            happen(2 * number)
+            with transaction.atomic():
+                for late in (1, 2):
+                    append_event("node joined", f"n{late}", {"node": f"n{late}", "incarnation": number}, ["cluster"])
+        while len(browser.seqs()) < 18:
+            browser.next("event")
+        assert browser.seqs() == list(range(1, 19))
+        assert set(told) == set(written)
+
+
+def test_an_event_that_is_written_at_once_is_the_one_that_is_sent(
+    browse: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the page's language, word for word."""
+
+    def event_after(since: int) -> dict[str, Any]:
+        with browse() as browser:
+            browser.follow("cluster", since=since, language="zh-hans")
+            browser.next("state")
+            happen(1)
+            return browser.next("event")
+
+    at_once = event_after(0)
+    monkeypatch.setattr(FramedProtocol, "write", lambda self, frame: False)
+    assert event_after(1) | {"seq": 1, "at": at_once["at"]} == at_once
+
+
 def test_what_a_full_queue_loses_is_read_again(browse: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumers, "EVENTS_MAX", 2)
+    monkeypatch.setattr(FramedProtocol, "write", lambda self, frame: False)  # a slow browser: all wait in the queue
     with browse() as browser:
         browser.follow("cluster")
         first = browser.next("snapshot")["seq"]

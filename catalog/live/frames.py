@@ -1,0 +1,51 @@
+"""WebSockets as the page speaks them: a message that is the same for many is framed once, and written at once.
+
+A server's frames are not masked (RFC 6455, section 5.1): the same message is the same bytes for every socket. Through
+ASGI it would cost each of them a turn of a task, five calls and a frame of its own, which is most of what two hundred
+sockets cost (`bench/watchers.py`). So an application is given `write`, and may use it beside its messages.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
+
+EXTENSION = "schemalab.frames"
+"""Its name in a scope's extensions: {"write": `FramedProtocol.write`}."""
+
+
+class FramedProtocol(WebSocketsSansIOProtocol):
+    """One socket, which takes whole frames too."""
+
+    async def run_asgi(self) -> None:
+        extensions: dict[str, Any] = self.scope["extensions"]
+        extensions[EXTENSION] = {"write": self.write}
+        await super().run_asgi()
+
+    def write(self, frame: bytes) -> bool:
+        """Write the frame of a whole message. False, and nothing is written, where it cannot be sent right now: the
+        socket is not open, the browser is slower than what is sent to it, or it was promised compressed messages."""
+        can_now = (
+            self.handshake_complete
+            and self.conn.state is State.OPEN
+            and not self.close_sent
+            and not self.transport.is_closing()
+            and self.writable.is_set()
+            and not self.conn.extensions
+        )
+        if can_now:
+            self.transport.write(frame)
+        return can_now
+
+
+def frame_of(text: str) -> bytes:
+    """The message as it is on the wire, the same for every socket."""
+    return Frame(Opcode.TEXT, text.encode()).serialize(mask=False)
+
+
+def writer_of(scope: Mapping[str, Any]) -> Callable[[bytes], bool] | None:
+    """`FramedProtocol.write` of this socket; None of a server that has no such thing."""
+    found: Callable[[bytes], bool] | None = scope.get("extensions", {}).get(EXTENSION, {}).get("write")
+    return found
