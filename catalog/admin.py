@@ -1,20 +1,24 @@
 """The catalog to look at: tables, their versions, the story. Schemas move by changes only, so nothing can be edited."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db.models import Model, QuerySet
+from django.contrib.admin.utils import display_for_field
+from django.db.models import JSONField, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from catalog.models import Descriptor, StoryEvent, Table
 from catalog.story import sentence
 from catalog.templatetags.look import story_kind
 
+JSON_CHARS_MAX = 300
 CHOSEN_MAX = 200
 """The page that asks says of each what follows, and sends each back as a field: Django takes at most 1,000."""
 
@@ -38,8 +42,27 @@ def filtered_in_words(word: Callable[[str], Any]) -> type[admin.AllValuesFieldLi
     return InWords
 
 
+def _folded(field: JSONField) -> Callable[[Any], str]:
+    """Shows the field's value: a short one as it is, a long one indented and folded."""
+
+    def shown(thing: Any) -> str:
+        value = getattr(thing, field.name)
+        if len(json.dumps(value)) <= JSON_CHARS_MAX:
+            return display_for_field(value, field, "-")
+        lines = json.dumps(value, indent=2, ensure_ascii=False).splitlines()
+        words = ngettext("%(n)s line", "%(n)s lines", len(lines)) % {"n": f"{len(lines):,}"}
+        return format_html("<details><summary>{}</summary><pre>{}</pre></details>", words, "\n".join(lines))
+
+    shown.__name__ = field.name
+    return admin.display(description=field.verbose_name)(shown)
+
+
 class ReadOnlyAdmin(admin.ModelAdmin):
     """Shows rows; adds, changes and deletes none."""
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[Any]:
+        folded = {field.name: _folded(field) for field in self.opts.get_fields() if isinstance(field, JSONField)}
+        return [folded.get(name, name) for name in super().get_fields(request, obj)]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -159,7 +182,7 @@ class DescriptorAdmin(ReadOnlyAdmin):
 
 @admin.register(StoryEvent)
 class StoryEventAdmin(ReadOnlyAdmin):
-    list_display = ("at", "text", "shown_kind", "stream", "seq")
+    list_display = ("at", "stream", "text", "shown_kind", "seq")
     list_filter = (("kind", filtered_in_words(story_kind)), "stream")
     search_fields = ("subject",)
     ordering = ("-at", "stream")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 from django.utils import translation
+from django.utils.html import escape
 from django.utils.timezone import now
 
 from catalog.models import Table
@@ -95,6 +97,28 @@ def test_a_list_says_what_happened_first_and_shows_the_steps_of_a_change_togethe
     versions = olga.get("/admin/catalog/descriptor/").content.decode()
     assert re.search(r'field-table_name"><a[^>]*>flights</a>', versions), "not with the newest version's number"
     assert 'href="?table__name=flights"' in versions
+
+
+def test_a_long_plan_is_folded_and_a_short_value_stands_as_it_is(
+    client_of: Callable[[str], Client], flights: Table
+) -> None:
+    plan = {"steps": [{"kind": "publish", "<b>": "步骤"}] * 20}
+    change = Change.objects.create(
+        table_id=flights.pk,
+        table_ids=[flights.pk],
+        table_name="flights",
+        statement="x",
+        plan=plan,
+        who="o",
+        wishes=["a"],
+    )
+    User.objects.filter(username="olga").update(is_superuser=True)
+    page = client_of("olga").get(f"/admin/changes/change/{change.pk}/change/").content.decode()
+    change.refresh_from_db()  # its keys come in an order of PostgreSQL
+    lines = json.dumps(change.plan, indent=2, ensure_ascii=False).splitlines()
+    folded = f"<details><summary>{len(lines)} lines</summary><pre>{escape(chr(10).join(lines))}</pre></details>"
+    assert re.search(r"<label>Plan:</label>\s*<div class=\"readonly\">" + re.escape(folded), page)
+    assert re.search(r"Pending requests:</label>\s*<div class=\"readonly\">\[&quot;a&quot;\]", page)
 
 
 @pytest.mark.django_db
