@@ -182,7 +182,7 @@ class DescriptorAdmin(ReadOnlyAdmin):
 
 @admin.register(StoryEvent)
 class StoryEventAdmin(ReadOnlyAdmin):
-    list_display = ("at", "stream", "text", "shown_kind", "seq")
+    list_display = ("at", "text", "stream", "shown_kind", "seq")
     list_filter = (("kind", filtered_in_words(story_kind)), "stream")
     search_fields = ("subject",)
     ordering = ("-at", "stream")
