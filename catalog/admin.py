@@ -61,8 +61,11 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     """Shows rows; adds, changes and deletes none."""
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[Any]:
+        """A field that the list shows in words is shown so here, too: by the column that the list orders by it."""
+        columns = [name for name in self.list_display if str(name).startswith("shown_")]
+        in_words: dict[str, Any] = {getattr(self, name).admin_order_field: name for name in columns}
         folded = {field.name: _folded(field) for field in self.opts.get_fields() if isinstance(field, JSONField)}
-        return [folded.get(name, name) for name in super().get_fields(request, obj)]
+        return [(in_words | folded).get(name, name) for name in super().get_fields(request, obj)]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -21,7 +21,7 @@ from uuid import uuid4
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 
@@ -146,7 +146,7 @@ class Step(models.Model):
         ]
 
     def __str__(self) -> str:
-        shown = {"number": self.number, "id": self.change_id, "kind": self.kind}
+        shown = {"number": self.number, "id": self.change_id, "kind": pgettext("step", self.kind)}
         return gettext("step %(number)s of change %(id)s: %(kind)s") % shown
 
 

@@ -68,6 +68,19 @@ def test_the_lists_speak_it_too(client_of: Callable[[str], Client], flights: Tab
     assert '<td class="field-shown_kind">排空</td>' in steps
     assert f"变更 {change.pk}：x" in steps, "a change is named in Chinese, too"
     assert re.search(r'<a href="\?kind=drain">\s*排空', steps)
+    step = Step.objects.get()
+    page = olga.get(f"/admin/changes/step/{step.pk}/change/").content.decode()
+    assert f"变更 {change.pk} 的第 0 步：排空" in page
+    assert [re.sub(r"\s+", "", words) for words in re.findall(r'<div class="readonly">([^<]*)</div>', page)][:3] == [
+        "向前",
+        "0",
+        "排空",
+    ]
+    page = olga.get(f"/admin/changes/change/{change.pk}/change/").content.decode()
+    assert '<div class="readonly">失败</div>' in page
+    assert "创建用户之后" in olga.get("/admin/auth/user/add/").content.decode(), (
+        "also where Django itself has no Chinese"
+    )
     stories = olga.get("/admin/catalog/storyevent/").content.decode()
     assert re.search(r'<a href="\?kind=node%20joined">\s*节点加入|<a href="\?kind=node\+joined">\s*节点加入', stories)
     assert not re.search(r'class="changelink"[^>]*>变更', index), "the link to edit something is no noun"
