@@ -210,6 +210,15 @@ def seconds(value: Any) -> str:
 
 
 @register.filter
+def lasted(value: float) -> str:
+    """A span that was measured, whose parts are shown beside it: with its seconds, below an hour."""
+    minutes, rest = divmod(round(value), 60)
+    if value < 90 or minutes >= 60 or not rest:
+        return seconds(value)
+    return gettext("%(m)s min %(s)s s") % {"m": minutes, "s": rest}
+
+
+@register.filter
 def latency(ms: float) -> str:
     """Milliseconds with two figures that count: 0.38 ms, 4.2 ms, 38 ms, 1.2 s."""
     if ms >= 1000:
@@ -277,6 +286,12 @@ def list_comma() -> str:
 def full_stop() -> str:
     """The end of a sentence that is put together, with the space behind it: Chinese has another one, and no space."""
     return gettext("{first}. {rest}").format(first="", rest="")
+
+
+@register.simple_tag
+def sentence_space() -> str:
+    """The space between two sentences: in Chinese there is none."""
+    return full_stop()[1:]
 
 
 @register.simple_tag

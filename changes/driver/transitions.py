@@ -29,6 +29,8 @@ from changes.executor.machine import step
 from changes.executor.state import Direction, Execution, Mode, execution_from_json
 from changes.models import ENDED, Change, Status
 from changes.pages.failure_codes import sqlstate_of
+from changes.plan.model import StepKind
+from leases.recorder.reading import nodes_left_at
 from spark_tasks.models import ReorgRun, RunState
 
 log = logging.getLogger(__name__)
@@ -205,15 +207,19 @@ class Transition:
         return json.dumps({"message": self._trouble} | ({"sqlstate": code} if code else {}))
 
     def _save_steps(self, before: Execution) -> None:
-        """Whom the step waits for while it waits; the end of a step that was left; the step that begins."""
+        """Whom the step waits for while it waits; the end of a step that was left; the step that begins.
+
+        What a step that was left has waited is the nodes' time: no longer than they used what was in its way.
+        """
         after, at = self.state, self.state.step
         has_moved = (before.direction, before.position) != (after.direction, after.position)
         waited = before if has_moved else after
         since = self.now - waited.waited_since if waited.waited_since is not None else 0.0
+        waited_s = self._waited_for_nodes_s(before) if has_moved and before.waited_for else since
         self.cur.execute(
             "UPDATE changes_step SET waited_for = %s, waited_s = %s, tries = tries + %s,"
             " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE change_id = %s AND ended_at IS NULL",
-            (json.dumps(list(waited.waited_for)), round(since, 3), self.tries, has_moved, self.row.id),
+            (json.dumps(list(waited.waited_for)), round(waited_s, 3), self.tries, has_moved, self.row.id),
         )
         if at is not None and self.finish is None:
             self.cur.execute(
@@ -221,6 +227,18 @@ class Transition:
                 " VALUES (%s, %s, %s, %s, %s, clock_timestamp(), '[]', 0) ON CONFLICT DO NOTHING",
                 (self.row.id, after.direction.value, after.position, at.kind.value, at.version),
             )
+
+    def _waited_for_nodes_s(self, state: Execution) -> float:
+        """Seconds from the beginning of the step at hand until no node used a version that was in its way."""
+        found = self.cur.execute(
+            "SELECT started_at FROM changes_step WHERE change_id = %s AND ended_at IS NULL", (self.row.id,)
+        ).fetchone()
+        if found is None or state.step is None:
+            return 0.0
+        began, back = found[0].timestamp(), state.step.kind is StepKind.PUBLISH
+        versions = {self.row.table_id: state.step.version} | {one.table_id: one.version for one in state.step.partners}
+        left_at = nodes_left_at({table: version - back for table, version in versions.items()}, since=began)
+        return 0.0 if left_at is None else max(left_at - began, 0.0)
 
     def _end(self, finish: events.Finish) -> None:
         """The change is over; a name it gave up is free again (L12)."""

@@ -12,6 +12,7 @@ from typing import Any
 from changes.executor.interventions import ENDED
 from changes.executor.state import whom
 from changes.pages.timeline import points, span_s, taken
+from spark_tasks.runs.feedback import Verdict, Why, are_counted
 
 Json = dict[str, Any]
 MOVING = ("running", "waiting", "paused", "rolling_back")
@@ -177,13 +178,24 @@ def progress(snapshot: Mapping[str, Any]) -> Json | None:
 
 
 def _others(felt: Mapping[str, Any]) -> Json:
-    """The effect of a run on those who work beside it: `why` it works so much, and figures where there are any."""
-    before, now = felt.get("before"), felt.get("now")
+    """The effect of a run on those who work beside it: `why` it works so much, and figures where there are any.
+
+    `before` is how they were without it, `now` how they are. Of a few statements it is not said that they are fewer
+    (`kept_percent` is None); while none ends at all, not that they are no slower.
+    """
+    verdict = Verdict.from_json({"works": 1.0, "why": Why.UNKNOWN, "before": None, "now": None} | dict(felt))
     found: Json = {"why": felt.get("why", "")}
-    if before and now and before["per_s"]:
-        kept = round(100 * min(1.0, now["per_s"] / before["per_s"]))
-        found |= {"slower_ms": max(0, round(now["slow_ms"] - before["slow_ms"])), "kept_percent": kept}
-    return found
+    before, now = verdict.before, verdict.now
+    if before is None or now is None or not before.per_s:
+        return found
+    kept = round(100 * min(1.0, now.per_s / before.per_s)) if are_counted(before) else None
+    return found | {
+        "slower_ms": max(0, round(now.slow_ms - before.slow_ms)),
+        "kept_percent": kept,
+        "before": {"per_s": round(before.per_s), "slow_ms": round(before.slow_ms, 1)},
+        "now": {"per_s": round(now.per_s), "slow_ms": round(now.slow_ms, 1)},
+        "is_silent": not now.per_s,
+    }
 
 
 def _taken(step: Mapping[str, Any]) -> Json:

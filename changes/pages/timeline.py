@@ -32,6 +32,9 @@ POINT_OF = {
     "purge": "tidy",
 }
 
+REST_SHOWN_S = 1.0
+"""A wait that went on for so long after its last node shows that it did."""
+
 
 def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool = False) -> list[Json]:
     """The points of the steps, each done, current or todo, given the number of the step that it is at.
@@ -39,8 +42,9 @@ def points(steps: Sequence[Mapping[str, Any]], position: int, *, is_over: bool =
     A step has `number`, `kind`, `version`, and for a publish its `table`, `transitions` and `partners`. Of several
     elements the first that moves at all gives a version its name on the line; what else moves is shown beside it. Of
     several tables the versions are shown by name, unless their numbers are the same all the way. Steps with times give
-    their points a duration: `took_s`, or `since` when it is the point that the change is at. Whom that one waits for is
-    not what it has waited for: `change_page.wait` has that.
+    their points a duration: `took_s`, or `since` when it is the point that the change is at. A point that waited for
+    nodes has `whom`, and of its duration their part, `nodes_s`, and the `rest_s` in which nobody used an older version.
+    Whom the point at hand waits for is not what it has waited for: `change_page.wait` has that.
     """
     tables, is_one = _tables(steps), len(_moved(steps)) < 2
     line = [_start(steps, is_one) | {"tables": tables.get(-1, [])}] if steps else []
@@ -86,7 +90,8 @@ def _start(steps: Sequence[Mapping[str, Any]], is_one: bool) -> Json:
     version = first["version"] - 1 if first else None
     point: Json = {"kind": "state", "state": state, "version": version, "when": "done", "works": [], "number": -1}
     point["of"] = "" if is_one or not moved else moved[0]["name"]
-    return point | {"began": None, "ended": None, "took_s": None, "since": None, "whom": ""}
+    no_time = {"began": None, "ended": None, "took_s": None, "since": None, "whom": ""}
+    return point | no_time | {"nodes_s": None, "rest_s": None}
 
 
 def _tables(steps: Sequence[Mapping[str, Any]]) -> dict[int, list[Json]]:
@@ -141,7 +146,17 @@ def _point(kind: str, group: Sequence[Mapping[str, Any]], position: int, is_over
         "took_s": _took_s(group),
         "since": group[0].get("started_at") if when == "current" else None,
         "whom": "" if when == "current" else whom(dict.fromkeys(one for s in group for one in s.get("waited_for", ()))),
-    }
+    } | _shares(group, kind)
+
+
+def _shares(group: Sequence[Mapping[str, Any]], kind: str) -> Json:
+    """Of a wait's duration what it was for nodes, and the rest; no rest that nobody would notice."""
+    took_s = _took_s(group)
+    if kind != "wait" or took_s is None:
+        return {"nodes_s": None, "rest_s": None}
+    nodes_s = round(min(took_s, sum(step.get("waited_s", 0.0) for step in group if step.get("waited_for"))), 3)
+    rest_s = round(took_s - nodes_s, 3)
+    return {"nodes_s": nodes_s, "rest_s": rest_s if rest_s >= REST_SHOWN_S else None}
 
 
 def _with_lasting_states(line: Sequence[Json]) -> list[Json]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from catalog.database import database_clock_s
@@ -14,6 +14,7 @@ from catalog.story import CLUSTER
 from leases.models import Lease, Node, PastLease, RecordedSecond
 from leases.staircase.facts import MARKS, Facts, Mark, Second, Use, Version, Walk, Work
 from leases.staircase.phases import moving_elements, phases
+from leases.staircase.waits import last_to_leave
 
 USES_MAX = 4000
 VERSIONS_MAX = 40
@@ -111,6 +112,16 @@ def _marks(used: set[str], start: float, now: float) -> tuple[Mark, ...]:
         if node in names and at.timestamp() <= now:
             marks.append(Mark(at.timestamp(), MARKS[row.kind], node, row.payload.get("table_id")))
     return tuple(sorted(marks, key=lambda mark: mark.at))
+
+
+def nodes_left_at(versions: Mapping[int, int], *, since: float) -> float | None:
+    """When the last node that used an older one of these `versions`, by table, after `since` had left it."""
+    now = database_clock_s()
+    last = [
+        last_to_leave(_uses(table_id, since, now), version=version, since=since)
+        for table_id, version in versions.items()
+    ]
+    return max((now if use.ended is None else use.ended for use in last if use is not None), default=None)
 
 
 def read_seconds(start: float, end: float) -> tuple[Second, ...]:

@@ -4,6 +4,7 @@ facts      what happened to a table in a window of time: versions, uses, marks, 
 phases     the state in which a version is drawn
 axis       time as places: stretched where much happens, long waits folded
 lanes      a staircase for each node; of many nodes counts for each version, and the laggards
+waits      how long a step waits for nodes
 seconds    the seconds of a cluster from the samples of its nodes
 plots      statements a second and latencies on the same axis
 stops      the moments at which one may look back, and what was so then

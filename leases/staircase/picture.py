@@ -16,6 +16,7 @@ from leases.staircase.axis import WIDTH, Axis, axis
 from leases.staircase.facts import FALLS, RISES, Facts, Json, Mark, Version, Walk
 from leases.staircase.lanes import Bar, Lane, Look, counts, falls, lanes, looks, uses_by_node
 from leases.staircase.stops import stops
+from leases.staircase.waits import last_to_leave
 
 LETTER = 0.85
 """A letter is about so wide, in hundredths of the picture."""
@@ -291,12 +292,11 @@ def _work(facts: Facts, scale: Axis, number: int) -> Json:
 def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
     """The lanes in a sentence: from which version to which, how many at once, and the longest wait, for whom."""
     waits = []
-    for older, newer in zip(walk.versions, walk.versions[1:], strict=False):
-        for use in walk.uses:
-            left = end if use.ended is None else use.ended
-            if use.version == older.version and left > newer.published_at:
-                is_over = use.ended is not None and use.ended <= end
-                waits.append((left - newer.published_at, use.node, older.version, newer.published_at, is_over))
+    for newer in walk.versions[1:]:
+        last = last_to_leave(walk.uses, version=newer.version, since=newer.published_at)
+        if last is not None:
+            left, is_over = end if last.ended is None else last.ended, last.ended is not None and last.ended <= end
+            waits.append((left - newer.published_at, last.node, last.version, newer.published_at, is_over))
     wait, is_fallen = None, False
     if waits:
         length, node, version, since, is_over = max(waits)

@@ -107,7 +107,7 @@ def are_idle(nodes: Collection[Sequence[Beat]], seconds: float) -> bool:
     return all(of[0].statements == of[-1].statements and not any(beat.running for beat in of) for of in seen if of)
 
 
-def _are_counted(one: Felt) -> bool:
+def are_counted(one: Felt) -> bool:
     """True when so many statements end that a change of their number says something."""
     return one.per_s * WINDOW_S >= COUNTED_MIN
 
@@ -170,7 +170,7 @@ class Feedback:
         before = self.before
         assert before is not None, "it has looked"
         by_rate = 0.0
-        if _are_counted(before):
+        if are_counted(before):
             by_rate = (1 - seen.per_s / before.per_s) / max(1 - target.throughput_min, 1e-3)
         by_time = (seen.slow_ms - before.slow_ms) / max(target.slower_ms_max, 1e-3)
         pressure = max(by_rate, by_time, 1e-3)
@@ -179,7 +179,7 @@ class Feedback:
             self.works, self.moved_at = min(1.0, max(WORKS_MIN, self.works * factor)), now
             if seen.per_s > before.per_s:  # a run makes nobody faster: there are more of them
                 self.before = Felt((seen.per_s + before.per_s) / 2, before.slow_ms)
-        if _are_counted(seen) and seen.per_s >= MORE_BY * before.per_s and now - self.looked_at >= LOOK_SOON_S:
+        if are_counted(seen) and seen.per_s >= MORE_BY * before.per_s and now - self.looked_at >= LOOK_SOON_S:
             self.before = None  # nobody knows what these would do without it
         why = Why.WITHIN if pressure <= 1 else Why.FEWER if by_rate >= by_time else Why.SLOWER
         return Verdict(self.works, why, before, seen)

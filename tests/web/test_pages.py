@@ -512,8 +512,8 @@ def test_a_run_says_when_it_gives_way_to_traffic(
 @pytest.mark.parametrize(
     ("why", "says"),
     [
-        pytest.param("fewer", "statements take 7 ms longer, 83 % of them are left", id="what is seen"),
-        pytest.param("fewer", "(target: at most 20 ms, at least 85 %)", id="what is allowed"),
+        pytest.param("fewer", "the slowest statements take 7 ms longer, throughput 83 % of before", id="what is seen"),
+        pytest.param("fewer", "take over 20 ms longer, or throughput falls below 85 %", id="what is allowed"),
         pytest.param("looking", "rests for a moment, to see what others do without it", id="a look"),
     ],
 )
@@ -639,6 +639,33 @@ def test_what_was_done_is_said_for_a_moment_and_what_went_wrong_until_it_is_put_
     assert ("data-goes" in toast, 'aria-label="Close"' in toast) == (goes, True)
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        pytest.param((400.0, 4.0), (398.0, 3.0), "no statement became slower, throughput unchanged", id="nothing"),
+        pytest.param(
+            (400.0, 4.0),
+            (164.0, 16.2),
+            "the slowest statements take 12 ms longer, throughput 41 % of before (164 statements a second instead of",
+            id="both",
+        ),
+        pytest.param((400.0, 4.0), (0.0, 0.0), "no statement ended in the last second", id="nobody is served"),
+        pytest.param((2.0, 4.0), (0.5, 4.0), "no statement became slower Compared", id="too few to count"),
+    ],
+)
+def test_what_others_notice_is_said_in_words_and_beside_what(
+    before: tuple[float, float], now: tuple[float, float], words: str
+) -> None:
+    felt = {"works": 0.5, "why": "within"} | {
+        when: {"per_s": per_s, "slow_ms": slow_ms} for when, (per_s, slow_ms) in (("before", before), ("now", now))
+    }
+    shown = {"others": page._others(felt), "target": {"slower_ms": 20, "kept_percent": 85}}
+    text = " ".join(render_to_string("parts/progress_others.html", shown).split())
+    assert words in " ".join(strip_tags(text).split())
+    assert f"Compared with the last moment without it: {before[0]:.0f} statements a second, the slowest took" in text
+    assert "falls below 85 %" in text
+
+
 @pytest.mark.parametrize(("language", "names"), [("en", "n1, n2"), ("zh-hans", "n1、n2")])
 def test_names_are_listed_as_the_language_lists_them(language: str, names: str) -> None:
     with translation.override(language):
@@ -679,6 +706,22 @@ def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
     places = Path(settings.BASE_DIR, "templates").rglob("*.html")
     own = re.compile(r"forloop\.last[^%]*%\}, |endblocktranslate %\}, \{%")
     assert [path.name for path in places if own.search(path.read_text())] == []
+
+
+def test_between_two_sentences_stands_what_the_language_has_there() -> None:
+    """In Chinese nothing: `sentence_space` knows it."""
+    stop = r'(\.\{% endblocktranslate %\}|translate "[^"]*\." %\})(\{% (endif|endwith|else)[^%]*%\})*'
+    own = re.compile(stop + r" +(\{% (if|with)[^%]*%\})*\{% (block)?translate")
+    places = Path(settings.BASE_DIR, "templates").rglob("*.html")
+    assert [path.name for path in places if own.search(path.read_text())] == []
+    for language, shown in (("en", " "), ("zh-hans", "")):
+        with translation.override(language):
+            assert look.sentence_space() == shown
+            way = {"first": 6, "last": 7, "nodes": 3, "at_once": 2, "is_fallen": False}
+            wait = {"seconds": 22.0, "node": "n2", "version": 6, "is_over": True}
+            table = {"id": 1, "name": "flights", "has_leases": True, "summary": way | {"wait": wait}}
+            drawn = render_to_string("parts/over_time.html", {"part": {"picture": {"tables": [table]}}})
+            assert (re.search(r"[.。]([^.。]*)(?:The longest|最长)", drawn) or [""])[1] == shown
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ from catalog.story import sentence
 from catalog.values.types import SqlType
 from changes import notices, selectors, services
 from changes.ddl.errors import DdlError
-from changes.driver import driver
+from changes.driver import driver, publish
 from changes.models import Change, Status, Step
+from changes.records import windows
 from changes.services import ChangeError, NoSuchChange, TooLate
 from changes.tasks import find_stuck
-from leases.models import Lease
+from leases.models import Lease, PastLease
+from leases.staircase import picture as over_time
 from storage.encoding import decode
 from tests.changes.driven import USERS, Crash, Walk, dies_at, drive, kinds, let_the_dead_lease_expire, made
 from tests.rounds import every
@@ -191,6 +193,30 @@ def test_a_wait_says_for_whom_and_the_release_itself_ends_it(cluster, monkeypatc
     assert drained.waited_for == ["n1"]
     assert drained.waited_s > 0
     assert drained.ended_at < ends_at
+
+
+def test_a_node_is_not_said_to_be_waited_for_once_its_lease_has_ended(cluster, monkeypatch):
+    """The drain that found nobody took its time: that was the database's, and the lanes say so too."""
+    made()
+    change = services.submit("CREATE INDEX a ON users (age)", who="ann")
+    n1 = lease(cluster, change)
+    walk = Walk(change)
+    release(cluster, change, n1)
+    attempt = publish.drain
+
+    def slowly(*given, **named):
+        time.sleep(1.2)
+        return attempt(*given, **named)
+
+    monkeypatch.setattr(publish, "drain", slowly)
+    assert walk.end() == Status.DONE
+    drained = Step.objects.get(change=change, number=1)
+    left_at = PastLease.objects.get(table_id=change.table_id, node="n1").ended_at
+    assert drained.waited_for == ["n1"]
+    assert drained.waited_s == pytest.approx((left_at - drained.started_at).total_seconds(), abs=0.01)
+    assert (drained.ended_at - drained.started_at).total_seconds() > drained.waited_s + 1
+    picture = over_time.picture(windows.fresh(Change.objects.get(pk=change.pk)))
+    assert picture["tables"][0]["summary"]["wait"]["seconds"] == pytest.approx(drained.waited_s, abs=0.1)
 
 
 def test_l8_a_transaction_that_outlives_its_lease_is_ended_after_the_grace(cluster):

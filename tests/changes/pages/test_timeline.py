@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 
 from changes.pages.timeline import points, status_before_rollback, taken
 from tests.changes.tables import plans
@@ -183,6 +184,19 @@ def test_every_point_says_how_long_it_took_and_for_whom_it_waited() -> None:
     assert [(work["kind"], work["took_s"]) for work in reorganise["works"]] == [
         ("fill", 2.0), ("verify", 3.0), ("close", 0.0),
     ]  # fmt: skip
+
+
+def test_of_a_wait_the_nodes_bear_their_part_alone() -> None:
+    """They had left after 0.4 of 2.5 s; what came after that was not theirs. What nobody would notice is not told."""
+    ends = {0: 0.5, 1: 3.0, 2: 3.25, 3: 3.5}
+    waited = [one | {"waited_s": 0.4} for one in timed(ends, waited_for={1: ["n3"]})]
+    waits = [one for one in points(waited, 4) if one["kind"] == "wait"]
+    assert [(one["whom"], one["nodes_s"], one["rest_s"]) for one in waits[:2]] == [("n3", 0.4, 2.1), ("", 0.0, None)]
+    shown = render_to_string("parts/timeline.html", {"steps": waits})
+    assert "400 ms for n3" in shown
+    assert "then 2.1 s with no lease in the way" in shown
+    shown = render_to_string("parts/timeline.html", {"steps": [waits[0] | {"took_s": 180.0, "rest_s": 158.0}]})
+    assert "then 2 min 38 s with" in shown, "parts add up"
 
 
 def test_the_point_where_it_is_counts_from_its_beginning() -> None:
