@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from catalog.text.job_nodes import is_job
 from leases.staircase.phases import drawn
 
 LANES_MAX = 60
@@ -25,7 +26,9 @@ Json = dict[str, Any]
 def lanes(snapshot: Mapping[str, Any]) -> Json:
     """The lanes of the page: nodes, tables in motion with a lane for each node, and tables at rest."""
     nodes = node_lines(snapshot["nodes"])
-    tables = [_table(table, snapshot["nodes"]) for table in snapshot["tables"]]
+    there = {node["name"] for node in nodes}
+    lines = [node for node in snapshot["nodes"] if node["name"] in there]
+    tables = [_table(table, lines) for table in snapshot["tables"]]
     return {
         "nodes": nodes,
         "moving": [table for table in tables if table["is_moving"]],
@@ -37,8 +40,12 @@ def lanes(snapshot: Mapping[str, Any]) -> Json:
 
 
 def node_lines(nodes: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """Each node (`leases.selectors.node_json`) with its state and the versions that it leases."""
-    return [_node(node) for node in nodes]
+    """Each node (`leases.selectors.node_json`) with its state and the versions that it leases.
+
+    A job that broke off is none any more once it has no lease: it does not come back.
+    """
+    shown = [_node(node) for node in nodes]
+    return [node for node in shown if node["leases"] or not node["is_down"] or not is_job(node["name"])]
 
 
 def _node(node: Mapping[str, Any]) -> Json:

@@ -17,9 +17,10 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, pgettext
+from django.utils.translation import get_language, gettext, pgettext
 
 from catalog.text.glossary import FORMS, definitions, finder, linked
+from catalog.text.job_nodes import is_job, node_in_words
 
 register = template.Library()
 
@@ -57,6 +58,12 @@ def term_link(term: str, shown: str | SafeString) -> SafeString:
     """A word, or what shows it, as a link to its meaning."""
     text = '<a class="term" href="{}#{}" data-meaning="{}">{}</a>'
     return format_html(text, reverse("glossary"), term, meaning_of(term), shown)
+
+
+@register.filter
+def node_link(node: str) -> str | SafeString:
+    """The name of a node; of one that is a job, in words that say what it is."""
+    return term_link("loader", node_in_words(node, gettext)) if is_job(node) else node
 
 
 @register.filter

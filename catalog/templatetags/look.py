@@ -22,6 +22,7 @@ from django.utils.translation import get_language, gettext, pgettext_lazy
 
 from catalog.story import SENTENCES
 from catalog.templatetags.glossary import term_link
+from catalog.text.job_nodes import node_in_words
 from catalog.text.phrases import in_other_words, nodes_in_other_words
 from catalog.text.phrases import list_comma as comma_of
 
@@ -276,6 +277,12 @@ def by_use(whom: str) -> str:
     return nodes_in_other_words(str(whom), gettext)
 
 
+@register.filter
+def node_words(node: str) -> str:
+    """The name of a node; of one that is a job, in words."""
+    return node_in_words(node, gettext)
+
+
 @register.simple_tag
 def list_comma() -> str:
     """The comma between the names of a list, in the reader's language."""
@@ -302,6 +309,12 @@ def clause_semicolon() -> str:
 @register.simple_tag
 def clause_comma() -> str:
     return gettext("{first}, {rest}").format(first="", rest="")
+
+
+@register.filter
+def nodes_listed(nodes: Iterable[str]) -> str:
+    """Nodes in a list."""
+    return listed(map(node_words, nodes))
 
 
 @register.filter

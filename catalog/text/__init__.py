@@ -1,6 +1,7 @@
 """Wording: pure functions from values to words.
 
 descriptors  a descriptor, and what differs between two versions
+job_nodes    names of nodes that are jobs: loaders
 glossary     words of a text that the glossary explains
 marking      where in a statement a mistake stands
 mistakes     an exception as one line for people

@@ -23,6 +23,7 @@ FORMS: Mapping[str, str] = {
     "fill": "fill|fills|filled|backfill",
     "incarnation": "incarnation|incarnations",
     "lease": "lease|leases|leased",
+    "loader": "loader|loaders",
     "pair": "pair|pairs",
     "public": "public",
     "publish": "publish|publishes|published",

@@ -13,6 +13,8 @@ import functools
 import re
 from collections.abc import Callable
 
+from catalog.text.job_nodes import node_in_words
+
 Translate = Callable[[str], str]
 
 STATES = "absent|delete-only|write-only|reorganising|public"
@@ -282,7 +284,7 @@ def nodes_in_other_words(text: str, translate: Translate) -> str:
     found = []
     for use in text.split("; "):
         nodes, _, tables = use.partition(" on ")
-        listed = nodes.replace(", ", list_comma(translate))
+        listed = list_comma(translate).join(node_in_words(node, translate) for node in nodes.split(", "))
         used = functools.reduce(
             lambda rest, first: translate("{table} and {tables}").format(table=first, tables=rest),
             reversed(tables.split(" and ")),

@@ -16,7 +16,7 @@ from leases.staircase.axis import WIDTH, Axis, axis
 from leases.staircase.facts import FALLS, RISES, Facts, Json, Mark, Version, Walk
 from leases.staircase.lanes import Bar, Lane, Look, counts, falls, lanes, looks, uses_by_node
 from leases.staircase.stops import stops
-from leases.staircase.waits import last_to_leave
+from leases.staircase.waits import last_to_leave, without_passing_jobs
 
 LETTER = 0.85
 """A letter is about so wide, in hundredths of the picture."""
@@ -43,14 +43,15 @@ HEARTBEAT_LATE_S = 5.0
 
 def picture(facts: Facts) -> Json:
     """Everything that is drawn. Without a table there is nothing to draw."""
-    facts = _news_only(facts)
+    everybody = facts.walks
+    facts = replace(_news_only(facts), walks=tuple(without_passing_jobs(walk, facts.end) for walk in everybody))
     scale = axis(_moments(facts), start=facts.start, end=facts.end)
     return {
         "is_live": facts.is_live,
         "is_partial": facts.is_partial,
         "start": iso(facts.start),
         "end": iso(facts.end),
-        "tables": [_table(walk, facts.marks, scale) for walk in facts.walks],
+        "tables": [_table(*walks, facts.marks, scale) for walks in zip(facts.walks, everybody, strict=True)],
         "folds": _folds(scale),
         "ticks": _ticks(facts, scale),
         "works": [_work(facts, scale, number) for number in range(len(facts.works))],
@@ -112,7 +113,8 @@ def _moments(facts: Facts) -> Iterable[float]:
                 yield from within if len(within) <= NODES_SHOWN_APART else (within[0], within[-1])
 
 
-def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
+def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
+    """A table's lanes; what is summed up is of `every` node."""
     marks = [mark for mark in marks if mark.concerns({walk.table_id})]
     shown_as = looks(walk)
     flags = _flags(walk.versions, shown_as, scale)
@@ -144,7 +146,7 @@ def _table(walk: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
         "top": top,
         "lane_height": height,
         "height": y,
-        "summary": _summary(walk, marks, scale.times[-1]),
+        "summary": _summary(every, marks, scale.times[-1]),
         "twin": _twin(walk, [lane["node"] for lane in shown]),
     }
 

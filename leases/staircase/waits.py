@@ -11,11 +11,30 @@ The steps of a change and its lanes tell the same wait, since both ask here.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from leases.staircase.facts import Use
+from catalog.text.job_nodes import is_job
+from leases.staircase.facts import Use, Walk
+
+LAG_S = 1.0
+"""A job that used a version so long after the next one was out was in its way."""
 
 
 def last_to_leave(uses: Iterable[Use], *, version: int, since: float) -> Use | None:
     """The use of a version older than `version` that lasts longest after `since`; one that lasts still comes first."""
     older = [use for use in uses if use.version < version and use.lasts(since)]
     return max(older, key=lambda use: (use.ended is None, use.ended or 0.0), default=None)
+
+
+def without_passing_jobs(walk: Walk, end: float) -> Walk:
+    """The walk without jobs that are over at `end`, and were in nobody's way: a loader is no node that stays."""
+    published = {one.version: one.published_at for one in walk.versions}
+
+    def stays(use: Use) -> bool:
+        if use.ended is None or use.ended > end:
+            return True
+        out = min((at for version, at in published.items() if version > use.version), default=use.ended)
+        return use.ended - out >= LAG_S
+
+    staying = {use.node for use in walk.uses if not is_job(use.node) or stays(use)}
+    return replace(walk, uses=tuple(use for use in walk.uses if use.node in staying))

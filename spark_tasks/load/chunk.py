@@ -22,6 +22,7 @@ import pyarrow as pa
 from psycopg import errors
 
 from catalog.descriptor import Descriptor
+from catalog.text.job_nodes import loader_name
 from spark_tasks.chunks.chunk import spaced
 from spark_tasks.load.file_pairs import Duplicates, by_act, pairs_of, refuse_dangling, refuse_taken, twice_in_file
 from spark_tasks.load.file_rows import CannotLoad, typed_rows
@@ -71,7 +72,7 @@ class Load:
 @contextmanager
 def loader_of(load: Load, part: int) -> "Iterator[Loader]":
     """A loader that is a node of its own: it gives a version back once it uses it no more, whoever else does (L4)."""
-    node = PseudoNode(load.dsn, f"load-{load.job_id}-{part}", pid=os.getpid(), lease_s=load.lease_s)
+    node = PseudoNode(load.dsn, loader_name(load.job_id, part), pid=os.getpid(), lease_s=load.lease_s)
     with node as member, Loader(member, load.job_id, load.table_id, load.storages, load.buckets) as loader:
         yield loader
 

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from catalog.database import database_dsn
 from catalog.services import control_transaction
+from catalog.text.job_nodes import repairer_name
 from spark_tasks.checks.foreign_key_checks import newest_versions, references_of
 from spark_tasks.checks.range_check import Judge
 from spark_tasks.chunks.chunk import RunClosed, RunToken
@@ -116,7 +117,7 @@ def repair(claim: Claim, run_token: RunToken, found: Finding) -> Finding:
     What is put at a time is bounded (`LACKING_MAX`): of more, what was refused is the least that there is.
     """
     refusals = Finding(is_least=sum(found.counts.values()) > len(found.lacking))
-    node = PseudoNode(run_token.dsn, f"repair-{claim.run.id}", pid=os.getpid(), lease_s=settings.LEASE_S)
+    node = PseudoNode(run_token.dsn, repairer_name(claim.run.id), pid=os.getpid(), lease_s=settings.LEASE_S)
     with node as member:
         put = Repair(member, run_token, claim.descriptor(), settings.STORAGE_COUNT, settings.BUCKET_COUNT)
         try:

@@ -52,6 +52,26 @@ def test_of_many_nodes_counts_are_drawn_and_the_laggards_lanes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("of_loader", "lanes"),
+    [
+        pytest.param(use("load-4-0", 1, 2.0, 3.0), ["n1"], id="it has ended"),
+        pytest.param(use("load-4-0", 1, 2.0, 10.3), ["n1"], id="it left soon after the next version was out"),
+        pytest.param(use("load-4-0", 1, 2.0, 14.0), ["load-4-0", "n1"], id="it was a laggard"),
+        pytest.param(use("load-4-0", 3, 41.0), ["load-4-0", "n1"], id="it runs"),
+    ],
+)
+def test_a_loader_leaves_the_picture_when_it_has_ended(of_loader: Use, lanes: list[str]) -> None:
+    """It is in the story of a change as long as it was in its way."""
+    uses = [use("n1", 1, -5.0, 10.1), use("n1", 2, 10.05, 40.1), use("n1", 3, 40.05), of_loader]
+    seen = picture(facts(LADDER, uses, end=50.0))
+    [table] = seen["tables"]
+    assert [lane["node"] for lane in table["lanes"]] == lanes
+    assert [row["node"] for row in table["twin"]["rows"]] == lanes
+    told = {one.get("node") for stop in seen["stops"] for one in stop["happened"]} - {None}
+    assert told == set(lanes)
+
+
+@pytest.mark.parametrize(
     ("uses", "way"),
     [
         pytest.param([use("n1", 2, 1.0, 12.0), use("n1", 3, 11.0)], (2, 3, 1), id="what nobody used is no way"),

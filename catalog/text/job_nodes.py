@@ -1,0 +1,34 @@
+"""Names of nodes that are jobs: a job that writes rows is a node for as long as it runs.
+
+    load-4-0    worker 0 of load 4             loader 4-0
+    repair-7    what run 7 could not put       repairer 7
+
+Pages name them in words, and the lanes over time leave those out that were over and in nobody's way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+JOB = re.compile(r"(load|repair)-(\d+(?:-\d+)?)")
+WORDS = {"load": "loader {job}", "repair": "repairer {job}"}
+
+
+def loader_name(job_id: int, part: int) -> str:
+    return f"load-{job_id}-{part}"
+
+
+def repairer_name(run_id: int) -> str:
+    return f"repair-{run_id}"
+
+
+def is_job(node: str) -> bool:
+    """True of the name of a node that leaves when its job ends."""
+    return JOB.fullmatch(node) is not None
+
+
+def node_in_words(node: str, translate: Callable[[str], str]) -> str:
+    """The name of a node as pages show it."""
+    job = JOB.fullmatch(node)
+    return node if job is None else translate(WORDS[job[1]]).format(job=job[2])
