@@ -56,7 +56,8 @@ def _calm_since(change: Change) -> float:
 def of_table(table_id: int) -> Facts | None:
     """The window of a table's last changes; None when none has begun.
 
-    Once the newest one has ended and its time was kept, it is shown as it was kept.
+    Once the newest one has ended and its time was kept, it is shown as it was kept; what came after that is read, as
+    long as statements run.
     """
     begun = Change.objects.filter(table_ids__contains=[table_id], started_at__isnull=False).order_by("-started_at")
     changes = list(begun[:CHANGES_SHOWN])
@@ -64,11 +65,19 @@ def of_table(table_id: int) -> Facts | None:
         return None
     kept = kept_of(changes[0])
     if kept is not None:
-        return kept.of_table(table_id)
+        return _with_traffic(kept.of_table(table_id))
     shown = [one for one in changes if one.started_at > changes[0].started_at - TOGETHER]
     start = shown[-1].started_at.timestamp() - reading.LEAD_S
-    facts = reading.read_facts(named([table_id]), [work(one) for one in reversed(shown)], start=start)
+    facts = reading.read_facts(named([table_id]), [work(one) for one in reversed(shown)], start=start, goes_on=True)
     return replace(facts, is_partial=_is_late(changes[0]))
+
+
+def _with_traffic(kept: Facts) -> Facts:
+    """The window until now, or until the statements ended that ran after it."""
+    if reading.last_busy_second(kept.end) <= kept.end:
+        return kept
+    tables = [(walk.table_id, walk.name) for walk in kept.walks]
+    return kept.followed_by(reading.read_facts(tables, [], start=kept.end, goes_on=True))
 
 
 def tables_moved(since: datetime, until: datetime) -> list[int]:

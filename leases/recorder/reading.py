@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from django.db.models import Max
+
 from catalog.database import database_clock_s
 from catalog.descriptor import from_json
 from catalog.models import Descriptor, StoryEvent
@@ -30,17 +32,23 @@ LEAD_S = 10.0
 """So long before its first change a window begins."""
 
 
-def read_facts(tables: Sequence[tuple[int, str]], works: Sequence[Work], *, start: float) -> Facts:
+def read_facts(
+    tables: Sequence[tuple[int, str]], works: Sequence[Work], *, start: float, goes_on: bool = False
+) -> Facts:
     """The facts of these tables (id, name) since `start`, with the changes that moved them.
 
     While a change is under way the window ends now, at the next tick; otherwise a little after the last thing
-    that happened, so that the picture of a table at rest stays as it is.
+    that happened, so that the picture of a table at rest stays as it is. A window that `goes_on` ends now as long as
+    statements run, too.
     """
     now = database_clock_s()
     walks = tuple(_walk(table_id, name, start, now) for table_id, name in tables)
     every = _marks({use.node for walk in walks for use in walk.uses}, start, now)
     marks = tuple(mark for mark in every if mark.concerns({table_id for table_id, _ in tables}))
-    rest = last_moment(walks, marks, works, start, now) + REST_S
+    moments = [last_moment(walks, marks, works, start, now)]
+    if goes_on:
+        moments.append(last_busy_second(start))
+    rest = max(moments) + REST_S
     is_live = rest > now or any(work.ended is None for work in works)
     ticks = math.floor(now / TICK_S)
     end = (ticks + 1.0) * TICK_S if is_live else rest
@@ -56,6 +64,12 @@ def last_moment(walks: Iterable[Walk], marks: Iterable[Mark], works: Iterable[Wo
         moments += [use.began for use in walk.uses]
         moments += [use.ended for use in walk.uses if use.ended is not None]
     return max(moment for moment in moments if moment <= now)
+
+
+def last_busy_second(since: float) -> float:
+    """When a statement ran last, as far as it was recorded; `since`, when none did after that."""
+    busy = RecordedSecond.objects.filter(at__gt=math.floor(since), at__lte=database_clock_s(), statements_per_s__gt=0)
+    return float(max(busy.aggregate(last=Max("at"))["last"] or since, since))
 
 
 def _walk(table_id: int, name: str, start: float, now: float) -> Walk:

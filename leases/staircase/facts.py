@@ -128,6 +128,17 @@ class Walk:
             one for one in self.versions if one.published_at > start or one.version in used or one.version == before
         )
 
+    def followed_by(self, later: Walk) -> Walk:
+        """The same and what came later: a use that lasted on has the end that it has by now."""
+        known = {one.version for one in self.versions}
+        uses = {(use.node, use.version, use.began): use for use in (*self.uses, *later.uses)}
+        versions = (*self.versions, *(one for one in later.versions if one.version not in known))
+        return replace(
+            later,
+            versions=tuple(sorted(versions, key=lambda one: one.version)),
+            uses=tuple(sorted(uses.values(), key=lambda use: (use.began, use.node, use.version))),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -171,6 +182,19 @@ class Facts:
             walks=walks,
             seconds=tuple(one for one in self.seconds if one.at >= start),
             works=tuple(one for one in self.works if one.ended is None or one.ended >= start),
+        )
+
+    def followed_by(self, later: Facts) -> Facts:
+        """This window and a later one of the same tables, which begins where it ends, as one."""
+        after = {walk.table_id: walk for walk in later.walks}
+        seen = {one.at for one in self.seconds}
+        return replace(
+            self,
+            end=later.end,
+            is_live=later.is_live,
+            walks=tuple(walk.followed_by(after[walk.table_id]) if walk.table_id in after else walk for walk in self.walks),
+            marks=tuple(sorted({*self.marks, *later.marks}, key=lambda mark: (mark.at, mark.node, mark.kind))),
+            seconds=self.seconds + tuple(one for one in later.seconds if one.at not in seen),
         )
 
     def until(self, end: float) -> Facts:

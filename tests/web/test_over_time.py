@@ -18,6 +18,7 @@ from changes import streams
 from changes.models import ENDED, Change, Record
 from changes.records import keeping, windows
 from leases.models import PastLease, RecordedSecond
+from leases.recorder import reading
 from leases.staircase.facts import Facts
 
 ClientOf = Callable[[str], Client]
@@ -122,6 +123,47 @@ def test_the_picture_of_a_table_is_that_which_was_kept(client_of: ClientOf, flig
     RecordedSecond.objects.all().delete()
     assert windows.of_table(flights.pk) == before
     assert "1 node went from v1 to v2." in page(client_of, f"/tables/{flights.pk}/")
+
+
+def _seconds(first: float, last: float, rate: float) -> None:
+    for at in range(int(first), int(last) + 1):
+        RecordedSecond.objects.create(at=at, statements_per_s=rate, p50_ms=1.0, p99_ms=9.0, nodes=2)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_between_changes_the_picture_goes_on_as_long_as_statements_run(
+    flights: Table, finished: Change, is_kept: bool
+) -> None:
+    """A change's own window stays as it was."""
+    if is_kept:
+        keeping.keep_records()
+    of_change = windows.of_change(finished)
+    assert of_change is not None
+    at_rest = windows.of_table(flights.pk)
+    assert at_rest is not None
+    clock = now().timestamp()
+    assert not at_rest.is_live
+    _seconds(clock - 30, clock - 1, 0.0)
+    assert windows.of_table(flights.pk) == at_rest, "nothing runs"
+    RecordedSecond.objects.filter(at__gt=clock - 20).update(statements_per_s=300.0)
+    shown = windows.of_table(flights.pk)
+    assert shown is not None
+    assert shown.is_live
+    assert shown.end >= clock
+    assert [one for one in shown.seconds if one.at <= clock - 50] == list(at_rest.seconds)
+    assert sum(one.statements_per_s == 300.0 for one in shown.seconds) >= 15
+    assert (shown.works, shown.walks[0].versions) == (at_rest.works, at_rest.walks[0].versions)
+    assert {(use.node, use.version) for use in shown.walks[0].uses} == {("n1", 1), ("n2", 1), ("n1", 2)}
+    assert len(shown.walks[0].uses) == 3, "a use that lasts is one"
+    assert windows.of_change(finished) == of_change
+
+
+def test_when_the_statements_end_the_picture_ends_a_little_later(flights: Table, finished: Change) -> None:
+    clock = now().timestamp()
+    _seconds(clock - 40, clock - 30, 300.0)
+    shown = windows.of_table(flights.pk)
+    assert shown is not None
+    assert (shown.is_live, shown.end) == (False, int(clock - 30) + reading.REST_S)
 
 
 def test_of_a_change_whose_time_was_not_kept_nothing_is_claimed(flights: Table, finished: Change) -> None:
