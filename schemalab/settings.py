@@ -165,6 +165,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = "schemalab.formats"
 
 # --- static files: served from where they lie, without a collect step
 STATIC_URL = "static/"

@@ -62,7 +62,9 @@ async function again() {
   asked = { of, words: wordsOf(fresh) };
   if (dialog.open) fresh.querySelector("h1").id = "ask-title";
   const wasInside = shown.contains(document.activeElement);
+  const opened = [...shown.querySelectorAll("details")].map((one) => one.open);
   renew(shown, document.adoptNode(fresh));
+  shown.querySelectorAll("details").forEach((one, at) => { one.open = opened[at] ?? one.open; });
   if (wasInside && !shown.contains(document.activeElement)) toHead(shown);
 }
 setInterval(again, AGAIN_MS);

@@ -15,6 +15,7 @@ from django import template
 from django.conf import settings
 from django.template.defaultfilters import capfirst
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -245,6 +246,19 @@ def arrows(text: str) -> str:
     """A phrase of the core in the reader's language; where a state becomes another, with an arrow that no line ends at:
     the terminal's is `->`."""
     return STEP.sub("\\1\u00a0\u2192\u00a0", phrase(text))
+
+
+@register.filter
+def with_its_change(text: str, change: int) -> SafeString:
+    """A sentence of a change, with a link where it names it first, or behind it when it does not."""
+    named = re.search(rf"(?:\b[Cc]hange |变更 ?){change}(?!\w)", text)
+    before, name, after = (
+        (text[: named.start()], named[0], text[named.end() :])
+        if named
+        else (f"{text} ", gettext("change %(n)s") % {"n": change}, "")
+    )
+    link = format_html('<a class="nowrap" href="{}">{}</a>', reverse("change", args=[change]), name)
+    return format_html("{}{}{}", before, link, after)
 
 
 @register.filter

@@ -8,7 +8,9 @@ it: they are shown only when no rule is broken.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -27,6 +29,7 @@ from storage.reads import reads
 Json = dict[str, Any]
 ROWS_SHOWN = 10
 ALIKE = "rows_alike"
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def failure(plan: Plan, violations: Sequence[Mapping[str, Any]], error: Mapping[str, Any] | None) -> Json | None:
@@ -57,7 +60,8 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
     `kind` is "cast" for values that another type has not, "condition" for rows that an index cannot decide about.
     """
     versions = [step.published for step in plan.publishes]
-    offenders = [one["offender"] for one in violations[:ROWS_SHOWN] if one.get("offender")]
+    named = sorted(violations[:ROWS_SHOWN], key=_by_key)
+    offenders = [one["offender"] for one in named if one.get("offender")]
     cause = {
         "element": element,
         "name": element.partition(" ")[2],
@@ -66,7 +70,7 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
         "total": violations[0].get("total", len(violations)),
         "is_least": violations[0].get("is_least", False),
         "kind": "",
-        "whys": [one["why"] for one in violations[:ROWS_SHOWN]],
+        "whys": [one["why"] for one in named],
         "heads": _heads(offenders),
         "rows": [[*one["key"].values(), *(one["other"] or {}).values(), *one["values"].values()] for one in offenders],
         "columns": [],
@@ -74,6 +78,18 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
         "query": None,
     }
     return cause | _of_rule(plan, versions, element)
+
+
+def _by_key(violation: Mapping[str, Any]) -> tuple[list[tuple[int, Decimal, str]], str]:
+    """The place of a row among others: by the values of its key, numbers as numbers, then by its words."""
+    cells = (violation.get("offender") or {"key": {}})["key"].values()
+    return [_place_of(str(cell)) for cell in cells], violation["why"]
+
+
+def _place_of(literal: str) -> tuple[int, Decimal, str]:
+    if NUMBER.fullmatch(literal):
+        return 0, Decimal(literal), ""
+    return 1, Decimal(0), literal
 
 
 def _heads(offenders: Sequence[Mapping[str, Any]]) -> Json:

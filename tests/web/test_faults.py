@@ -18,6 +18,7 @@ from catalog.models import StoryEvent, Table
 from catalog.services import OutOfTime
 from catalog.story import sentence
 from leases.models import Node
+from schemalab.operations import consequences, faults
 from schemalab.supervisor.control import CommandRefused, NotRunning
 from schemalab.supervisor.process_control import KnownProcesses
 from schemalab.supervisor.refusals import FITS, why_not
@@ -126,6 +127,20 @@ def test_a_kill_says_until_when_it_can_hold_a_change_back(
     assert ": until then no version after v3 is published." in shown
     assert "No acknowledged write is lost" in shown
     assert "It leases nothing" not in shown
+
+
+@pytest.mark.parametrize(("tables", "folded"), [(5, ""), (6, "and 1 more table"), (17, "and 12 more tables")])
+def test_of_many_leased_tables_five_are_told_and_the_others_folded(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node, monkeypatch: pytest.MonkeyPatch, tables: int, folded: str
+) -> None:
+    until = now() + timedelta(seconds=30)
+    held = [consequences.Held(f"t{number}", 2, 3, until) for number in range(tables)]
+    monkeypatch.setattr(faults, "_follows", lambda command, target: consequences.of_node(command, "n2", tuple(held)))
+    body = client_of("olga").get("/processes/n2/kill/").content.decode()
+    shown, _, below = body.partition("<details>")
+    assert shown.count("Its lease on t") == min(tables, 5)
+    assert body.count("Its lease on t") == tables
+    assert (f"<summary>{folded}</summary>" in below) if folded else not below
 
 
 def test_a_node_without_leases_holds_nothing_back(client_of: ClientOf, supervisor: Supervisor, n2: Node) -> None:

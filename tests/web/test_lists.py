@@ -21,6 +21,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.http import QueryDict
 from django.test import Client
+from django.utils import translation
+from django.utils.html import strip_tags
 from django.utils.timezone import now
 
 from catalog.descriptor import from_json
@@ -28,6 +30,7 @@ from catalog.models import Descriptor, StoryEvent, Table
 from catalog.services import append_event
 from catalog.story_list import export, reading
 from catalog.story_list import wanted as story
+from catalog.templatetags import look
 from changes import change_list, streams
 from changes.ddl.statements import parse
 from changes.models import Change
@@ -366,7 +369,7 @@ def acts(people: dict[str, User], make: MakeChange) -> None:
 
 
 def done(answer: Any) -> list[str]:
-    return re.findall(r'<td class="roomy">(.*?)(?: <a|</td>)', answer.content.decode())
+    return [strip_tags(one) for one in re.findall(r'<td class="roomy">(.*?)</td>', answer.content.decode())]
 
 
 def test_the_trail_is_of_people_from_both_sources(client_of: ClientOf, acts: None) -> None:
@@ -375,6 +378,19 @@ def test_the_trail_is_of_people_from_both_sources(client_of: ClientOf, acts: Non
         f"sam submitted change {Change.objects.get().pk}: CREATE ..",
         "olga revoked the lease of n2 on flights v2; its sessions there were ended.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "shown"),
+    [
+        ("sam paused change 17.", "en", 'sam paused <a class="nowrap" href="/changes/17/">change 17</a>.'),
+        ("sam 暂停了变更 17。", "zh-hans", 'sam 暂停了<a class="nowrap" href="/changes/17/">变更 17</a>。'),
+        ("Change 171 <b> beside", "en", 'Change 171 &lt;b&gt; beside <a class="nowrap" href="/changes/17/">change 17</a>'),
+    ],
+)
+def test_a_line_of_the_trail_names_its_change_once(text: str, language: str, shown: str) -> None:
+    with translation.override(language):
+        assert look.with_its_change(text, 17) == shown
 
 
 @pytest.mark.parametrize(

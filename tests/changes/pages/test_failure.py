@@ -34,6 +34,20 @@ def test_a_change_that_has_not_failed_has_no_cause() -> None:
     assert failure(planned("DROP INDEX by_age", people()), [], None) is None
 
 
+def test_rows_are_in_the_order_of_their_keys() -> None:
+    """Numbers as numbers: 9 comes before 87; what has no key by its words."""
+    keys = ["87", "9", "-3", "100"]
+    broken = [
+        violation("constraint people_name_not_null", key={"id": key}, values={}, other=None) | {"why": f"row id = {key}"}
+        for key in sorted(keys)
+    ]
+    found = failure(planned("ALTER TABLE people ALTER name SET NOT NULL", people()), broken, FAILED)
+    assert found is not None
+    [only] = found["causes"]
+    assert [row[0] for row in only["rows"]] == ["-3", "9", "87", "100"]
+    assert only["whys"] == ["row id = -3", "row id = 9", "row id = 87", "row id = 100"]
+
+
 def test_an_error_that_is_no_matter_of_rows_is_its_own_sentence() -> None:
     found = failure(planned("DROP INDEX by_age", people()), [], {"message": "the workers fell silent"})
     assert found == {"message": "the workers fell silent", "particulars": "", "sqlstate": "", "causes": []}

@@ -1,0 +1,4 @@
+"""Formats of the language, where Django looks for them.
+
+formats   the form of a time
+"""
