@@ -192,7 +192,9 @@ class Facts:
             self,
             end=later.end,
             is_live=later.is_live,
-            walks=tuple(walk.followed_by(after[walk.table_id]) if walk.table_id in after else walk for walk in self.walks),
+            walks=tuple(
+                walk.followed_by(after[walk.table_id]) if walk.table_id in after else walk for walk in self.walks
+            ),
             marks=tuple(sorted({*self.marks, *later.marks}, key=lambda mark: (mark.at, mark.node, mark.kind))),
             seconds=self.seconds + tuple(one for one in later.seconds if one.at not in seen),
         )

@@ -385,7 +385,7 @@ def test_the_trail_is_of_people_from_both_sources(client_of: ClientOf, acts: Non
     [
         ("sam paused change 17.", "en", 'sam paused <a class="nowrap" href="/changes/17/">change 17</a>.'),
         ("sam 暂停了变更 17。", "zh-hans", 'sam 暂停了<a class="nowrap" href="/changes/17/">变更 17</a>。'),
-        ("Change 171 <b> beside", "en", 'Change 171 &lt;b&gt; beside <a class="nowrap" href="/changes/17/">change 17</a>'),
+        ("Change 171 <b>", "en", 'Change 171 &lt;b&gt; <a class="nowrap" href="/changes/17/">change 17</a>'),
     ],
 )
 def test_a_line_of_the_trail_names_its_change_once(text: str, language: str, shown: str) -> None:

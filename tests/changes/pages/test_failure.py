@@ -38,7 +38,8 @@ def test_rows_are_in_the_order_of_their_keys() -> None:
     """Numbers as numbers: 9 comes before 87; what has no key by its words."""
     keys = ["87", "9", "-3", "100"]
     broken = [
-        violation("constraint people_name_not_null", key={"id": key}, values={}, other=None) | {"why": f"row id = {key}"}
+        violation("constraint people_name_not_null", key={"id": key}, values={}, other=None)
+        | {"why": f"row id = {key}"}
         for key in sorted(keys)
     ]
     found = failure(planned("ALTER TABLE people ALTER name SET NOT NULL", people()), broken, FAILED)
