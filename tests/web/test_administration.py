@@ -137,9 +137,14 @@ def test_a_long_plan_is_folded_and_a_short_value_stands_as_it_is(
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_times_have_their_seconds(client_of: Callable[[str], Client], flights: Table, language: str) -> None:
     change = Change.objects.create(
-        table_id=flights.pk, table_ids=[flights.pk], table_name="flights", statement="x", plan={}, who="o"
+        table_id=flights.pk,
+        table_ids=[flights.pk],
+        table_name="flights",
+        statement="x",
+        plan={},
+        who="o",
+        started_at=now(),
     )
-    change.refresh_from_db()
     User.objects.filter(username="olga").update(is_superuser=True)
     olga = client_of("olga")
     olga.cookies["django_language"] = language
