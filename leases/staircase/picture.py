@@ -146,7 +146,7 @@ def _table(walk: Walk, every: Walk, marks: Sequence[Mark], scale: Axis) -> Json:
         "top": top,
         "lane_height": height,
         "height": y,
-        "summary": _summary(every, marks, scale.times[-1]),
+        "summary": _summary(every, marks, scale.times[-1]) | _way(walk),
         "twin": _twin(walk, [lane["node"] for lane in shown]),
     }
 
@@ -292,7 +292,7 @@ def _work(facts: Facts, scale: Axis, number: int) -> Json:
 
 
 def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
-    """The lanes in a sentence: from which version to which, how many at once, and the longest wait, for whom."""
+    """The lanes in a sentence: how many versions at once, and the longest wait, for whom."""
     waits = []
     for newer in walk.versions[1:]:
         last = last_to_leave(walk.uses, version=newer.version, since=newer.published_at)
@@ -304,7 +304,7 @@ def _summary(walk: Walk, marks: Sequence[Mark], end: float) -> Json:
         length, node, version, since, is_over = max(waits)
         wait = {"seconds": round(length, 3), "node": node, "version": version, "is_over": is_over}
         is_fallen = any(fell < since + length and rose > since for fell, rose, _ in falls(marks, end).get(node, ()))
-    return _way(walk) | {
+    return {
         "at_once": most_at_once(walk),
         "wait": wait,
         "is_fallen": is_fallen,

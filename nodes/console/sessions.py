@@ -83,6 +83,11 @@ class Trouble:
     hint: str | None = None
     position: int | None = None
 
+    @property
+    def is_end(self) -> bool:
+        """The transaction is over; why is what the node knows of it: of a revocation that may be the lease's end."""
+        return self.sqlstate == "40001" and self.message.startswith("the transaction had to end: ")
+
 
 @dataclass(slots=True)
 class Answer:

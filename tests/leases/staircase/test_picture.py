@@ -67,6 +67,7 @@ def test_a_loader_leaves_the_picture_when_it_has_ended(of_loader: Use, lanes: li
     [table] = seen["tables"]
     assert [lane["node"] for lane in table["lanes"]] == lanes
     assert [row["node"] for row in table["twin"]["rows"]] == lanes
+    assert table["summary"]["nodes"] == 1, "those that went from version to version, or use the last one"
     told = {one.get("node") for stop in seen["stops"] for one in stop["happened"]} - {None}
     assert told == set(lanes)
 

@@ -82,6 +82,23 @@ def test_it_is_still_said_after_the_next_statement_was_refused_and_until_rollbac
     assert "Revoked" not in shown(pane)
 
 
+RAN_OUT = "RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'the transaction had to end: {}'"
+
+
+@pytest.mark.parametrize(
+    ("is_revoked", "why"),
+    [(True, "olga revoked its lease on flights v14"), (False, "its lease on version 14 ran out")],
+)
+def test_a_refusal_goes_on_naming_the_revocation(pane: Client, is_revoked: bool, why: str) -> None:
+    """Its node may know only that the lease is over by now: an older version is not renewed, and so not missed."""
+    failing = telling(trace(sql="SELECT three", transaction=OPEN | {"status": "failed", "tables": []}))
+    if is_revoked:
+        happens("lease revoked", REVOKED)
+    refused = run(pane, failing.replace("; END", f"; {RAN_OUT.format('its lease on version 14 ran out')}; END"))
+    for said in (refused, words(pane.get("/console/").content.decode())):
+        assert f"ERROR 40001 the transaction had to end: {why}" in said
+
+
 def test_a_change_that_ended_it_is_named(pane: Client) -> None:
     happens("sessions ended", ENDED)
     said = shown(pane)
