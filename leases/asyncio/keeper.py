@@ -22,7 +22,7 @@ from typing import Any, Self, assert_never
 from catalog.elements import NodeId, TableId
 from leases.asyncio.queries import DrainAsked, Leased, Queries, Superseded
 from leases.asyncio.session import Unreachable
-from leases.gossip import News
+from leases.gossip import News, is_news
 from leases.node import machine, vocabulary
 from leases.node.holdings import NodeLeases, Phase
 from leases.node.uses import Pin, Schema, Uses
@@ -344,8 +344,9 @@ class LeaseKeeper:
             log.warning("node %s has no heartbeat: %s", self._node, error)
         else:
             self._heed_drain(is_asked=pulse.is_drain_asked)
-            for news in pulse.news:
-                self._feed(news)
+            for news in pulse.news:  # of every table there is: a step of the machine for each would take seconds
+                if is_news(self._state.table(news.table).heard, news.version):
+                    self._feed(news)
             if (before & self._leased()) - pulse.leased:  # an operator took it away
                 self._feed(vocabulary.Recheck())
 

@@ -8,9 +8,11 @@
 All times are on the node's monotonic clock, except `expires_at`.
 """
 
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf
+from operator import itemgetter
 
 from catalog.elements import NodeId, TableId
 from leases import rules
@@ -97,7 +99,10 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class TableLeases:
-    """One table. `heard` is the highest version known; `failures` in a row to look for it, next try at `look_at`."""
+    """One table. `heard` is the highest version known; `failures` in a row to look for it, next try at `look_at`.
+
+    At every step a node asks `quiet_until` and `renew_at` of all its tables, most of which have nothing to do.
+    """
 
     held: tuple[Held, ...] = ()
     heard: int = 0
@@ -106,6 +111,17 @@ class TableLeases:
     leaving: tuple[Leaving, ...] = ()
     failures: int = 0
     look_at: float = 0.0
+    quiet_until: float = field(init=False, repr=False, compare=False)
+    """The end of the one lease there is, before which a serving node has nothing to do here; -inf: it may have."""
+    renew_at: float = field(init=False, repr=False, compare=False)
+    """When the newest version is to be renewed; inf: it is not."""
+
+    def __post_init__(self) -> None:
+        newest, is_behind = self.newest, self.is_behind
+        is_quiet = len(self.held) == 1 and not (is_behind or self.waiters or self.acquisition or self.leaving)
+        renewed = newest if newest is not None and newest.is_leased and not is_behind else None
+        object.__setattr__(self, "quiet_until", self.held[0].stop_at if is_quiet else -inf)
+        object.__setattr__(self, "renew_at", inf if renewed is None else renewed.renew_at)
 
     @property
     def newest(self) -> Held | None:
@@ -156,7 +172,8 @@ class NodeLeases:
     wake_at: float | None = None
 
     def table(self, table: TableId) -> TableLeases:
-        return next((leases for known, leases in self.tables if known == table), TableLeases())
+        place = _place(self, table)
+        return self.tables[place][1] if _is_at(self, place, table) else TableLeases()
 
     @property
     def is_drained(self) -> bool:
@@ -170,9 +187,19 @@ TableStep = tuple[TableLeases, tuple[Effect, ...]]
 def edit(state: NodeLeases, table: TableId, change: TableStep) -> Step:
     """`state` with one table's leases replaced; a table with nothing left is forgotten."""
     leases, effects = change
-    others = tuple((known, one) for known, one in state.tables if known != table)
-    tables = others if leases.is_forgotten else tuple(sorted((*others, (table, leases)), key=lambda entry: entry[0]))
-    return replace(state, tables=tables), effects
+    place = _place(state, table)
+    before, after = state.tables[:place], state.tables[place + _is_at(state, place, table) :]
+    edited = () if leases.is_forgotten else ((table, leases),)
+    return replace(state, tables=(*before, *edited, *after)), effects
+
+
+def _place(state: NodeLeases, table: TableId) -> int:
+    """The place of a table among the others, or where it would be."""
+    return bisect_left(state.tables, table, key=itemgetter(0))
+
+
+def _is_at(state: NodeLeases, place: int, table: TableId) -> bool:
+    return place < len(state.tables) and state.tables[place][0] == table
 
 
 def hold(

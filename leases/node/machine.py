@@ -222,9 +222,9 @@ def _renewed(state: holdings.NodeLeases, outcomes: tuple[vocabulary.RenewOutcome
     again_at = now + SKIPPED_AGAIN_S if skipped else state.renew_again_at
     after = replace(state, renewing=(), renew_again_at=again_at)
     effects: tuple[vocabulary.Effect, ...] = ()
+    asked = dict(state.renewing)
     for outcome in outcomes:
-        asked = dict(state.renewing).get(outcome.table)
-        change = _renewed_table(after.table(outcome.table), outcome, asked, state.renew_asked_at)
+        change = _renewed_table(after.table(outcome.table), outcome, asked.get(outcome.table), state.renew_asked_at)
         after, more = holdings.edit(after, outcome.table, change)
         effects += more
     return after, effects

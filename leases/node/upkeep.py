@@ -11,6 +11,7 @@ None of it looks at which event it was, so no event can forget to do it.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import inf
 
 from catalog.elements import TableId
 from leases.node import holdings, vocabulary
@@ -24,8 +25,11 @@ def do_upkeep(state: holdings.NodeLeases, now: float) -> holdings.Step:
     if fatal is not None:
         return _stop(state, fatal)
     effects: tuple[vocabulary.Effect, ...] = ()
+    draining = state.phase is holdings.Phase.DRAINING
     for table, leases in state.tables:
-        kept, more = _keep_table(leases, table, now, draining=state.phase is holdings.Phase.DRAINING)
+        if now < leases.quiet_until and not draining:
+            continue
+        kept, more = _keep_table(leases, table, now, draining=draining)
         if kept is not leases:
             state, more = holdings.edit(state, table, (kept, more))
         effects += more
@@ -44,6 +48,8 @@ def set_alarm(state: holdings.NodeLeases, effects: tuple[vocabulary.Effect, ...]
 def _unrenewed(state: holdings.NodeLeases, now: float) -> str | None:
     """The newest version of some table could not be renewed in time (L10)."""
     for _, leases in state.tables:
+        if now < leases.quiet_until:
+            continue
         newest = leases.newest
         if newest is not None and not leases.is_behind and now >= newest.stop_at:
             return f"the lease on {newest} could not be renewed before it ends"
@@ -143,8 +149,8 @@ def _renew_at(state: holdings.NodeLeases) -> float | None:
     """When the next renewal is due: a retry when one is set, else the earliest of the newest versions'."""
     if state.renew_again_at is not None:
         return state.renew_again_at
-    newest = (leases.newest for _, leases in state.tables if not leases.is_behind)
-    return min((held.renew_at for held in newest if held is not None and held.is_leased), default=None)
+    at = min((leases.renew_at for _, leases in state.tables), default=inf)
+    return None if at == inf else at
 
 
 def _due_times(state: holdings.NodeLeases) -> Iterable[float]:
@@ -152,6 +158,10 @@ def _due_times(state: holdings.NodeLeases) -> Iterable[float]:
     if renew_at is not None and not state.renewing:
         yield renew_at
     for _, leases in state.tables:
+        if leases.quiet_until > -inf:
+            if leases.quiet_until < inf:
+                yield leases.quiet_until
+            continue
         yield from (held.stop_at for held in leases.held if held.is_leased)
         yield from (one.again_at for one in leases.leaving if one.again_at is not None)
         if leases.looks_for_news and not leases.is_releasing_newest and state.phase is holdings.Phase.SERVING:

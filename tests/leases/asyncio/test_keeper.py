@@ -1,13 +1,15 @@
 """A node's keeper on real PostgreSQL and Redis: one acquisition for all, fresh when asked, never behind for long."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from catalog.elements import State
+from catalog.elements import State, TableId
 from leases.asyncio import keeper as asyncio_keeper
 from leases.asyncio.keeper import LeaseKeeper, NodeDraining, NodeStopped
+from leases.asyncio.queries import Pulse
+from leases.gossip import News
 from leases.node import machine
 from leases.redis.gossip import call_node, publish_news
 from leases.rules import NotLeasable
@@ -79,6 +81,28 @@ def test_a_thousand_statements_cost_no_step_of_the_machine(stage: Stage, monkeyp
                 keeper.unpin(pin)
 
     stage.play(scene)
+
+
+def test_a_heartbeat_without_news_costs_no_step_of_the_machine(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step goes over all tables: one for each of a thousand tables would hold the node up for seconds."""
+    monkeypatch.setattr(asyncio_keeper, "HEARTBEAT_S", 0.01)
+    steps, told = [], []
+
+    async def scene(keeper: LeaseKeeper) -> None:
+        heartbeat, step = keeper._queries.heartbeat, machine.step
+
+        async def counted(tables: Sequence[TableId]) -> Pulse:
+            told.append((await heartbeat(tables)).news)
+            return Pulse(is_drain_asked=False, news=told[-1], leased=frozenset({(USERS, 1)}))
+
+        keeper.unpin(await keeper.pin(USERS))
+        monkeypatch.setattr(keeper._queries, "heartbeat", counted)
+        monkeypatch.setattr(machine, "step", lambda *known: (steps.append(known[1]), step(*known))[1])
+        await until(lambda: len(told) > 3, "heartbeats")
+
+    stage.play(scene, lease_s=60.0)
+    assert set(told[1:]) == {(News(USERS, 1),)}
+    assert steps == []
 
 
 def test_a_keeper_that_makes_a_mistake_ends_its_node(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

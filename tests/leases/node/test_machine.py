@@ -1,11 +1,14 @@
 """One node's lease machine, event by event (L1, L3, L4, L5, L6, L10)."""
 
+import random
 from collections.abc import Iterable
+from math import inf
 
 import pytest
 
 from catalog.elements import NodeId, TableId
 from leases.gossip import News
+from leases.node import upkeep
 from leases.node.holdings import RETRY_S, TRIES_MAX, NodeLeases, Phase
 from leases.node.machine import SKIPPED_AGAIN_S, IllegalTransition, step
 from leases.node.vocabulary import (
@@ -350,6 +353,63 @@ def test_the_machine_says_when_to_wake_it(node: Node) -> None:
     state, effects = step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S, "users"), 0.0)
     assert of(WakeAt, effects) == [WakeAt(50.0)]
     assert hash(state) == hash(step(node.state, Acquired(USERS, 1, 1100.0, LEASE_S, "users"), 0.0)[0])
+
+
+# Many tables
+
+
+def test_a_step_looks_only_at_tables_that_have_something_to_do(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = [TableId(number) for number in range(1, 6)]
+    for table in tables:
+        node.hears(Pin(f"p{table}", table))
+        node.hears(Acquired(table, 1, 1000.0 + LEASE_S, LEASE_S, f"t{table}"))
+    seen, keep = [], upkeep._keep_table
+    monkeypatch.setattr(
+        upkeep,
+        "_keep_table",
+        lambda leases, table, *now, **is_: (seen.append(table), keep(leases, table, *now, **is_))[1],
+    )
+    assert node.hears(News(TableId(3), 2)) == [Acquire(TableId(3))]
+    assert node.hears(Unpin("p4", TableId(4))) == []
+    assert set(seen) == {TableId(3)}
+    assert node.hears(Drain()) == [Release(TableId(4), 1)]
+    assert set(seen) == set(tables)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_a_table_says_of_itself_holds(node: Node, seed: int) -> None:
+    """Drawn events on three tables, one of which has no leases: a quiet table has nothing to do until then."""
+    chance, tables = random.Random(seed), [TableId(7), TableId(8), TableId(9)]
+    quiet = busy = 0
+    for number in range(400):
+        table = chance.choice(tables)
+        leases = node.state.table(table)
+        version = leases.newest_version + chance.randrange(2)
+        span = 1000.0 + node.now + LEASE_S
+        events: list[Event] = [Pin(number, table, fresh=chance.random() < 0.2), News(table, version), Tick()]
+        events += [Unpin(pin, table) for held in leases.held for pin in held.pins]
+        events += [Released(table, one.version) for one in leases.leaving if one.again_at is None]
+        if leases.acquisition is not None:
+            events.append(Acquired(table, max(version, 1), span, LEASE_S, "t", is_leased=table != 9))
+            events.append(AcquireFailed(table, "no answer"))
+        if node.state.renewing:
+            renewed = [RenewOutcome(one, v, Renewal.RENEWED, span, LEASE_S) for one, v in node.state.renewing]
+            events.append(Renewed(tuple(renewed)))
+        node.hears(chance.choice(events), at=node.now + chance.choice((0.0, 0.1, 1.0)))
+        assert [known for known, _ in node.state.tables] == sorted(known for known, _ in node.state.tables)
+        for known, one in node.state.tables:
+            assert node.state.table(known) is one
+            dues = [held.stop_at for held in one.held if held.is_leased]
+            if node.now < one.quiet_until:
+                quiet += 1
+                assert upkeep._keep_table(one, known, min(one.quiet_until, 1e9) - 0.01, draining=False) == (one, ())
+                assert (min(dues, default=inf), one.leaving, one.looks_for_news) == (one.quiet_until, (), False)
+            busy += one.quiet_until == -inf
+            newest = one.newest
+            is_renewed = newest is not None and newest.is_leased and not one.is_behind
+            assert one.renew_at == (newest.renew_at if newest is not None and is_renewed else inf)
+    assert quiet > 100
+    assert busy > 100
 
 
 # Without leases
