@@ -249,6 +249,17 @@ def test_nothing_lies_over_a_step(stage: Callable[..., Page], width: int) -> Non
     assert {height: problems for height, problems in found.items() if problems} == {}
 
 
+@pytest.mark.parametrize("width", [1280, 1360])
+def test_all_versions_of_a_change_are_seen_on_a_laptop(stage: Callable[..., Page], width: int) -> None:
+    """Up to four of them: the longest state takes two lines there."""
+    page = stage("?setup=fill")
+    page.set_viewport_size({"width": width, "height": 768})
+    expect(page.locator(".app")).to_have_attribute("data-layout", "wide")
+    lanes = page.locator(".scroller:has(.lane-grid)")
+    expect(lanes.locator("thead th").last).to_contain_text("write-only, reorganising")
+    assert lanes.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+
+
 def test_a_step_that_is_taken_keeps_its_place_in_a_list_that_scrolls(stage: Callable[..., Page]) -> None:
     page = stage("?setup=constraint")
     steps, step = page.locator(".steps"), page.locator(".step").nth(10)
