@@ -36,6 +36,7 @@ from changes.planning.custom_plan import rewritten
 from changes.planning.planner import make_plan
 from lab.pages.words import say
 from lab.tasks import prove_plan
+from lab.templatetags import chapter_text
 from lab.texts import names_listed
 from leases.models import Node
 from leases.samples import Sample
@@ -711,7 +712,7 @@ def test_no_page_lists_names_with_a_comma_of_its_own() -> None:
 def test_between_two_sentences_stands_what_the_language_has_there() -> None:
     """In Chinese nothing: `sentence_space` knows it."""
     stop = r'(\.\{% endblocktranslate %\}|translate "[^"]*\." %\})(\{% (endif|endwith|else)[^%]*%\})*'
-    own = re.compile(stop + r" +(\{% (if|with)[^%]*%\})*\{% (block)?translate")
+    own = re.compile(stop + r" +(\{% (if|with)[^%]*%\})*(\{% (block)?translate|<(a|span|code|strong)\b)")
     places = Path(settings.BASE_DIR, "templates").rglob("*.html")
     assert [path.name for path in places if own.search(path.read_text())] == []
     for language, shown in (("en", " "), ("zh-hans", "")):
@@ -722,6 +723,16 @@ def test_between_two_sentences_stands_what_the_language_has_there() -> None:
             table = {"id": 1, "name": "flights", "has_leases": True, "summary": way | {"wait": wait}}
             drawn = render_to_string("parts/over_time.html", {"part": {"picture": {"tables": [table]}}})
             assert (re.search(r"[.。]([^.。]*)(?:The longest|最长)", drawn) or [""])[1] == shown
+            used = {"what": "used", "table": "flights", "version": 7, "node": "n2"}
+            stop = {"at": "2026-11-26T12:00:00+00:00", "happened": [used, used | {"node": "n3"}], "used": []}
+            drawn = render_to_string("parts/over_time.html", {"part": {"picture": {"stops": [stop]}}})
+            assert (re.search(r"v7[.。](\s*)n3", drawn) or [""])[1] == shown
+
+
+def test_behind_what_a_chapter_emphasises_chinese_has_no_space() -> None:
+    """Markdown wants one there."""
+    assert chapter_text.markdown("*就安全了。* 来看看。 a") == "<p><em>就安全了。</em>来看看。 a</p>\n"
+    assert chapter_text.markdown("*Safe.* Look.") == "<p><em>Safe.</em> Look.</p>\n"
 
 
 @pytest.mark.parametrize(
