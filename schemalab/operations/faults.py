@@ -3,6 +3,8 @@
     /processes/                       the list, live
     /processes/n2/kill/               GET: what it will do and what it cannot break; POST: done, and back to `next`
 
+One click is enough for what another click undoes: a frozen node is thawed, a killed one started. What is lost with it
+all the same, a transaction that somebody else has open there, wants the node's name typed, as a revocation does.
 What cannot be done now is answered with 409 and the reason. The supervisor appends it to the story with who did it;
 draining is asked of the node through the database, and is appended there.
 """
@@ -22,6 +24,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.live import snapshot
 from catalog.story import PROCESSES
+from leases.holders import Holder
 from leases.models import MAY_CONTROL_NODES, Node
 from leases.selectors import leases_on
 from leases.services import REFUSALS, drain_node, undrain_node
@@ -37,6 +40,8 @@ from schemalab.supervisor.process_control import (
 )
 from schemalab.supervisor.refusals import fitting, why_not, why_not_from_page
 
+TRAFFIC = "traffic"
+"""The name under which the clients of traffic come."""
 DONE_BY = {"drain": drain_node, "undrain": undrain_node}
 
 
@@ -64,7 +69,9 @@ def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
     """Ask first; on POST do it and go back to the page that asked (`next`)."""
     target = _target(name, command)
     refusal = _why_not(command, target)
-    if request.method == "POST" and refusal is None:
+    losers = _losers(command, target, but=request.user.get_username())
+    is_mistyped = request.method == "POST" and bool(losers) and request.POST.get("typed", "").strip() != name
+    if request.method == "POST" and refusal is None and not is_mistyped:
         try:
             _do(command, name, who=request.user.get_username())
             messages.success(request, consequences.done(command, name))
@@ -78,9 +85,11 @@ def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
         "title": consequences.title(command, name),
         "refusal": refusal,
         "follows": _follows(command, target),
+        "losers": losers,
+        "is_mistyped": is_mistyped,
         "back": back_to(request),
     }
-    return render(request, "process_act.html", context, status=200 if refusal is None else 409)
+    return render(request, "process_act.html", context, status=409 if refusal else 422 if is_mistyped else 200)
 
 
 def offered(state: str | None, node_state: str | None, *, name: str) -> tuple[str, ...]:
@@ -131,6 +140,14 @@ def _follows(command: str, target: Target) -> Consequences:
         return consequences.of_process(command, target.name, target.kind)
     held = (Held(one.table, one.version, one.version + 1, one.expires_at) for one in leases_on(node=target.name))
     return consequences.of_node(command, target.name, tuple(held))
+
+
+def _losers(command: str, target: Target, *, but: str) -> list[Holder]:
+    """Sessions of other people that a kill costs their open transactions; those of traffic are made for it."""
+    if command != "kill" or target.kind != "node":
+        return []
+    every = {one.session: one for lease in leases_on(node=target.name) for one in lease.holders}
+    return [one for one in every.values() if one.user != but and one.application != TRAFFIC]
 
 
 def back_to(request: HttpRequest) -> str:

@@ -17,7 +17,9 @@ from django.utils.timezone import now
 from catalog.models import StoryEvent, Table
 from catalog.services import OutOfTime
 from catalog.story import sentence
+from leases.holders import Holder
 from leases.models import Node
+from leases.selectors import LeaseOn
 from schemalab.operations import consequences, faults
 from schemalab.supervisor.control import CommandRefused, NotRunning
 from schemalab.supervisor.process_control import KnownProcesses
@@ -127,6 +129,58 @@ def test_a_kill_says_until_when_it_can_hold_a_change_back(
     assert ": until then no version after v3 is published." in shown
     assert "No acknowledged write is lost" in shown
     assert "It leases nothing" not in shown
+
+
+def _holding(*holders: Holder) -> list[LeaseOn]:
+    """Two leases of n2, under both of which each of these sessions has its transaction open."""
+    until = now() + timedelta(seconds=30)
+    return [LeaseOn(number, number, f"t{number}", 2, 2, "n2", 1, until, 30.0, holders=holders) for number in (1, 2)]
+
+
+def _session(number: int, user: str, application: str = "psql") -> Holder:
+    return Holder(1, 2, number, user, application, "UPDATE flights SET dest = 'BOS'", is_running=False, for_s=9.0)
+
+
+def test_whoever_kills_a_strangers_transaction_types_the_nodes_name(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "leases_on", lambda **_: _holding(_session(7, "ann"), _session(8, "olga")))
+    olga = client_of("olga")
+    asked = words(olga.get("/processes/n2/kill/"))
+    assert "This session's transaction ends. It loses all that it did since its BEGIN." in asked
+    assert "session 7 of ann (psql)" in asked
+    assert "session 8" not in asked, "her own she knows"
+    assert "Type n2 to confirm" in asked
+    for typed in ("", "n1"):
+        refused = olga.post("/processes/n2/kill/", {"typed": typed})
+        assert (refused.status_code, supervisor.obeyed) == (422, [])
+        assert "Nothing was done" in words(refused)
+    assert olga.post("/processes/n2/kill/", {"typed": "n2"}).status_code == 302
+    assert supervisor.obeyed == [("kill", "n2", "olga")]
+
+
+@pytest.mark.parametrize(
+    ("command", "holders"),
+    [
+        pytest.param("kill", [], id="nobody has a transaction open"),
+        pytest.param("kill", [_session(7, "olga")], id="it is her own"),
+        pytest.param("kill", [_session(7, "traffic", "traffic")], id="traffic is made for it"),
+        pytest.param("freeze", [_session(7, "ann")], id="a thaw lets it go on"),
+    ],
+)
+def test_what_costs_no_stranger_anything_takes_one_click(
+    client_of: ClientOf,
+    supervisor: Supervisor,
+    n2: Node,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    holders: list[Holder],
+) -> None:
+    monkeypatch.setattr(faults, "leases_on", lambda **_: _holding(*holders))
+    olga = client_of("olga")
+    assert "to confirm" not in words(olga.get(f"/processes/n2/{command}/"))
+    assert olga.post(f"/processes/n2/{command}/").status_code == 302
+    assert supervisor.obeyed == [(command, "n2", "olga")]
 
 
 @pytest.mark.parametrize(("tables", "folded"), [(5, ""), (6, "and 1 more table"), (17, "and 12 more tables")])
