@@ -26,7 +26,7 @@ from catalog.live import snapshot
 from catalog.story import PROCESSES
 from leases.holders import Holder
 from leases.models import MAY_CONTROL_NODES, Node
-from leases.selectors import leases_on
+from leases.selectors import held_leases, leases_on
 from leases.services import REFUSALS, drain_node, undrain_node
 from schemalab.operations import consequences
 from schemalab.operations.consequences import DRAINS, Consequences, Held
@@ -146,7 +146,7 @@ def _losers(command: str, target: Target, *, but: str) -> list[Holder]:
     """Sessions of other people that a kill costs their open transactions; those of traffic are made for it."""
     if command != "kill" or target.kind != "node":
         return []
-    every = {one.session: one for lease in leases_on(node=target.name) for one in lease.holders}
+    every = {one.session: one for lease in held_leases(node=target.name) for one in lease.holders}
     return [one for one in every.values() if one.user != but and one.application != TRAFFIC]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -19,7 +19,6 @@ from catalog.services import OutOfTime
 from catalog.story import sentence
 from leases.holders import Holder
 from leases.models import Node
-from leases.selectors import LeaseOn
 from schemalab.operations import consequences, faults
 from schemalab.supervisor.control import CommandRefused, NotRunning
 from schemalab.supervisor.process_control import KnownProcesses
@@ -131,10 +130,15 @@ def test_a_kill_says_until_when_it_can_hold_a_change_back(
     assert "It leases nothing" not in shown
 
 
-def _holding(*holders: Holder) -> list[LeaseOn]:
-    """Two leases of n2, under both of which each of these sessions has its transaction open."""
-    until = now() + timedelta(seconds=30)
-    return [LeaseOn(number, number, f"t{number}", 2, 2, "n2", 1, until, 30.0, holders=holders) for number in (1, 2)]
+@pytest.fixture
+def reports(lease: None, flights: Table, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has n2 report these sessions as those whose transactions use its lease on flights."""
+
+    def report(*holders: Holder) -> None:
+        of_flights = tuple(replace(one, table_id=flights.pk) for one in holders)
+        monkeypatch.setattr("leases.selectors.read_holders", lambda _nodes: {"n2": (1, of_flights)})
+
+    return report
 
 
 def _session(number: int, user: str, application: str = "psql") -> Holder:
@@ -142,9 +146,9 @@ def _session(number: int, user: str, application: str = "psql") -> Holder:
 
 
 def test_whoever_kills_a_strangers_transaction_types_the_nodes_name(
-    client_of: ClientOf, supervisor: Supervisor, n2: Node, monkeypatch: pytest.MonkeyPatch
+    client_of: ClientOf, supervisor: Supervisor, reports: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(faults, "leases_on", lambda **_: _holding(_session(7, "ann"), _session(8, "olga")))
+    reports(_session(7, "ann"), _session(8, "olga"))
     olga = client_of("olga")
     asked = words(olga.get("/processes/n2/kill/"))
     assert "This session's transaction ends. It loses all that it did since its BEGIN." in asked
@@ -169,14 +173,9 @@ def test_whoever_kills_a_strangers_transaction_types_the_nodes_name(
     ],
 )
 def test_what_costs_no_stranger_anything_takes_one_click(
-    client_of: ClientOf,
-    supervisor: Supervisor,
-    n2: Node,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    holders: list[Holder],
+    client_of: ClientOf, supervisor: Supervisor, reports: Callable[..., None], command: str, holders: list[Holder]
 ) -> None:
-    monkeypatch.setattr(faults, "leases_on", lambda **_: _holding(*holders))
+    reports(*holders)
     olga = client_of("olga")
     assert "to confirm" not in words(olga.get(f"/processes/n2/{command}/"))
     assert olga.post(f"/processes/n2/{command}/").status_code == 302
