@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ FROM pg_class WHERE oid = %s::regclass
 """As many on each block as when PostgreSQL last looked, which may have been in the middle of a load."""
 MAKING = "A transaction that has not ended is creating it."
 AWAITED = "Change {}, which awaits approval, is to create it."
+VERSIONS_KEPT = 4096
 NEWEST = """
 SELECT DISTINCT ON (t.id) t.id, t.name, t.sandbox_of IS NOT NULL AS is_sandbox, d.body
 FROM catalog_table t LEFT JOIN catalog_descriptor d ON d.table_id = t.id
@@ -88,9 +90,15 @@ def _newest() -> list[Newest]:
         cursor.execute(NEWEST)
         rows = cursor.fetchall()
     return [
-        Newest(TableId(table_id), name, is_sandbox, None if body is None else descriptor_from_json(json.loads(body)))
+        Newest(TableId(table_id), name, is_sandbox, None if body is None else _version_in(body))
         for table_id, name, is_sandbox, body in rows
     ]
+
+
+@functools.lru_cache(maxsize=VERSIONS_KEPT)
+def _version_in(body: str) -> Descriptor:
+    """A version from its text, read once: each statement of DDL looks at all tables, while others wait for it."""
+    return descriptor_from_json(json.loads(body))
 
 
 def _sandboxes(tables: Iterable[Newest]) -> frozenset[TableId]:
