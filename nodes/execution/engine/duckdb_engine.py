@@ -332,7 +332,7 @@ class Engine:
         try:
             ((count,),) = connection.execute(kept).fetchall()
             is_small = count <= before.rows_max
-            return _small(connection.sql(before.asked).to_arrow_reader(READER_ROWS)) if is_small else None
+            return _small(_reader(connection, before.asked)) if is_small else None
         except REFUSALS as error:
             if is_out_of_memory(error):
                 return None
@@ -411,7 +411,16 @@ def _small(reader: Any) -> pa.Table | None:
 
 def _open(connection: Any, sql: str, tables: dict[str, Feed], zone: str) -> Any:
     _prepare(connection, tables, zone)
-    return connection.sql(sql).to_arrow_reader(READER_ROWS)
+    return _reader(connection, sql)
+
+
+def _reader(connection: Any, sql: str) -> Any:
+    """The rows of a query, as they come: parsed and planned once.
+
+    It is the last step of `connection.sql(sql).to_arrow_reader(..)`, which parses the text twice and plans it twice:
+    a third of the time of most queries. `execute` computes all rows first.
+    """
+    return connection._submit(sql, None, "stream", READER_ROWS).arrow_reader()
 
 
 def _prepare(connection: Any, tables: dict[str, Feed], zone: str) -> None:
