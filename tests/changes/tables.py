@@ -1,7 +1,9 @@
 """The tables and statements that tests of plans speak of."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from catalog.descriptor import Descriptor
@@ -169,9 +171,10 @@ KINDS = {
 """A statement of every kind, and how many versions it takes."""
 
 
-def every_plan() -> dict[str, Plan]:
-    """A plan of every kind, by name."""
-    return {name: _plan_of(sql) for name, (sql, _) in KINDS.items()}
+@cache
+def every_plan() -> Mapping[str, Plan]:
+    """A plan of every kind, by name; seven modules ask when they are collected."""
+    return MappingProxyType({name: _plan_of(sql) for name, (sql, _) in KINDS.items()})
 
 
 def _plan_of(sql: str) -> Plan:
