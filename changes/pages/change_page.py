@@ -181,7 +181,8 @@ def _others(felt: Mapping[str, Any]) -> Json:
     """The effect of a run on those who work beside it: `why` it works so much, and figures where there are any.
 
     `before` is how they were without it, `now` how they are. Of a few statements it is not said that they are fewer
-    (`kept_percent` is None); while none ends at all, not that they are no slower.
+    (`kept_percent` is None); while none ends at all, not that they are no slower, nor where the time is not known that
+    they took before (`slower_ms` is None).
     """
     verdict = Verdict.from_json({"works": 1.0, "why": Why.UNKNOWN, "before": None, "now": None} | dict(felt))
     found: Json = {"why": felt.get("why", "")}
@@ -190,7 +191,7 @@ def _others(felt: Mapping[str, Any]) -> Json:
         return found
     kept = round(100 * min(1.0, now.per_s / before.per_s)) if are_counted(before) else None
     return found | {
-        "slower_ms": max(0, round(now.slow_ms - before.slow_ms)),
+        "slower_ms": max(0, round(now.slow_ms - before.slow_ms)) if before.slow_ms else None,
         "kept_percent": kept,
         "before": {"per_s": round(before.per_s), "slow_ms": round(before.slow_ms, 1)},
         "now": {"per_s": round(now.per_s), "slow_ms": round(now.slow_ms, 1)},
