@@ -41,10 +41,11 @@ def test_a_node_is_killed_under_traffic_and_its_client_returns_to_it(
     sign_in(page, cluster)
     page.goto(f"{cluster.address}/traffic/?table=busy")
     page.get_by_role("button", name="Start", exact=True).click()
-    traffic = page.get_by_role("region", name="Traffic", exact=True)
-    expect(traffic.get_by_text("0 / 3")).to_be_visible(timeout=LIMIT_MS)
+    expect(page.get_by_role("region", name="Running now")).to_be_visible(timeout=LIMIT_MS)
 
     page.goto(cluster.address)
+    traffic = page.get_by_role("region", name="Traffic", exact=True)
+    expect(traffic.get_by_text("0 / 3")).to_be_visible(timeout=LIMIT_MS)
     page.get_by_role("region", name="Nodes").get_by_role("link", name="Kill… n2").click()
     dialog = page.get_by_role("dialog", name="Kill n2?")
     expect(dialog).to_contain_text("Its lease on busy v")
