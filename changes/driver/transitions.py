@@ -29,6 +29,7 @@ from changes.executor.machine import step
 from changes.executor.state import Direction, Execution, Mode, execution_from_json
 from changes.models import ENDED, Change, Status
 from changes.pages.failure_codes import sqlstate_of
+from changes.pages.timeline import REST_SHOWN_S
 from changes.plan.model import StepKind
 from leases.recorder.reading import nodes_left_at
 from spark_tasks.models import ReorgRun, RunState
@@ -209,13 +210,15 @@ class Transition:
     def _save_steps(self, before: Execution) -> None:
         """Whom the step waits for while it waits; the end of a step that was left; the step that begins.
 
-        What a step that was left has waited is the nodes' time: no longer than they used what was in its way.
+        What a step that was left has waited is the nodes' time: no longer than they used what was in its way. Of a
+        short wait nobody asks that, while the story's counters are locked.
         """
         after, at = self.state, self.state.step
         has_moved = (before.direction, before.position) != (after.direction, after.position)
         waited = before if has_moved else after
         since = self.now - waited.waited_since if waited.waited_since is not None else 0.0
-        waited_s = self._waited_for_nodes_s(before) if has_moved and before.waited_for else since
+        is_asked = has_moved and before.waited_for and since >= REST_SHOWN_S
+        waited_s = self._waited_for_nodes_s(before) if is_asked else since
         self.cur.execute(
             "UPDATE changes_step SET waited_for = %s, waited_s = %s, tries = tries + %s,"
             " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE change_id = %s AND ended_at IS NULL",
