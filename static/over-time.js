@@ -11,8 +11,10 @@
   const part = card.querySelector("[data-part]"), bar = card.querySelector("[data-look-back]"), slider = bar.querySelector("input"), words = bar.querySelector("[data-stop]");
   const button = card.querySelector("[data-present]"), root = document.documentElement;
   let lookedAt = null; // a moment; null: the newest, whatever comes
+  let wasLive = false;
 
   const isPresenting = () => root.hasAttribute("data-presenting");
+  const region = () => part.querySelector(":scope > .scroll");
   const stops = () => [...part.querySelectorAll("[data-stops] li")];
   function show() {
     const all = stops();
@@ -29,10 +31,14 @@
       for (const name of ["x1", "x2"]) line.setAttribute(name, `${stop.dataset.x}%`);
       line.setAttribute("visibility", lookedAt === null ? "hidden" : "visible");
     }
+    const isLive = "isLive" in region().dataset; // where charts are wider than the page, the newest is in view
+    if (isLive && !wasLive && lookedAt === null) region().scrollLeft = region().scrollWidth;
+    wasLive = isLive;
   }
   slider.addEventListener("input", () => {
     const all = stops(), at = Number(slider.value);
     lookedAt = at >= all.length - 1 ? null : all[at].dataset.at;
+    region().scrollLeft = Number(all[at].dataset.x) / 100 * region().scrollWidth - region().clientWidth / 2;
     show();
     updates.takeRecords();
   });

@@ -20,6 +20,9 @@ FREE_SHARE = """(innerHeight - Math.max(...[...document.querySelector("#over-tim
 LETTER_PX = "parseFloat(getComputedStyle(document.querySelector('#over-time .wide')).fontSize)"
 LETTER_PX_WIDE = 30
 """At this size words of charts are as close to each other as they may be, on a projector of 1920 pixels."""
+BEYOND_RIGHT = """(region => region.scrollWidth - region.clientWidth - region.scrollLeft)(
+  document.querySelector("#over-time [data-part] > .scroll"))"""
+CURSOR_X = "document.querySelector('#over-time [data-cursor]').getBoundingClientRect().x"
 WORDS_THAT_FADE = """(() => {
   const region = document.querySelector("#over-time [data-part] > .scroll"), style = getComputedStyle(region);
   const clear = region.getBoundingClientRect().right - parseFloat(style.getPropertyValue("--fade"));
@@ -67,6 +70,12 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate(WORDS_THAT_FADE) == [], "words above a chart that goes on are read as a whole"
     assert overflow(page) == 0
+    page.goto(f"{cluster.address}/")
+    assert page.evaluate(BEYOND_RIGHT) < 1, "the newest is in view"
+    page.get_by_label("Look back").focus()
+    for key in ("Home", "ArrowRight"):
+        page.keyboard.press(key)
+        assert 0 < page.evaluate(CURSOR_X) < 390, "what is looked at is in view"
 
 
 @pytest.mark.soak
