@@ -89,6 +89,12 @@ def holders_of(lease: LeaseOn | Lease, reported: Mapping[str, tuple[int, tuple[H
     )
 
 
+def sessions_reported(node: Node) -> tuple[Holder, ...]:
+    """Sessions whose open transactions use a version on this node, with leases or without, as it reported last."""
+    incarnation, holders = read_holders([node.name]).get(node.name, (None, ()))
+    return holders if incarnation == node.incarnation else ()
+
+
 def held_lease(lease_id: int) -> LeaseOn | None:
     """One live lease with who holds it; None: it was given back, or is over."""
     return next((lease for lease in held_leases() if lease.id == lease_id), None)

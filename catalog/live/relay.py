@@ -181,9 +181,9 @@ class Relay:
             frames = {language: frame_of(text) for language, text in texts.items()}
             event = {"stream": stream, "seq": stored.seq, "texts": texts, "frames": frames}
             self.newest[stream] = stored.seq
-            for follower in self.followers:
+            for follower in list(self.followers):
                 if stream in follower.streams:
-                    follower.put_event(event)
+                    self._put(follower, follower.put_event, event)
         self.touch(stream)
 
     async def _render(self) -> None:
@@ -221,14 +221,14 @@ class Relay:
                     continue
                 if (follower, stream) in newcomers:
                     self.newcomers.discard((follower, stream))
-                    self._put_state(follower, whole)
+                    self._put(follower, follower.put_state, whole)
                 elif changed is not None:
-                    self._put_state(follower, changed)
+                    self._put(follower, follower.put_state, changed)
 
-    def _put_state(self, follower: Follower, message: snapshot.Message) -> None:
-        """Put it into the socket's queue; a socket that raises costs nobody else theirs."""
+    def _put(self, follower: Follower, put: Callable[[Any], None], message: Any) -> None:
+        """Hand it to the socket; one that raises costs nobody else theirs."""
         try:
-            follower.put_state(message)
+            put(message)
         except Exception:
             log.exception("a page cannot take what is new: its socket is closed, the browser opens another")
             self.followers.discard(follower)

@@ -208,7 +208,7 @@ class Transition:
         return json.dumps({"message": self._trouble} | ({"sqlstate": code} if code else {}))
 
     def _save_steps(self, before: Execution) -> None:
-        """Whom the step waits for while it waits; the end of a step that was left; the step that begins.
+        """Whom the step waits for, or waited for last; the end of a step that was left; the step that begins.
 
         What a step that was left has waited is the nodes' time: no longer than they used what was in its way. Of a
         short wait nobody asks that, while the story's counters are locked.
@@ -217,13 +217,17 @@ class Transition:
         has_moved = (before.direction, before.position) != (after.direction, after.position)
         waited = before if has_moved else after
         since = self.now - waited.waited_since if waited.waited_since is not None else 0.0
-        is_asked = has_moved and before.waited_for and since >= REST_SHOWN_S
-        waited_s = self._waited_for_nodes_s(before) if is_asked else since
+        waited_s = self._waited_for_nodes_s(before, since) if has_moved and since else since
         self.cur.execute(
-            "UPDATE changes_step SET waited_for = %s, waited_s = %s, tries = tries + %s,"
-            " ended_at = CASE WHEN %s THEN clock_timestamp() END WHERE change_id = %s AND ended_at IS NULL",
-            (json.dumps(list(waited.waited_for)), round(waited_s, 3), self.tries, has_moved, self.row.id),
-        )
+            "UPDATE changes_step SET waited_for = CASE WHEN %s THEN %s ELSE waited_for END, waited_s = %s,"
+            " tries = tries + %s, ended_at = CASE WHEN %s THEN clock_timestamp() END"
+            " WHERE change_id = %s AND ended_at IS NULL",
+            (
+                bool(waited.waited_for), json.dumps(list(waited.waited_for)), round(waited_s, 3),
+                self.tries, has_moved,
+                self.row.id,
+            ),
+        )  # fmt: skip
         if at is not None and self.finish is None:
             self.cur.execute(
                 "INSERT INTO changes_step (change_id, road, number, kind, version, started_at, waited_for, waited_s)"
@@ -231,13 +235,16 @@ class Transition:
                 (self.row.id, after.direction.value, after.position, at.kind.value, at.version),
             )
 
-    def _waited_for_nodes_s(self, state: Execution) -> float:
-        """Seconds from the beginning of the step at hand until no node used a version that was in its way."""
+    def _waited_for_nodes_s(self, state: Execution, waited_s: float) -> float:
+        """Seconds from the beginning of the step at hand until no node used a version that was in its way; of a step
+        that never waited for a node, or is over so soon that nobody looks closer, all that it has `waited_s`."""
         found = self.cur.execute(
-            "SELECT started_at FROM changes_step WHERE change_id = %s AND ended_at IS NULL", (self.row.id,)
+            "SELECT started_at, waited_for <> '[]', extract(epoch FROM clock_timestamp() - started_at)"
+            " FROM changes_step WHERE change_id = %s AND ended_at IS NULL",
+            (self.row.id,),
         ).fetchone()
-        if found is None or state.step is None:
-            return 0.0
+        if found is None or state.step is None or not (found[1] or state.waited_for) or found[2] < REST_SHOWN_S:
+            return waited_s
         began, back = found[0].timestamp(), state.step.kind is StepKind.PUBLISH
         versions = {self.row.table_id: state.step.version} | {one.table_id: one.version for one in state.step.partners}
         left_at = nodes_left_at({table: version - back for table, version in versions.items()}, since=began)

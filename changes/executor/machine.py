@@ -124,8 +124,7 @@ def _blocked(state: Execution, event: events.Blocked, now: float) -> Result:
         return _cancel(unasked, now)
     nodes = _who(state, event)
     since = now if state.waited_since is None else state.waited_since
-    waited_for = tuple(sorted(nodes)) or state.waited_for
-    waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=waited_for)
+    waiting = replace(unasked, mode=Mode.WAITING, waited_since=since, waited_for=tuple(sorted(nodes)))
     if state.pause_wanted:
         return _rest(waiting)
     wait = events.Wait(event.hindrance, event.hindrance.until)

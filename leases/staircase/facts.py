@@ -128,10 +128,14 @@ class Walk:
             one for one in self.versions if one.published_at > start or one.version in used or one.version == before
         )
 
-    def followed_by(self, later: Walk) -> Walk:
-        """The same and what came later: a use that lasted on has the end that it has by now."""
+    def followed_by(self, later: Walk, *, at: float) -> Walk:
+        """The same and what came `later`, after `at`: a use that lasted on has the end that it has by now.
+
+        One of which nothing is known any more, its record having been deleted since, is drawn until then.
+        """
         known = {one.version for one in self.versions}
-        uses = {(use.node, use.version, use.began): use for use in (*self.uses, *later.uses)}
+        kept = (replace(use, ended=at) if use.ended is None else use for use in self.uses)
+        uses = {(use.node, use.version, use.began): use for use in (*kept, *later.uses)}
         versions = (*self.versions, *(one for one in later.versions if one.version not in known))
         return replace(
             later,
@@ -193,7 +197,8 @@ class Facts:
             end=later.end,
             is_live=later.is_live,
             walks=tuple(
-                walk.followed_by(after[walk.table_id]) if walk.table_id in after else walk for walk in self.walks
+                walk.followed_by(after[walk.table_id], at=self.end) if walk.table_id in after else walk
+                for walk in self.walks
             ),
             marks=tuple(sorted({*self.marks, *later.marks}, key=lambda mark: (mark.at, mark.node, mark.kind))),
             seconds=self.seconds + tuple(one for one in later.seconds if one.at not in seen),

@@ -3,8 +3,9 @@
     /processes/                       the list, live
     /processes/n2/kill/               GET: what it will do and what it cannot break; POST: done, and back to `next`
 
-One click is enough for what another click undoes: a frozen node is thawed, a killed one started. What is lost with it
-all the same, a transaction that somebody else has open there, wants the node's name typed, as a revocation does.
+One click is enough for what another click undoes: a frozen node is thawed, while its leases last, and a killed one is
+started. What is lost with a kill all the same, a transaction that somebody else has open there, wants the node's name
+typed, as a revocation does. Who has one is what the node reported last; where that is not known, nobody is named.
 What cannot be done now is answered with 409 and the reason. The supervisor appends it to the story with who did it;
 draining is asked of the node through the database, and is appended there.
 """
@@ -26,7 +27,7 @@ from catalog.live import snapshot
 from catalog.story import PROCESSES
 from leases.holders import Holder
 from leases.models import MAY_CONTROL_NODES, Node
-from leases.selectors import held_leases, leases_on
+from leases.selectors import leases_on, sessions_reported
 from leases.services import REFUSALS, drain_node, undrain_node
 from schemalab.operations import consequences
 from schemalab.operations.consequences import DRAINS, Consequences, Held
@@ -87,6 +88,7 @@ def act(request: HttpRequest, name: str, command: str) -> HttpResponse:
         "follows": _follows(command, target),
         "losers": losers,
         "is_mistyped": is_mistyped,
+        "is_news": "typed" not in request.POST,
         "back": back_to(request),
     }
     return render(request, "process_act.html", context, status=409 if refusal else 422 if is_mistyped else 200)
@@ -144,9 +146,9 @@ def _follows(command: str, target: Target) -> Consequences:
 
 def _losers(command: str, target: Target, *, but: str) -> list[Holder]:
     """Sessions of other people that a kill costs their open transactions; those of traffic are made for it."""
-    if command != "kill" or target.kind != "node":
+    if command != "kill" or target.node is None:
         return []
-    every = {one.session: one for lease in held_leases(node=target.name) for one in lease.holders}
+    every = {one.session: one for one in sessions_reported(target.node)}
     return [one for one in every.values() if one.user != but and one.application != TRAFFIC]
 
 

@@ -159,6 +159,7 @@ def test_whoever_kills_a_strangers_transaction_types_the_nodes_name(
         refused = olga.post("/processes/n2/kill/", {"typed": typed})
         assert (refused.status_code, supervisor.obeyed) == (422, [])
         assert "Nothing was done" in words(refused)
+    assert "Meanwhile somebody has opened a transaction there" in words(olga.post("/processes/n2/kill/"))
     assert olga.post("/processes/n2/kill/", {"typed": "n2"}).status_code == 302
     assert supervisor.obeyed == [("kill", "n2", "olga")]
 
@@ -169,7 +170,7 @@ def test_whoever_kills_a_strangers_transaction_types_the_nodes_name(
         pytest.param("kill", [], id="nobody has a transaction open"),
         pytest.param("kill", [_session(7, "olga")], id="it is her own"),
         pytest.param("kill", [_session(7, "traffic", "traffic")], id="traffic is made for it"),
-        pytest.param("freeze", [_session(7, "ann")], id="a thaw lets it go on"),
+        pytest.param("freeze", [_session(7, "ann")], id="a thaw in time lets it go on"),
     ],
 )
 def test_what_costs_no_stranger_anything_takes_one_click(
@@ -180,6 +181,18 @@ def test_what_costs_no_stranger_anything_takes_one_click(
     assert "to confirm" not in words(olga.get(f"/processes/n2/{command}/"))
     assert olga.post(f"/processes/n2/{command}/").status_code == 302
     assert supervisor.obeyed == [(command, "n2", "olga")]
+
+
+def test_a_transaction_on_a_table_without_leases_is_a_strangers_too(
+    client_of: ClientOf, supervisor: Supervisor, n2: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"n2": (n2.incarnation, (_session(7, "ann"),))}
+    monkeypatch.setattr("leases.selectors.read_holders", lambda _nodes: told)
+    olga = client_of("olga")
+    assert "session 7 of ann (psql)" in words(olga.get("/processes/n2/kill/"))
+    assert olga.post("/processes/n2/kill/").status_code == 422
+    told["n2"] = (n2.incarnation - 1, (_session(7, "ann"),))  # of its life before: that is over
+    assert olga.post("/processes/n2/kill/").status_code == 302
 
 
 @pytest.mark.parametrize(("tables", "folded"), [(5, ""), (6, "and 1 more table"), (17, "and 12 more tables")])

@@ -412,3 +412,17 @@ def test_a_second_alone_is_as_wide_as_can_be_seen() -> None:
     for curve in curves:
         (left, _), (right, _) = (point.split(",") for point in curve["lines"][0].split())
         assert float(right) - float(left) > 0.2
+
+
+def test_a_use_that_nothing_is_known_of_any_more_is_drawn_until_the_kept_window_ended() -> None:
+    """Records of leases are deleted after a day: what lasted on then has an end that nobody knows, not none."""
+    kept = facts(LADDER[:2], [use("n1", 1, 0.0), use("n9", 1, 0.0)], end=20.0)
+    later = facts(LADDER[:2], [use("n1", 1, 0.0, 30.0), use("n1", 2, 29.0)], start=20.0, end=9_000.0, is_live=True)
+    whole = kept.followed_by(later)
+    assert [(one.node, one.version, one.ended) for one in whole.walks[0].uses] == [
+        ("n1", 1, 30.0),
+        ("n9", 1, 20.0),
+        ("n1", 2, None),
+    ]
+    wait = picture(whole)["tables"][0]["summary"]["wait"]
+    assert (wait["node"], wait["seconds"], wait["is_over"]) == ("n1", 20.0, True)
