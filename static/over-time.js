@@ -35,6 +35,7 @@
     if (isLive && !wasLive && lookedAt === null) region().scrollLeft = region().scrollWidth;
     wasLive = isLive;
   }
+  part.addEventListener("scroll", () => card.style.setProperty("--scrolled", `${region().scrollLeft}px`), true);
   slider.addEventListener("input", () => {
     const all = stops(), at = Number(slider.value);
     lookedAt = at >= all.length - 1 ? null : all[at].dataset.at;

@@ -22,6 +22,7 @@ LETTER_PX_WIDE = 30
 """At this size words of charts are as close to each other as they may be, on a projector of 1920 pixels."""
 BEYOND_RIGHT = """(region => region.scrollWidth - region.clientWidth - region.scrollLeft)(
   document.querySelector("#over-time [data-part] > .scroll"))"""
+NODE_X = "document.querySelector('#over-time svg.walk > text.node').getBoundingClientRect().x"
 CURSOR_X = "document.querySelector('#over-time [data-cursor]').getBoundingClientRect().x"
 WORDS_THAT_FADE = """(() => {
   const region = document.querySelector("#over-time [data-part] > .scroll"), style = getComputedStyle(region);
@@ -72,6 +73,7 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     assert overflow(page) == 0
     page.goto(f"{cluster.address}/")
     assert page.evaluate(BEYOND_RIGHT) < 1, "the newest is in view"
+    assert page.evaluate(NODE_X) > 0, "and so are the names of the nodes"
     page.get_by_label("Look back").focus()
     for key in ("Home", "ArrowRight"):
         page.keyboard.press(key)
