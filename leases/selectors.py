@@ -75,9 +75,9 @@ def leases_on(table_id: int | None = None, *, node: str | None = None) -> list[L
         return [LeaseOn(*row) for row in cursor.fetchall()]
 
 
-def held_leases(table_id: int | None = None, *, node: str | None = None) -> list[LeaseOn]:
+def held_leases(table_id: int | None = None) -> list[LeaseOn]:
     """The same with who holds each one."""
-    found = leases_on(table_id, node=node)
+    found = leases_on(table_id)
     reported = read_holders(lease.node for lease in found)
     return [replace(lease, holders=holders_of(lease, reported)) for lease in found]
 

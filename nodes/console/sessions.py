@@ -25,7 +25,9 @@ import psycopg
 from django.utils.translation import gettext
 from psycopg import generators, pq, waiting
 
+from expressions.errors import SERIALIZATION_FAILURE
 from nodes.console.unfinished import Unfinished, follow
+from nodes.store.refusals import HAD_TO_END
 from nodes.trace.record import SQLSTATE as TRACE
 
 IDLE_S = 15 * 60.0
@@ -86,7 +88,7 @@ class Trouble:
     @property
     def is_end(self) -> bool:
         """The transaction is over; why is what the node knows of it: of a revocation that may be the lease's end."""
-        return self.sqlstate == "40001" and self.message.startswith("the transaction had to end: ")
+        return self.sqlstate == SERIALIZATION_FAILURE and self.message.startswith(HAD_TO_END)
 
 
 @dataclass(slots=True)

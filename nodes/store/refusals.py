@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 ADMIN_SHUTDOWN = "57P01"
 IDLE_IN_TRANSACTION = "25P03"
+HAD_TO_END = "the transaction had to end: "
+"""So begin the words of whatever ended a transaction from outside it."""
 BESIDE_AN_OLD_ONE = ("old pivot", "old committed transaction")
 """PostgreSQL's reasons when it has forgotten details of ended transactions, beside one that stays open (T6)."""
 END_THE_OLD_ONE = "trying again helps once a transaction has ended that has been open for long: schemalab.leases has it"
@@ -70,14 +72,14 @@ def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
     tables = ", ".join(sorted(str(pin.descriptor) for pin in pins)) or "no table"
     ended = next((pin.ended_because for pin in pins if pin.ended_because), None)
     if ended is not None:
-        return Retry(f"the transaction had to end: {ended}", stale=True)
+        return Retry(f"{HAD_TO_END}{ended}", stale=True)
     if lost.sqlstate == IDLE_IN_TRANSACTION or "idle-in-transaction" in lost.message:
-        return Retry(f"the transaction had to end: its node stood still while others waited for it (it used {tables})")
+        return Retry(f"{HAD_TO_END}its node stood still while others waited for it (it used {tables})")
     if lost.sqlstate == TRANSACTION_TIMEOUT or "transaction timeout" in lost.message:
-        return Retry(f"the transaction had to end: the lease on {tables} ended", stale=True)
+        return Retry(f"{HAD_TO_END}the lease on {tables} ended", stale=True)
     if lost.sqlstate == ADMIN_SHUTDOWN or "administrator command" in lost.message:
         return Retry(
-            f"the transaction had to end: its session at the store was ended from outside (it used {tables})",
+            f"{HAD_TO_END}its session at the store was ended from outside (it used {tables})",
             stale=True,
             hint="a lease was revoked, or a schema change had waited for it; try again",
         )

@@ -45,7 +45,7 @@ from nodes.store.pipeline import (
     StorePool,
     finished,
 )
-from nodes.store.refusals import CommitUnknown, Retry
+from nodes.store.refusals import HAD_TO_END, CommitUnknown, Retry
 from nodes.trace.record import Trace
 from storage.commit_outcomes import Outcome
 
@@ -377,7 +377,7 @@ class Transaction:
             raise SqlError(NO_ACTIVE_TRANSACTION, "the transaction this belongs to is over")
         for pin in self.pins.values():
             if pin.ended_because is not None:
-                raise Retry(f"the transaction had to end: {pin.ended_because}", stale=True)
+                raise Retry(f"{HAD_TO_END}{pin.ended_because}", stale=True)
         if self.connection is not None and self.connection.is_lost:
             raise self._ended(StoreConnectionLost(CONNECTION_FAILURE, self.connection.last_words))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib import admin
@@ -39,18 +40,17 @@ def test_every_name_is_translated(model: type) -> None:
     assert {name: words for name, words in fields.items() if re.search("[a-z]", words)} == {}
 
 
+def submitted(table: Table, **otherwise: Any) -> Change:
+    """A change of the table."""
+    told: dict[str, Any] = {"statement": "x", "plan": {}, "who": "o"}
+    of = {"table_id": table.pk, "table_ids": [table.pk], "table_name": table.name}
+    return Change.objects.create(**of, **told | otherwise)
+
+
 def test_the_lists_speak_it_too(client_of: Callable[[str], Client], flights: Table) -> None:
     with transaction.atomic():
         append_event("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
-    Change.objects.create(
-        table_id=flights.pk,
-        table_ids=[flights.pk],
-        table_name="flights",
-        statement="x",
-        plan={},
-        status="failed",
-        who="o",
-    )
+    submitted(flights, status="failed")
     User.objects.filter(username="olga").update(is_superuser=True)
     olga = client_of("olga")
     olga.cookies["django_language"] = "zh-hans"
@@ -92,9 +92,7 @@ def test_a_list_says_what_happened_first_and_shows_the_steps_of_a_change_togethe
     with transaction.atomic():
         append_event("node joined", "n1", {"node": "n1", "incarnation": 1}, ["cluster"])
     for name in ("first", "second"):
-        change = Change.objects.create(
-            table_id=flights.pk, table_ids=[flights.pk], table_name="flights", statement=name, plan={}, who="o"
-        )
+        change = submitted(flights, statement=name)
         for number, road in ((0, "back"), (0, "forward"), (1, "forward")):
             Step.objects.create(change=change, road=road, number=number, kind="publish", started_at=now())
     User.objects.filter(username="olga").update(is_superuser=True)
@@ -116,15 +114,7 @@ def test_a_long_plan_is_folded_and_a_short_value_stands_as_it_is(
     client_of: Callable[[str], Client], flights: Table
 ) -> None:
     plan = {"steps": [{"kind": "publish", "<b>": "步骤"}] * 20}
-    change = Change.objects.create(
-        table_id=flights.pk,
-        table_ids=[flights.pk],
-        table_name="flights",
-        statement="x",
-        plan=plan,
-        who="o",
-        wishes=["a"],
-    )
+    change = submitted(flights, plan=plan, wishes=["a"])
     User.objects.filter(username="olga").update(is_superuser=True)
     page = client_of("olga").get(f"/admin/changes/change/{change.pk}/change/").content.decode()
     change.refresh_from_db()  # its keys come in an order of PostgreSQL
@@ -136,15 +126,7 @@ def test_a_long_plan_is_folded_and_a_short_value_stands_as_it_is(
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_times_have_their_seconds(client_of: Callable[[str], Client], flights: Table, language: str) -> None:
-    change = Change.objects.create(
-        table_id=flights.pk,
-        table_ids=[flights.pk],
-        table_name="flights",
-        statement="x",
-        plan={},
-        who="o",
-        started_at=now(),
-    )
+    change = submitted(flights, started_at=now())
     User.objects.filter(username="olga").update(is_superuser=True)
     olga = client_of("olga")
     olga.cookies["django_language"] = language
