@@ -24,6 +24,7 @@ from typing import Any
 
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY
 from uvicorn.protocols.utils import ClientDisconnected
 
 from catalog.live import snapshot
@@ -96,7 +97,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.sending = asyncio.Lock()
         self.unanswered = 0
         self.bucket, self.is_closing = Bucket(MESSAGES_PER_S, MESSAGES_AT_ONCE), False
-        user = self.scope.get("user")
+        self.user = user = self.scope.get("user")
         if user is None or not user.is_authenticated:
             await self.accept()
             await self.close(SIGNED_OUT)
@@ -110,6 +111,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         sockets[user.pk] += 1
         await self.accept()
         self.session_key = self.scope["session"].session_key or ""
+        self.session_hash = self.scope["session"].get(HASH_SESSION_KEY, "")
         await self.send_json(snapshot.hello())
         self.sender = asyncio.create_task(self._deliver())
         relay().join(self)
@@ -161,7 +163,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         self.has_messages.set()
 
     def put_sign_out(self) -> None:
-        """Whoever opened this page has signed out, in whichever tab."""
+        """This page may be served no longer: signed out in some tab, the account closed, or a role taken."""
         self.end_code = SIGNED_OUT
         self.has_messages.set()
 
@@ -242,7 +244,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self._refuse(stream, f"a page follows at most {STREAMS_MAX} streams")
             return
         try:
-            await read(snapshot.check_may_follow, self.scope["user"], stream)
+            await read(snapshot.check_may_follow, self.user, stream)
         except snapshot.NoSuchStream as refusal:
             await self._refuse(stream, str(refusal))
             return

@@ -9,8 +9,8 @@ renders once for each language, at most four times a second, and puts it into th
     every second --------> sampled parts -------------------------/
 
 After a lost connection, and every heartbeat, it looks at the streams' counters: a notification that got lost is noticed
-then, however long nothing else happens. A queue keeps only the newest of each part and a limited number of events,
-so a slow socket delays nobody, itself included.
+then, however long nothing else happens. At the same times it looks at whether each socket may still be served. A queue
+keeps only the newest of each part and a limited number of events, so a slow socket delays nobody, itself included.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import Any, Protocol
 
 import psycopg
 from django.conf import settings
-from django.contrib.sessions.models import Session
 from django.db import DatabaseError
 
 from catalog import selectors
@@ -32,6 +31,7 @@ from catalog.database import database_dsn
 from catalog.live import snapshot
 from catalog.live.database_reads import read
 from catalog.live.frames import frame_of
+from catalog.live.right_to_follow import Reader, Verdict, verdicts
 from catalog.models import StoryEvent
 from catalog.services import session_digest
 
@@ -53,11 +53,9 @@ Event = dict[str, Any]
 """stream, seq, and by language the texts that are sent of it and their frames: one for all sockets."""
 
 
-class Follower(Protocol):
+class Follower(Reader, Protocol):
     """A socket: whose it is, what it follows, how it wants it, and where to put messages without waiting."""
 
-    session_key: str
-    streams: dict[str, int]
     language: str
     html: bool
 
@@ -81,6 +79,8 @@ class Relay:
         """Who follows a stream and has not been sent its state: what they read themselves may be another one."""
         self.newest: dict[str, int] = {}
         """The last event of each followed stream that was handed to the followers."""
+        self.without_session: set[Follower] = set()
+        """Sockets whose session was gone at the last heartbeat."""
 
     def join(self, follower: Follower) -> None:
         self.followers.add(follower)
@@ -149,12 +149,22 @@ class Relay:
         self.touch()
         for stream, seq in await (await reader.execute(COUNTERS, [sorted(self._followed())])).fetchall():
             await self._read_events(reader, stream, seq)
-        followers = list(self.followers)
-        keys = [follower.session_key for follower in followers]
-        alive = await read(lambda: set(Session.objects.filter(pk__in=keys).values_list("pk", flat=True)))
-        for follower in followers:
-            if follower.session_key not in alive:
+        await self._end_sockets(grace=False)
+
+    async def _end_sockets(self, *, grace: bool) -> None:
+        """Sign out each socket whose session, account or right to follow its streams is gone.
+
+        With `grace` a session has to be gone at two heartbeats: a new password gives it another key, and a page that
+        opened anew before its browser has that key would sign the browser out.
+        """
+        found = await read(verdicts, list(self.followers))
+        without_session = {one for one, verdict in found.items() if verdict is Verdict.WITHOUT_SESSION}
+        for follower, verdict in found.items():
+            if verdict is Verdict.REFUSED or (
+                verdict is Verdict.WITHOUT_SESSION and (not grace or follower in self.without_session)
+            ):
                 follower.put_sign_out()
+        self.without_session = without_session
 
     async def _notified(self, reader: Connection, channel: str, payload: str) -> None:
         if channel == STORY:
@@ -259,12 +269,13 @@ class Relay:
         return whole | {shown: parts, "texts": {}} if parts else None
 
     async def _beat(self) -> None:
-        """Every heartbeat: the counters for everybody, and a look at what only time has changed."""
+        """Every heartbeat: the counters, the right to be served, and a look at what only time has changed."""
         while True:
             await asyncio.sleep(snapshot.HEARTBEAT_S)
             seqs: dict[str, int] = {}
             try:
                 seqs = await read(snapshot.newest_seqs, sorted(self._followed()))
+                await self._end_sockets(grace=True)
             except DatabaseError as error:
                 log.warning("live counters not read: %s", error)
             for follower in list(self.followers):

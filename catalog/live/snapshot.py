@@ -115,13 +115,17 @@ def split(stream: str) -> tuple[str, int]:
 def check_may_follow(user: Any, stream: str) -> None:
     """A signed-in user follows each stream that exists and whose page is for them. Raises `NoSuchStream`."""
     prefix, number = split(stream)
-    door = _doors[prefix]
     if not user.is_authenticated:
         raise NoSuchStream(f"sign in to follow {stream!r}")
-    if not door.may(user):
+    if not may_follow(user, stream):
         raise NoSuchStream(f"you may not follow {stream!r}: its page is not for you")
-    if not door.exists(number):
+    if not _doors[prefix].exists(number):
         raise NoSuchStream(f"there is no {prefix} {number}")
+
+
+def may_follow(user: Any, stream: str) -> bool:
+    """True when this signed-in user may see the stream's page."""
+    return _doors[split(stream)[0]].may(user)
 
 
 def parts_of(stream: str, *, sampled: bool | None = None) -> list[Part]:

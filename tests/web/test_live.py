@@ -16,9 +16,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection, transaction
 from django.test import Client
+from django.utils import timezone
 from redis import Redis
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -29,6 +31,7 @@ from catalog.live import snapshot as live
 from catalog.live.frames import FramedProtocol
 from catalog.models import Table
 from catalog.services import APPEND_EVENT, append_event, end_sockets
+from schemalab.people.roles import take_roles
 from schemalab.polling import wait_for
 from tests.web.conftest import Site
 
@@ -484,6 +487,65 @@ def test_who_signs_out_while_nobody_listens_is_signed_out_afterwards(
             browser.next("never")
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 4401
+
+
+def close_account(user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_active=False)
+
+
+def delete_account(user: User) -> None:
+    user.delete()
+
+
+def end_session(user: User) -> None:
+    Session.objects.all().delete()
+
+
+def expire_session(user: User) -> None:
+    Session.objects.update(expire_date=timezone.now())
+
+
+def make_password_elsewhere(user: User) -> None:
+    user.set_password("a long walk to the sea")
+    user.save(update_fields=["password"])
+
+
+@pytest.mark.parametrize(
+    "end", [close_account, delete_account, end_session, expire_session, make_password_elsewhere, take_roles]
+)
+def test_a_page_whose_reader_may_not_read_it_any_more_is_closed_at_a_heartbeat(
+    browse: Open, people: dict[str, User], monkeypatch: pytest.MonkeyPatch, end: Callable[[User], None]
+) -> None:
+    """Nothing tells the relay of these: it looks. Others are served on."""
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.2)
+    with browse("olga") as browser, browse("sam") as other:
+        for page, stream in ((browser, "leases"), (other, "cluster")):
+            page.follow(stream)
+            page.next("snapshot")
+        mine = other.socket.request.headers["Cookie"].removeprefix("sessionid=")
+        kept = Session.objects.get(pk=mine)
+        end(people["olga"])
+        kept.save()
+        with pytest.raises(ConnectionClosed) as closed:
+            browser.next("never")
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4401
+        for _ in range(3):
+            other.next("ping")
+
+
+def test_a_role_that_is_taken_closes_no_page_that_needs_none(
+    browse: Open, people: dict[str, User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_S", 0.2)
+    with browse("olga") as browser:
+        browser.follow("cluster")
+        browser.next("snapshot")
+        take_roles(people["olga"])
+        for _ in range(3):
+            browser.next("ping")
+        browser.follow("leases")
+        assert "you may not follow 'leases'" in browser.next("error")["message"]
 
 
 @pytest.mark.parametrize(

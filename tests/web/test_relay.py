@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
+from django.contrib.auth.models import User
 from django.db import connection
 
 from catalog.live import database_reads
@@ -41,7 +42,7 @@ def sessions() -> set[int]:
 class Socket:
     """A follower that keeps what it gets."""
 
-    session_key, language, html = "", "en", False
+    user, session_key, session_hash, language, html = User(), "", "", "en", False
 
     def __init__(self) -> None:
         self.streams = {STREAM: 0}
