@@ -42,6 +42,7 @@ from storage.pairs import (
     missing_value,
     prefix,
     require_bucket,
+    require_short_key,
     row_bucket,
 )
 from storage.reads import reads
@@ -87,6 +88,7 @@ def insert_row(descriptor: Descriptor, row: StoredRow, buckets: int = BUCKETS) -
     write-only one; a public column that is not named there is NULL. Derived columns are computed here.
     """
     _refuse_unknown(descriptor, "insert")
+    require_short_key(descriptor, row.key)
     whole = with_derived(descriptor, row)
     ops: list[Op] = []
     for placement in descriptor.placements:
@@ -174,6 +176,7 @@ def _refuse_unknown(descriptor: Descriptor, operation: str) -> None:
 
 def _arrive(descriptor: Descriptor, row: StoredRow, buckets: int) -> list[Op]:
     """A moved row at its new key: every pair it had, but those of derived columns in delete-only, and its entries."""
+    require_short_key(descriptor, row.key)
     derived = descriptor.fact(derived_columns)
     unput = {c.id for c in derived if rule(c.kind, c.state).update is Write.REMOVE_OLD}
     row = StoredRow(row.key, {c: v for c, v in row.columns.items() if c not in unput}) if unput else row

@@ -22,7 +22,7 @@ from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
 from catalog.values.types import SqlType, Value, to_text
 from expressions import rows
-from expressions.errors import NUMBER_OUT_OF_RANGE, SqlError
+from expressions.errors import NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
 from expressions.typed import PyValue
 from storage import encoding
 from storage.buckets import CUSTOM, bucket_of
@@ -57,6 +57,12 @@ class PairName:
     values: bytes | None = None
 
 
+KEY_BYTES_MAX = 2600
+"""The longest key a pair may have, for writers, fills and loads alike: a B-tree page takes a few bytes more."""
+ROW_CHARS_MAX = 80
+"""How much of a row's name a message repeats when its key is too long."""
+
+
 class StrayKey(ValueError):
     """A key that cannot be a pair of this table under this descriptor."""
 
@@ -64,9 +70,32 @@ class StrayKey(ValueError):
 class CannotDerive(ValueError):
     """A row gives an expression of the schema no value: `what` says whose, `sqlstate` is PostgreSQL's code of why."""
 
+    verb = "has no value"
+
     def __init__(self, what: str, row: str, why: SqlError) -> None:
-        super().__init__(f"{what} has no value for {row}: {why.message}")
+        super().__init__(f"{what} {self.verb} for {row}: {why.message}")
         self.what, self.row, self.sqlstate, self.why = what, row, why.sqlstate, why.message
+
+
+class KeyTooLong(CannotDerive):
+    """A row's key, or its entry in an index, has more than `KEY_BYTES_MAX` bytes: 54000."""
+
+    verb = "has no room"
+
+    def __init__(self, descriptor: Descriptor, row_key: bytes, size: int, index: Index | None = None) -> None:
+        row = row_words(descriptor, row_key)
+        row = row if len(row) <= ROW_CHARS_MAX else f"{row[:ROW_CHARS_MAX]}.."
+        what = f"index {index.name}" if index else f"the primary key of {descriptor.name}"
+        super().__init__(
+            what, row, SqlError(PROGRAM_LIMIT, f"its key would take {size} bytes, the limit is {KEY_BYTES_MAX}")
+        )
+
+
+def require_short_key(descriptor: Descriptor, row_key: bytes) -> None:
+    """Raises `KeyTooLong` for a row whose pairs no index page can hold."""
+    size = PREFIX.size + len(row_key) + COLUMN.size
+    if size > KEY_BYTES_MAX:
+        raise KeyTooLong(descriptor, row_key, size)
 
 
 def prefix(descriptor: Descriptor, placement: PlacementId, index: IndexId = PRIMARY) -> bytes:
@@ -172,11 +201,16 @@ def index_entry(
     descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow
 ) -> tuple[bytes, bytes] | None:
     """The one pair that `index` keeps for `row`; None when its condition does not accept it. Raises `CannotDerive`."""
-    return entry_pair(descriptor, placement, index, row) if accepts(descriptor, index, row) else None
+    if not accepts(descriptor, index, row):
+        return None
+    entry = entry_pair(descriptor, placement, index, row)
+    if len(entry[0]) > KEY_BYTES_MAX:
+        raise KeyTooLong(descriptor, row.key, len(entry[0]), index)
+    return entry
 
 
 def entry_now(descriptor: Descriptor, placement: Placement, index: Index, row: StoredRow) -> tuple[bytes, bytes] | None:
-    """The entry that a row which is there may have: where the condition has no value, none was ever put."""
+    """The entry that an existing row may have: none was put where its condition has no value, or it is too long."""
     try:
         return index_entry(descriptor, placement, index, row)
     except CannotDerive:

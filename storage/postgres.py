@@ -18,7 +18,6 @@ from typing import Any
 import psycopg
 
 from storage.statements import (
-    KeyTooLong,
     Statement,
     column_suffixes,
     get_sql,
@@ -31,7 +30,7 @@ from storage.statements import (
 
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
-    "KeyTooLong", "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
+    "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
     "end_sessions", "enter", "enter_sql", "fence", "get_sql", "held_before", "holders",
     "insert_version_copies", "insert_version_copy", "kv",
     "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",

@@ -18,14 +18,6 @@ from storage.mutations import Act, Op, in_order
 
 ACTS = tuple(Act)
 REFUSABLE = frozenset({Act.CREATE, Act.PUT_UNIQUE})
-KEY_BYTES_MAX = 2600
-"""The longest key a pair may have; a B-tree page takes a few bytes more."""
-
-
-class KeyTooLong(ValueError):
-    """A key that no index page can hold."""
-
-    sqlstate = "54000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +65,12 @@ SQL = {
 def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: int = BUCKETS) -> list[Statement]:
     """The SQL of one statement's operations, to be run in this order inside one transaction.
 
-    `storages` is the number of them that the cluster began with. Raises `KeyTooLong` before anything is sent.
+    `storages` is the number of them that the cluster began with.
     """
     groups: dict[tuple[int, int, int], list[Op]] = {}
     # how often a key met the same act before: one SQL statement may touch a row only once
     seen: dict[tuple[int, int, bytes], int] = {}
     for op in in_order(ops):
-        if len(op.key) > KEY_BYTES_MAX:
-            raise KeyTooLong(f"a key or index entry of {len(op.key)} bytes; the limit is {KEY_BYTES_MAX}")
         act, storage = ACTS.index(op.act), storage_of(op.bucket, op.storages or storages, buckets)
         wave = seen[act, storage, op.key] = seen.get((act, storage, op.key), -1) + 1
         groups.setdefault((act, wave, storage), []).append(op)

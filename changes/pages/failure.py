@@ -22,6 +22,7 @@ from changes.ddl.columns import constant
 from changes.pages.failure_codes import place_of, sqlstate_of
 from changes.plan.model import Plan
 from changes.plan.undo import quoted
+from expressions.errors import PROGRAM_LIMIT
 from expressions.rows import shown
 from storage import encoding
 from storage.reads import reads
@@ -77,6 +78,8 @@ def _cause(plan: Plan, element: str, violations: Sequence[Mapping[str, Any]]) ->
         "rule": "",
         "query": None,
     }
+    if cause["sqlstate"] == PROGRAM_LIMIT:  # an entry that is too long breaks no rule of the schema
+        return cause
     return cause | _of_rule(plan, versions, element)
 
 

@@ -21,7 +21,7 @@ from nodes.router.compiled import is_short
 from nodes.sql.plans import Plan, SelectPlan
 from nodes.store.transaction import Transaction
 from nodes.wire.parameters import SLOWLY_READ, values_of
-from storage.statements import KEY_BYTES_MAX
+from storage.pairs import KEY_BYTES_MAX
 
 KIND = "get"
 FORMATS: tuple[int, ...] = ()

@@ -27,8 +27,8 @@ from nodes.wire.results import Row
 from storage import encoding
 from storage.encoding import NULL, SIGN_16, SIGN_32, SIGN_64
 from storage.page_sizes import longest_of
-from storage.pairs import missing_value
-from storage.statements import KEY_BYTES_MAX, get_sql
+from storage.pairs import KEY_BYTES_MAX, missing_value
+from storage.statements import get_sql
 
 Compute = Callable[[Sequence[PyValue]], PyValue]
 Straight = Callable[[bytes], bytes]

@@ -13,7 +13,15 @@ from spark_tasks.checks.row_checks import first_rows
 from spark_tasks.chunks.entry_placement import by_home
 from spark_tasks.load.file_rows import CannotLoad, number_in_file
 from storage.arrow.encoding import END, Pairs, concat
-from storage.arrow.rows import StoredRows, chosen, index_entries, require_buckets, row_pairs, row_storages
+from storage.arrow.rows import (
+    StoredRows,
+    chosen,
+    index_entries,
+    require_buckets,
+    require_short_keys,
+    row_pairs,
+    row_storages,
+)
 from storage.integrity.clauses import row_words
 from storage.mutations import Act, key_guards
 from storage.pairs import PREFIX, CannotDerive, column_key, prefix
@@ -35,13 +43,18 @@ def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets
 
     Which those are, `catalog.states` says.
     """
+    try:
+        yield from sorted(_pairs_of(descriptor, rows, storages, buckets).items())
+    except CannotDerive as cannot:
+        raise CannotLoad(str(cannot)) from cannot
+
+
+def _pairs_of(descriptor: Descriptor, rows: StoredRows, storages: int, buckets: int) -> dict[int, Pairs]:
     pairs: dict[int, list[Pairs]] = {}
+    require_short_keys(descriptor, rows)
     indexes = [index for index in descriptor.indexes if rule(index.kind, index.state).insert is Write.PUT]
     for placement in _placements_put(descriptor):
-        try:
-            require_buckets(descriptor, rows, placement, buckets)
-        except CannotDerive as cannot:
-            raise CannotLoad(str(cannot)) from cannot
+        require_buckets(descriptor, rows, placement, buckets)
         homes = row_storages(descriptor, rows, storages=storages, buckets=buckets, placement=placement)
         count = placement.storage_count(storages)
         for storage in sorted(pc.unique(homes).to_pylist()):
@@ -51,8 +64,7 @@ def pairs_of(descriptor: Descriptor, rows: StoredRows, *, storages: int, buckets
                 found = index_entries(descriptor, placement.id, index, here)
                 for home, part in by_home(index, found, storage, storages=count, buckets=buckets):
                     pairs.setdefault(home, []).append(part)
-    for storage, parts in sorted(pairs.items()):
-        yield storage, concat(parts)
+    return {storage: concat(parts) for storage, parts in pairs.items()}
 
 
 def _placements_put(descriptor: Descriptor) -> Iterator[Placement]:

@@ -1,5 +1,7 @@
 """The rows that a fill can do nothing for: a derived column, or an index's condition, has no value for them.
 
+Or their entry is longer than a key may be.
+
     ALTER name TYPE integer      id 7   'seven'   22P02      id 9   '99999999999'   22003
 
 A fill stops at the first of them. Which ones they are, and how many, one more look at all rows says.
@@ -23,11 +25,12 @@ from spark_tasks.chunks.scan import rows_in_parts
 from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import Finding
 from spark_tasks.runs.run_elements import Elements
-from storage.arrow.rows import StoredRows, chosen, computed
+from storage.arrow.rows import StoredRows, accepted, chosen, computed, entries_of, too_long
 from storage.derived import derived_value, encoded_derived
 from storage.integrity.clauses import Violation
 from storage.integrity.offenders import broken_row
-from storage.pairs import CannotDerive, StoredRow, accepts, encoded_value
+from storage.pairs import CannotDerive, StoredRow, encoded_value, index_entry
+from storage.reads import reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +64,27 @@ class RowsWithoutValue:
 
     def _columns_read(self) -> list[ColumnId]:
         read = {column for _, _, expression in self._computing() for column in columns_of(expression)}
+        read = read.union(*map(reads, self.elements.indexes_of(self.descriptor)))
         return sorted(read - {EXISTS, *self.descriptor.primary_key})
 
     def _look(self, rows: StoredRows, storage: int, found: Finding) -> None:
         for clause, element, expression in self._computing():
             has_value = computed(self.descriptor, rows, expression, "", _has_value(element), False, to=pa.bool_())
             without = chosen(rows, pc.invert(has_value))
-            named = (self._violation(clause, element, expression, storage, row) for row in first_rows(without))
+            columns = columns_of(expression)
+            named = (self._violation(clause, element, columns, storage, row) for row in first_rows(without))
             found.note(clause, _named(element), len(without), named)
+        for index in self.elements.indexes_of(self.descriptor):
+            within = chosen(rows, accepted(self.descriptor, index, rows, now=True))
+            entries = entries_of(self.descriptor, self.descriptor.placement.id, index, within)
+            without = chosen(within, too_long(entries.keys))
+            named = (self._violation("C4", index, index.column_ids, storage, row) for row in first_rows(without))
+            found.note("C4", _named(index), len(without), named)
 
     def _violation(
-        self, clause: str, element: Column | Index, expression: str, storage: int, row: StoredRow
+        self, clause: str, element: Column | Index, columns: Iterable[ColumnId], storage: int, row: StoredRow
     ) -> Violation:
-        read = [self.descriptor.column(column) for column in sorted(columns_of(expression))]
+        read = [self.descriptor.column(column) for column in sorted(columns)]
         shown = broken_row(
             self.descriptor, row.key, [(one, encoded_value(self.descriptor, row, one.id)) for one in read]
         )
@@ -85,7 +96,7 @@ class RowsWithoutValue:
             if isinstance(element, Column):
                 derived_value(self.descriptor, element, row)
             else:
-                accepts(self.descriptor, element, row)
+                index_entry(self.descriptor, self.descriptor.placement, element, row)
         except CannotDerive as cannot:
             return cannot
         raise AssertionError(f"{_named(element)} has a value for {row}")

@@ -231,8 +231,30 @@ def chosen(rows: StoredRows, mask: pa.Array | None) -> StoredRows:
 
 
 def index_entries(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:
-    """`pairs.index_entry` for all rows at once: the entries, in the rows' order, of those that have one."""
-    return entries_of(descriptor, placement, index, chosen(rows, accepted(descriptor, index, rows)))
+    """`pairs.index_entry` for all rows at once: the entries, in the rows' order, of those that have one.
+
+    Raises `CannotDerive`.
+    """
+    rows = chosen(rows, accepted(descriptor, index, rows))
+    entries = entries_of(descriptor, placement, index, rows)
+    at = pc.index(too_long(entries.keys), True).as_py()
+    if at >= 0:
+        size = len(entries.keys[at].as_buffer())
+        raise pairs.KeyTooLong(descriptor, rows.keys[at].as_py(), size, index)
+    return entries
+
+
+def too_long(keys: pa.Array) -> pa.Array:
+    """Mask of the keys that no pair may have."""
+    return pc.greater(pc.binary_length(keys), pairs.KEY_BYTES_MAX)
+
+
+def require_short_keys(descriptor: Descriptor, rows: StoredRows) -> None:
+    """`pairs.require_short_key` for all rows. Raises `KeyTooLong`."""
+    longest = pc.max(pc.binary_length(rows.keys)).as_py() or 0
+    at = pc.index(pc.binary_length(rows.keys), longest).as_py()
+    if at >= 0:
+        pairs.require_short_key(descriptor, rows.keys[at].as_py())
 
 
 def entries_of(descriptor: Descriptor, placement: PlacementId, index: Index, rows: StoredRows) -> Pairs:

@@ -23,7 +23,7 @@ from storage import encoding
 from storage.buckets import BUCKETS
 from storage.integrity.clauses import element_label
 from storage.mutations import Act, Op, update_row
-from storage.pairs import StoredRow, column_key, prefix, row_bucket, row_key
+from storage.pairs import KEY_BYTES_MAX, StoredRow, column_key, entry_pair, prefix, row_bucket, row_key
 from tests.rounds import some_of
 from tests.spark_tasks.kinds import (
     ADDED,
@@ -40,7 +40,7 @@ from tests.spark_tasks.kinds import (
     score,
 )
 from tests.spark_tasks.runs import Runs, claim_run, tombstones
-from tests.storage.stage import AGE, NAME, Stage, user
+from tests.storage.stage import AGE, BY_NAME, NAME, Stage, user
 
 CHANGES = [
     pytest.param(Change((SCORE,)), id="required column"),
@@ -342,6 +342,29 @@ def test_the_rows_that_have_no_value_for_the_twin_are_counted_and_shown(stage: S
         ("22003", {"id": "0"}, {"name": "'99999999999'"}),
         ("22P02", {"id": "1"}, {"name": "'a dozen'"}),
     ]
+
+
+@pytest.mark.parametrize(("spare", "state"), [(0, "done"), (1, "failed")], ids=["the longest", "a byte more"])
+def test_a_fill_takes_the_entries_that_a_writer_may_put_and_no_longer_ones(
+    stage: Stage, runs: Runs, spare: int, state: str
+) -> None:
+    change = Change((BY_NAME,))
+    empty = entry_pair(stage.now, stage.now.placement, BY_NAME, user(stage.now, 7, ""))[0]
+    row = user(stage.now, 7, "x" * (KEY_BYTES_MAX - len(empty) + spare))
+    stage.insert([user(stage.now, 1, "short"), row])
+    change.to_filling(stage)
+    status = runs.do("fill", *change.said)
+    assert status.state == state
+    if spare:
+        why = "index by_name has no room for row id = 7: its key would take 2601 bytes, the limit is 2600"
+        assert status.error.startswith(why)
+        assert [(v["element"], v["total"], v["sqlstate"], v["why"]) for v in status.violations] == [
+            ("index by_name", 1, "54000", why)
+        ]
+        stage.delete([row])  # it has no entry that could be too long to be removed
+        return
+    change.to(stage, State.PUBLIC)
+    stage.rename(stage.rename(row, "short"), "x" * 100)
 
 
 @pytest.mark.parametrize(

@@ -269,6 +269,14 @@ def test_a_job_reads_csv_and_parquet(stage: Stage, spark: None, tmp_path: Path) 
     LoadJob.objects.filter(table_id=stage.table_id).delete()
 
 
+def test_a_row_with_too_long_an_entry_is_named_and_nothing_comes_in(stage: Stage, loader: Loader) -> None:
+    stage.publish(stage.now.with_index(BY_NAME).with_index_state(BY_NAME.id, State.WRITE_ONLY))
+    rows = {"id": pa.array(["1", "2"]), "name": pa.array(["a", "x" * 2600])}
+    with pytest.raises(CannotLoad, match="index by_name has no room for row id = 2: its key would take 2619 bytes"):
+        loader.load(0, rows)
+    assert stage.contents() == [{}, {}]
+
+
 def test_values_that_follow_from_others_come_in_with_the_rows(stage: Stage, loader: Loader) -> None:
     change = Change((TWIN,))
     change.to_filling(stage)

@@ -36,8 +36,8 @@ from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.buckets import CUSTOM
 from storage.mutations import Act
-from storage.pairs import COLUMN, EMPTY, CannotDerive, StoredRow, index_entry
-from storage.statements import KEY_BYTES_MAX, REFUSABLE, SQL, kv, put_if_there_sql, remove_if_there_sql
+from storage.pairs import COLUMN, EMPTY, KEY_BYTES_MAX, CannotDerive, StoredRow, index_entry
+from storage.statements import REFUSABLE, SQL, kv, put_if_there_sql, remove_if_there_sql
 
 Compute = Callable[[Context], PyValue]
 Pair = tuple[bytes, bytes]
@@ -153,8 +153,6 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
         if indexes:
             whole = StoredRow(start[key_starts_at:], columns)
             entries = [entry for index in indexes if (entry := index_entry(descriptor, placement, index, whole))]
-            if any(len(key) > KEY_BYTES_MAX for key, _ in entries):
-                return None
             keys += [key for key, _ in entries]
             data += [value for _, value in entries]
         return storage, start + ROW_END, keys, data

@@ -29,7 +29,6 @@ from nodes.store.transaction import Transaction
 from storage.mutations import Op, delete_row, update_row
 from storage.pairs import StoredRow, column_key
 from storage.reads import reads
-from storage.statements import KEY_BYTES_MAX
 
 
 async def write_unread(
@@ -43,7 +42,7 @@ async def write_unread(
         return None
     made = functools.partial(operations, plan, points[0], context, env.buckets)
     ops = await in_thread(made) if context.is_long else made()
-    if ops is None or any(len(op.key) > KEY_BYTES_MAX for op in ops):  # no row has such a key
+    if ops is None:
         return None
     writer = Writer(transaction, plan.descriptor, env.storages, env.buckets)
     there = await writer.write_if_there(column_key(table_of(env, plan.scan).start, points[0]), ops, commit=commit)

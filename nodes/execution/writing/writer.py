@@ -28,7 +28,6 @@ from storage.browser.lines import READ_BYTES_MAX
 from storage.buckets import storage_of
 from storage.mutations import REMOVALS, Op, in_order
 from storage.statements import (
-    KeyTooLong,
     Statement,
     get_starts_sql,
     put_if_there_sql,
@@ -158,10 +157,7 @@ class Writer:
             raise Ambiguous from refused
 
     def _statements(self, ops: Sequence[Op]) -> list[Statement]:
-        try:
-            return statements_for(ops, self.descriptor.table_id, self.storages, buckets=self.buckets)
-        except KeyTooLong as error:
-            raise SqlError(error.sqlstate, str(error)) from None
+        return statements_for(ops, self.descriptor.table_id, self.storages, buckets=self.buckets)
 
     def _refuse(self, keys: Sequence[bytes]) -> None:
         if keys:
