@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from changes.ddl.actions import UNNAMED, Name, NewCheck, NewForeignKey, NewUnique
-from changes.ddl.errors import DdlError, unsupported
+from changes.ddl.errors import DdlError, check_key_width, unsupported
 from changes.ddl.references import read_foreign_key
 from changes.ddl.source import Source
 
@@ -45,6 +45,7 @@ def read_constraint(constraint: Node, source: Source, *, column: Name | None = N
     if kind == "CONSTR_CHECK":
         return NewCheck(name, source.sql(constraint.raw_expr), position)
     words = [item.string.sval for item in constraint.keys]
+    check_key_width(len(words), position)
     keys = tuple(Name(word, source.find(word, after=after)) for word in words) or (() if column is None else (column,))
     return NewUnique(name, keys, position, primary=kind == "CONSTR_PRIMARY")
 

@@ -29,6 +29,12 @@ TOO_LONG = "54000"
 INTERNAL_ERROR = "XX000"
 
 
+TOO_MANY_COLUMNS = "54011"
+
+COLUMNS_MAX = 1600
+KEY_COLUMNS_MAX = 32
+
+
 class DdlError(Exception):
     """A statement that cannot become a change. `position` counts characters from 1; None when there is no place."""
 
@@ -55,6 +61,18 @@ def check_has_key(action: CreateTable) -> None:
 def unsupported(what: str, *, position: int | None = None, hint: str | None = None) -> DdlError:
     """Refused by name: PostgreSQL knows it, we do not (yet)."""
     return DdlError(NOT_SUPPORTED, f"{what} is not supported yet", position=position, hint=hint)
+
+
+def check_width(columns: int, position: int | None) -> None:
+    """Refuse a table with too many columns."""
+    if columns > COLUMNS_MAX:
+        raise DdlError(TOO_MANY_COLUMNS, f"tables can have at most {COLUMNS_MAX} columns", position=position)
+
+
+def check_key_width(columns: int, position: int | None, what: str = "columns in an index") -> None:
+    """Refuse a key of too many columns, whichever statement makes it."""
+    if columns > KEY_COLUMNS_MAX:
+        raise DdlError(TOO_MANY_COLUMNS, f"cannot use more than {KEY_COLUMNS_MAX} {what}", position=position)
 
 
 def unforeseen(mistake: Exception) -> DdlError:

@@ -12,7 +12,7 @@ from typing import Any
 
 from catalog.elements import NO_ACTION, RESTRICT
 from changes.ddl.actions import UNNAMED, Name, NewForeignKey
-from changes.ddl.errors import unsupported
+from changes.ddl.errors import check_key_width, unsupported
 from changes.ddl.source import MATCH_SIMPLE, Source, relation
 
 Node = Any
@@ -26,6 +26,7 @@ def read_foreign_key(constraint: Node, source: Source, *, column: Name | None = 
     """A foreign key: of `column` where it stands behind one. Raises `DdlError`."""
     after = max(constraint.location, 0)
     _refuse_clauses(constraint, source, after)
+    check_key_width(len(constraint.fk_attrs), source.where(constraint.location), "columns in a foreign key")
     references = relation(constraint.pktable, source)
     behind = source.opening_of(max(constraint.pktable.location, 0))
     own = _columns(constraint.fk_attrs, source, source.opening_of(after))

@@ -20,14 +20,13 @@ from typing import Any
 
 from catalog.elements import Coordination
 from changes.ddl.actions import Name, Number
-from changes.ddl.errors import DUPLICATE_COLUMN, INVALID_PARAMETER, DdlError
+from changes.ddl.errors import DUPLICATE_COLUMN, INVALID_PARAMETER, DdlError, check_key_width
 from changes.ddl.source import Source
 from storage.buckets import STORAGES_MAX
 
 Node = Any
 
 OPTIONS = ("sharding_key", "sharding_func", "storages", "coordination")
-COLUMNS_MAX = 32
 NAME_BYTES_MAX = 63
 SHOWN_MAX = 100
 """How much of a text a message repeats."""
@@ -118,9 +117,7 @@ def _names(key: Name) -> tuple[Name, ...]:
         if name in found:
             message = f'column "{name}" appears twice in the sharding key'
             raise DdlError(DUPLICATE_COLUMN, message, position=key.position)
-        if len(found) == COLUMNS_MAX:
-            message = f"cannot use more than {COLUMNS_MAX} columns in a sharding key"
-            raise DdlError("54011", message, position=key.position)
+        check_key_width(len(found) + 1, key.position, "columns in a sharding key")
         found[name] = Name(name, key.position)
         at = match.end()
     return tuple(found.values())

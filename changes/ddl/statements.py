@@ -26,6 +26,8 @@ from changes.ddl.errors import (
     TOO_LONG,
     UNDEFINED_COLUMN,
     DdlError,
+    check_key_width,
+    check_width,
     unsupported,
 )
 from changes.ddl.refused import REFUSED_STATEMENTS, SPREAD, TO_A_NODE, refusal
@@ -35,8 +37,6 @@ from changes.ddl.source import Source, check_schema, relation
 Node = Any
 
 STATEMENT_BYTES_MAX = 64 * 1024
-COLUMNS_MAX = 1600
-INDEX_COLUMNS_MAX = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,7 @@ def _refuse_table_clauses(node: Node, table: actions.Name) -> None:
 def _check_columns(table: actions.Name, columns: list[ColumnDef]) -> None:
     if not columns:
         raise unsupported("a table without columns", position=table.position)
-    if len(columns) > COLUMNS_MAX:
-        raise DdlError("54011", f"tables can have at most {COLUMNS_MAX} columns", position=table.position)
+    check_width(len(columns), table.position)
     seen: set[str] = set()
     for column in columns:
         if column.name in seen:
@@ -218,6 +217,7 @@ def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tu
     if node.including or node.options or node.without_overlaps or node.deferrable:
         raise unsupported("a clause behind PRIMARY KEY", position=source.where(node.location))
     note_key_name(node, source)
+    check_key_width(len(node.keys), source.where(node.location))
     known = {column.name for column in columns}
     key: list[actions.Name] = []
     for item in node.keys:
@@ -236,9 +236,7 @@ def _table_level_key(columns: list[ColumnDef], node: Node, source: Source) -> tu
 def _create_index(node: Node, source: Source) -> Statement:
     table = relation(node.relation, source)
     _refuse_index_clauses(node, source, table)
-    if len(node.index_params) > INDEX_COLUMNS_MAX:
-        message = f"cannot use more than {INDEX_COLUMNS_MAX} columns in an index"
-        raise DdlError("54011", message, position=table.position)
+    check_key_width(len(node.index_params), table.position)
     after = max(node.relation.location, 0) + len(node.relation.relname.encode())
     parts = tuple(_index_part(item.index_elem, source, after) for item in node.index_params)
     index = actions.Name(node.idxname, source.find(node.idxname)) if node.idxname else actions.UNNAMED

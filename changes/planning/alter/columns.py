@@ -21,6 +21,7 @@ from changes.ddl.errors import (
     NOT_READY,
     UNDEFINED_COLUMN,
     DdlError,
+    check_width,
     unsupported,
 )
 from changes.ddl.source import Source
@@ -46,6 +47,7 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
             sketch.notices.append(f"{message}, skipping")
             return
         raise DdlError(DUPLICATE_COLUMN, message, position=new.name.position)
+    check_width(len(sketch.planned.public_columns) + 1, new.name.position)
     value = _fill_value(sketch, action)
     column = Column(
         id=sketch.planned.next_column_id,

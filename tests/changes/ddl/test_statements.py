@@ -183,6 +183,7 @@ def test_an_unlogged_table_is_logged() -> None:
 
 
 TABLE = "CREATE TABLE t (id bigint PRIMARY KEY, "
+LONG_LIST = ", ".join(f"c{n}" for n in range(33))
 
 
 @pytest.mark.parametrize(("written", "kept"), [
@@ -278,6 +279,12 @@ NEW = "CREATE TABLE t (id int PRIMARY KEY, v double precision) WITH "
         (NEW + "(|sharding_key = ' ')", "22023", "' ' is no list of columns", "|"),
         (NEW + "(|sharding_key = 'id, ID')", "42701", 'column "id" appears twice in the sharding key', "|"),
         (NEW + f"(|sharding_key = '{','.join(f'c{n}' for n in range(33))}')", "54011", "more than 32 columns", "|"),
+        (f"CREATE INDEX i ON |users ({LONG_LIST})", "54011", "cannot use more than 32 columns in an index", "|"),
+        (f"CREATE TABLE t (id int, |PRIMARY KEY ({LONG_LIST}))", "54011", "32 columns in an index", "|"),
+        (TABLE + f"|UNIQUE ({LONG_LIST}))", "54011", "32 columns in an index", "|"),
+        (f"ALTER TABLE users ADD |UNIQUE ({LONG_LIST})", "54011", "32 columns in an index", "|"),
+        (f"ALTER TABLE users ADD |PRIMARY KEY ({LONG_LIST})", "54011", "32 columns in an index", "|"),
+        (TABLE + f"|FOREIGN KEY ({LONG_LIST}) REFERENCES users)", "54011", "32 columns in a foreign key", "|"),
         (NEW + f"(|sharding_key = '{'a b' * 999}')", "22023", f"'{('a b' * 40)[:100]}..' is no list", "|"),
         (NEW + "(|sharding_key = id[])", "22023", 'invalid value for parameter "sharding_key"', "|"),
         (NEW + "(|sharding_key = id(3))", "22023", 'invalid value for parameter "sharding_key"', "|"),

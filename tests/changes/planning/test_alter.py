@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Coordination, Kind, State
+from catalog.elements import ColumnId, Coordination, Kind, State
 from catalog.values.types import SqlType
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
@@ -30,6 +30,17 @@ A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
 @EVERY_KIND
 def test_how_many_versions_each_kind_takes(name: str) -> None:
     assert len(PLANS[name].publishes) == KINDS[name][1]
+
+
+def test_a_table_gets_no_more_columns_than_create_gives_it() -> None:
+    full = people()
+    spare = 1600 - len(full.columns)
+    more = tuple(replace(full.columns[-1], id=ColumnId(1000 + n), name=f"c{n}") for n in range(spare - 1))
+    full = replace(full, columns=(*full.columns, *more), next_column_id=ColumnId(9000))
+    assert planned("ALTER TABLE people ADD last int", full).publishes
+    with pytest.raises(DdlError, match="tables can have at most 1600 columns") as refused:
+        planned("ALTER TABLE people ADD last int, ADD one_more int", full)
+    assert (refused.value.sqlstate, refused.value.position) == ("54011", 38)
 
 
 @EVERY_KIND
