@@ -16,8 +16,15 @@ EXTENSION = "schemalab.frames"
 """Its name in a scope's extensions: {"write": `FramedProtocol.write`}."""
 
 
+CLOSE_S_MAX = 1.0
+
+
 class FramedProtocol(WebSocketsSansIOProtocol):
-    """One socket, which takes whole frames too."""
+    """One socket, which takes whole frames too. A client that does not answer a close keeps it for `CLOSE_S_MAX`."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.close_timeout = CLOSE_S_MAX
 
     async def run_asgi(self) -> None:
         extensions: dict[str, Any] = self.scope["extensions"]

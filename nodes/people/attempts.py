@@ -9,6 +9,7 @@ whatever others do meanwhile, and nobody is locked out for good.
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 DOUBLED_MAX = 20
@@ -61,6 +62,7 @@ def subjects_of(name: str, address: str) -> Subjects:
     return Subjects(f"{place} {name}", place, f"name {name}")
 
 
+@lru_cache(2000)
 def network_of(address: str) -> str:
     """The address itself; of IPv6 the network that one customer is given."""
     try:

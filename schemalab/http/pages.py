@@ -5,7 +5,8 @@
 Django's own handler makes a thread for each request, goes back and forth between it and the event loop five times, and
 opens a connection to the database for it; that was most of what a short answer cost. Here the first `KEPT` requests at
 a time have threads that keep their connection; the others, which come when some wait (for a statement of the console,
-for a supervisor), have one for the request alone.
+for a supervisor), have one for the request alone. One visitor's requests wait for each other
+(`schemalab.http.fair_queue`).
 
 What streams from an asynchronous iterator is sent as Django does it: until it ends, or its reader leaves.
 """
@@ -27,6 +28,7 @@ from django.urls import set_script_prefix
 from django.utils import timezone, translation
 
 from catalog.database import keep_connections
+from schemalab.http.fair_queue import FairQueue
 
 KEPT, OTHERS = 8, 400
 Scope = dict[str, Any]
@@ -42,15 +44,16 @@ class Pages(ASGIHandler):
         self.load_middleware(is_async=False)
         self._kept = ThreadPoolExecutor(KEPT, "page", initializer=keep_connections)
         self._others = ThreadPoolExecutor(OTHERS, "page beside")
-        self._busy = 0
+        self._busy, self._queue = 0, FairQueue()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        with self._thread() as thread:
-            response = await asyncio.get_running_loop().run_in_executor(thread, self._answer, scope, body)
+        async with self._queue.place(scope):
+            with self._thread() as thread:
+                response = await asyncio.get_running_loop().run_in_executor(thread, self._answer, scope, body)
         if response.streaming:
             async with ThreadSensitiveContext():
                 await self._stream(response, receive, send)
@@ -77,6 +80,8 @@ class Pages(ASGIHandler):
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, refusal = self.create_request(scope, body)
         response: HttpResponseBase = refusal if request is None else self.get_response(request)
+        if request is not None and hasattr(request, "session"):
+            self._queue.remember(request)
         response._handler_class = self.__class__
         if response.streaming and response.is_async:
             return response

@@ -1,27 +1,55 @@
-"""HTTP as the page speaks it: a request's head is small, and comes soon.
+"""HTTP as the page speaks it: a connection that does nothing costs nobody else theirs.
 
-uvicorn bounds how long a kept connection may be idle, but not how long the head of a request may take: clients that
-send a byte now and then would hold connections for ever. The head's size is bounded by uvicorn's own
-`--h11-max-incomplete-event-size`; the body's by `schemalab.http.request_bounds`.
+uvicorn bounds how many connections there are, and refuses everybody beyond that. So each of these is bounded, too:
+
+    a request's head         comes within `HEAD_S_MAX`; its body is bounded by `schemalab.http.request_bounds`
+    idle connections         at most `IDLE_MAX` of an address have no whole request; the oldest gives way
+    connections              at most `ADDRESS_MAX` of an address, open pages included; further ones are refused
+    answers                  are read: one of which nothing is taken for `FLUSH_S` ends its connection
+
+A proxy of ours, which sends everybody's requests, is not bounded by its address: it bounds its clients itself
+(docs/how-to/teach-a-class.md). The size of a head is bounded by uvicorn's own `--h11-max-incomplete-event-size`.
 """
 
 import asyncio
+from collections import defaultdict
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from nodes.people.attempts import network_of
+
 HEAD_S_MAX = 10.0
+IDLE_MAX = 200
+ADDRESS_MAX = 600
+FLUSH_S = 30.0
+REFUSAL = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n%s\n"
+TOO_MANY = b"too many connections from your address"
+
+_idle: defaultdict[str, dict["BoundedProtocol", None]] = defaultdict(dict)
+"""Connections without a whole request, by address, the oldest first."""
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection, closed when a request's head is not complete `HEAD_S_MAX` after its connection or first byte."""
+    """One connection; see the module."""
 
+    _address = ""
     _head_timer: asyncio.TimerHandle | None = None
+    _flush_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._watch_head()
+        if self.client is None or self.client[0] in getattr(self.app, "trusted_hosts", ()):
+            return
+        self._address = network_of(self.client[0])
+        mine = sum(bool(other.client) and network_of(other.client[0]) == self._address for other in self.connections)
+        if mine > ADDRESS_MAX:
+            transport.write(REFUSAL % TOO_MANY)
+            transport.close()
+        else:
+            self._note_idle()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -29,10 +57,44 @@ class BoundedProtocol(H11Protocol):
             self._watch_head()
         else:
             self._stop_watching()
+        self._note_idle()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._note_idle()
+        self._watch_flush()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_flush()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_flush_timer()
+        self._watch_flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_watching()
+        self._leave_idle()
+        self._stop_flush_timer()
         super().connection_lost(exc)
+
+    def _note_idle(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._leave_idle()
+        elif self._address:
+            mine = _idle[self._address]
+            mine.setdefault(self)
+            if len(mine) > IDLE_MAX:
+                oldest = next(iter(mine))
+                oldest._leave_idle()
+                oldest.transport.close()
+
+    def _leave_idle(self) -> None:
+        mine = _idle.get(self._address, {})
+        mine.pop(self, None)
+        if not mine:
+            _idle.pop(self._address, None)
 
     def _watch_head(self) -> None:
         if self._head_timer is None:
@@ -42,3 +104,19 @@ class BoundedProtocol(H11Protocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def _watch_flush(self) -> None:
+        if self._flush_timer is None and (unread := self.transport.get_write_buffer_size()):
+            self._flush_timer = self.loop.call_later(FLUSH_S, self._check_flush, unread)
+
+    def _stop_flush_timer(self) -> None:
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
+
+    def _check_flush(self, before: int) -> None:
+        self._flush_timer = None
+        if self.transport.get_write_buffer_size() >= before:
+            self.transport.abort()
+        else:
+            self._watch_flush()

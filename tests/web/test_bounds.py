@@ -2,13 +2,16 @@
 
 import inspect
 import json
+import resource
 import shlex
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -59,7 +62,8 @@ def test_every_flag_about_sockets_is_read_by_what_serves_them() -> None:
 def site(transactional_db: None, redis_url: str) -> Iterator[Site]:
     from schemalab.asgi import application
 
-    server = uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=0, log_level="error", **shipped()))
+    flags = shipped() | {"forwarded_allow_ips": "nobody"}  # as `schemalab.launch.plan` has it without a proxy
+    server = uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=0, log_level="error", **flags))
     thread = threading.Thread(target=server.run, name="bounded site", daemon=True)
     thread.start()
     deadline = time.monotonic() + 20
@@ -70,6 +74,15 @@ def site(transactional_db: None, redis_url: str) -> Iterator[Site]:
     server.should_exit = True
     thread.join(20)
     assert not thread.is_alive()
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Both ends of a thousand connections are this process's."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def connected(site: Site) -> socket.socket:
@@ -86,6 +99,17 @@ def answer_to(site: Site, *parts: bytes) -> bytes:
         except OSError:
             pass
         return rest_of(client)
+
+
+def is_closed(client: socket.socket) -> bool:
+    """The server has closed it: its kernel refuses what is sent."""
+    try:
+        for _ in range(2):
+            client.sendall(b"\r\n")
+            time.sleep(0.1)
+    except OSError:
+        return True
+    return False
 
 
 def rest_of(client: socket.socket) -> bytes:
@@ -132,6 +156,106 @@ def test_requests_are_bounded(site: Site, monkeypatch: pytest.MonkeyPatch) -> No
         assert b"HTTP/1.1 2" not in rest_of(kept)
 
     assert b" 200 " in answer_to(site, b"GET /help/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")[:20]
+
+
+REQUEST = b"GET %s HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\nConnection: close\r\n\r\n"
+HANDSHAKE = (
+    b"GET /live/ HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nUpgrade: websocket\r\n"
+    b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
+LONGEST = b"editor.js"
+HELD = 1150
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"GET /help/ HT", id="half a head"),
+        pytest.param(HEAD + b"Content-Length: 100\r\n\r\nhalf", id="half a body"),
+        pytest.param(b"GET /alive HTTP/1.1\r\nHost: localhost\r\n\r\n", id="connections that are kept"),
+        pytest.param(HANDSHAKE, id="sockets without a sign-in"),
+    ],
+)
+def test_connections_that_do_nothing_stop_nobody(site: Site, many_files: None, words: bytes) -> None:
+    """More than there may be in all, renewed for three seconds from one address; others are served meanwhile."""
+    held: deque[socket.socket] = deque(maxlen=HELD)
+    seconds, statuses = [], []
+
+    def ask() -> None:
+        began = time.monotonic()
+        statuses.append(answer_to(site, REQUEST % (b"/help/", b""))[9:12])
+        seconds.append(time.monotonic() - began)
+
+    ask()
+    until = time.monotonic() + 3
+    while len(held) < HELD or time.monotonic() < until:
+        for _ in range(50):
+            client = connected(site)
+            client.sendall(words)
+            held.append(client)
+        ask()
+    for client in held:
+        client.close()
+    assert set(statuses) == {b"200"}
+    assert max(seconds) < 1
+
+
+def test_an_address_has_some_of_all_connections(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schemalab.http.protocol.ADDRESS_MAX", 5)
+    with ExitStack() as open_connections:
+        held = [open_connections.enter_context(connected(site)) for _ in range(5)]
+        for client in held:
+            client.sendall(b"GET /alive HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(65536).startswith(b"HTTP/1.1 204 ")
+        assert answer_to(site, b"GET /alive HTTP/1.1\r\n").endswith(b"too many connections from your address\n")
+    deadline = time.monotonic() + 5
+    while b" 204 " not in answer_to(site, REQUEST % (b"/alive", b""))[:20]:
+        assert time.monotonic() < deadline, "who leaves makes room"
+
+
+def test_an_answer_that_nobody_reads_ends_its_connection(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schemalab.http.protocol.FLUSH_S", 1.2)
+    long_answer = b"GET /static/vendor/%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with connected(site) as slow, connected(site) as deaf:
+        for client in (slow, deaf):
+            client.sendall(long_answer % LONGEST * 80)
+        for _ in range(16):
+            time.sleep(0.2)
+            for _ in range(20):
+                assert slow.recv(65536), "who reads slowly is served"
+        assert is_closed(deaf)
+        assert not is_closed(slow)
+
+
+def test_a_visitors_many_requests_slow_nobody_elses(site: Site, client_of: ClientOf) -> None:
+    """40 at a time of one; the home page of another takes at most three times as long as it does alone."""
+    cookies = {name: site.cookie(client_of(name)).encode() for name in ("lea", "sam")}
+    stop = threading.Event()
+
+    def ask(name: str) -> float:
+        began = time.monotonic()
+        assert answer_to(site, REQUEST % (b"/", cookies[name])).startswith(b"HTTP/1.1 200 ")
+        return time.monotonic() - began
+
+    def ask_again() -> None:
+        while not stop.is_set():
+            ask("sam")
+
+    for name in cookies:
+        ask(name)
+    alone = median(ask("lea") for _ in range(15))
+    crowd = [threading.Thread(target=ask_again) for _ in range(40)]
+    for thread in crowd:
+        thread.start()
+    try:
+        time.sleep(0.5)
+        beside = median(ask("lea") for _ in range(15))
+    finally:
+        stop.set()
+        for thread in crowd:
+            thread.join()
+    assert beside <= 3 * alone
 
 
 def test_sockets_are_bounded(
