@@ -15,7 +15,7 @@ from lab.models import Question
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
 from lab.pages.gallery import cards
 from lab.pages.questions import question_in, savings_in, worded
-from lab.pages.requests import BadRequest, asked
+from lab.pages.requests import BadRequest, asked, body_of
 from lab.pages.words import say, stage_words
 from lab.sessions.replay import new_session
 from lab.sessions.session import BadLink, BadSession, decode
@@ -35,7 +35,7 @@ def lab(request: HttpRequest) -> HttpResponse:
 def stage(request: HttpRequest) -> HttpResponse:
     """The page, or for a POST a session at a position."""
     if request.method == "POST":
-        return _answered(lambda: _shown(request.body))
+        return _answered(lambda: _shown(body_of(request)))
     notice, status = "", 200
     try:
         shown = _of_link(request)
@@ -56,7 +56,7 @@ def stage(request: HttpRequest) -> HttpResponse:
 @require_POST
 def random_step(request: HttpRequest) -> HttpResponse:
     """A session after one more step, picked here."""
-    return _answered(lambda: random_answer(asked(request.body)))
+    return _answered(lambda: random_answer(asked(body_of(request))))
 
 
 @require_POST
@@ -64,7 +64,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     """A question to the explorer: it waits until others were served, unless its answer is known."""
 
     def asked_now() -> dict[str, Any]:
-        found = question_in(request.body)
+        found = question_in(body_of(request))
         made = services.ask(learner_of(request, named=True).owner, found.question)
         return worded(made) | {"why_not_here": say(found.why_not_here)}
 
@@ -87,7 +87,7 @@ def stop_question(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def saving(request: HttpRequest) -> HttpResponse:
     """The choices that would have saved a session."""
-    return _answered(lambda: {"savings": savings_in(request.body)})
+    return _answered(lambda: {"savings": savings_in(body_of(request))})
 
 
 def _shown(body: bytes) -> dict[str, Any]:

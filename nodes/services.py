@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 
 from nodes.models import SqlPassword
-from nodes.wire.scram import verifier_of
+from nodes.wire.scram import is_password_of, verifier_from, verifier_of
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,12 @@ def remove_sql_password(user: User, *, who: str) -> bool:
     if removed:
         log.info("SQL password of %r removed by %r", user.get_username(), who)
     return bool(removed)
+
+
+def is_sql_password(user: User, password: str) -> bool:
+    """True when this is the user's SQL password."""
+    kept = SqlPassword.objects.filter(user=user).values_list("verifier", flat=True).first()
+    return kept is not None and is_password_of(verifier_from(kept), password)
 
 
 def sql_password_changed_at(user: User) -> datetime | None:

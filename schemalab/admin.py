@@ -3,11 +3,13 @@
 Django's two-list widgets and the date fields of times that nobody sets have parts without a name.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 admin.site.unregister((User, Group))
 
@@ -16,6 +18,11 @@ admin.site.unregister((User, Group))
 class PersonAdmin(UserAdmin):
     filter_horizontal = ()
     readonly_fields: ClassVar = ("last_login", "date_joined")
+
+    def user_change_password(self, request: HttpRequest, **where: Any) -> HttpResponse:
+        """One's own password is made on the account's page, which asks for the old one."""
+        is_own = where["id"] == str(request.user.pk)
+        return redirect("account") if is_own else super().user_change_password(request, **where)
 
 
 @admin.register(Group)

@@ -177,7 +177,10 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "schemalab.connections.outages.Handler", "formatter": "line"}},
+    "filters": {"refusals": {"()": "schemalab.http.refusal_lines.WithoutTraceback"}},
+    "handlers": {
+        "console": {"class": "schemalab.connections.outages.Handler", "formatter": "line", "filters": ["refusals"]}
+    },
     "root": {"handlers": ["console"], "level": _chosen["LOG_LEVEL"]},
     # A line per regular task and second says nothing: what happened is logged by the tasks themselves.
     "loggers": {

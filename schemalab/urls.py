@@ -3,7 +3,9 @@
 from importlib.util import find_spec
 
 from django.contrib import admin
+from django.contrib.auth.decorators import login_required
 from django.urls import include, path
+from django.views.generic import RedirectView
 from django.views.i18n import JavaScriptCatalog
 
 from schemalab import views
@@ -37,6 +39,7 @@ urlpatterns = [
     path("leases/<int:lease_id>/release/", leases.release, name="lease-release"),
     path("leases/<int:lease_id>/revoke/", leases.revoke, name="lease-revoke"),
     path("tables/<int:table_id>/versions/<int:number>/", versions.version, name="table-version"),
+    path("admin/password_change/", login_required(RedirectView.as_view(pattern_name="account"))),  # slows guesses
     path("admin/", admin.site.urls),
     path("language/", include("django.conf.urls.i18n")),
     path("jsi18n/", JavaScriptCatalog.as_view(), name="javascript-catalog"),

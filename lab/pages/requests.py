@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpRequest
+from django.http.request import RawPostDataException
 from django.utils.translation import gettext as _
 
 from catalog.text.storable import is_storable
@@ -31,6 +33,14 @@ class Asked:
     at: int | None
     single_steps: bool | None
     seed: int
+
+
+def body_of(request: HttpRequest) -> bytes:
+    """The body as it came. Raises `BadRequest` for a form, whose body was read as one before any view is asked."""
+    try:
+        return request.body
+    except RawPostDataException:
+        raise BadRequest(_("the request is no JSON")) from None
 
 
 def asked(body: bytes) -> Asked:

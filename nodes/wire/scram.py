@@ -39,9 +39,9 @@ class Verifier:
         )
 
 
-def verifier_of(password: str, *, iterations: int = ITERATIONS) -> Verifier:
+def verifier_of(password: str, *, iterations: int = ITERATIONS, salt: bytes | None = None) -> Verifier:
     """A verifier of this password, with a salt of its own. A random key needs only one iteration."""
-    salt = secrets.token_bytes(SALT_BYTES)
+    salt = salt or secrets.token_bytes(SALT_BYTES)
     salted = hashlib.pbkdf2_hmac("sha256", prepared(password).encode(), salt, iterations)
     client_key = _hmac(salted, b"Client Key")
     return Verifier(salt, hashlib.sha256(client_key).digest(), _hmac(salted, b"Server Key"), iterations)
@@ -55,6 +55,11 @@ def verifier_from(text: str) -> Verifier:
     if mechanism != MECHANISM or len(stored_key) != KEY_BYTES or len(server_key) != KEY_BYTES:
         raise ValueError("not a verifier of SCRAM-SHA-256")
     return Verifier(base64.b64decode(salt, validate=True), stored_key, server_key, int(iterations))
+
+
+def is_password_of(verifier: Verifier, password: str) -> bool:
+    again = verifier_of(password, iterations=verifier.iterations, salt=verifier.salt)
+    return hmac.compare_digest(again.stored_key, verifier.stored_key)
 
 
 def verifier_of_nobody(key: str, name: str) -> Verifier:

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 from leases.models import Node
 from nodes.people.rights import MAY_WRITE
 from nodes.services import remove_sql_password, sql_password_changed_at
-from schemalab.people.forms import page_password_form, sql_password_form
+from schemalab.people.forms import page_password_form, sql_password_form, sql_removal_form
 from schemalab.people.roles import ROLES
 
 NODES_SHOWN = 10
@@ -51,7 +51,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 def set_sql(request: HttpRequest) -> HttpResponse:
     """Make or replace the password of the SQL ports."""
-    form = sql_password_form(_user(request), request.POST)
+    form = sql_password_form(request, request.POST)
     if not form.is_valid():
         return _page(request, sql=form)
     form.save()
@@ -59,9 +59,14 @@ def set_sql(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
+@never_cache
+@sensitive_post_parameters()
 @require_POST
 @login_required
 def remove_sql(request: HttpRequest) -> HttpResponse:
+    form = sql_removal_form(request, request.POST)
+    if not form.is_valid():
+        return _page(request, removal=form)
     remove_sql_password(_user(request), who=request.user.get_username())
     messages.success(request, _("Your SQL password is removed."))
     return redirect("account")
@@ -73,7 +78,7 @@ def remove_sql(request: HttpRequest) -> HttpResponse:
 @login_required
 def set_page(request: HttpRequest) -> HttpResponse:
     """Make or replace the password of the page; other browsers are signed out by that."""
-    form = page_password_form(_user(request), request.POST)
+    form = page_password_form(request, request.POST)
     if not form.is_valid():
         return _page(request, page=form)
     form.save()
@@ -87,15 +92,16 @@ def _user(request: HttpRequest) -> User:
     return request.user
 
 
-def _page(request: HttpRequest, *, sql: Any = None, page: Any = None) -> HttpResponse:
+def _page(request: HttpRequest, *, sql: Any = None, page: Any = None, removal: Any = None) -> HttpResponse:
     user = _user(request)
     roles = user.groups.order_by("name").values_list("name", flat=True)
     shown = {
         "roles": [_(ROLE_NAMES.get(name, name)) for name in roles],
         "may_write": user.has_perm(MAY_WRITE),
         "sql_changed_at": sql_password_changed_at(user),
-        "sql": sql or sql_password_form(user),
-        "page": page or page_password_form(user),
+        "sql": sql or sql_password_form(request),
+        "page": page or page_password_form(request),
+        "removal": removal or sql_removal_form(request),
         "nodes": Node.objects.filter(port__gt=0).order_by("name")[:NODES_SHOWN],
     }
     return render(request, "account.html", shown)

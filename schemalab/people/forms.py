@@ -1,16 +1,52 @@
-"""Forms of people's own account."""
+"""Forms of people's own account: a password that is in force is asked for before it is replaced or removed.
+
+A browser that was left signed in is not enough to take an account over. Wrong passwords wait as they do at the sign-in.
+"""
 
 from __future__ import annotations
 
+import copy
+import math
+from collections.abc import Callable
 from typing import Any
 
+from django import forms
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 
-from nodes.services import set_sql_password
+from nodes.people.attempts import subjects_of
+from nodes.services import is_sql_password, set_sql_password, sql_password_changed_at
+from schemalab.people.passwords import TOO_SOON, begin_try, note_success, too_soon
+
+old_password = PasswordChangeForm.base_fields["old_password"]
 
 
-class SqlPasswordForm(SetPasswordForm):
+class OldPassword(forms.Form):
+    """The old password, if there is one: `fits` says whether a text is it."""
+
+    def ask(self, user: User, address: str, fits: Callable[[str], bool] | None) -> None:
+        self.user, self.address, self.fits = user, address, fits
+        if fits is not None:
+            self.fields = {"old_password": copy.deepcopy(old_password)} | self.fields
+
+    def clean_old_password(self) -> str:
+        given: str = self.cleaned_data["old_password"]
+        subjects = subjects_of(self.user.get_username(), self.address)
+        if (left_s := begin_try(subjects)) > 0:
+            raise ValidationError(too_soon(math.ceil(left_s)), code=TOO_SOON)
+        if self.fits is None or not self.fits(given):
+            raise ValidationError(PasswordChangeForm.error_messages["password_incorrect"], code="password_incorrect")
+        note_success(subjects)
+        return given
+
+
+class PagePasswordForm(OldPassword, SetPasswordForm):
+    """A new password for the page, typed twice."""
+
+
+class SqlPasswordForm(OldPassword, SetPasswordForm):
     """A new password for the SQL ports, typed twice."""
 
     def save(self, commit: bool = True) -> Any:
@@ -23,11 +59,33 @@ def has_password(user: User) -> bool:
     return bool(user.password) and user.has_usable_password()
 
 
-def page_password_form(user: User, data: Any = None) -> SetPasswordForm:
-    """For the page's password; whoever has one proves to know it."""
-    form = PasswordChangeForm if has_password(user) else SetPasswordForm
-    return form(user, data, prefix="page")
+def page_password_form(request: HttpRequest, data: Any = None) -> PagePasswordForm:
+    user = _user(request)
+    form = PagePasswordForm(user, data, prefix="page")
+    form.ask(user, _address(request), user.check_password if has_password(user) else None)
+    return form
 
 
-def sql_password_form(user: User, data: Any = None) -> SqlPasswordForm:
-    return SqlPasswordForm(user, data, prefix="sql")
+def sql_password_form(request: HttpRequest, data: Any = None) -> SqlPasswordForm:
+    form = SqlPasswordForm(_user(request), data, prefix="sql")
+    form.ask(_user(request), _address(request), _sql_password_fits(_user(request)))
+    return form
+
+
+def sql_removal_form(request: HttpRequest, data: Any = None) -> OldPassword:
+    form = OldPassword(data, prefix="remove")
+    form.ask(_user(request), _address(request), _sql_password_fits(_user(request)))
+    return form
+
+
+def _sql_password_fits(user: User) -> Callable[[str], bool] | None:
+    return (lambda given: is_sql_password(user, given)) if sql_password_changed_at(user) else None
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def _address(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR") or "")

@@ -29,8 +29,9 @@ def is_password_of(name: str, password: str) -> bool:
     return exchange.verify(final_message(exchange, first, password=password, bound=b"n,,")).startswith("v=")
 
 
-def set_sql(client: Client, password: str, again: str | None = None) -> str:
+def set_sql(client: Client, password: str, again: str | None = None, *, old: str = "") -> str:
     typed = {"sql-new_password1": password, "sql-new_password2": password if again is None else again}
+    typed |= {"sql-old_password": old} if old else {}
     return html.unescape(client.post("/account/sql-password/", typed, follow=True).content.decode())
 
 
@@ -57,10 +58,10 @@ def test_a_person_makes_replaces_and_removes_an_sql_password(client_of: ClientOf
     client = client_of("lea")
     assert "Your SQL password is set." in set_sql(client, GOOD)
     assert is_password_of("lea", GOOD)
-    set_sql(client, f"{GOOD} 2")
+    set_sql(client, f"{GOOD} 2", old=GOOD)
     assert is_password_of("lea", f"{GOOD} 2")
     assert "Every node asks for it" in client.get("/account/").content.decode()
-    client.post("/account/sql-password/remove/")
+    client.post("/account/sql-password/remove/", {"remove-old_password": f"{GOOD} 2"})
     assert not SqlPassword.objects.exists()
 
 
@@ -107,6 +108,43 @@ def test_whoever_has_a_page_password_proves_to_know_it(client_of: ClientOf, peop
     client.post("/account/password/", {**other, "page-old_password": GOOD})
     assert User.objects.get(username="lea").check_password(f"{GOOD} 2")
     assert client.get("/account/").status_code == 200, "the browser in hand stays signed in"
+
+
+def test_the_administration_makes_other_peoples_passwords_only(client_of: ClientOf, people: dict[str, User]) -> None:
+    User.objects.filter(username="olga").update(is_superuser=True)
+    olga = client_of("olga")
+    assert olga.get(f"/admin/auth/user/{people['lea'].pk}/password/").status_code == 200
+    for own in (f"/admin/auth/user/{people['olga'].pk}/password/", "/admin/password_change/"):
+        assert olga.get(own)["Location"] == "/account/"
+
+
+WRONG_OLD = "Your old password was entered incorrectly."
+
+
+@pytest.mark.parametrize(
+    ("where", "prefix"),
+    [("/account/sql-password/", "sql"), ("/account/sql-password/remove/", "remove"), ("/account/password/", "page")],
+)
+def test_a_browser_that_was_left_signed_in_changes_no_password(
+    client_of: ClientOf, lea: User, where: str, prefix: str
+) -> None:
+    """Nor does it find the old one out: wrong ones wait."""
+    set_sql_password(lea, GOOD, who="lea")
+    client = client_of("lea")
+    new = {f"{prefix}-new_password1": f"{GOOD} 2", f"{prefix}-new_password2": f"{GOOD} 2"}
+
+    def send(**old: str) -> str:
+        return html.unescape(
+            client.post(where, new | {f"{prefix}-{name}": it for name, it in old.items()}).content.decode()
+        )
+
+    assert "This field is required." in send()
+    assert WRONG_OLD in send(old_password="a guess")
+    for _ in range(3):
+        send(old_password="a guess")
+    assert "There were too many wrong passwords" in send(old_password=GOOD)
+    assert is_password_of("lea", GOOD)
+    assert User.objects.get(username="lea").check_password(GOOD)
 
 
 def test_nobody_sets_it_for_another(client_of: ClientOf, people: dict[str, User]) -> None:
