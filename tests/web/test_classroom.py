@@ -25,6 +25,7 @@ from lab.learning.learner import MEMBER, Learner
 from lab.models import Attempt, Course, Membership, Progress, Question
 from lab.pages.courses.chapters import chapter_after, teachable
 from lab.sessions.session import decode
+from tests.web.layout import flat
 
 ClientOf = Callable[[str], Client]
 CHAPTER = "01-one-jump"
@@ -80,7 +81,7 @@ def answer(client: Client, chapter: Chapter, task: str, body: dict[str, Any], *,
 def page(client: Client, path: str) -> str:
     answer = client.get(path)
     assert answer.status_code == 200, (path, answer.status_code)
-    return answer.content.decode()
+    return flat(answer.content.decode())
 
 
 def cells(text: str) -> dict[str, list[str]]:

@@ -23,6 +23,7 @@ from schemalab.operations import consequences, faults
 from schemalab.supervisor.control import CommandRefused, NotRunning
 from schemalab.supervisor.process_control import KnownProcesses
 from schemalab.supervisor.refusals import FITS, why_not
+from tests.web.layout import flat
 
 ClientOf = Callable[[str], Client]
 STATES = ("up", "frozen", "down", "starting")
@@ -202,7 +203,7 @@ def test_of_many_leased_tables_five_are_told_and_the_others_folded(
     until = now() + timedelta(seconds=30)
     held = [consequences.Held(f"t{number}", 2, 3, until) for number in range(tables)]
     monkeypatch.setattr(faults, "_follows", lambda command, target: consequences.of_node(command, "n2", tuple(held)))
-    body = client_of("olga").get("/processes/n2/kill/").content.decode()
+    body = flat(client_of("olga").get("/processes/n2/kill/").content.decode())
     shown, _, below = body.partition("<details>")
     assert shown.count("Its lease on t") == min(tables, 5)
     assert body.count("Its lease on t") == tables

@@ -22,6 +22,7 @@ from changes.plan.model import Plan
 from spark_tasks.models import ReorgPulse, ReorgRun
 from spark_tasks.services import start_run
 from tests.changes.executor.test_interventions import PLANS, places
+from tests.web.layout import flat
 
 ClientOf = Callable[[str], Client]
 INTERVENTIONS = ("cancel", "pause", "resume")
@@ -120,7 +121,7 @@ def test_what_asks_first_does_so_over_the_page_of_the_change(
     plan = PLANS["add an index"]
     change = stored(plan, status, Execution(1, plan, mode, asked=mode is Mode.ASKING))
     olga = client_of("olga")
-    shown = olga.get(f"/changes/{change.pk}/").content.decode()
+    shown = flat(olga.get(f"/changes/{change.pk}/").content.decode())
     links = re.findall(rf'href="(/changes/{change.pk}/(\w+)/)" data-ask>', shown)
     assert {name for _, name in links} == asks
     for link, _ in links:
@@ -335,7 +336,7 @@ def throttle_of(change: Change) -> tuple[float | None, str]:
 def test_a_page_sets_a_throttle_and_ends_it(client_of: ClientOf, filling: Change) -> None:
     sam, url = client_of("sam"), f"/changes/{filling.pk}/throttle/"
     assert f'href="{url}"' in sam.get(f"/changes/{filling.pk}/").content.decode()
-    form = sam.get(url).content.decode()
+    form = flat(sam.get(url).content.decode())
     assert 'name="off"' not in form, "there is none to end"
     slider, field = re.findall(r'aria-valuetext="([\d,]+)"', form), re.findall(r'name="rows"[^>]* value="(\d+)"', form)
     assert (slider, field) == (["1,000,000"], ["1000000"]), "the slider and its field agree"

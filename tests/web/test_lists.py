@@ -37,6 +37,7 @@ from changes.models import Change
 from changes.planning.planner import make_plan
 from leases.models import Lease
 from schemalab.operations import audit_trail
+from tests.web.layout import flat
 
 ClientOf = Callable[[str], Client]
 MakeChange = Callable[..., Change]
@@ -369,7 +370,7 @@ def acts(people: dict[str, User], make: MakeChange) -> None:
 
 
 def done(answer: Any) -> list[str]:
-    return [strip_tags(one) for one in re.findall(r'<td class="roomy">(.*?)</td>', answer.content.decode())]
+    return [strip_tags(one) for one in re.findall(r'<td class="roomy">(.*?)</td>', flat(answer.content.decode()))]
 
 
 def test_the_trail_is_of_people_from_both_sources(client_of: ClientOf, acts: None) -> None:

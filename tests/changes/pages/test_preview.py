@@ -180,4 +180,4 @@ def test_a_users_name_is_no_word_of_the_glossary() -> None:
 )
 def test_a_range_names_no_end_twice(spans: tuple[float, float, float], said: str) -> None:
     estimate = dict(zip(("least_s", "most_s", "loaded_s"), spans, strict=True))
-    assert render_to_string("parts/estimate_range.html", {"e": estimate}) == said
+    assert render_to_string("parts/estimate_range.html", {"e": estimate}).strip() == said

@@ -24,6 +24,7 @@ from leases.models import Lease, Node
 from nodes.console import held
 from nodes.console.sessions import HISTORY_MAX, Answer, Grid, Pane, Panes, panes
 from nodes.console.words import described
+from tests.web.layout import flat
 
 Json = dict[str, Any]
 SCAN = {
@@ -156,10 +157,10 @@ def test_why_an_element_is_invisible(element: str, does: str, said: str) -> None
 
 def test_results_stay_beside_each_other_when_the_page_is_loaded_again(browser: Client, run: Callable[..., str]) -> None:
     run("SELECT 'left'", "1")
-    page = run("SELECT 'right'", "2")
+    page = flat(run("SELECT 'right'", "2"))
     assert '<td class="mono">left</td>' in page
     assert '<td class="mono">right</td>' in page
-    again = browser.get("/console/?panes=2").content.decode()
+    again = flat(browser.get("/console/?panes=2").content.decode())
     assert '<td class="mono">left</td>' in again
 
 
