@@ -3,6 +3,7 @@
 kinds        the kinds of elements: the states each goes through, and what is true of it, a row for each
 elements     what a schema is made of: columns, indexes, constraints, placements
 descriptor   one immutable version of a table's schema
+object_names names that PostgreSQL gives where a statement gives none
 view_definition  a view: a stored query, and what it reads, by ids
 states       the rule table: what a statement does to an element's pairs in each state
 values/      values of columns: SQL types, their texts, bytes that sort

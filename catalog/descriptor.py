@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from catalog.elements import (
     FOREIGN_KEY,
+    NOT_NULL,
     REFERENCED,
     Column,
     ColumnId,
@@ -26,6 +27,7 @@ from catalog.elements import (
     State,
     TableId,
 )
+from catalog.object_names import free_name, object_name
 from catalog.values.types import SqlType
 
 Json = dict[str, Any]
@@ -62,6 +64,8 @@ class Descriptor:
     comment: str | None = None
     key_comment: str | None = None
     """Of the primary key, unless an index keeps it."""
+    key_constraint: str | None = None
+    """The primary key's name where it does not follow from the table's: it was taken, or the table was renamed."""
     _facts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -138,6 +142,37 @@ class Descriptor:
         if not self.has_hidden_key:
             return self.primary_key
         return () if self.declared_index is None else self.declared_index.column_ids
+
+    @property
+    def key_name(self) -> str:
+        """The name of the primary key, unless an index keeps it."""
+        return self.key_constraint or object_name(self.name, "", "pkey")
+
+    def sequence_name(self, column: Column) -> str:
+        """The name of the sequence behind an identity column."""
+        return column.sequence or object_name(self.name, column.name, "seq")
+
+    def not_null_name(self, column: Column) -> str:
+        """The name of a column's NOT NULL: no other constraint of the table bears it."""
+        names = self.fact(_not_null_names)
+        taken = {*names.values(), *_constraint_names(self)}
+        return names.get(column.id) or free_name(self.name, [column.name], "not_null", taken.__contains__)
+
+    @property
+    def implied_relations(self) -> frozenset[str]:
+        """The names that the primary key and the sequences take among all relations."""
+        return self.fact(_implied_relations)
+
+    def renamed(self, **names: Any) -> "Descriptor":
+        """The same version with another name, or other columns: primary key and sequences keep theirs."""
+        new = replace(self, **names)
+        before = {column.id: self.sequence_name(column) for column in self.columns}
+        columns = tuple(
+            replace(c, sequence=_unless(before[c.id], object_name(new.name, c.name, "seq"))) if c.identity else c
+            for c in new.columns
+        )
+        key = _unless(self.key_name, object_name(new.name, "", "pkey"))
+        return replace(new, columns=columns, key_constraint=key)
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
@@ -236,11 +271,15 @@ class Descriptor:
             "next_constraint_id": self.next_constraint_id,
             "next_placement_id": self.next_placement_id,
             "coordination": self.coordination.value,
-            **{name: text for name, text in self._comments() if text is not None},
+            **{name: text for name, text in self._texts() if text is not None},
         }
 
-    def _comments(self) -> tuple[tuple[str, str | None], ...]:
-        return ("comment", self.comment), ("key_comment", self.key_comment)
+    def _texts(self) -> tuple[tuple[str, str | None], ...]:
+        return (
+            ("comment", self.comment),
+            ("key_comment", self.key_comment),
+            ("key_constraint", self.key_constraint),
+        )
 
 
 def from_json(body: Mapping[str, Any]) -> Descriptor:
@@ -262,6 +301,7 @@ def from_json(body: Mapping[str, Any]) -> Descriptor:
         next_placement_id=PlacementId(body.get("next_placement_id", SECOND_PLACEMENT)),
         comment=body.get("comment"),
         key_comment=body.get("key_comment"),
+        key_constraint=body.get("key_constraint"),
     )
 
 
@@ -314,6 +354,29 @@ def _key_guards(descriptor: Descriptor) -> tuple[Index, ...]:
     return tuple(sorted(guards, key=lambda index: (index.state is not State.PUBLIC, index.id)))
 
 
+def _constraint_names(descriptor: Descriptor) -> set[str]:
+    own = {one.name for one in descriptor.constraints if one.rule not in (NOT_NULL, REFERENCED)}
+    return own | {index.name for index in descriptor.indexes if index.unique} | {descriptor.key_name}
+
+
+def _not_null_names(descriptor: Descriptor) -> dict[ColumnId, str]:
+    taken, names = _constraint_names(descriptor), {}
+    for column in descriptor.columns:
+        if column.not_null:
+            names[column.id] = free_name(descriptor.name, [column.name], "not_null", taken.__contains__)
+            taken.add(names[column.id])
+    return names
+
+
+def _implied_relations(descriptor: Descriptor) -> frozenset[str]:
+    sequences = {descriptor.sequence_name(c) for c in descriptor.columns if c.identity and not c.is_hidden}
+    return frozenset(sequences if descriptor.has_hidden_key else sequences | {descriptor.key_name})
+
+
+def _unless(name: str, implied: str) -> str | None:
+    return None if name == implied else name
+
+
 def _foreign_keys(descriptor: Descriptor) -> tuple[Constraint, ...]:
     return tuple(c for c in descriptor.constraints if c.rule == FOREIGN_KEY)
 
@@ -332,7 +395,7 @@ def _only(found: Iterable[T], what: str) -> T:
 
 
 LEFT_OUT: Json = {"primary": False, "comment": None, "constraint_comment": None, "is_constraint": False,
-                  "identity_start": 1, "place_of": None}  # fmt: skip
+                  "identity_start": 1, "place_of": None, "sequence": None}  # fmt: skip
 """Fields that stand in JSON only where they are otherwise: hashes of older versions stay the same."""
 
 

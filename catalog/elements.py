@@ -112,6 +112,8 @@ class Column:
     comment: str | None = None
     identity_start: int = 1
     place_of: ColumnId | None = None
+    sequence: str | None = None
+    """The name of an identity column's sequence where it does not follow from those of table and column."""
 
     @property
     def number(self) -> ColumnId:

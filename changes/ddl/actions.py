@@ -68,6 +68,8 @@ class NewColumn:
     identity_always: bool = False
     default_position: Position = field(default=None, compare=False)
     identity_start: int = 1
+    sequence: str | None = None
+    """The name of an identity column's sequence; None: the one that follows from table and column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,8 @@ class CreateTable:
     storages: Number | None = None
     temporary: str = ""
     """What COMMIT does with a temporary table, as SQL has it ("preserve rows", "delete rows", "drop")."""
+    key_name: str | None = None
+    """The primary key's name; None: the one that follows from the table's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +264,8 @@ class SetIdentity:
     is_dropped: bool = False
     forgiving: bool = False
     sequence: str | None = None
+    sequence_name: str | None = None
+    """The name that the sequence is to have."""
     start: int = 1
     maximum: int | None = None
 

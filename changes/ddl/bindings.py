@@ -21,25 +21,30 @@ from catalog.descriptor import Descriptor
 from catalog.elements import TableId
 from catalog.view_definition import ViewDefinition
 from changes.ddl.actions import Action, AddColumn, AlterTable, CreateTable, Name, NewForeignKey
-from changes.ddl.resolve import uniques_of, with_names
+from changes.ddl.resolve import Named, implied_names, uniques_of, with_implied_names, with_names
 from changes.planning.tables import Tables
 from storage.buckets import StorageCount
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The ids of the other tables that a statement names, and the names of its UNIQUE constraints in its order."""
+    """The ids of the other tables that a statement names, and the names of its UNIQUE constraints in its order.
+
+    `implied`: those of its sequences and primary key (`resolve.implied_names`).
+    """
 
     tables: Mapping[str, int]
     uniques: tuple[str, ...]
+    implied: tuple[str | None, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"tables": dict(self.tables), "uniques": list(self.uniques)}
+        implied = {"implied": list(self.implied)} if self.implied else {}
+        return {"tables": dict(self.tables), "uniques": list(self.uniques), **implied}
 
 
 def names_from_json(body: Mapping[str, Any]) -> Names:
     """The names that `to_json` wrote; of an empty body none."""
-    return Names(body.get("tables", {}), tuple(body.get("uniques", ())))
+    return Names(body.get("tables", {}), tuple(body.get("uniques", ())), tuple(body.get("implied", ())))
 
 
 def names_in(action: Action, tables: Tables) -> Names:
@@ -48,12 +53,13 @@ def names_in(action: Action, tables: Tables) -> Names:
         return Names({}, ())
     found = {name: tables.named(name) for name in _tables_in(action)}
     ids = {name: table.table_id for name, table in found.items() if table is not None}
-    return Names(ids, tuple(unique.name.text for unique in uniques_of(action)))
+    return Names(ids, tuple(unique.name.text for unique in uniques_of(action)), tuple(implied_names(action)))
 
 
-def named_again(action: AlterTable | CreateTable, names: Names) -> AlterTable | CreateTable:
+def named_again(action: Named, names: Names) -> Named:
     """The action as it was resolved, from the statement as it is parsed."""
-    return with_names(action, [Name(name) for name in names.uniques])
+    named = with_names(action, [Name(name) for name in names.uniques])
+    return with_implied_names(named, names.implied) if names.implied else named
 
 
 @dataclass(frozen=True, slots=True)

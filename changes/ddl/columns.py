@@ -294,6 +294,7 @@ class _Clauses:
             self.identity_always,
             self.default_position,
             self.numbers.start,
+            self.numbers.name,
         )
         return ColumnDef(column, self.is_key, tuple(self.checks), tuple(self.uniques), tuple(self.foreign_keys))
 

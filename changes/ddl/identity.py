@@ -29,6 +29,7 @@ class Numbers:
 
     start: int = 1
     maximum: int | None = None
+    name: str | None = None
 
 
 def read_identity(command: Node, name: actions.Name, source: Source, after: int) -> actions.SetIdentity:
@@ -36,23 +37,27 @@ def read_identity(command: Node, name: actions.Name, source: Source, after: int)
     constraint = getattr(command, "def").constraint
     numbers = read_numbers(constraint, source.where(after))
     is_always = constraint.generated_when == "a"
-    return actions.SetIdentity(name, is_always=is_always, start=numbers.start, maximum=numbers.maximum)
+    return actions.SetIdentity(
+        name, is_always=is_always, start=numbers.start, maximum=numbers.maximum, sequence_name=numbers.name
+    )
 
 
 def read_numbers(constraint: Node, position: int | None) -> Numbers:
     """The options as given. Refuses by name what numbers cannot do: they count by 1, and up."""
-    start, maximum = 1, None
+    start, maximum, name = 1, None, None
     for item in constraint.options:
         option, value = item.def_elem.defname, _value(item.def_elem)
         if option == "start" and isinstance(value, int):
             start = value
         elif option == "maxvalue" and isinstance(value, int):
             maximum = value
+        elif option == "sequence_name":
+            name = item.def_elem.arg.list.items[-1].string.sval
         elif option not in NAMES and value not in USUAL.get(option, ()):
             words = f"{option.upper()}{'' if value is None or option == 'cycle' else f' {value}'}"
             hint = "Numbers count by 1, up to the greatest of their type: leave the option away. START WITH is taken."
             raise unsupported(f"{words}, a sequence option of an identity column,", position=position, hint=hint)
-    return Numbers(start, maximum)
+    return Numbers(start, maximum, name)
 
 
 def check_numbers(numbers: Numbers, of: SqlType, position: int | None) -> None:
@@ -103,12 +108,6 @@ def sequence_of(default: Node) -> str | None:
     return str(argument.a_const.sval.sval) if argument.WhichOneof("node") == "a_const" else None
 
 
-def own_sequence(table: str, column: str) -> str:
-    """The name of the sequence that PostgreSQL makes for a serial or identity column."""
-    return f"{table}_{column}_seq"
-
-
-def is_own(sequence: str, table: str, column: str) -> bool:
-    """True when a sequence, as nextval names it, is this column's."""
-    plain = sequence.replace('"', "")
-    return plain.removeprefix("public.") == own_sequence(table, column)
+def plain_name(sequence: str) -> str:
+    """The name of a sequence, as nextval has it, without quotes and schema."""
+    return sequence.replace('"', "").removeprefix("public.")

@@ -6,12 +6,14 @@ that is being given up is free again only when the change that gives it up is co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard, TypeVar
 
 from catalog.descriptor import Descriptor
 from catalog.elements import State, TableId
+from catalog.object_names import free_name, object_name
 from catalog.text.similar import perhaps
 from catalog.view_definition import ViewDefinition
 from changes.ddl import actions
@@ -29,7 +31,7 @@ from changes.ddl.errors import (
 from changes.ddl.statements import Statement
 from storage.buckets import AS_BEGUN, StorageCount
 
-NAME_BYTES_MAX = 63
+Named = TypeVar("Named", actions.CreateTable, actions.AlterTable)
 GUARD = "pkey_guard"
 """The end of the name of an index that guards a primary key."""
 
@@ -76,7 +78,8 @@ class CatalogView:
         """Why no new table or index may bear `name`; None when it is free."""
         if name in self.taken:
             return self.taken[name]
-        return "" if self.table(name) or self.owner_of(name) or self.view(name) else None
+        implied = any(name in t.implied_relations for t in self.tables if t.state is not State.ABSENT)
+        return "" if implied or self.table(name) or self.owner_of(name) or self.view(name) else None
 
     def view(self, name: str) -> ViewDefinition | None:
         return next((view for view in self.views if view.name == name), None)
@@ -93,7 +96,8 @@ def resolve(statement: Statement, view: CatalogView) -> actions.Action:
         case actions.CreateTable():
             _check_free(action.table, view, forgiving=forgiving)
             placed = replace(action, storages=_storages_of_new(action, view.storages))
-            return with_names(placed, _names(action.table, action.uniques, view))
+            named = with_names(placed, _names(action.table, action.uniques, view))
+            return _with_free_names(named, view)
         case actions.DropTable():
             return _drop_table(action, view, forgiving=forgiving)
         case actions.CreateIndex():
@@ -132,8 +136,54 @@ def _altered(
                 _check_free(one.name, view, forgiving=False)
             if isinstance(one, actions.SetSharding) and one.storages is not None:
                 _check_storages(one.storages, view.storages)
-        return with_names(action, _names(action.table, list(uniques_of(action)), view))
+        return _with_free_names(with_names(action, _names(action.table, list(uniques_of(action)), view)), view)
     return action
+
+
+def implied_names(action: actions.CreateTable | actions.AlterTable) -> list[str | None]:
+    """The names of the sequences of a statement, in its order, and of its primary key; None: the usual name."""
+    if isinstance(action, actions.CreateTable):
+        return [*(column.sequence for column in action.columns if column.identity), action.key_name]
+    return [one.sequence_name for one in action.alterations if _makes_sequence(one)]
+
+
+def with_implied_names(action: Named, names: Sequence[str | None]) -> Named:
+    """The statement with other names for these: what `implied_names` undoes."""
+    left = iter(names)
+    if isinstance(action, actions.CreateTable):
+        columns = tuple(replace(c, sequence=next(left)) if c.identity else c for c in action.columns)
+        return replace(action, columns=columns, key_name=next(left))
+    return replace(
+        action,
+        alterations=tuple(
+            replace(one, sequence_name=next(left)) if _makes_sequence(one) else one for one in action.alterations
+        ),
+    )
+
+
+def _makes_sequence(one: actions.Alteration) -> TypeGuard[actions.SetIdentity]:
+    return isinstance(one, actions.SetIdentity) and not one.is_dropped and one.sequence is None
+
+
+def _with_free_names(action: Named, view: CatalogView) -> Named:
+    """The statement with free names for its sequences and its primary key, where the usual ones are taken."""
+    table = action.table.text
+    also = {table, *(unique.name.text for unique in uniques_of(action))}
+    names: list[str | None] = []
+    if isinstance(action, actions.CreateTable):
+        wanted = [(column.name, column.sequence) for column in action.columns if column.identity]
+    else:
+        wanted = [(one.column, one.sequence_name) for one in action.alterations if _makes_sequence(one)]
+    for column, given in wanted:
+        if given is not None and (given in also or view.why_taken(given) is not None):
+            raise DdlError(DUPLICATE_TABLE, f'relation "{given}" already exists', position=column.position)
+        name = given or _free_name(table, [column.text], "seq", view, also=also)
+        also.add(name)
+        names.append(None if name == object_name(table, column.text, "seq") else name)
+    if isinstance(action, actions.CreateTable):
+        key = _free_name(table, (), "pkey", view, also=also)
+        names.append(None if key == object_name(table, "", "pkey") else key)
+    return with_implied_names(action, names)
 
 
 def _storages_of_new(action: actions.CreateTable, there: StorageCount) -> actions.Number | None:
@@ -200,9 +250,7 @@ def uniques_of(action: actions.CreateTable | actions.AlterTable) -> Iterator[act
             yield actions.NewUnique(alteration.guard, (), guards_key=True)
 
 
-def with_names(
-    action: actions.CreateTable | actions.AlterTable, names: Sequence[actions.Name]
-) -> actions.CreateTable | actions.AlterTable:
+def with_names(action: Named, names: Sequence[actions.Name]) -> Named:
     """The statement with a name for each of its UNIQUE constraints."""
     left = iter(names)
     if isinstance(action, actions.CreateTable):
@@ -230,10 +278,10 @@ def _names(table: actions.Name, uniques: Sequence[actions.NewUnique], view: Cata
                 raise DdlError(DUPLICATE_TABLE, message, position=unique.name.position)
             names.append(unique.name)
             continue
-        stem = "_".join((table.text, *(column.text for column in unique.columns)))
-        stem, word = (table.text, GUARD) if unique.guards_key else (stem, "key")
-        stem, word = (table.text, "pkey") if unique.primary else (stem, word)
-        names.append(actions.Name(_free_name(stem, word, view, also={name.text for name in names})))
+        columns = () if unique.guards_key or unique.primary else tuple(column.text for column in unique.columns)
+        word = GUARD if unique.guards_key else "pkey" if unique.primary else "key"
+        also = {table.text, *(name.text for name in names)}
+        names.append(actions.Name(_free_name(table.text, columns, word, view, also=also)))
     return names
 
 
@@ -269,8 +317,8 @@ def _create_index(action: actions.CreateIndex, view: CatalogView, *, forgiving: 
         raise _no_such_table(action.table, view)
     _check_index_columns(action, table)
     if action.index == actions.UNNAMED:
-        stem = "_".join((action.table.text, *(part.column.text for part in action.columns)))
-        return replace(action, index=actions.Name(_free_name(stem, "idx", view)))
+        columns = [part.column.text for part in action.columns]
+        return replace(action, index=actions.Name(_free_name(action.table.text, columns, "idx", view)))
     _check_free(action.index, view, forgiving=forgiving)
     return action
 
@@ -302,18 +350,11 @@ def _check_index_columns(action: actions.CreateIndex, table: Descriptor) -> None
             raise DdlError(UNDEFINED_COLUMN, message, position=part.column.position, hint=hint)
 
 
-def _free_name(stem: str, word: str, view: CatalogView, *, also: AbstractSet[str] = frozenset()) -> str:
-    """PostgreSQL's way of naming: table_column_idx, then .._idx1, .."""
-    indexes = sum(len(table.indexes) for table in view.tables)
-    number = len(view.tables) + len(view.views) + len(view.taken) + indexes + len(also) + 2
-    tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, number)))
-    names = (cut(stem, tail) + tail for tail in tails)
-    return next(name for name in names if view.why_taken(name) is None and name not in also)
-
-
-def cut(stem: str, tail: str) -> str:
-    """As much of a name as leaves room for its tail."""
-    return stem.encode()[: NAME_BYTES_MAX - len(tail)].decode(errors="ignore")
+def _free_name(
+    table: str, columns: Iterable[str], word: str, view: CatalogView, *, also: AbstractSet[str] = frozenset()
+) -> str:
+    """A name that no relation bears, and none of `also`."""
+    return free_name(table, columns, word, lambda name: name in also or view.why_taken(name) is not None)
 
 
 def _owner(name: actions.Name, view: CatalogView, *, forgiving: bool) -> actions.Name:

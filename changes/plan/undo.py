@@ -23,8 +23,9 @@ from catalog.elements import (
     Kind,
     State,
 )
+from catalog.object_names import object_name
 from changes.ddl.actions import STRCRC32
-from changes.ddl.resolve import GUARD, cut
+from changes.ddl.resolve import GUARD
 from changes.plan.element_states import definition_of
 from changes.plan.model import Element, Move, MoveKind, Plan, name_in
 from changes.planning.alter.defaults import is_for_inserts_only
@@ -116,7 +117,7 @@ def _comment_back(plan: Plan, element: Element) -> str:
     if element.kind is Kind.TABLE and old.comment != new.comment:
         what, text = f"TABLE {table}", old.comment
     elif element.kind is Kind.TABLE:
-        what, text = f"CONSTRAINT {quoted(f'{plan.table}_pkey')} ON {table}", old.key_comment
+        what, text = f"CONSTRAINT {quoted(old.key_name)} ON {table}", old.key_comment
     elif element.kind.is_column:
         what, text = f"COLUMN {table}.{quoted(element.name)}", old.column(ColumnId(element.id)).comment
     elif element.kind.is_index:
@@ -276,7 +277,7 @@ def create_table(table: Descriptor) -> str:
         if constraint.rule == CHECK
     ]
     guard = _guard(table)
-    if guard is not None and guard.name != f"{cut(table.name, f'_{GUARD}')}_{GUARD}":  # else it is made unasked
+    if guard is not None and guard.name != object_name(table.name, "", GUARD):  # else it is made unasked
         columns = ", ".join(quoted(table.column(column).name) for column in guard.column_ids)
         lines += [f"CONSTRAINT {quoted(guard.name)} UNIQUE ({columns})"]
     return f"CREATE TABLE {quoted(table.name)} ({', '.join(lines)}){_spread(table)}"
@@ -320,9 +321,11 @@ def column_text(column: Column, table: Descriptor, *, in_table: bool = False) ->
 
 
 def identity_clause(column: Column) -> str:
-    """GENERATED .. AS IDENTITY, with the first number where that is not 1."""
-    start = f" (START WITH {column.identity_start})" if column.identity_start != 1 else ""
-    return f"GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY{start}"
+    """GENERATED .. AS IDENTITY, with the sequence's name and the first number where they are unusual."""
+    options = [] if column.sequence is None else [f"SEQUENCE NAME {quoted(column.sequence)}"]
+    options += [] if column.identity_start == 1 else [f"START WITH {column.identity_start}"]
+    listed = f" ({' '.join(options)})" if options else ""
+    return f"GENERATED {'ALWAYS' if column.identity_always else 'BY DEFAULT'} AS IDENTITY{listed}"
 
 
 def default_clause(column: Column) -> str:

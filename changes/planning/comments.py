@@ -67,7 +67,7 @@ def _of_constraint(action: SetComment, table: Descriptor) -> tuple[Element, Edit
             return with_changed(before, replace(before.index(kept.id), constraint_comment=action.text))
 
         return Element(index.kind, index.id, index.name), edit_kept
-    if name.text == f"{table.name}_pkey" and not table.has_hidden_key:
+    if name.text == table.key_name and not table.has_hidden_key:
         element = Element(Kind.TABLE, table.table_id, table.name)
         return element, lambda before: replace(before, key_comment=action.text)
     own = (one for one in table.constraints if one.rule != REFERENCED and one.name == name.text)

@@ -12,7 +12,7 @@ is public is copied, and nothing while a change is moving an element of the tabl
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, REFERENCED, Column, ColumnId, Index, State
@@ -96,7 +96,7 @@ def _in_table(table: Descriptor, options: int) -> list[str]:
 def _column(column: Column, table: Descriptor, options: int) -> str:
     words = [quoted(column.name), column.type_name]
     if column.identity and options & IDENTITY:
-        words.append(identity_clause(column))
+        words.append(identity_clause(replace(column, sequence=None)))
     elif column.not_null or column.id in table.declared_key:
         words.append("NOT NULL")
     if column.default is not None and options & DEFAULTS:

@@ -24,6 +24,7 @@ from catalog.elements import (
     Placement,
     State,
 )
+from catalog.object_names import free_name
 from catalog.text.similar import perhaps
 from catalog.values.types import UNSORTED, SqlType
 from changes.ddl.actions import UNNAMED, IndexPart, Name, NewCheck, Position, Sql
@@ -37,7 +38,6 @@ from changes.ddl.errors import (
     unsupported,
 )
 from changes.ddl.placing import placed
-from changes.ddl.resolve import cut
 from changes.plan.element_states import NewElement, element_of
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.stages import Draft, Swap
@@ -185,9 +185,7 @@ class Sketch:
             check_constraint_name(given, self.base, also)
             return given.text
         taken = constraint_names(self.base) | also
-        stem = "_".join((self.base.name, *columns))
-        tails = (f"_{word}", *(f"_{word}{n}" for n in range(1, len(taken) + 2)))
-        return next(name for name in (cut(stem, tail) + tail for tail in tails) if name not in taken)
+        return free_name(self.base.name, columns, word, taken.__contains__)
 
     # --- dropping
 
@@ -311,7 +309,8 @@ def storages_words(count: int) -> str:
 def constraint_names(table: Descriptor) -> frozenset[str]:
     """The names that a new constraint of the table can't have: its own ones, those that an index keeps among them."""
     own = {one.name for one in table.constraints if one.rule != REFERENCED}
-    return frozenset(own | {index.name for index in table.indexes if index.unique})
+    key = set() if table.has_hidden_key else {table.key_name}
+    return frozenset(own | key | {index.name for index in table.indexes if index.unique})
 
 
 def check_constraint_name(name: Name, table: Descriptor, also: AbstractSet[str] = frozenset()) -> None:

@@ -18,6 +18,7 @@ from catalog.elements import (
     State,
     TableId,
 )
+from catalog.object_names import object_name
 from catalog.values.types import SqlType
 from changes.ddl import actions
 from changes.ddl.errors import (
@@ -174,6 +175,7 @@ def _bare_table(action: actions.CreateTable, table_id: TableId) -> Descriptor:
         placements=(Placement(FIRST_PLACEMENT, sharding_key, action.sharding_function.text, storages=storages),),
         next_column_id=ColumnId(len(ids) + 1),
         coordination=action.coordination,
+        key_constraint=action.key_name,
     )
 
 
@@ -189,8 +191,8 @@ def _with_constraints(action: actions.CreateTable, table: Descriptor) -> Descrip
     checks = tuple(replace(sketch.add_check(check), state=State.PUBLIC) for check in action.checks)
     indexes: list[Index] = []
     for unique in action.uniques:
-        stem = "_".join((action.table.text, *(column.text for column in unique.columns)))
-        otherwise = f"{action.table}_{GUARD}" if unique.guards_key else f"{stem}_key"
+        columns = "" if unique.guards_key else "_".join(column.text for column in unique.columns)
+        otherwise = object_name(action.table.text, columns, GUARD if unique.guards_key else "key")
         name = actions.Name(otherwise) if unique.name == actions.UNNAMED else unique.name
         parts = tuple(map(actions.IndexPart, unique.columns))
         _, index = sketch.add_index(name, parts, unique=True, is_constraint=not unique.guards_key)
@@ -222,6 +224,7 @@ def _new_column(column: actions.NewColumn, column_id: ColumnId, key: tuple[Colum
         length=column.length,
         identity_always=column.identity_always,
         identity_start=column.identity_start,
+        sequence=column.sequence,
     )
 
 

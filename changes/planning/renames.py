@@ -23,7 +23,7 @@ from changes.planning.tables import Tables, partners_of
 def rename_table(action: RenameTable, table: Descriptor) -> Draft:
     """ALTER TABLE .. RENAME TO."""
     draft = _renamed(table, Element(Kind.TABLE, table.table_id, table.name))
-    return replace(draft, edit=lambda before: replace(before, name=action.new.text))
+    return replace(draft, edit=lambda before: before.renamed(name=action.new.text))
 
 
 def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
@@ -41,7 +41,7 @@ def rename_column(action: RenameColumn, table: Descriptor) -> Draft:
     draft = _renamed(table, Element(column.kind, column.id, column.name))
 
     def edit(before: Descriptor) -> Descriptor:
-        return with_changed(before, new)
+        return before.renamed(columns=with_changed(before, new).columns)
 
     return replace(draft, edit=edit)
 
@@ -87,8 +87,8 @@ def rename_constraint(action: RenameConstraint, table: Descriptor, tables: Table
 
 
 def _no_such_constraint(name: Name, table: Descriptor) -> DdlError:
-    implied = {f"{table.name}_{column.name}_not_null": "a NOT NULL" for column in table.columns if column.not_null}
-    implied |= {f"{table.name}_pkey": "a primary key"}
+    implied = {table.not_null_name(column): "a NOT NULL" for column in table.columns if column.not_null}
+    implied |= {table.key_name: "a primary key"}
     if name.text in implied:
         hint = "Its name follows from those of the table and its columns."
         return unsupported(f"RENAME CONSTRAINT of {implied[name.text]}", position=name.position, hint=hint)

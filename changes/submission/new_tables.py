@@ -80,10 +80,10 @@ def reserve_table(
         action = resolve(statement, view)
         assert isinstance(action, CreateTable), "another statement makes no table"
         ids = {table.table_id for table in own}
-        remade(make_plan(action, None, table_id=0, tables=view), {0, *ids})  # what can't be planned takes no name
+        trial = make_plan(action, None, table_id=0, tables=view)
+        remade(trial, {0, *ids})  # what can't be planned takes no name
         table_id = take_spare_table(cursor)
-        names = [action.table.text, *(unique.name.text for unique in action.uniques)]
-        names = [f"{TEMPORARY}{action.table.text}"] if temporary else names
+        names = [f"{TEMPORARY}{action.table.text}"] if temporary else sorted(tables_ahead.names_in(trial.result))
         Reservation.objects.create(table_id=table_id, node=node, incarnation=incarnation, names=names, token=token)
         plan = make_plan(action, None, table_id=table_id, tables=view)
     return Reserved(table_id, action, remade(plan, {table_id, *ids}))

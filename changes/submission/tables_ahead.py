@@ -113,10 +113,10 @@ def _given_up(plan: Plan, change: Change) -> dict[str, str]:
 
 
 def names_in(table: Descriptor | None) -> set[str]:
-    """The names of a version that nothing else may bear: the table's and its indexes'."""
+    """The names of a version that nothing else may bear: the table's, and those of its indexes and sequences."""
     if table is None or table.state is State.ABSENT:
         return set()
-    return {table.name, *(index.name for index in table.indexes)}
+    return {table.name, *(index.name for index in table.indexes), *table.implied_relations}
 
 
 def tables_now() -> KnownTables:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PRIMARY, Column, ColumnId, IndexColumn
-from changes.ddl.identity import own_sequence
+from catalog.elements import PRIMARY, ColumnId, IndexColumn
 
 _ENDS, _BEGINS = ("_key", "_uniq", "_unique"), ("uq_", "unq_", "unique_")
 
@@ -27,7 +26,7 @@ def keys_of(table: Descriptor) -> Iterator[Key]:
     """The primary key first, if there is one; what is over hidden row ids is not there."""
     if not table.has_hidden_key:
         columns = tuple(map(IndexColumn, table.primary_key))
-        yield Key(PRIMARY, f"{table.name}_pkey", columns, unique=True, primary=True)
+        yield Key(PRIMARY, table.key_name, columns, unique=True, primary=True)
     for index in sorted(table.public_indexes, key=lambda index: not index.primary):
         if not any(table.column(column).is_hidden for column in index.column_ids):
             yield Key(
@@ -49,8 +48,3 @@ def is_shown_as_constraint(key: Key) -> bool:
 def required_columns(table: Descriptor) -> frozenset[ColumnId]:
     """The public columns without NULLs, those of the key among them."""
     return frozenset(c.id for c in table.public_columns if c.not_null or c.id in table.declared_key)
-
-
-def sequence_name(table: Descriptor, column: Column) -> str:
-    """The name of the sequence behind an identity column."""
-    return own_sequence(table.name, column.name)

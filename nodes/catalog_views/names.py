@@ -7,7 +7,7 @@ from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TY
 from expressions.values.object_names import DEFINITIONS, OBJECTS, PSEUDO_TYPES, SEQUENCE, spelled
 from nodes.catalog_views import described
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
-from nodes.catalog_views.keys import keys_of, sequence_name
+from nodes.catalog_views.keys import keys_of
 from nodes.catalog_views.relations import OIDS
 from nodes.catalog_views.tables import definitions
 from nodes.catalog_views.texts import quoted
@@ -27,7 +27,7 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
         relations += [(index_oid(table.table_id, key.id), key.name) for key in keys_of(table)]
         for column in table.public_columns:
             if column.identity:
-                name = sequence_name(table, column)
+                name = table.sequence_name(column)
                 relations.append((column_oid(table.table_id, column.id), name))
                 yield SEQUENCE, table_oid(table.table_id), f"public.{quoted(name)}", column.name
         for oid, name in relations:

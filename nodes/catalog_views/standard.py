@@ -9,7 +9,7 @@ from catalog.values.types import INT_LIMITS, MOMENTS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
-from nodes.catalog_views.keys import Key, is_shown_as_constraint, keys_of, required_columns, sequence_name
+from nodes.catalog_views.keys import Key, is_shown_as_constraint, keys_of, required_columns
 from nodes.catalog_views.values import DATABASE_NAME, OWNER_NAME, Row
 
 SCHEMA = "information_schema"
@@ -98,7 +98,7 @@ def _sequences(tables: Sequence[Descriptor]) -> Iterator[Row]:
         for column in table.public_columns:
             if column.identity:
                 yield {
-                    **named("sequence", sequence_name(table, column)), "data_type": column.type.value,
+                    **named("sequence", table.sequence_name(column)), "data_type": column.type.value,
                     "numeric_precision": _DIGITS[column.type], "numeric_precision_radix": 2, "numeric_scale": 0,
                     "start_value": str(column.identity_start), "minimum_value": "1",
                     "maximum_value": str(INT_LIMITS[column.type] - 1),
@@ -139,7 +139,7 @@ def _table_constraints(tables: Sequence[Descriptor]) -> Iterator[Row]:
         required = required_columns(table)
         for column in table.public_columns:
             if column.id in required:
-                yield row(table, texts.not_null_name(table, column), "CHECK")
+                yield row(table, table.not_null_name(column), "CHECK")
     for table, constraint, _ in _links(tables):
         yield row(table, constraint.name, "FOREIGN KEY")
 
@@ -153,7 +153,7 @@ def _check_constraints(tables: Sequence[Descriptor]) -> Iterator[Row]:
         for column in table.public_columns:
             if column.id in required:
                 clause = f"{texts.quoted(column.name)} IS NOT NULL"
-                yield {**named("constraint", texts.not_null_name(table, column)), "check_clause": clause}
+                yield {**named("constraint", table.not_null_name(column)), "check_clause": clause}
 
 
 def _key_column_usage(tables: Sequence[Descriptor]) -> Iterator[Row]:
@@ -204,7 +204,7 @@ def _constraint_columns(tables: Sequence[Descriptor]) -> Iterator[Row]:
         required = required_columns(table)
         for column in table.public_columns:
             if column.id in required:
-                yield _column(table, column, texts.not_null_name(table, column))
+                yield _column(table, column, table.not_null_name(column))
     for _, constraint, other in _links(tables):
         for column_id in constraint.reference_columns:
             yield _column(other, other.column(column_id), constraint.name)

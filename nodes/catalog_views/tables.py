@@ -8,7 +8,7 @@ from catalog.values.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, modifier_of_length
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import BY_VALUE, OPERATOR_CLASSES, STORAGES, alignment_of
-from nodes.catalog_views.keys import is_shown_as_constraint, keys_of, required_columns, sequence_name
+from nodes.catalog_views.keys import is_shown_as_constraint, keys_of, required_columns
 from nodes.catalog_views.values import BTREE, DEFAULT_COLLATION, HEAP, OWNER, OWNER_NAME, PUBLIC, Row
 from nodes.wire.oids import column_oid, constraint_oid, index_oid, key_oid, table_oid
 
@@ -37,7 +37,7 @@ def _classes(tables: Sequence[Descriptor]) -> Iterator[Row]:
         for column in table.public_columns:
             if column.identity:
                 yield {
-                    **usual, "oid": column_oid(table.table_id, column.id), "relname": sequence_name(table, column),
+                    **usual, "oid": column_oid(table.table_id, column.id), "relname": table.sequence_name(column),
                     "relkind": "S", "relreplident": "n", "relnatts": 3,
                 }  # fmt: skip
         for key in keys_of(table):
@@ -125,7 +125,7 @@ def _constraint_rows(tables: Sequence[Descriptor]) -> Iterator[Row]:
             if column.id in required:
                 yield {
                     **of_table, "oid": column_oid(table.table_id, column.id), "contype": "n",
-                    "conname": texts.not_null_name(table, column), "conkey": (int(column.number),),
+                    "conname": table.not_null_name(column), "conkey": (int(column.number),),
                 }  # fmt: skip
         for constraint in _constraints(table):
             row: Row = {
@@ -198,7 +198,7 @@ def _sequence_names(tables: Sequence[Descriptor]) -> Iterator[Row]:
         for column in table.public_columns:
             if column.identity:
                 yield {
-                    "schemaname": "public", "sequencename": sequence_name(table, column), "sequenceowner": OWNER_NAME,
+                    "schemaname": "public", "sequencename": table.sequence_name(column), "sequenceowner": OWNER_NAME,
                     "data_type": column.type.oid, "start_value": column.identity_start, "min_value": 1,
                     "increment_by": 1,
                     "cache_size": 1, "max_value": INT_LIMITS[column.type] - 1,

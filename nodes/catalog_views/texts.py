@@ -46,10 +46,6 @@ def default_of(column: Column) -> str:
     return f"({text})" if is_operation(text) else text
 
 
-def not_null_name(table: Descriptor, column: Column) -> str:
-    return f"{table.name}_{column.name}_not_null"
-
-
 def _listed(table: Descriptor, columns: tuple[ColumnId, ...]) -> str:
     return ", ".join(quoted(table.column(column).name) for column in columns)
 

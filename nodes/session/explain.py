@@ -127,7 +127,7 @@ def _head(scan: Scan, way: Access) -> str:
     if way.index is not None:
         return f"Index Scan using {way.index.name} on {scan.descriptor}"
     if way.columns:
-        return f"Index Scan using {scan.descriptor.name}_pkey on {scan.descriptor}"
+        return f"Index Scan using {scan.descriptor.key_name} on {scan.descriptor}"
     return f"Seq Scan on {scan.descriptor}"
 
 

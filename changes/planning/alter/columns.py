@@ -136,7 +136,7 @@ def drop_column(sketch: Sketch, action: DropColumn) -> None:
 
 def _not_null(sketch: Sketch, column: Column) -> Element:
     """The NOT NULL of a column as an element of its own, which it is while it moves."""
-    name = f"{sketch.base.name}_{column.name}_not_null"
+    name = sketch.base.not_null_name(column)
     return Element(Kind.CONSTRAINT, sketch.next_constraint(), name, column.id)
 
 

@@ -138,10 +138,10 @@ def _drop_foreign_key(sketch: Sketch, foreign_key: Constraint) -> None:
 def _no_such_constraint(sketch: Sketch, action: DropConstraint) -> None:
     name, hint = action.name, None
     message = f'constraint "{name}" of relation "{sketch.base.name}" does not exist'
-    if name.text == f"{sketch.base.name}_pkey" and not sketch.base.has_hidden_key:
+    if name.text == sketch.base.key_name and not sketch.base.has_hidden_key:
         raise impossible(OF_THE_KEY, name.position, "Create another table.")
     for column in sketch.base.columns:
-        if column.not_null and name.text == f"{sketch.base.name}_{column.name}_not_null":
+        if column.not_null and name.text == sketch.base.not_null_name(column):
             hint = f"Write ALTER COLUMN {column.name} DROP NOT NULL."
     if action.forgiving and hint is None:
         sketch.notices.append(f"{message}, skipping")

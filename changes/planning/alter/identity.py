@@ -11,7 +11,7 @@ from catalog.elements import Column
 from catalog.values.types import WHOLE
 from changes.ddl.actions import SetIdentity
 from changes.ddl.errors import DdlError, unsupported
-from changes.ddl.identity import Numbers, check_numbers, is_own, own_sequence
+from changes.ddl.identity import Numbers, check_numbers, plain_name
 from changes.plan.model import Element, Move, MoveKind
 from changes.planning.alter.columns import column_there
 from changes.planning.draft import Sketch
@@ -23,12 +23,12 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
     """ADD GENERATED .. AS IDENTITY, DROP IDENTITY, and SET DEFAULT nextval(..) of the column's own sequence."""
     column, name, table = column_there(sketch, action.column), action.column, sketch.base
     position, of = name.position, f'column "{name}" of relation "{table.name}"'
-    if action.sequence is not None and not is_own(action.sequence, table.name, column.name):
-        hint = f'A column takes the numbers of its own sequence, "{own_sequence(table.name, column.name)}".'
+    if action.sequence is not None and plain_name(action.sequence) != table.sequence_name(column):
+        hint = f'A column takes the numbers of its own sequence, "{table.sequence_name(column)}".'
         raise unsupported(f"the sequence {action.sequence} as a default", position=position, hint=hint)
     if action.is_dropped:
         if column.identity:
-            _edit(sketch, replace(column, identity=False, identity_always=False, identity_start=1))
+            _edit(sketch, replace(column, identity=False, identity_always=False, identity_start=1, sequence=None))
         elif action.forgiving:
             sketch.notices.append(f"{of} is not an identity column, skipping")
         else:
@@ -47,7 +47,8 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
         sketch.notices.append(f"{of} has these numbers, skipping")
         return
     check_numbers(Numbers(action.start, action.maximum), column.type, position)
-    _edit(sketch, replace(column, identity=True, identity_always=action.is_always, identity_start=action.start))
+    new = replace(column, identity=True, identity_always=action.is_always, identity_start=action.start)
+    _edit(sketch, replace(new, sequence=action.sequence_name))
     begin = f"Numbers of {column.name} begin at {action.start} unless setval says otherwise, whatever rows have."
     sketch.dangers.append(begin)
 
@@ -56,7 +57,7 @@ def _edit(sketch: Sketch, column: Column) -> None:
     """From then on the column has numbers as `column` says."""
 
     def edit(table: Descriptor) -> Descriptor:
-        given = {name: getattr(column, name) for name in ("identity", "identity_always", "identity_start")}
+        given = {name: getattr(column, name) for name in ("identity", "identity_always", "identity_start", "sequence")}
         return replace(table, columns=tuple(replace(c, **given) if c.id == column.id else c for c in table.columns))
 
     sketch.edits.append(edit)

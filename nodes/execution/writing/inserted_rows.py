@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
 from catalog.values.types import INT_LIMITS
-from changes.ddl.identity import own_sequence
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from expressions.functions.casts import compute_of as compute_of_cast
 from expressions.functions.volatile import is_volatile
@@ -116,16 +116,16 @@ async def _number_rows(work: Writing, plan: InsertPlan | MergePlan, rows: Sequen
                 directory = work.env.directory
                 table_id, start = plan.descriptor.table_id, column.identity_start
                 numbers = await directory.numbers(table_id, column.id, len(lacking), start)
-                _refuse_used_up(plan.descriptor.name, column, numbers[-1])
+                _refuse_used_up(plan.descriptor, column, numbers[-1])
                 for row, number in zip(lacking, numbers, strict=True):
                     row[column.id] = number
 
 
-def _refuse_used_up(table: str, column: Column, last: int) -> None:
+def _refuse_used_up(table: Descriptor, column: Column, last: int) -> None:
     """Numbers go on for ever, the values of a type do not. Nodes take them in blocks, so gaps end them early."""
     greatest = INT_LIMITS[column.type] - 1
     if last > greatest:
-        sequence = own_sequence(table, column.name)
+        sequence = table.sequence_name(column)
         message = f'nextval: reached maximum value of sequence "{sequence}" ({greatest})'
         raise SqlError(SEQUENCE_LIMIT, message)
 

@@ -221,7 +221,7 @@ def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
     """23505 for the existing pair: which constraint, which values."""
     _, _, index_id = pairs.PREFIX.unpack_from(key)
     if index_id == PRIMARY:
-        name, columns = f"{descriptor.name}_pkey", list(descriptor.primary_key)
+        name, columns = descriptor.key_name, list(descriptor.primary_key)
         data = key[pairs.PREFIX.size : -pairs.COLUMN.size]
         shown = _shown(descriptor, [(c, False) for c in columns], data)
         state = ""
@@ -229,7 +229,7 @@ def duplicate(descriptor: Descriptor, key: bytes) -> SqlError:
         index: Index = descriptor.index(index_id)
         name, columns = index.name, list(index.column_ids)
         if not descriptor.is_home_in_key and index == descriptor.key_guard:
-            name = f"{descriptor.name}_pkey"  # what it guards
+            name = descriptor.key_name  # what it guards
         shown = _shown(descriptor, [(p.column, p.descending) for p in index.columns], key[pairs.PREFIX.size :])
         state = moving_state(index.state)
     names = ", ".join(descriptor.column(c).shown for c in columns)

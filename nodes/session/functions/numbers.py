@@ -11,7 +11,6 @@ from typing import Any
 
 from catalog.elements import Column
 from catalog.values.types import INT_LIMITS, SqlType
-from changes.ddl.identity import own_sequence
 from expressions.errors import NUMBER_OUT_OF_RANGE, SqlError, unsupported
 from expressions.sqltypes import INT8
 from nodes.session.block import Block
@@ -54,7 +53,7 @@ async def _column(block: Block, name: str) -> tuple[int, Column]:
     tables = [*block.new_tables.tables.values(), *await block.env.directory.tables()]
     for table in tables:
         for column in table.public_columns:
-            if column.identity and own_sequence(table.name, column.name) == plain:
+            if column.identity and table.sequence_name(column) == plain:
                 return table.table_id, column
     raise undefined(name)
 

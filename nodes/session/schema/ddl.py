@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from changes.ddl.identity import own_sequence
 from expressions.errors import (
     CONNECTION_FAILURE,
     FEATURE_NOT_SUPPORTED,
@@ -118,7 +117,7 @@ class SchemaStatements:
     async def _is_sequence(self, name: str) -> bool:
         """True for the name of a column's own sequence: a dump gives it to the column only afterwards."""
         tables = [*self.block.new_tables.tables.values(), *await self.block.env.directory.tables()]
-        return any(own_sequence(table.name, one.name) == name for table in tables for one in table.public_columns)
+        return any(table.sequence_name(one) == name for table in tables for one in table.public_columns)
 
     async def _are_there(self, names: Iterable[str]) -> bool:
         """True if one of the names is a table's, or a schema's."""

@@ -141,7 +141,7 @@ class Inserts(Assignments):
             return False, None
         if clause.infer.conname:
             name = clause.infer.conname
-            if name == f"{descriptor.name}_pkey" and not descriptor.has_hidden_key:
+            if name == descriptor.key_name and not descriptor.has_hidden_key:
                 return True, None
             found = next((i for i in descriptor.public_indexes if i.name == name and i.unique), None)
             if found is None:

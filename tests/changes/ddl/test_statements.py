@@ -10,7 +10,7 @@ from changes.ddl.actions import CreateIndex, CreateTable, DropIndex, DropTable, 
 from changes.ddl.columns import constant
 from changes.ddl.errors import DdlError
 from changes.ddl.refused import REFUSED_STATEMENTS
-from changes.ddl.resolve import CatalogView, NothingToDo, resolve, uniques_of
+from changes.ddl.resolve import CatalogView, NothingToDo, implied_names, resolve, uniques_of
 from changes.ddl.statements import STATEMENT_BYTES_MAX, Statement, parse
 
 
@@ -135,7 +135,50 @@ def test_a_second_unnamed_index_gets_the_next_name():
 def test_a_long_name_is_cut_so_that_its_tail_fits():
     name = "t" * 63
     view = CatalogView((users(name=name),))
-    assert resolve(parse(f"CREATE INDEX ON {name} (name)"), view).index.text == "t" * 59 + "_idx"
+    assert resolve(parse(f"CREATE INDEX ON {name} (name)"), view).index.text == "t" * 54 + "_name_idx"
+
+
+NUMBERED = (
+    Column(ColumnId(1), "b_c", SqlType.BIGINT, not_null=True, identity=True),
+    Column(ColumnId(2), "b", SqlType.TEXT),
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "implied"),
+    [
+        ("CREATE TABLE t (id serial PRIMARY KEY)", [None, None]),
+        ("CREATE TABLE a_b (c serial PRIMARY KEY)", ["a_b_c_seq1", None]),
+        ("CREATE TABLE t (a_b_c int GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME s), PRIMARY KEY (a_b_c))", ["s", None]),
+        ("CREATE TABLE by_b (id int PRIMARY KEY)", ["by_b_pkey1"]),
+        ("CREATE TABLE by_b (id int PRIMARY KEY, n int UNIQUE, CONSTRAINT by_b_pkey1 UNIQUE (n))", ["by_b_pkey2"]),
+        (f"CREATE TABLE {'t' * 58}_pkey (id int PRIMARY KEY)", ["t" * 57 + "_pkey1"]),
+        ("ALTER TABLE a ALTER b ADD GENERATED ALWAYS AS IDENTITY", [None]),
+        ("ALTER TABLE a ALTER b ADD GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME public.other)", ["other"]),
+    ],
+)
+def test_a_name_that_is_taken_is_not_implied(sql, implied):
+    keyed = Index(IndexId(1), "by_b_pkey", (IndexColumn(ColumnId(2)),))
+    view = CatalogView((users(name="a", columns=NUMBERED, indexes=(keyed,)),))
+    assert implied_names(resolve(parse(sql), view)) == implied
+
+
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("CREATE TABLE a_b_c_seq (id int PRIMARY KEY)", "a_b_c_seq"),
+        ("CREATE TABLE a_pkey (id int PRIMARY KEY)", "a_pkey"),
+        ("CREATE INDEX a_pkey ON a (b)", "a_pkey"),
+        ("ALTER TABLE a RENAME TO a_pkey", "a_pkey"),
+        ("CREATE TABLE t (id int PRIMARY KEY, CONSTRAINT a_b_c_seq UNIQUE (id))", "a_b_c_seq"),
+        ("CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME a_pkey) PRIMARY KEY)", "a_pkey"),
+        ("ALTER TABLE a ALTER b ADD GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME a_pkey)", "a_pkey"),
+    ],
+)
+def test_an_implied_name_cannot_be_taken(sql, name):
+    with pytest.raises(DdlError, match=f'relation "{name}" already exists') as refused:
+        resolve(parse(sql), CatalogView((users(name="a", columns=NUMBERED, indexes=()),)))
+    assert refused.value.sqlstate == "42P07"
 
 
 @pytest.mark.parametrize(
