@@ -316,6 +316,11 @@ def types_of_key(descriptor: Descriptor) -> tuple[SqlType, ...]:
     return tuple(column.type for column in descriptor.key_columns)
 
 
+def is_existence(key: bytes) -> bool:
+    """True if the pair of a row's key says that the row exists; of an entry the answer means nothing."""
+    return key.endswith(COLUMN.pack(EXISTS))
+
+
 def rows_of(descriptor: Descriptor, placement: Placement, pairs: Iterable[Pair]) -> list[StoredRow]:
     """The existing rows among `pairs` of one placement (in key order when the pairs are)."""
     columns: dict[bytes, dict[ColumnId, bytes]] = {}

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor, UnknownElement
-from catalog.elements import NodeId, State, TableId
+from catalog.elements import Index, NodeId, State, TableId
 from catalog.values.types import BadValue
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.foreign_keys import check_references
@@ -26,7 +26,7 @@ from storage.commit_outcomes import Outcome, commit_outcome
 from storage.integrity.constraints import constraint_violations
 from storage.integrity.references import Change
 from storage.mutations import Act, Op, TableNotWritable, delete_row, in_order, insert_row, readable_columns, update_row
-from storage.pairs import CannotDerive, StoredRow, after, name_of, prefix, rows_of
+from storage.pairs import CannotDerive, StoredRow, after, is_existence, name_of, prefix, rows_of
 from storage.store import DuplicateKey, SerializationFailure, StoreError
 
 Values = Sequence[str | None]
@@ -62,9 +62,11 @@ def serving(world: World, actor: str) -> Node:
 # Pins
 
 
-def pin(world: World, node: Node, table: TableId, *, fresh: bool = False) -> tuple[int, int]:
+def pin(
+    world: World, node: Node, table: TableId, *, fresh: bool = False, at_most: int | None = None
+) -> tuple[int, int]:
     """A request and the version granted to it; raises `LabError` when there is none yet."""
-    request = ask_for(world, node, table, fresh=fresh)
+    request = ask_for(world, node, table, fresh=fresh, at_most=at_most)
     world.settle()
     if request in world.refused:
         raise LabError(world.refused.pop(request))
@@ -74,10 +76,10 @@ def pin(world: World, node: Node, table: TableId, *, fresh: bool = False) -> tup
     return request, world.granted.pop(request)
 
 
-def ask_for(world: World, node: Node, table: TableId, *, fresh: bool = False) -> int:
+def ask_for(world: World, node: Node, table: TableId, *, fresh: bool = False, at_most: int | None = None) -> int:
     """Ask the node's machine for a version, without waiting for the answer."""
     world.requests += 1
-    world.hears(node.name, vocabulary.Pin(world.requests, table, fresh))
+    world.hears(node.name, vocabulary.Pin(world.requests, table, fresh, at_most))
     return world.requests
 
 
@@ -159,6 +161,8 @@ def _running(world: World, actor: str) -> Transaction:
         raise LabError(f"{actor} is not in a transaction")
     if one.is_sent:
         raise LabError(f"the COMMIT of {actor} is on its way")
+    if one.query is not None:
+        raise LabError(f"a query of {actor} still runs")
     if one.ended is not None:
         _leave(world, one)
         raise LabError(f"the transaction was ended: {one.ended} (40001)")
@@ -205,6 +209,11 @@ def _alone(world: World, node: Node, actor: str, table: TableId) -> Transaction:
     return one
 
 
+def _pin_for(world: World, one: Transaction, table: TableId) -> None:
+    """A version for a transaction whose snapshot was taken: one that it shows, if the node still leases it (T3)."""
+    _pinned(world, one, table, pin(world, world.nodes[one.node], table, at_most=one.newest.get(table)))
+
+
 def _pinned(world: World, one: Transaction, table: TableId, held: tuple[int, int]) -> None:
     one.pins[table] = held
     one.until[table] = world.now + world.control.lease_s
@@ -237,7 +246,7 @@ def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
     one = _running(world, actor)
     with _failing(world, one):
         if table not in one.pins:
-            _pinned(world, one, table, pin(world, world.nodes[one.node], table))
+            _pin_for(world, one, table)
     return world.control.version(table, one.pins[table][1])
 
 
@@ -255,7 +264,7 @@ def enter(world: World, one: Transaction, table: TableId, *, internal: bool = Fa
     `internal`: only to see whether rows refer to one that a statement takes away (L13).
     """
     if table not in one.pins:
-        _pinned(world, one, table, pin(world, world.nodes[one.node], table))
+        _pin_for(world, one, table)
     descriptor = world.control.version(table, one.pins[table][1])
     if table not in one.entered:
         refusal = world.control.why_not_enter(descriptor, one.newest.get(table, 0))
@@ -308,6 +317,9 @@ def _refuse_broken(descriptor: Descriptor, row: StoredRow) -> None:
 def _write(world: World, actor: str, table: TableId, make: Callable[[Descriptor, Transaction], Made]) -> Done:
     with _transaction(world, actor, table) as one:
         descriptor = world.control.version(table, one.pins[table][1])
+        too_late = world.why_not_write(one)
+        if too_late is not None:
+            raise LabError(too_late)
         made, change = make(descriptor, one)
         ops = in_order(_weakened(world, one, made))
         one.store.apply(ops)
@@ -345,7 +357,50 @@ def find_row(one: Transaction, descriptor: Descriptor, key: bytes) -> StoredRow:
 def select(world: World, actor: str, table: TableId, by: str | None = None) -> tuple[Descriptor, list[str]]:
     """The rows a query sees, in key order; `by` an index, in its order: a row without an entry is not found."""
     with _transaction(world, actor, table) as one:
-        descriptor = world.control.version(table, one.pins[table][1])
+        return _seen(world, one, table, by)
+
+
+def start_select(world: World, actor: str, table: TableId, by: str | None = None) -> Descriptor:
+    """A query begins, and takes its time: it reads on until `finish_select`, whatever becomes of its lease (T4)."""
+    node = serving(world, actor)
+    is_alone = actor not in world.transactions
+    one = _alone(world, node, actor, table) if is_alone else _running(world, actor)
+    with _failing(world, one):
+        descriptor = enter(world, one, table)
+        if by is not None:
+            _readable_index(descriptor, by)
+    one.query, one.is_alone = (table, by), is_alone
+    return descriptor
+
+
+def finish_select(world: World, actor: str) -> tuple[Descriptor, list[str], bool]:
+    """The rows of the query that reads on, and whether it was tried again: once, when it was alone (L8).
+
+    Nothing begins in its transaction when the lease has ended meanwhile: one that is not alone ends then.
+    """
+    serving(world, actor)
+    one = world.transactions.get(actor)
+    if one is None or one.query is None:
+        raise LabError(f"no query of {actor} runs")
+    (table, by), one.query = one.query, None
+    if one.ended is not None and one.is_alone:
+        _leave(world, one)
+        return *select(world, actor, table, by), True
+    _running(world, actor)
+    with _failing(world, one):
+        found = _seen(world, one, table, by)
+    if one.is_alone:
+        rollback(world, actor)
+    elif one.expired is not None:
+        world.end_transaction(one, one.expired)
+    return *found, False
+
+
+def _seen(world: World, one: Transaction, table: TableId, by: str | None) -> tuple[Descriptor, list[str]]:
+    descriptor = world.control.version(table, one.pins[table][1])
+    if Without.EXISTENCE in world.control.without:
+        rows = _rows_with_tombstones(one, descriptor)
+    else:
         rows = _all_rows(one, descriptor) if by is None else _rows_by_index(one, descriptor, by)
     return descriptor, [row_text(descriptor, row) for row in rows]
 
@@ -357,11 +412,24 @@ def _all_rows(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
     return sorted(found, key=lambda row: row.key)
 
 
-def _rows_by_index(one: Transaction, descriptor: Descriptor, by: str) -> list[StoredRow]:
+def _rows_with_tombstones(one: Transaction, descriptor: Descriptor) -> list[StoredRow]:
+    """The rows, those that were deleted during the fill among them, until the purge."""
+    start = prefix(descriptor, descriptor.placement.id)
+    scans = (one.store.scan(storage, start, after(start)) for storage in storages_of(one, descriptor))
+    pairs = [(k, b"" if v is None and is_existence(k) else v) for scan in scans for k, v in scan]
+    return sorted(rows_of(descriptor, descriptor.placement, pairs), key=lambda row: row.key)
+
+
+def _readable_index(descriptor: Descriptor, by: str) -> Index:
     index = descriptor.index_named(by)
     if index.state is not State.PUBLIC:
         what = f"index {descriptor.name}.{index.name} is {index.state.value}"
         raise LabError(f"{what}: queries may use it once it is public")
+    return index
+
+
+def _rows_by_index(one: Transaction, descriptor: Descriptor, by: str) -> list[StoredRow]:
+    index = _readable_index(descriptor, by)
     start = prefix(descriptor, descriptor.placement.id, index.id)
     entries = [
         pair for storage in storages_of(one, descriptor) for pair in one.store.scan(storage, start, after(start))

@@ -25,7 +25,9 @@ class Transaction:
     """A transaction of `actor`; its snapshot shows the versions `newest`. `ended`: why it was ended from outside.
 
     A table is pinned first and `entered` a round trip later: only then the lock is held and the deadline armed (T2).
-    `is_sent`: COMMIT was sent, and not answered yet; `is_lost`: its session was lost since.
+    `is_sent`: COMMIT was sent, and not answered yet; `is_lost`: its session was lost since. `query`: the table, and the
+    index, that a query reads on which has not returned its rows yet; `is_alone`: it is the whole transaction.
+    `expired`: why no statement begins in it any more while the query reads on (T4).
     """
 
     actor: str
@@ -39,6 +41,14 @@ class Transaction:
     """The end of its time with a version that is not leased; nothing extends it."""
     is_sent: bool = False
     is_lost: bool = False
+    query: tuple[TableId, str | None] | None = None
+    is_alone: bool = False
+    expired: str | None = None
+
+    @property
+    def is_reading(self) -> bool:
+        """Until its first write it has no deadline: its lock bounds it (T4)."""
+        return not self.store.ops
 
     @property
     def is_committing(self) -> bool:

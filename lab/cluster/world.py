@@ -125,7 +125,12 @@ class World:
     def _end(self, node: Node, requests: frozenset[vocabulary.RequestId], reason: str) -> None:
         for one in self.transactions.values():
             if any(request in requests for request, _ in one.pins.values()):
-                self.end_transaction(one, reason)
+                if one.is_reading and Without.REENTRY in self.control.without:
+                    continue
+                if one.is_reading and one.query is not None:
+                    one.expired = one.expired or reason
+                else:
+                    self.end_transaction(one, reason)
         node.taken = {table: [r for r in taken if r not in requests] for table, taken in node.taken.items()}
 
     # Messages
@@ -234,12 +239,23 @@ class World:
         is_over = any(self._is_over(one, table, version) for table, version in one.entered.items())
         if (
             is_over
+            and not one.is_reading
             and one.ended is None
             and one.store.status is TransactionStatus.OPEN
             and not self.control.without & {Without.FENCE, Without.DEADLINE}
         ):
             self.say(f"{one.actor}: its transaction is past its deadline and ends")
             self.end_transaction(one, "it was past its deadline")
+
+    def why_not_write(self, one: Transaction) -> str | None:
+        """Why a transaction that has only read may not write now: each of its tables is entered again first (T4)."""
+        for table, version in one.entered.items() if one.is_reading else ():
+            used = self.control.version(table, version)
+            held = self.nodes[one.node].leases.table(table).version(version)
+            is_over = used.coordination.has_leases and held is None
+            if (is_over or self._is_over(one, table, version)) and Without.REENTRY not in self.control.without:
+                return f"the lease on {used} has expired: its transaction writes nothing more (40001)"
+        return None
 
     def _is_over(self, one: Transaction, table: TableId, version: int) -> bool:
         if not self.control.version(table, version).coordination.has_leases:

@@ -32,6 +32,7 @@ class Broken(Enum):
     NO_CHECK = "no-check"
     IN_PLACE = "in-place"
     REMOVED_EARLY = "removed-early"
+    TOMBSTONE_ROW = "tombstone-row"
 
 
 WORDS: Mapping[Broken, str] = {
@@ -60,4 +61,5 @@ WORDS: Mapping[Broken, str] = {
     Broken.NO_CHECK: "the storages let in any version (T2)",
     Broken.IN_PLACE: "the rows stay where they are when their storages become more or fewer",
     Broken.REMOVED_EARLY: "a storage is removed as soon as the new placement is read, not when the change has ended",
+    Broken.TOMBSTONE_ROW: "a row exists though its existence pair is a tombstone (R8)",
 }

@@ -298,6 +298,9 @@ def _broken() -> Iterator[Variant]:
     yield _index("rollback-with-zombie", "C5", Broken.NO_CLOSE, cancels=True)
     yield _index("no-fence-add", "C5", fence=False)
     yield _index("no-fence-drop", "C3", states=DROP_INDEX, fence=False)
+    small: dict[str, Any] = {"rows": 1, "ranges": 1}
+    yield _index("lease-alone-add", "C5", Broken.NO_LOCK, **small)
+    yield _index("lease-alone-drop", "C3", Broken.NO_LOCK, states=DROP_INDEX, **small)
     yield _index("tombstones-not-cleared", "C4", Broken.NOT_CLEARED)
     yield _index("tombstones-where-seen", "C5", Broken.SEEN_ONLY)
     yield _index("tombstones-purged-early", "C5", Broken.PURGED)
@@ -306,6 +309,8 @@ def _broken() -> Iterator[Variant]:
     yield _index("range-done-twice-closed", "", Broken.TWICE, note="closing the run is enough while tombstones last")
     found_done = "a finished range is found done; see rollback-with-zombie"
     yield _index("not-closed-marks-kept", "", Broken.NO_CLOSE, note=found_done)
+    by_key: dict[str, Any] = {"by_value": False, "broken": frozenset({Broken.TOMBSTONE_ROW})}
+    yield Variant("tombstone-read-as-row", "9", Model(Kind.PLACEMENT, stages(RESHARD), **by_key), "lost write")
     column = Model(Kind.REQUIRED_COLUMN, stages(UP[Kind.REQUIRED_COLUMN]))
     yield Variant("column-tombstones-not-cleared", "9", _with(column, Broken.NOT_CLEARED), "C2")
     yield Variant("column-fill-before-drain", "9", _with(column, Broken.EARLY), "C1")

@@ -71,10 +71,22 @@ def from_atomic(atomic: Atomic, plain: Plain, path: Sequence[World], least: Call
 def from_plain(plain: Plain, path: Sequence[Config], least: Callable[[Config], Config]) -> Steps:
     """The steps between the states of a path, transactions taken apart."""
     first, events = _renamed_path(plain, path, least)
-    steps = [*_given_step(plain, first.contents)]
-    for event in events:
-        steps += _taken_apart(event)
-    return minimise(plain.apart(), tuple(steps))
+    given, apart = tuple(_given_step(plain, first.contents)), plain.apart()
+    late = (*given, *(step for event in events for step in _taken_apart(event)))
+    return minimise(apart, late if _clauses(apart, late) else (*given, *_written_early(events)))
+
+
+def _written_early(events: Sequence[Step]) -> Iterator[Step]:
+    """The same, each transaction writing as soon as it has begun: its lease may have expired when it commits (T4)."""
+    for at, event in enumerate(events):
+        if event[1:2] == ("run",):
+            yield event[0], "commit"
+            continue
+        yield event
+        if event[1:] == ("begin",):
+            later = (one for one in events[at + 1 :] if one[0] == event[0] and one[1] in ("run", "rollback", "end"))
+            run = next(later, event)
+            yield from _taken_apart(run)[:2] if run[1] == "run" else ()
 
 
 def _renamed_path(space: Space[W], path: Sequence[W], least: Callable[[W], W]) -> tuple[W, tuple[Step, ...]]:

@@ -91,9 +91,25 @@ def value_for(now: Situation, column: Column) -> str:
 
 
 def _query(now: Situation, session: str, table: str) -> Event:
+    return Event(f"{session}: select {table}{_by_some_index(now, table)}", reads=session, table=table)
+
+
+def _by_some_index(now: Situation, table: str) -> str:
     known = now.lab.world.control.newest(now.lab.world.control.find(table)).indexes
-    by = f" by {known[int(now.rng.random() * len(known))].name}" if known and now.rng.random() < 0.7 else ""
-    return Event(f"{session}: select {table}{by}", reads=session, table=table)
+    return f" by {known[int(now.rng.random() * len(known))].name}" if known and now.rng.random() < 0.7 else ""
+
+
+def reader(now: Situation) -> Made:
+    """A query begins and reads on, or returns its rows after a while; its lease may be over by then (T4)."""
+    node = now.node
+    if not node.is_running or node.is_frozen:
+        return None
+    session = f"{node.name}.{now.pick(*SESSIONS)}"
+    one = now.lab.world.transactions.get(session)
+    if one is not None and one.query is not None:
+        return Event(f"{session}: finish select", reads=session) if now.rng.random() < 0.3 else None
+    table = _known(now, session).name
+    return f"{session}: start select {table}{_by_some_index(now, table)}"
 
 
 def caller(now: Situation) -> Made:

@@ -14,7 +14,7 @@ from changes.executor.state import Mode
 from changes.plan.model import RUNS, StepKind
 from lab.cluster.driver import Driver
 from lab.scripts.commands import Lab
-from lab.simulator.clients import NUMBERS, caller, client
+from lab.simulator.clients import NUMBERS, caller, client, reader
 from lab.simulator.context import Event, Habits, Made, Situation, apart
 from lab.simulator.ddl_generator import PETS, family, submit
 from lab.simulator.faults import Fault
@@ -241,6 +241,7 @@ KINDS: tuple[tuple[float, Fault | None, Maker], ...] = (
     (1.5, Fault.OPERATOR, request),
     (15, Fault.FORGET, unanswered_commit),
     (12, Fault.FORGET, store_crash),
+    (8, Fault.READS, reader),
 )
 
 

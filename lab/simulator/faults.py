@@ -29,6 +29,8 @@ class Fault(Enum):
     """the store crashes, loses commits it has not flushed, and gives their ids out again"""
     UNLEASED = "unleased"
     """tables have no leases, or the newest version alone is accepted; changes lead from one to another"""
+    READS = "reads"
+    """queries run on for long, past the end of their lease"""
 
 
 ALL = frozenset(Fault)

@@ -17,7 +17,7 @@ from random import Random
 from catalog.descriptor import Descriptor
 from changes.plan.model import Move
 from lab.cluster.control_plane import Without
-from lab.scripts.commands_of import COMMIT_ANSWERS, Lab, Refusal, perform
+from lab.scripts.commands_of import COMMIT_ANSWERS, TRIED_AGAIN, Lab, Refusal, perform
 from lab.simulator.events import CLOSING_ROUNDS_MAX, Event, Situation, calm, ending, habits, next_event, opening
 from lab.simulator.faults import ALL, Fault
 from lab.simulator.invariants import Finding, Judge, Memory
@@ -84,7 +84,10 @@ class Simulation:
         return self.finding is None
 
     def _happen(self, event: Event) -> None:
-        verb = event.line.rpartition(": ")[2].split(" ")[0]
+        actor, _, sentence = event.line.rpartition(": ")
+        verb, one = sentence.split(" ")[0], self.lab.world.transactions.get(actor)
+        if verb == "finish" and one is not None and (one.expired or one.ended):
+            self.counts["finish without a lease"] += 1
         try:
             output = perform(self.lab, event.line)
         except Refusal:
@@ -106,9 +109,12 @@ class Simulation:
             used = self._version(f"{actor}: under ", output)
             self.ledger.wrote(used.table_id, self.judge.columns.meant(event.write, used))
         elif event.reads is not None:
+            if any(line.endswith(TRIED_AGAIN) for line in output):
+                self.ledger.forget(actor)
             self.finding = self.judge.read(event.reads, self._version(f"{actor}: ", output), _rows(event.reads, output))
-        elif verb == "begin":
-            self.ledger.begin(actor)
+        elif verb == "begin" or (verb == "start" and actor in self.lab.world.transactions):
+            if actor not in self.ledger.opened:
+                self.ledger.begin(actor)
         elif verb == "send":
             self.sent[actor] = self.lab.world.transactions[actor].store
         elif verb == "ask":

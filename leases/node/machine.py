@@ -53,9 +53,21 @@ def step(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> hol
     return set_alarm(after, (*effects, *upkeep, *drained))
 
 
-def grantable(state: holdings.NodeLeases, table: TableId, now: float) -> holdings.Held | None:
-    """The version a caller that does not insist on the freshest would get at once."""
-    newest = state.table(table).newest
+def grantable(
+    state: holdings.NodeLeases, table: TableId, now: float, at_most: int | None = None
+) -> holdings.Held | None:
+    """The version a caller that does not insist on the freshest would get at once.
+
+    Where that is newer than `at_most`, what its snapshot shows, an older one that is still leased (T3); without such a
+    one the newest all the same, for the storages to refuse it.
+    """
+    leases = state.table(table)
+    newest = leases.newest
+    if newest is not None and at_most is not None and newest.version > at_most:
+        usable = (
+            one for one in reversed(leases.held) if one.version <= at_most and one.is_leased and now < one.stop_at
+        )
+        newest = next(usable, newest)
     return newest if newest is not None and now < newest.stop_at else None
 
 
@@ -108,22 +120,26 @@ def _pin(state: holdings.NodeLeases, event: vocabulary.Pin, now: float) -> holdi
     if state.phase is holdings.Phase.DRAINING:
         return state, (_refuse_draining(state, event.request, event.table),)
     leases = state.table(event.table)
-    if not event.fresh and grantable(state, event.table, now):
-        return holdings.edit(state, event.table, _grant(leases, event.table, (event.request,)))
+    held = None if event.fresh else grantable(state, event.table, now, event.at_most)
+    if held is not None:
+        return holdings.edit(state, event.table, _grant(leases, event.table, (event.request,), held))
     waiter = holdings.Waiter(event.request, needs_next=event.fresh and leases.acquisition is not None)
     return holdings.edit(state, event.table, (replace(leases, waiters=(*leases.waiters, waiter)), ()))
 
 
 def _grant(
-    leases: holdings.TableLeases, table: TableId, requests: Iterable[vocabulary.RequestId]
+    leases: holdings.TableLeases,
+    table: TableId,
+    requests: Iterable[vocabulary.RequestId],
+    of: holdings.Held | None = None,
 ) -> holdings.TableStep:
-    """Everybody in `requests` uses the newest version held."""
-    newest = leases.newest
-    assert newest is not None, "a grant needs a lease"
+    """Everybody in `requests` uses this version, or the newest held."""
+    granted = of or leases.newest
+    assert granted is not None, "a grant needs a lease"
     asked = tuple(requests)
-    used = replace(newest, pins=newest.pins.union(asked))
-    grants = tuple(vocabulary.Grant(request, table, newest.version) for request in asked)
-    return replace(leases, held=(*leases.held[:-1], used)), grants
+    used = replace(granted, pins=granted.pins.union(asked))
+    grants = tuple(vocabulary.Grant(request, table, granted.version) for request in asked)
+    return replace(leases, held=tuple(used if one is granted else one for one in leases.held)), grants
 
 
 def _unpin(leases: holdings.TableLeases, request: vocabulary.RequestId) -> holdings.TableStep:

@@ -28,11 +28,15 @@ RequestId = Hashable
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A transaction wants to use `table`; `fresh` when a lease of before this call is not good enough (L3)."""
+    """A transaction wants to use `table`; `fresh` when a lease of before this call is not good enough (L3).
+
+    `at_most` is the newest version in its snapshot, if it has one: an older one that is still leased serves it (T3).
+    """
 
     request: RequestId
     table: TableId
     fresh: bool = False
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

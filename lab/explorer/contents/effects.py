@@ -232,7 +232,7 @@ class Effects(Reorganisation):
                     yield home, key
 
     def _without(self, snapshot: Snapshot, unseen: int) -> Snapshot:
-        return Snapshot(
+        return self.snapshot_of(
             [
                 {k: v for k, v in pairs.items() if not self.mask([(home, k)]) & unseen}
                 for home, pairs in enumerate(snapshot.storages)

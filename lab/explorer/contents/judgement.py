@@ -15,6 +15,7 @@ from lab.explorer.contents.statements import NO_VALUE, inserted
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema
 from lab.explorer.plans.small_tables import A, descriptor, element_labels, refuses, row_key_of, value_column
+from lab.explorer.rules_left_out import Broken
 from storage.integrity.clauses import Violation, check
 from storage.mutations import readable_columns
 from storage.pairs import PairName, StoredRow, name_of, rows_of
@@ -26,6 +27,7 @@ class Judgement(NumberedContents):
     def __init__(self, model: Model, program: Program) -> None:
         super().__init__(model.storages_there)
         self.model, self.program = model, program
+        self.takes_tombstones = model.lacks(Broken.TOMBSTONE_ROW)
         self.widest = descriptor(model, _widest(model), 0)
         self._faults: dict[tuple[int, InForce, bool], tuple[Fault, ...]] = {}
         self._sound: set[tuple[int, InForce, bool]] = set()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from catalog.descriptor import Descriptor
-from storage.pairs import StoredRow, prefix, rows_of
+from storage.pairs import StoredRow, is_existence, prefix, rows_of
 
 K = TypeVar("K", bound=Hashable)
 
@@ -62,12 +62,13 @@ class Snapshot:
     """The pairs of each storage as a transaction finds them, and the rows among them, looked for once.
 
     All versions that have the same placement see the same rows: what they know of their columns is asked elsewhere.
+    With `takes_tombstones` a row exists whose existence pair is a tombstone: what section 1 forbids.
     """
 
-    __slots__ = ("_rows", "storages")
+    __slots__ = ("_rows", "_takes_tombstones", "storages")
 
-    def __init__(self, storages: list[Pairs]) -> None:
-        self.storages = storages
+    def __init__(self, storages: list[Pairs], *, takes_tombstones: bool = False) -> None:
+        self.storages, self._takes_tombstones = storages, takes_tombstones
         self._rows: dict[bytes, dict[bytes, StoredRow]] = {}
 
     def rows(self, schema: Descriptor) -> dict[bytes, StoredRow]:
@@ -76,10 +77,15 @@ class Snapshot:
         start = prefix(schema, placement.id)
         found = self._rows.get(start)
         if found is None:
-            sorted_pairs = (sorted(pairs.items(), key=by_key) for pairs in self.storages)
+            sorted_pairs = (sorted(self._taken(pairs).items(), key=by_key) for pairs in self.storages)
             found = {row.key: row for pairs in sorted_pairs for row in rows_of(schema, placement, pairs)}
             self._rows[start] = found
         return found
+
+    def _taken(self, pairs: Pairs) -> Pairs:
+        if not self._takes_tombstones:
+            return pairs
+        return {key: b"" if value is None and is_existence(key) else value for key, value in pairs.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,9 @@ class Numbers(Generic[K]):
 class NumberedContents:
     """All contents of one model that were met; equal contents have equal numbers."""
 
+    takes_tombstones = False
+    """Whether readers take a tombstone of an existence pair for a row."""
+
     def __init__(self, storages: int) -> None:
         self.storages = storages
         self._contents: Numbers[Contents] = Numbers()
@@ -144,8 +153,11 @@ class NumberedContents:
         """The pairs that a transaction finds which begins now. Nobody changes them."""
         found = self._snapshots.get(contents)
         if found is None:
-            found = self._snapshots[contents] = Snapshot(self.known[contents].storages())
+            found = self._snapshots[contents] = self.snapshot_of(self.known[contents].storages())
         return found
+
+    def snapshot_of(self, storages: list[Pairs]) -> Snapshot:
+        return Snapshot(storages, takes_tombstones=self.takes_tombstones)
 
     def differing(self, before: int, after: int) -> int:
         """The slots in which two contents differ."""

@@ -39,7 +39,10 @@ from leases import rules
 
 
 class Plain(Hindrances):
-    """The steps of a model. With `fused`, a transaction reads, writes and commits in one: those touch only itself."""
+    """The steps of a model. With `fused`, a transaction reads, writes and commits in one: those touch only itself.
+
+    It may have written before its lease expired: such a run is at the place of its commit.
+    """
 
     def __init__(self, effects: Effects, *, fused: bool = False) -> None:
         super().__init__(effects)

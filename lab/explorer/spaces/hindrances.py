@@ -117,6 +117,8 @@ class Hindrances:
             case ("read", *_):
                 return None if open_one.phase == BEGUN else reasons.has_read(name)
             case ("write", statement):
+                if not self._may_write(stop, node):
+                    return reasons.reads_only(name)
                 return self._write_hindrance(config, stop, open_one, statement, HAS_READ)  # type: ignore[arg-type]
             case ("run", statement):
                 return self._write_hindrance(config, stop, open_one, statement, BEGUN)  # type: ignore[arg-type]
@@ -150,6 +152,10 @@ class Hindrances:
     def _is_usable(self, stop: Stop, at: int, held: Held) -> bool:
         """True if a node may use the version that it has: by a lease, or because there are none."""
         return bool(held.version) and (held.live or not self.has_leases(stop, at, held.version))
+
+    def _may_write(self, stop: Stop, node: Node) -> bool:
+        """True if the deadline of a first write is still to come (T4). Without leases it is the transaction's own."""
+        return all(live or not self.has_leases(stop, at, used) for at, (used, live) in enumerate(_pinned(node)))
 
     def has_leases(self, stop: Stop, at: int, version: int) -> bool:
         """True if a version of a table is leased; without leases it is only loaded."""
@@ -210,7 +216,12 @@ def open_transactions(config: Config) -> list[Transaction]:
 
 def _leased(node: Node) -> bool:
     """True if the lease is live that a node's transaction uses."""
+    return all(held.live for held in _pinned(node))
+
+
+def _pinned(node: Node) -> Iterator[Held]:
+    """The versions that a node's transaction uses, and whether the leases on them are live."""
     open_one = node.transaction
     assert open_one is not None
-    pairs = zip(node.held, open_one.held, strict=True)
-    return all(now.live if now.version == pinned.version else pinned.live for now, pinned in pairs)
+    for now, pinned in zip(node.held, open_one.held, strict=True):
+        yield now if now.version == pinned.version else pinned

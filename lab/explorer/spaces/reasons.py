@@ -49,6 +49,11 @@ def no_lease(node: str) -> Reason:
     return Reason(Text("{node} has no live lease", {"node": node}), "L1")
 
 
+def reads_only(node: str) -> Reason:
+    """A transaction that has only read enters again before its first write, with a deadline: too late (T4)."""
+    return Reason(Text("the lease of {node} has expired: its transaction writes nothing more", {"node": node}), "T4")
+
+
 def is_leased(node: str, version: int, table: str, *, live: bool = True) -> Reason:
     """The node has the newest version already, by a lease or, where there are none, without."""
     values: Values = {"node": node, "version": version, "table": table}

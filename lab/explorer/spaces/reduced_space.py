@@ -21,6 +21,7 @@ and tests compare the two on everything both can reach.
 - Where the storages accept the newest version alone, a transaction of an older one has begun before. Here it may
   commit as often as under leases, which stands for any number of sessions of a node: no less is possible here than
   there, so a proof is one; a counterexample is taken only when the plain space has it, too.
+- A session may use an older version that its node still leases (T3): to all others it is a node that is behind.
 - A node that is behind may take a newer version at any time, unseen: it does so here when
   it first writes under it, and when the fence leaves its old one behind.
 """

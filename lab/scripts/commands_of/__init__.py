@@ -13,9 +13,9 @@ requests        requests that a node's router plans, and the storages check
 
 from lab.scripts.commands import COMMANDS, Lab, Refusal, perform
 from lab.scripts.commands_of import changes, model, nodes, reorganisation, requests, rows, schema
-from lab.scripts.commands_of.rows import COMMIT_ANSWERS
+from lab.scripts.commands_of.rows import COMMIT_ANSWERS, TRIED_AGAIN
 
 __all__ = [
-    "COMMANDS", "COMMIT_ANSWERS", "Lab", "Refusal",
+    "COMMANDS", "COMMIT_ANSWERS", "TRIED_AGAIN", "Lab", "Refusal",
     "changes", "model", "nodes", "perform", "reorganisation", "requests", "rows", "schema",
 ]  # fmt: skip

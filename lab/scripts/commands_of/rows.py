@@ -14,6 +14,7 @@ COMMIT_ANSWERS = {
     Outcome.UNKNOWN: "nobody knows (08007)",
     Outcome.IN_PROGRESS: "in progress: ask again",
 }
+TRIED_AGAIN = "its session was ended; the query is tried again"
 ASSIGNMENT = re.compile(r"(\w+)\s*=\s*('(?:[^']|'')*'|[^\s,]+)")
 
 
@@ -82,6 +83,20 @@ def _delete_row(lab: Lab, match: Match) -> None:
 def _select(lab: Lab, match: Match) -> None:
     table = lab.world.control.find(match[2])
     descriptor, rows = node_statements.select(lab.world, match[1], table, match[3])
+    lab.world.say(f"{match[1]}: {descriptor}: {', '.join(rows) or 'no row'}")
+
+
+@command("SESSION: start select TABLE [by INDEX]", r"([\w.]+): start select (\w+)(?: by (\w+))?", "a query reads on")
+def _start_select(lab: Lab, match: Match) -> None:
+    table = lab.world.control.find(match[2])
+    lab.world.say(f"{match[1]}: reads {node_statements.start_select(lab.world, match[1], table, match[3])}")
+
+
+@command("SESSION: finish select", r"([\w.]+): finish select", "the query that reads on returns its rows")
+def _finish_select(lab: Lab, match: Match) -> None:
+    descriptor, rows, is_again = node_statements.finish_select(lab.world, match[1])
+    if is_again:
+        lab.world.say(f"{match[1]}: {TRIED_AGAIN}")
     lab.world.say(f"{match[1]}: {descriptor}: {', '.join(rows) or 'no row'}")
 
 

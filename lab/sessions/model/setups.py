@@ -54,6 +54,7 @@ PROTECTS: Mapping[str, Text] = {
     "no-check": Text("T2: a store refuses a version that it does not accept"),
     "in-place": Text("rows are copied to their new storages before they are read there"),
     "removed-early": Text("a storage is removed when nothing uses it any more"),
+    "tombstone-row": Text("R8: a row whose existence pair is a tombstone does not exist"),
 }
 """What each rule protects, by its id."""
 

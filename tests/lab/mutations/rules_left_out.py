@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from lab.cluster.control_plane import Without
 from lab.simulator.faults import ALL, Fault
 
-LEASED = ALL - {Fault.UNLEASED}
+AT_ONCE = ALL - {Fault.READS}
+LEASED = AT_ONCE - {Fault.UNLEASED}
 REMEMBERS = LEASED - {Fault.FORGET}
 
 
@@ -79,7 +80,7 @@ IN_SIMULATOR = (
     InSimulator("T2, L7", (Without.FENCE,), 287, "L2"),
     InSimulator("T2", (Without.ENTRY,), 411, "C5"),
     InSimulator("L7, L9", (Without.LOCK,), 68, "L2"),
-    InSimulator("L7, L9", (Without.LOCK,), 11, "L2", ALL),
+    InSimulator("L7, L9", (Without.LOCK,), 11, "L2", AT_ONCE),
     InSimulator("L9", (Without.DRAIN,), 9, "C7"),
     InSimulator("L11", (Without.PARTNERS,), 96, "C6"),
     InSimulator("L11, L2", (Without.EVERY_TABLE,), 10, "L2"),
@@ -94,7 +95,7 @@ IN_SIMULATOR = (
     InSimulator("R8 deletion, X4", (Without.DELETION,), 6, "C3"),
     InSimulator("T1", (Without.CONFLICTS,), 4, "lost"),
     InSimulator("T1", (Without.HIDDEN_VALUES,), 1022, "C5"),
-    InSimulator("T3", (Without.SNAPSHOT,), 574, "read"),
+    InSimulator("T3", (Without.SNAPSHOT,), 1951, "read"),
     InSimulator("T7", (Without.CREATION,), 2, "lost"),
     InSimulator("T7", (Without.LIFE,), 40, "lost", LEASED),
     InSimulator("L1", (Without.ASKING_TIME,), 73, "L1"),
@@ -114,6 +115,8 @@ IN_SCRIPTS = (
     InScript("R3", (Without.ONCE,), "changes/range_twice"),
     InScript("R6", (Without.CLEAR,), "changes/tombstones_not_cleared"),
     InScript("R10", (Without.VERIFICATION,), "changes/verification_fails"),
+    InScript("R8", (Without.EXISTENCE,), "changes/tombstone_read_as_row"),
+    InScript("L7, L9, T4", (Without.LOCK, Without.REENTRY), "leases/lease_alone"),
     InScript("L8", (Without.GRACE,), "changes/lock_without_lease"),
     InScript("T4", (Without.DEADLINE,), "leases/frozen_node"),
     InScript("L11", (Without.PARTNERS,), "changes/foreign_key_in_one_table"),
@@ -553,6 +556,7 @@ UNSWITCHED = {
 BEHIND = (
     Behind("R3", (Without.ONCE,), "the token (R7) while the run is open or closed, tombstones (R5) until it is"),
     Behind("L8", (Without.GRACE,), "the node hears at its next renewal that its lease has ended; T4 ends the session"),
+    Behind("T4", (Without.REENTRY,), "the lock (L7, L9), which a transaction holds from `enter` on"),
     Behind("T4", (Without.DEADLINE,), "lock and fence (T2): the deadline only makes stragglers end early"),
 )
 

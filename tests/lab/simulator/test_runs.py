@@ -18,7 +18,7 @@ from lab.simulator.simulation import Setup, replay, simulate
 from lab.simulator.to_script import lines_of, script_of
 
 ROOT = Path(__file__).parents[3]
-SHORT = range(20_151, 20_201)
+SHORT = range(20_301, 20_351)
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,8 @@ def test_nothing_is_found_in_a_short_range(short_range: Report) -> None:
         pytest.param("table alter done", id="tables were coordinated otherwise"),
         pytest.param("commit", id="transactions committed"),
         pytest.param("commit refused", id="transactions were refused at commit"),
+        pytest.param("finish", id="queries that read on returned rows"),
+        pytest.param("finish without a lease", id="queries outlived their lease"),
         pytest.param("put", id="fills wrote chunk by chunk"),
         pytest.param("put refused", id="late chunks were refused"),
         pytest.param("zombie refused", id="replaced workers were refused"),

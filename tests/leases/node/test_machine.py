@@ -155,6 +155,26 @@ def test_an_older_version_goes_with_its_last_reference(user: Node) -> None:
     assert user.hears(Unpin("b", USERS)) == [Release(USERS, 1)]
 
 
+def test_an_older_snapshot_gets_the_older_version_while_that_is_leased(user: Node) -> None:
+    """T3: without such a version it gets the newest one, for the storages to refuse."""
+    user.hears(News(USERS, 2))
+    user.granted(2)
+    assert user.hears(Pin("b", USERS, at_most=1)) == [Grant("b", USERS, 1)]
+    assert user.hears(Unpin("a", USERS)) == []
+    assert user.hears(Pin("c", USERS, at_most=2)) == [Grant("c", USERS, 2)]
+    assert user.hears(Unpin("b", USERS)) == [Release(USERS, 1)]
+    assert user.hears(Pin("d", USERS, at_most=1)) == [Grant("d", USERS, 2)]
+
+
+def test_an_older_snapshot_gets_no_version_that_is_about_to_expire(user: Node) -> None:
+    user.hears(News(USERS, 2), at=60.0)
+    user.granted(2)
+    user.hears(Tick(), at=98.9)
+    assert Grant("b", USERS, 1) in user.hears(Pin("b", USERS, at_most=1))
+    user.hears(Tick(), at=99.1)
+    assert user.hears(Pin("c", USERS, at_most=1)) == [Grant("c", USERS, 2)]
+
+
 def test_news_during_an_acquisition_is_not_lost(node: Node) -> None:
     node.hears(Pin("a", USERS))
     assert node.hears(News(USERS, 2)) == []
