@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Index
+from catalog.states import Write, rule
 from expressions.errors import CARDINALITY_VIOLATION, SqlError
 from expressions.sqltypes import BOOL
 from expressions.typed import Literal
@@ -20,8 +21,9 @@ from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.plans import Conflict, InsertPlan
 from nodes.store.pipeline import Command, bytea_array
 from storage.buckets import storage_of
+from storage.derived import with_derived
 from storage.mutations import entry_bucket
-from storage.pairs import StoredRow, has_null, index_entry
+from storage.pairs import CannotDerive, StoredRow, entry_now, has_null
 from storage.statements import get_sql
 
 
@@ -32,11 +34,12 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
         encoded = functools.partial(work.encoded, values)
         new.append(await in_thread(encoded) if are_long(values.values()) else encoded())
         await work.turns.give()
+    whole = [_whole(work.descriptor, row) for row in new]
     written: list[Values] = []
     seen: set[bytes] = set()
-    for values, row, old in zip(rows, new, await _conflicts(work, conflict, new), strict=True):
+    for values, row, judged, old in zip(rows, new, whole, await _conflicts(work, conflict, whole), strict=True):
         await work.turns.give()
-        marks = _marks(work.descriptor, conflict, row)
+        marks = _marks(work.descriptor, conflict, judged)
         if old is None and seen.isdisjoint(marks):
             seen |= marks
             if is_long(row):
@@ -60,6 +63,14 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
     return written
 
 
+def _whole(descriptor: Descriptor, row: StoredRow) -> StoredRow:
+    """The row with its derived values; as it is where it has none: who puts it is told."""
+    try:
+        return with_derived(descriptor, row)
+    except CannotDerive:
+        return row
+
+
 def _marks(descriptor: Descriptor, conflict: Conflict, row: StoredRow) -> set[bytes]:
     """Keys that must not come twice: the row's, and the values of the unique indexes that count."""
     keys = (_unique_key(descriptor, index, row) for index in _counted(descriptor, conflict))
@@ -69,14 +80,16 @@ def _marks(descriptor: Descriptor, conflict: Conflict, row: StoredRow) -> set[by
 
 def _unique_key(descriptor: Descriptor, index: Index, row: StoredRow) -> bytes | None:
     """The key that must be there only once; None for a row that cannot collide: a value is NULL, or it is left out."""
-    entry = index_entry(descriptor, descriptor.placement, index, row)
+    entry = entry_now(descriptor, descriptor.placement, index, row)
     return None if entry is None or has_null(descriptor, index, row) else entry[0]
 
 
 def _counted(descriptor: Descriptor, conflict: Conflict) -> list[Index]:
+    """The indexes that decide: the one that is named, or all that a new row must be unique in, public or not yet."""
     if conflict.index is not None:
         return [conflict.index]
-    return [] if conflict.is_primary else [i for i in descriptor.public_indexes if i.unique]
+    enforced = (i for i in descriptor.indexes if i.unique and rule(i.kind, i.state).insert is Write.PUT)
+    return [] if conflict.is_primary else list(enforced)
 
 
 async def _conflicts(work: Writing, conflict: Conflict, new: Sequence[StoredRow]) -> list[StoredRow | None]:

@@ -326,6 +326,37 @@ def test_a_partial_index_serves_a_parameter_that_lies_within_it(cluster: Cluster
     assert cluster.violations(table) == []
 
 
+@pytest.mark.parametrize(
+    ("state", "kept_rows"),
+    [
+        pytest.param(State.DELETE_ONLY, [(1, 11), (2, 21), (3, 11), (4, 11), (5, 30)], id="delete-only"),
+        pytest.param(State.WRITE_ONLY, [(1, 11), (2, 21), (5, 30)], id="write-only"),
+        pytest.param(State.PUBLIC, [(1, 11), (2, 21), (5, 30)], id="public"),
+    ],
+)
+def test_on_conflict_do_nothing_skips_what_a_unique_index_refuses_in_each_state(
+    cluster: Cluster, n1: Any, state: State, kept_rows: list[tuple[int, int]]
+) -> None:
+    table = people(cluster)
+    with_index(cluster, table, "b <> 'x'", state=state, unique=True)
+    n1.execute(f"UPDATE {table} SET a = a + 1")
+    n1.execute(f"INSERT INTO {table} VALUES (3, 11, 'three'), (4, 11, 'four'), (5, 30, 'five') ON CONFLICT DO NOTHING")
+    assert n1.execute(f"SELECT id, a FROM {table} ORDER BY id").fetchall() == kept_rows
+
+
+def test_on_conflict_do_nothing_knows_the_unique_index_of_a_column_whose_type_changes(
+    cluster: Cluster, n1: Any
+) -> None:
+    table = people(cluster)
+    twin(cluster, table, old=State.PUBLIC, new=State.WRITE_ONLY)
+    now = cluster.descriptor(table)
+    made = Index(IndexId(1), "one_c", (IndexColumn(C),), unique=True, state=State.WRITE_ONLY)
+    cluster.publish(now.next_version(indexes=(made,), next_index_id=IndexId(2)))
+    n1.execute(f"UPDATE {table} SET a = a")
+    n1.execute(f"INSERT INTO {table} (id, a) VALUES (3, 10), (4, 40), (5, 40) ON CONFLICT DO NOTHING")
+    assert n1.execute(f"SELECT id, a FROM {table} ORDER BY id").fetchall() == [(1, 10), (2, 20), (4, 40)]
+
+
 def test_a_unique_partial_index_while_it_is_filled(cluster: Cluster, n1: Any) -> None:
     """Enforced among the rows that it has; the refusal says that it is not public."""
     table = cluster.table("id int primary key, a int, b text")
