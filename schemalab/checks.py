@@ -36,6 +36,18 @@ def _cluster_mistakes() -> Iterator[CheckMessage]:
 
 
 @register(checks.Tags.database)
+def check_earlier_version(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+    """Before migrations: those that made this database are known to this code."""
+    if not databases:
+        return []
+    from schemalab.connections.reachable import earlier_mistake
+
+    with connection.cursor() as cursor:
+        mistake = earlier_mistake(cursor)
+    return [Error(mistake, id="schemalab.E010")] if mistake else []
+
+
+@register(checks.Tags.database)
 def check_layout(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """`manage.py check --database default`, and before migrations: the rows lie where the settings say."""
     if not databases:

@@ -19,7 +19,7 @@ END
 $$;
 
 CREATE TRIGGER changes_claim_tables AFTER UPDATE OF status ON changes_change FOR EACH ROW
-    WHEN (OLD.status IN ('queued', 'done', 'failed', 'cancelled')
+    WHEN (OLD.status IN ('awaiting', 'queued', 'done', 'failed', 'cancelled')
           AND NEW.status IN ('running', 'waiting', 'paused', 'rolling_back'))
     EXECUTE FUNCTION changes_claim_tables();
 
@@ -28,5 +28,5 @@ CREATE TRIGGER changes_claim_tables_of_new AFTER INSERT ON changes_change FOR EA
     EXECUTE FUNCTION changes_claim_tables();
 
 CREATE TRIGGER changes_free_tables AFTER UPDATE OF status ON changes_change FOR EACH ROW
-    WHEN (NEW.status IN ('queued', 'done', 'failed', 'cancelled'))
+    WHEN (NEW.status IN ('awaiting', 'queued', 'done', 'failed', 'cancelled'))
     EXECUTE FUNCTION changes_free_tables();

@@ -42,8 +42,9 @@ BEGIN
 END $$;
 
 
--- L3. No row: the table may not be leased (lease_refusal says why).
-CREATE FUNCTION lease_acquire(p_table int, p_node text, p_incarnation bigint, p_duration_s float8)
+-- L3. No row: the table may not be leased (lease_refusal says why). Of a table with coordination = 'hash' the newest
+-- version is answered without a lease.
+CREATE FUNCTION lease_acquire(p_table int, p_node text, p_incarnation bigint, p_duration_s float8, p_notifies boolean DEFAULT true)
 RETURNS TABLE (version int, body jsonb, schema_hash text, sharding_hash text,
                expires_at timestamptz, remaining_s float8)
 LANGUAGE plpgsql AS $$
@@ -51,6 +52,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     v_is_drain_asked boolean;
     v_version int;
+    v_has_leases boolean;
     v_expires_at timestamptz;
 BEGIN
     PERFORM lease_assert_read_committed();
@@ -72,22 +74,28 @@ BEGIN
     END IF;
 
     -- A next statement, hence a next snapshot: the newest version there is, and none can follow until we commit.
-    SELECT d.version INTO STRICT v_version
+    SELECT d.version, d.body ->> 'coordination' <> 'hash' INTO STRICT v_version, v_has_leases
     FROM catalog_descriptor d WHERE d.table_id = p_table ORDER BY d.version DESC LIMIT 1;
 
-    -- An expired lease is never extended (L5): what follows is a new one.
-    DELETE FROM leases_lease l
-    WHERE l.table_id = p_table AND l.version = v_version AND l.node = p_node AND l.incarnation = p_incarnation
-      AND l.expires_at <= clock_timestamp();
+    -- Without leases the version is told and nothing is kept: the fence alone says when it is over (requests.md). The
+    -- expiration is that of a transaction which begins now.
+    IF NOT v_has_leases THEN
+        v_expires_at := lease_expiration(p_duration_s);
+    ELSE
+        -- An expired lease is never extended (L5): what follows is a new one.
+        DELETE FROM leases_lease l
+        WHERE l.table_id = p_table AND l.version = v_version AND l.node = p_node AND l.incarnation = p_incarnation
+          AND l.expires_at <= clock_timestamp();
 
-    -- The jitter only shortens, so that a duration is also the longest wait for a lease's end. One held already
-    -- never shrinks: transactions run under the expiration they were told.
-    INSERT INTO leases_lease AS held (table_id, version, node, incarnation, expires_at)
-    VALUES (p_table, v_version, p_node, p_incarnation, lease_expiration(p_duration_s))
-    ON CONFLICT (table_id, version, node, incarnation)
-        DO UPDATE SET expires_at = greatest(held.expires_at, excluded.expires_at)
-    RETURNING held.expires_at INTO v_expires_at;
-    PERFORM pg_notify('schemalab_lease', p_table::text);
+        -- The jitter only shortens, so that a duration is also the longest wait for a lease's end. One held already
+        -- never shrinks: transactions run under the expiration they were told.
+        INSERT INTO leases_lease AS held (table_id, version, node, incarnation, expires_at)
+        VALUES (p_table, v_version, p_node, p_incarnation, lease_expiration(p_duration_s))
+        ON CONFLICT (table_id, version, node, incarnation)
+            DO UPDATE SET expires_at = greatest(held.expires_at, excluded.expires_at)
+        RETURNING held.expires_at INTO v_expires_at;
+        IF p_notifies THEN PERFORM pg_notify('schemalab_lease', p_table::text); END IF;
+    END IF;
 
     RETURN QUERY
     SELECT d.version, d.body, d.schema_hash::text, d.sharding_hash::text, v_expires_at, lease_remaining(v_expires_at)
@@ -142,13 +150,13 @@ END $$;
 
 
 -- L4. False: there was none. Releasing only shrinks what is leased, so it needs no table's row.
-CREATE FUNCTION lease_release(p_table int, p_version int, p_node text, p_incarnation bigint)
+CREATE FUNCTION lease_release(p_table int, p_version int, p_node text, p_incarnation bigint, p_notifies boolean DEFAULT true)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM leases_lease l
     WHERE l.table_id = p_table AND l.version = p_version AND l.node = p_node AND l.incarnation = p_incarnation;
     IF FOUND THEN
-        PERFORM pg_notify('schemalab_lease', p_table::text);
+        IF p_notifies THEN PERFORM pg_notify('schemalab_lease', p_table::text); END IF;
     END IF;
     RETURN FOUND;
 END $$;
@@ -224,7 +232,6 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     PERFORM pg_notify('schemalab_lease', p_table::text);
-    PERFORM pg_notify('schemalab_node', p_node);  -- its keeper asks at once what is left
 END $$;
 
 
@@ -291,7 +298,6 @@ BEGIN
         state = CASE WHEN n.state = 'down' THEN 'down' WHEN p_is_drain_asked THEN 'draining' ELSE 'up' END
     WHERE n.name = p_node;
     v_is_known := FOUND;
-    PERFORM pg_notify('schemalab_node', p_node);
     RETURN v_is_known;
 END $$;
 

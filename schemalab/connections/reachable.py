@@ -68,6 +68,29 @@ def check_layout(url: str) -> None:
         raise Unusable(mistake)
 
 
+def earlier_mistake(cursor: Any) -> str | None:
+    """Why the migrations of this code cannot continue from those that made this database; None when they can."""
+    cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
+    if not cursor.fetchone()[0]:
+        return None
+    cursor.execute("SELECT app, name FROM django_migrations ORDER BY id")
+    for app, name in cursor.fetchall():
+        folder = settings.BASE_DIR / app / "migrations"
+        if folder.is_dir() and not (folder / f"{name}.py").exists():
+            return (
+                f"cannot use this database: an earlier version of Schema Lab made it ({app}.{name}). Nothing was"
+                " changed. `make clean` removes the data of this clone; or set DATABASE_URL to an empty database."
+            )
+    return None
+
+
+def check_migrations(url: str) -> None:
+    with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection, connection.cursor() as cursor:
+        mistake = earlier_mistake(cursor)
+    if mistake:
+        raise Unusable(mistake)
+
+
 def check_redis(url: str) -> None:
     if not redis.is_ready(url):
         raise Unusable(f"REDIS_URL: Redis at {url.rsplit('@', 1)[-1]} does not answer")

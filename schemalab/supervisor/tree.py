@@ -21,7 +21,7 @@ from typing import Any
 
 from catalog.text.numbers import counted
 from nodes.ending import KILL_S_MAX
-from schemalab.connections.reachable import check_database, check_layout, check_redis, shortcomings
+from schemalab.connections.reachable import check_database, check_layout, check_migrations, check_redis, shortcomings
 from schemalab.embedded import postgres, redis
 from schemalab.embedded.leftovers import end_leftovers
 from schemalab.embedded.locations import prepare_folders
@@ -169,6 +169,7 @@ class Cluster:
             self._begin("redis", "redis", redis.launch(places), pause_s_max=PAUSE_S_MAX_SERVICE)
             await asyncio.to_thread(redis.wait_until_ready, places)
         await asyncio.to_thread(check_database, plan.database_url)
+        await asyncio.to_thread(check_migrations, plan.database_url)
         await asyncio.to_thread(check_layout, plan.database_url)
         short = await asyncio.to_thread(shortcomings, plan.database_url, nodes=len(plan.node_ports))
         if short is not None:

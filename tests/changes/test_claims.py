@@ -4,16 +4,12 @@ import threading
 
 import psycopg
 import pytest
-from django.apps import apps
-from django.core.management import call_command
-from django.db import IntegrityError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import IntegrityError
 
 from changes.models import Change, Claim, Status
 from tests.changes.cluster import control_transaction, open_connection
 
 pytestmark = pytest.mark.django_db(transaction=True)
-BEFORE, AFTER = "0002_proofs_of_plans", "0005_one_change_moves_each_of_its_tables"
 OLD = """
 INSERT INTO changes_change (table_id, table_name, statement, plan, direction, status, step, who, wishes, created_at)
 SELECT id, 't', '', '{}', 'forward', status, 0, 'ann', '[]', now()
@@ -89,25 +85,3 @@ def test_x1_of_two_that_begin_at_once_one_waits_and_is_refused() -> None:
     assert claims() == {1: first.pk, 2: first.pk}
     mine.close()
     theirs.close()
-
-
-def test_changes_of_before_are_given_their_table_and_their_claim() -> None:
-    """And the rollback, with a change that moves."""
-    migrate(BEFORE)
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(OLD)
-        migrate(AFTER)
-        assert list(Change.objects.order_by("table_id").values_list("table_ids", flat=True)) == [[1], [2], [3]]
-        assert list(claims()) == [2]
-        migrate(BEFORE)
-        with connection.cursor() as cursor, pytest.raises(IntegrityError, match="one_change_moves_a_table"):
-            cursor.execute("UPDATE changes_change SET table_id = 2, status = 'running'")
-    finally:
-        call_command("migrate", verbosity=0)  # to the newest, whichever that is by now
-
-
-def migrate(name: str) -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate([("changes", name)])
-    assert apps.get_model("changes", "Change") is Change

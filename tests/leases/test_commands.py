@@ -114,7 +114,7 @@ def test_bad_usage_exits_with_2_and_one_line(
 
 
 def test_the_functions_can_be_taken_back_and_made_again(database: Connection, dsn: str, capsys: Any) -> None:
-    call_command("migrate", "leases", "0001", verbosity=0)
+    call_command("migrate", "leases", "zero", verbosity=0)
     try:
         left = database.execute("SELECT proname FROM pg_proc WHERE proname ~ '^(lease|node)_'").fetchall()
         assert left == []

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
@@ -555,15 +554,3 @@ def test_changes_of_a_course_need_a_form_of_ours(ines: Client) -> None:
     assert ines.post(f"/lab/courses/{course.pk}/change/", {"do": "burn"}).status_code == 404
     strict: HttpResponse = Client(enforce_csrf_checks=True).post(f"/join/{course.token}/", {"name": "Bo"})  # type: ignore[assignment]
     assert strict.status_code == 403
-
-
-def test_the_migration_can_be_taken_back_with_members_at_work(transactional_db: None, client_of: ClientOf) -> None:
-    chapter = next(book.chapter for book in books() if book.folder == CHAPTER)
-    assert chapter is not None
-    answer(join(make(client_of("ines")), "Bo"), chapter, PREDICT, RIGHT)
-    executor = MigrationExecutor(connection)
-    executor.migrate([("lab", "0002_progress_and_attempts")])
-    assert "lab_course" not in connection.introspection.table_names()
-    executor.loader.build_graph()
-    executor.migrate(executor.loader.graph.leaf_nodes())
-    assert not Progress.objects.exists()

@@ -1,17 +1,11 @@
 """L12: what the names in a statement stand for is settled once, when it is submitted."""
 
 import pytest
-from django.core.management import call_command
 
-from changes import services
 from changes.ddl.bindings import AsNamed, Names, names_from_json, names_in
 from changes.ddl.resolve import CatalogView, resolve
 from changes.ddl.statements import parse
-from changes.models import Change
-from tests.changes.driven import made
 from tests.changes.referring import named, unlinked
-
-BEFORE = "0006_reservations_of_index_names"
 
 
 @pytest.mark.parametrize(
@@ -53,21 +47,3 @@ def test_l12_a_name_finds_the_table_it_was_given_and_no_other() -> None:
     assert tables.named("gone") is None
     assert tables.named("trips") is None
     assert tables.numbered(trips.table_id) == trips
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.filterwarnings("ignore::celery.exceptions.AlwaysEagerIgnored")
-def test_changes_of_before_are_given_the_names_that_their_plans_know() -> None:
-    airports = made("CREATE TABLE airports (code text PRIMARY KEY)").table_id
-    trips = made("CREATE TABLE trips (id bigint PRIMARY KEY, code text, n int)").table_id
-    statement = "ALTER TABLE trips ADD FOREIGN KEY (code) REFERENCES airports, ADD UNIQUE (n)"
-    change = services.submit(statement, who="ann")
-    assert change.names == {"tables": {"airports": airports}, "uniques": ["trips_n_key"]}
-    try:
-        call_command("migrate", "changes", BEFORE, verbosity=0)
-    finally:
-        call_command("migrate", verbosity=0)
-    known = {"airports": airports, "trips": trips}
-    assert Change.objects.get(pk=change.pk).names == {"tables": known, "uniques": ["trips_n_key"]}
-    first = Change.objects.get(table_id=airports, statement__startswith="CREATE")
-    assert first.names == {"tables": {}, "uniques": []}

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import IntegrityError, connection, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils.timezone import now
 
@@ -211,12 +210,3 @@ def test_a_row_is_of_one_learner(lea: User, visitor: str) -> None:
     user = lea if visitor else None
     with pytest.raises(IntegrityError), transaction.atomic():
         Progress.objects.create(user=user, visitor=visitor, exercise="e", task="t", begun_at=now())
-
-
-def test_the_migration_can_be_taken_back(transactional_db: None) -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate([("lab", "0001_questions_to_the_explorer")])
-    assert "lab_attempt" not in connection.introspection.table_names()
-    executor.loader.build_graph()
-    executor.migrate(executor.loader.graph.leaf_nodes())
-    assert "lab_attempt" in connection.introspection.table_names()

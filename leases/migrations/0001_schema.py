@@ -1,14 +1,30 @@
-"""The lease table of seed 003, and the nodes."""
+"""Nodes, leases and their history; the server functions of the lease protocol."""
+
+from pathlib import Path
 
 from django.db import migrations, models
+
+HERE = Path(__file__).parent
 
 
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = []
+    dependencies = [
+        ("catalog", "0001_schema"),
+    ]
 
     operations = [
+        migrations.CreateModel(
+            name="RecordedSecond",
+            fields=[
+                ("at", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("statements_per_s", models.FloatField()),
+                ("p50_ms", models.FloatField(null=True)),
+                ("p99_ms", models.FloatField(null=True)),
+                ("nodes", models.IntegerField()),
+            ],
+        ),
         migrations.CreateModel(
             name="Lease",
             fields=[
@@ -18,6 +34,13 @@ class Migration(migrations.Migration):
                 ("node", models.TextField(verbose_name="node")),
                 ("incarnation", models.BigIntegerField(verbose_name="incarnation")),
                 ("expires_at", models.DateTimeField(verbose_name="expires")),
+                (
+                    "acquired_at",
+                    models.DateTimeField(
+                        db_default=models.Func(function="clock_timestamp", output_field=models.DateTimeField()),
+                        verbose_name="acquired",
+                    ),
+                ),
             ],
             options={
                 "verbose_name": "lease",
@@ -69,5 +92,45 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="PastLease",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("table_id", models.IntegerField()),
+                ("version", models.IntegerField()),
+                ("node", models.TextField()),
+                ("incarnation", models.BigIntegerField()),
+                ("acquired_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField()),
+                ("expires_at", models.DateTimeField()),
+            ],
+            options={
+                "indexes": [models.Index(fields=["table_id", "ended_at"], name="past_leases_of_a_table")],
+            },
+        ),
+        migrations.CreateModel(
+            name="WithheldNews",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("table_id", models.IntegerField()),
+                ("node", models.TextField()),
+                ("until", models.DateTimeField()),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("table_id", "node"), name="leases_news_withheld_once")],
+            },
+        ),
+        migrations.RunSQL(
+            (HERE / "lease_functions.sql").read_text(),
+            "DROP ROUTINE lease_assert_read_committed, lease_refusal, lease_acquire, lease_expiration, lease_remaining, lease_renew, lease_release, lease_sweep, lease_users, lease_is_session, lease_end_sessions, lease_revoke, node_session_prefix, node_forget_leases, node_register, node_heartbeat, node_drain, node_leave CASCADE",
+        ),
+        migrations.RunSQL(
+            (HERE / "leases_of_nodes.sql").read_text(), "DROP ROUTINE node_acquire, node_release CASCADE"
+        ),
+        migrations.RunSQL((HERE / "lease_history.sql").read_text(), "DROP ROUTINE leases_keep_past CASCADE"),
+        migrations.RunSQL(
+            (HERE / "withheld_news.sql").read_text(),
+            "DROP ROUTINE leases_news_is_withheld_so CASCADE; DROP VIEW leases_news_withheld_now",
         ),
     ]

@@ -21,3 +21,12 @@ BEGIN
     END LOOP;
     RETURN told;
 END $$;
+
+-- A committed event notifies its listeners of its stream and number.
+CREATE FUNCTION catalog_notify_story() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('schemalab_story', NEW.stream || ' ' || NEW.seq);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER a_story_event_notifies AFTER INSERT ON catalog_storyevent
+    FOR EACH ROW EXECUTE FUNCTION catalog_notify_story();

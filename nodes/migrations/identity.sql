@@ -1,8 +1,4 @@
-"""The next number of each identity column; nodes take blocks of them."""
-
-from django.db import migrations
-
-CREATE = """
+-- The next number of each identity column; nodes take blocks of them.
 CREATE TABLE nodes_identity (
     table_id int NOT NULL,
     column_id int NOT NULL,
@@ -14,16 +10,3 @@ CREATE FUNCTION nodes_take_identity(p_table int, p_column int, p_count int) RETU
     ON CONFLICT (table_id, column_id) DO UPDATE SET next_number = known.next_number + p_count
     RETURNING next_number - p_count
 $$;
-"""
-
-DROP = """
-DROP FUNCTION nodes_take_identity(int, int, int);
-DROP TABLE nodes_identity;
-"""
-
-
-class Migration(migrations.Migration):
-    initial = True
-    dependencies = []
-
-    operations = [migrations.RunSQL(CREATE, DROP)]

@@ -1,2 +1,0 @@
-DROP TRIGGER leases_keep_past ON leases_lease;
-DROP FUNCTION leases_keep_past();
