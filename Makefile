@@ -9,7 +9,7 @@ STAMP := .venv/.requirements-installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check prove bench bench-peers clients screenshots soak clean
+.PHONY: help setup run test check prove matrix bench bench-peers clients screenshots soak clean
 
 help:
 	@echo "make setup   .venv with everything in it (instant when nothing changed)"
@@ -17,6 +17,7 @@ help:
 	@echo "make test    the fast checks, then the whole test suite"
 	@echo "make check   lint, formatting, types, import rules, Django checks, missing migrations"
 	@echo "make prove   explore every built-in model again and compare with docs/reference/safe-sequences.md"
+	@echo "make matrix  every kind of change, interrupted at every step in every way (SAMPLE=N JOBS=N)"
 	@echo "make bench   benchmarks into docs/benchmarks.md"
 	@echo "make bench-peers  tools that people use, beside ours, into docs/benchmarks-peers.md (ROWS=1000000)"
 	@echo "make clients  real clients against a node, into docs/reference/clients.md"
@@ -55,21 +56,24 @@ test: check
 prove: setup
 	@$(BIN)/python manage.py explore --table | diff docs/reference/safe-sequences.md -
 
+matrix: setup
+	@$(BIN)/python -m tests.lab.matrix $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))
+
 bench: setup
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m tools.bench
 
 bench-peers: setup
-	@$(BIN)/python -m bench.peers $(if $(ROWS),--rows $(ROWS))
+	@$(BIN)/python -m tests.peers $(if $(ROWS),--rows $(ROWS))
 
 clients: setup
-	@$(BIN)/python -m clients
+	@$(BIN)/python -m tests.clients
 
 screenshots: setup
-	@$(BIN)/python -m bench.screenshots
+	@$(BIN)/python -m tests.pictures.screenshots
 
 soak: setup
 	@$(BIN)/python -m pytest -m "soak or drawn"
-	@$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 clean:
 	@test ! -x $(BIN)/python || $(BIN)/python -m schemalab.embedded.remove

@@ -14,7 +14,6 @@ live/       the real cluster: tables on which rules may be broken, replays
 pages/      what the browser sends and is answered: stage, gallery
 own/        a plan of one's own tables: cases, what may be left out, names
 questions/  is there a way to break this, and what would have saved it
-matrix/     every kind of change, interrupted at every step in every way
 diagrams/   traces as SVG
 texts       a sentence that pages can put into another language
 streams     the live part of a replay's page

@@ -16,7 +16,6 @@ formats/      times as the administration writes them
 asgi, celery  the web process and the workers
 health        is the cluster well?
 streams       live parts for which the supervisor is asked
-testing/      the product started for real, for tests and benchmarks
 floors        which modules are pure: the import rule
 polling       waiting for what tells nobody when it is so
 """

@@ -37,7 +37,6 @@ OVERVIEW = {
         "script": "run golden scripts",
         "explore": "every schedule of a small model of a change",
         "simulate": "runs of a cluster in memory, with faults, from seeds",
-        "matrix": "every kind of change, interrupted at every step",
     },
 }
 OF_UP = frozenset({"node"})

@@ -1,4 +1,4 @@
-"""What every test can have: a database, its address, Redis. See `schemalab.testing.services`."""
+"""What every test can have: a database, its address, Redis. See `tests.harness.services`."""
 
 import os
 import signal
@@ -11,15 +11,15 @@ import hypothesis
 import pytest
 from django.conf import settings
 
-from schemalab.testing.services import surround
 from tests import rounds
 from tests.groups import GroupScheduling, position_of
+from tests.harness.services import surround
 from tests.kept import close_kept
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background job of a shell, and in its children
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see bench/)
+hypothesis.settings.register_profile("untimed", deadline=None)  # how long an example takes is no test (see tools/bench)
 hypothesis.settings.load_profile("untimed")
 HOME = surround()
 CARELESS = {"fsync": "off", "full_page_writes": "off"}

@@ -2,7 +2,7 @@
 
 A server's frames are not masked (RFC 6455, section 5.1): the same message is the same bytes for every socket. Through
 ASGI it would cost each of them a turn of a task, five calls and a frame of its own, which is most of what two hundred
-sockets cost (`bench/watchers.py`). So an application is given `write`, and may use it beside its messages.
+sockets cost (`tools/bench/watchers.py`). So an application is given `write`, and may use it beside its messages.
 """
 
 from collections.abc import Callable, Mapping

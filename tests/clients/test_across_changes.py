@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-import clients
+import tests.clients as clients
 
 DRIVERS = Path(clients.__file__).parent / "drivers"
 MODULES = ("trial", "across_changes")

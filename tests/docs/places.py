@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = "bench|catalog|changes|expressions|lab|leases|nodes|schemalab|spark_tasks|storage|tests"
+PACKAGES = "catalog|changes|expressions|lab|leases|nodes|schemalab|spark_tasks|storage|tests|tools"
 """The first part of a module's name."""
 FILE = re.compile(r"[\w./-]+\.(?:py|md|html|sql|script|js|css|txt|toml|sh)")
 MODULE = re.compile(rf"(?:{PACKAGES})(?:\.\w+)+")

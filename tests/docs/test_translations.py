@@ -23,7 +23,7 @@ FIRST_ARGUMENT = {"gettext": 0, "gettext_lazy": 0, "gettext_noop": 0, "_": 0, "n
 """The place of the text among the arguments of a function that marks it; `Text` is `lab.texts.Text`."""
 VALUES_ONLY = re.compile(r"(\{\w+\})?")
 """A template in which there is nothing to translate."""
-NO_APPS = (".clients", "tests", "bench", ".venv", "static", "docs")
+NO_APPS = (".clients", "tests", "tools", ".venv", "static", "docs")
 
 
 def joined(strings: str) -> str:

@@ -30,7 +30,7 @@ PACKAGES = (
     "nodes",
     "lab",
     "schemalab",
-    "bench",
+    "tools",
 )
 """Rooms are listed by two parts of their path in these, by one elsewhere."""
 SUFFIXES = (".py", ".md", ".html", ".js", ".css", ".sql", ".script", ".example")
@@ -72,7 +72,7 @@ class Retired:
 
 
 DEMO = (
-    "bench/",
+    "tools/",
     "docs/tutorial/",
     "lab/management/commands/demo.py",
     "nodes/management/commands/traffic.py",

@@ -27,8 +27,8 @@ from nodes.store.transaction import Transaction
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of, prepare_folders
 from schemalab.supervisor.children import start, stop
-from schemalab.testing.services import private_home
 from storage.postgres import session_options
+from tests.harness.services import private_home
 
 SLOW_FLUSH = {"commit_delay": "100000", "commit_siblings": "0"}
 """A commit waits 100 ms before it is flushed: a crash finds many that are not."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from schemalab.testing.cluster import RunningCluster, running_cluster
+from tests.harness.cluster import RunningCluster, running_cluster
 
 
 @pytest.fixture(scope="package")

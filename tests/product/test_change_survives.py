@@ -18,7 +18,7 @@ import pytest
 
 from nodes.traffic.book import FIRST_KEY
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, Node, RunningCluster
+from tests.harness.cluster import ROOT, Node, RunningCluster
 
 ROWS = 12_000
 ROWS_PER_INSERT = 2_000

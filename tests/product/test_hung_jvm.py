@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 
 NOTICED_S_MAX = 120.0
 """The watch's 10 s, the supervisor's 30 s, and the start of the next session."""

@@ -7,7 +7,7 @@ import pytest
 from lab.replays.feats import FEATS
 from lab.sessions.session import Session, encode
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 
 
 def replayed(cluster: RunningCluster, session: Session) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 from tests.product.traffic_beside import traffic_beside
 
 ROWS, ROWS_PER_INSERT = 4_000, 2_000

@@ -8,7 +8,7 @@ import signal
 import psutil
 import pytest
 
-from schemalab.testing.cluster import RunningCluster, running_cluster
+from tests.harness.cluster import RunningCluster, running_cluster
 
 END_S_MAX = 30.0
 

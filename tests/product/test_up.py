@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, RunningCluster, environment_of
+from tests.harness.cluster import ROOT, RunningCluster, environment_of
 
 AGAIN_S_MAX = 30.0
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import psycopg
 
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, RunningCluster
+from tests.harness.cluster import ROOT, RunningCluster
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from celery import Celery
 from schemalab.celery import kombu_url
 from schemalab.polling import wait_for
 from schemalab.supervisor.children import Launch, start, stop
-from schemalab.testing.cluster import ROOT, environment_of
+from tests.harness.cluster import ROOT, environment_of
 from tests.leases.own_redis import OwnRedis
 
 LIMIT_S = 30.0

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.core.management import get_commands
 
 from schemalab.command_line import OF_UP, OVERVIEW, CommandLine
-from schemalab.testing.cluster import ROOT, environment_of
+from tests.harness.cluster import ROOT, environment_of
 
 
 def test_the_overview_has_every_command_of_ours_and_no_other() -> None:

@@ -11,8 +11,8 @@ from nodes.store.pipeline import POOL_MAX
 from schemalab.connections.reachable import shortcomings
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of
-from schemalab.testing.services import private_home
 from tests.embedded_services import running_services
+from tests.harness.services import private_home
 
 
 @pytest.mark.parametrize("nodes", [1, 3, 100])

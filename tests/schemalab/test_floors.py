@@ -57,7 +57,7 @@ def test_the_rule_table_of_states_is_pure_in_the_project_itself() -> None:
     assert "catalog/states.py" in pure_files()
 
 
-@pytest.mark.parametrize("folder", ["bench", *contract_of()[1]])
+@pytest.mark.parametrize("folder", contract_of()[1])
 def test_nothing_that_people_run_needs_the_tests(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files

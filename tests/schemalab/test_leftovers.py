@@ -21,7 +21,7 @@ from schemalab.embedded.locations import Locations, locations_of, prepare_folder
 from schemalab.embedded.postgres import ServiceFailed
 from schemalab.polling import wait_for
 from schemalab.supervisor import children
-from schemalab.testing.services import private_home
+from tests.harness.services import private_home
 
 LIMIT_S = 60.0
 CARELESS = {"fsync": "off", "shared_buffers": "8MB"}

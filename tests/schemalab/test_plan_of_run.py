@@ -12,7 +12,7 @@ from schemalab.launch.plan import Plan
 from schemalab.launch.procfile import read_procfile
 from schemalab.management.commands.up import MEMORY_OF
 from schemalab.supervisor.tree import Cluster
-from schemalab.testing.cluster import ROOT
+from tests.harness.cluster import ROOT
 
 
 def plan(*, is_behind_proxy: bool) -> Plan:

@@ -11,8 +11,8 @@ import pytest
 from redis import Redis
 
 from schemalab.embedded.locations import Locations, UnsafeFolder, locations_of, prepare_folders
-from schemalab.testing.services import private_home
 from tests.embedded_services import running_services
+from tests.harness.services import private_home
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from schemalab.launch.lock import AlreadyRunning, hold
 from schemalab.launch.ports import Ports, PortTaken
 from schemalab.launch.procfile import command_line, read_procfile
 from schemalab.supervisor.restarts import LEASE_LOST, PAUSE_S_MAX_SERVICE, Backoff, describe_end
-from schemalab.testing.cluster import ROOT, environment_of
 from spark_tasks.spark.java import NoJava, find_java_home
+from tests.harness.cluster import ROOT, environment_of
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from catalog.text.plain_text import plain
 from schemalab.supervisor import terminal
 from schemalab.supervisor.repeats import Repeats
 from schemalab.supervisor.terminal import PlainStream, Terminal
-from schemalab.testing.cluster import ROOT, environment_of
+from tests.harness.cluster import ROOT, environment_of
 
 
 @pytest.mark.parametrize(

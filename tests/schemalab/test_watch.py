@@ -21,7 +21,7 @@ from schemalab.supervisor.heartbeat import VARIABLE
 from schemalab.supervisor.process import Supervised
 from schemalab.supervisor.questions import Question, ask_heartbeat, ask_node, ask_port
 from schemalab.supervisor.watch import Watch, silence_s_max, weigh
-from schemalab.testing.cluster import ROOT
+from tests.harness.cluster import ROOT
 from tests.schemalab.test_supervised import LIMIT_S, Heard
 
 BEATS = "from schemalab.supervisor.heartbeat import beat; import time; print('here', flush=True)"

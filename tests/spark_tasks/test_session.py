@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT
 from spark_tasks.models import ReorgRun
 from spark_tasks.spark import java, jvm_watch, session
+from tests.harness.cluster import ROOT
 from tests.spark_tasks.runs import Runs, entries, to_filling
 from tests.storage.stage import Stage, user
 

@@ -17,9 +17,9 @@ from nodes.management.commands.traffic import Command
 from schemalab.embedded import postgres
 from schemalab.embedded.locations import locations_of
 from schemalab.environment import SETTINGS
-from schemalab.testing.services import private_home
 from storage.postgres import session_options
 from tests.embedded_services import running_services
+from tests.harness.services import private_home
 
 BESIDE = """DO $$
 DECLARE

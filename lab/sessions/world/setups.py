@@ -16,7 +16,6 @@ from lab.sessions.setup import WORLD, LeftOut, Setup
 from lab.sessions.shown import Text
 
 EXECUTOR, TIME, NETWORK, SETTINGS = "executor", "time", "network", "fill"
-LINES_MAX = 25
 ROWS_ASKED = (1, 2, 3)
 """The rows that clients of a router ask for."""
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.stage import long_session
 from lab.explorer.variants import all_variants
 from lab.sessions import session as sessions
 from lab.sessions.replay import show
@@ -23,6 +22,7 @@ from lab.sessions.session import (
 )
 from tests.lab.sessions.plays import play
 from tests.rounds import drawn
+from tools.bench.stage import long_session
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=12)
 VALUES = st.one_of(

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from playwright.sync_api import Page
 
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 
 from lab.exercises.chapter import Live
 from lab.exercises.shelf import Book, books
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 from tests.product.browser.conftest import PAGE_S_MAX, complaint
 from tests.product.browser.learner import Learner
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 from tests.product.browser.people import overflow, sign_in, violations
 
 NewPage = Callable[..., Page]

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 from tests.product.browser.people import sign_in, violations
 
 NewPage = Callable[..., Page]

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from schemalab.polling import wait_for
-from schemalab.testing.cluster import ROOT, RunningCluster
+from tests.harness.cluster import ROOT, RunningCluster
 from tests.product.browser.people import COLOURS, SETTLED, overflow, sign_in, violations
 
 NewPage = Callable[..., Page]

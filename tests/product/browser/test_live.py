@@ -9,7 +9,7 @@ import pytest
 from django.template.loader import render_to_string
 from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
-from schemalab.testing.cluster import RunningCluster
+from tests.harness.cluster import RunningCluster
 from tests.product.browser.people import happen, overflow, sign_in
 from tests.rounds import rounds
 

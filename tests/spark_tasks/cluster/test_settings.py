@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from schemalab.testing.cluster import ROOT
 from spark_tasks.spark import cluster, session
+from tests.harness.cluster import ROOT
 
 MASTER = "spark://127.0.0.1:7077,10.0.0.2:7077"
 

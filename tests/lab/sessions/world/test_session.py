@@ -6,7 +6,7 @@ from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session
 from lab.sessions.shown import Difference, Node, Severity, Shown
 from lab.sessions.world import session as world_session
-from lab.sessions.world.setups import LINES_MAX, SCENERY
+from lab.sessions.world.setups import SCENERY
 
 
 def shown(setup: str, *steps: str, left_out: tuple[str, ...] = (), at: int | None = None) -> Shown:
@@ -151,7 +151,7 @@ def test_a_row_that_was_done_before_its_columns_were_renamed_stays_right() -> No
 
 @pytest.mark.parametrize("setup", SCENERY)
 def test_a_palette_is_short_and_every_line_is_offered_or_refused_with_a_reason(setup: str) -> None:
-    assert len(SCENERY[setup].palette) <= LINES_MAX
+    assert len(SCENERY[setup].palette) <= 25
     begun = show(new_session(setup), single_steps=True)
     assert [one.id for one in begun.offers] == [line.text for line in SCENERY[setup].palette]
     for one in begun.offers:

@@ -1,0 +1,4 @@
+"""Programs beside the product.
+
+bench/  benchmarks: `make bench` writes docs/benchmarks.md
+"""

@@ -1,0 +1,19 @@
+"""Benchmarks: ratios measured in one run beside what they are compared with. `make bench` writes the page.
+
+proofs      the proof of a plan
+steps       the steps of a change alone
+watchers    from a commit to two hundred browsers
+end_to_end  an index as its submitter feels it
+scale/      cost against size
+fill        fills beside writers, and alone
+jobs        loads, the other data jobs, and scans: rows per second
+kinds       changes of every kind
+resharding  flights spread by another key beside traffic, and back
+statements  statements through a node
+requests    requests of crud: their check, their reload, beside SQL
+crowd       a hundred lease machines
+stage       steps on the lab's stage
+classroom   a class of thirty at the lab
+rows, writers  rows and writers for them
+report      the figures, and their page
+"""

@@ -1,0 +1,73 @@
+"""The lab's stage: how soon a step is answered, up to 200 steps, on models and on the lab's cluster.
+
+An answer is everything a page is given (`lab.sessions.shown.Shown`) as JSON: cluster, strip, offers, probe, trace. A
+session takes random steps from one seed; then the stage stands at random positions of it, as somebody does who goes
+back and forth. Nothing here needs a running cluster.
+"""
+
+import json
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from lab.sessions.random_step import random_step
+from lab.sessions.replay import new_session, show
+from lab.sessions.session import STEPS_MAX, Session
+from lab.sessions.setup import MODEL, WORLD
+from lab.sessions.setups import SETUPS
+from lab.sessions.shown import to_json
+from tools.bench.report import Figure, percentile
+
+SEEDS = (1, 2, 3)
+ANSWERS = 50
+"""Positions of each session at which the stage stands."""
+
+KINDS = {MODEL: "models", WORLD: "the lab's cluster"}
+
+
+def measure() -> list[Figure]:
+    return [figure(kind) for kind in KINDS]
+
+
+def figure(kind: str) -> Figure:
+    """The time of an answer in sessions of all set-ups of this kind that need no parameter."""
+    names = [name for name, setup in SETUPS.items() if setup.kind == kind and name != "model"]
+    sessions = [long_session(name, seed) for name in names for seed in SEEDS]
+    seconds = sorted(second for session in sessions for second in answers(session))
+    p95 = percentile(seconds, 0.95)
+    steps = statistics.mean(len(session.steps) for session in sessions)
+    return Figure(
+        f"a step on the stage answered, sessions on {KINDS[kind]}",
+        "p95 at most 50 ms",
+        f"p50 {1000 * statistics.median(seconds):.1f} ms, p95 {1000 * p95:.1f} ms, worst {1000 * seconds[-1]:.0f} ms",
+        f"{len(sessions)} sessions of {len(names)} set-ups, {steps:.0f} steps each on average (at most {STEPS_MAX}), "
+        f"{ANSWERS} positions of each: everything shown, as JSON.",
+    )
+
+
+def long_session(name: str, seed: int) -> Session:
+    """A session that took random steps until it was full, or nobody could take one."""
+    session = new_session(name)
+    while len(session.steps) < STEPS_MAX:
+        offer = random_step(show(session), seed)
+        if offer is None:
+            break
+        session = replace(session, steps=(*session.steps, *offer.takes)[:STEPS_MAX])
+    return session
+
+
+def answers(session: Session) -> Iterator[float]:
+    """Seconds of each answer."""
+    choice = random.Random(len(session.steps))
+    for _ in range(ANSWERS):
+        at = choice.randrange(len(session.steps) + 1)
+        began = time.perf_counter()
+        json.dumps(to_json(show(session, at)))
+        yield time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    for one in measure():
+        print(one.what, one.seen, one.method, sep="\n")
