@@ -73,3 +73,7 @@ def unnamed(folder: Path) -> list[str]:
     text = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     words = set(re.findall(r"\w+", text))
     return sorted((modules | rooms) - {"__init__", "__main__"} - DJANGO - words)
+
+
+def test_the_changelog_is_short_enough_to_be_read() -> None:
+    assert len((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()) <= 60
