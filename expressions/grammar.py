@@ -11,10 +11,17 @@ when it may nest deeper than `NESTING_MAX`. What is counted is too much rather t
     ( [ CASE               what is inside adds to what is outside
 
 A test holds the count against the parser's own trees.
+
+The lexer reads a run of operator characters anew for each operator and each comment that begins in it: `/*/*/*..` of a
+megabyte took an hour. So long runs are refused, too, and the time of what passes grows with its length; a test measures
+some eighty shapes. Should one have been forgotten, the kernel ends the process after `PARSE_S_MAX`, and its supervisor
+starts it again. No other module calls the parser or its lexer.
 """
 
 import re
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -23,23 +30,34 @@ import postgast
 from google.protobuf.message import DecodeError
 from postgast import pg_query_pb2 as pb
 
-from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SqlError
+from expressions.errors import PROGRAM_LIMIT, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
 
 TEXT_BYTES_MAX = 2**20
 SHORT = 4000
 """Characters that cannot nest deep enough to do harm, whatever they say."""
 NESTING_MAX = 1000
 ITEMS_MAX = 200_000
-"""Commas in one text: what the parser makes of them is decoded in one go, and nothing else runs meanwhile."""
+"""Commas, semicolons and subscripts in one text: what the parser makes of them is decoded in one go, and nothing else
+runs meanwhile."""
+RUN_MAX = 64
+"""Operator characters in a row; PostgreSQL's longest operator has 63."""
+COMMENTS_MAX = 100
+"""Comments inside each other."""
+LARGE_CHARS = 16_384
+"""A longer text is parsed beside the event loop, and against a bound."""
+PARSE_S_MAX = 10.0
+"""Processor seconds of the process, all its threads together, in which a large text must have been parsed."""
 
 TOO_DEEP = "the statement is nested too deeply"
 
 _NAME = r"[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_$\x80-\U0010ffff]*+"
 _TAG = r"(?:[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+)?"
+_OPERATOR = r"[~!@\#^&|`?+*/%<>=-]"
 _TOKEN = re.compile(
     rf"""
       (?P<remark> --[^\n\r]*+)
     | (?P<comment> /\*)
+    | (?P<run> (?:(?!--|/\*){_OPERATOR}){{{RUN_MAX + 1}}})
     | [eE]'(?:[^'\\]++|\\.|'')*+'?
     | '(?:[^']++|'')*+'?
     | "(?:[^"]++|"")*+"?
@@ -54,11 +72,13 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
+_RUN = re.compile(rf"{_OPERATOR}{{{RUN_MAX + 1},}}+", re.VERBOSE)
 
 _CHAINS = frozenset("is isnull notnull collate at like ilike similar between in not operator overlaps".split())  # noqa: SIM905
 _RELATIONS = frozenset(["join", "union", "intersect", "except"])
 _SEPARATORS = frozenset(["or", "when", "then", "else", ",", ";"])
 _OPENING, _CLOSING = frozenset(["(", "[", "case"]), frozenset([")", "]", "end"])
+_ITEMS = frozenset([",", ";", "["])
 _WORDS = _CHAINS | _RELATIONS | _SEPARATORS | {"and", "case", "end"}
 
 
@@ -70,7 +90,7 @@ def parse(sql: str) -> Any:
         raise SqlError("22021", 'invalid byte sequence for encoding "UTF8": 0x00')
     refuse_greedy(sql)
     try:
-        return postgast.parse(sql)
+        return _bounded(postgast.parse, sql)
     except postgast.PgQueryError as error:
         if error.message.startswith("memory exhausted"):
             raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP, offset_of(error, sql)) from None
@@ -79,24 +99,52 @@ def parse(sql: str) -> Any:
         raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP) from None
 
 
+def tokens(sql: str) -> list[Any]:
+    """The words and signs of a text, without comments. Raises as `parse` does."""
+    refuse_greedy(sql)
+    comments = (pb.SQL_COMMENT, pb.C_COMMENT)
+    return [token for token in _bounded(postgast.scan, sql).tokens if token.token not in comments]
+
+
+def _bounded(read: Callable[[str], Any], sql: str) -> Any:
+    """Calls the C parser: one large text at a time, and the process ends when one takes too long."""
+    if len(sql) <= LARGE_CHARS:
+        return read(sql)
+    with _ONE_LARGE_TEXT:
+        signal.setitimer(signal.ITIMER_VIRTUAL, PARSE_S_MAX)
+        try:
+            return read(sql)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+_ONE_LARGE_TEXT = threading.Lock()
+
+
 def offset_of(error: postgast.PgQueryError, sql: str) -> int:
     """The byte a syntax error is about; the grammar counts characters from 1."""
     return len(sql[: error.cursorpos - 1].encode()) if error.cursorpos else -1
 
 
 def refuse_greedy(sql: str) -> None:
-    """Raises 54000 or 54001 for a text that is too long, too rich or may be nested too deeply to be parsed."""
-    if len(sql) <= SHORT:
+    """Raises 54000 or 54001 for a text that is too long, too rich or may be nested too deeply to be parsed, 42601 for a
+    comment left open in a long one."""
+    if len(sql) <= SHORT and _RUN.search(sql) is None:
         return
     size = len(sql.encode())
     if size > TEXT_BYTES_MAX:
         raise SqlError(PROGRAM_LIMIT, f"the statement has {size} bytes; the limit is {TEXT_BYTES_MAX}")
-    nesting, items = measured(sql)
-    if nesting > NESTING_MAX:
-        raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP, hint=f"operators, joins and brackets: {NESTING_MAX} at most")
-    if items > ITEMS_MAX:
-        message = f"the statement lists {items} items; the limit is {ITEMS_MAX}"
-        raise SqlError(PROGRAM_LIMIT, message, hint="send it in parts")
+    if measured(sql)[0] > NESTING_MAX:
+        raise _too_deep()
+
+
+def _too_deep() -> SqlError:
+    return SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP, hint=f"operators, joins and brackets: {NESTING_MAX} at most")
+
+
+def _long_run(sql: str, place: int) -> SqlError:
+    message = f"more than {RUN_MAX} operator characters in a row"
+    return SqlError(PROGRAM_LIMIT, message, len(sql[:place].encode()), hint="put blanks between operators and comments")
 
 
 @dataclass(slots=True)
@@ -130,7 +178,9 @@ class _Reading:
         while (found := _TOKEN.search(sql, place)) is not None:
             place, kind = found.end(), found.lastgroup
             if kind == "comment":
-                place = _after_comment(sql, place)
+                place = _after_comment(sql, found.start())
+            elif kind == "run":
+                raise _long_run(sql, found.start())
             elif kind == "sign" and found[0] == ".":
                 is_qualified = True  # the word behind it is a name, whichever it is
                 continue
@@ -145,9 +195,15 @@ class _Reading:
                 end = sql.find(found[0], place)
                 place = len(sql) if end < 0 else end + len(found[0])
             is_qualified = is_qualified and kind in ("comment", "remark")
+            if self.items > ITEMS_MAX:
+                message = f"the statement lists more than {ITEMS_MAX} items"
+                raise SqlError(PROGRAM_LIMIT, message, hint="send it in parts")
+            if len(self.levels) > NESTING_MAX:
+                raise _too_deep()
 
     def _count(self, sign: str) -> None:
         level = self.levels[-1]
+        self.items += sign in _ITEMS
         if sign in _OPENING:
             self.levels.append(_Level(sign))
         elif sign in _CLOSING:
@@ -158,7 +214,6 @@ class _Reading:
             level.betweens -= 1
             level.operators += 1
         elif sign == "and" or sign in _SEPARATORS:
-            self.items += sign == ","
             level.begin_anew()
             if sign == ";" and len(self.levels) == 1:
                 self.deepest = max(self.deepest, level.depth)
@@ -193,12 +248,18 @@ def measured(sql: str) -> tuple[int, int]:
 
 
 def _after_comment(sql: str, place: int) -> int:
-    """The place behind a comment, which may hold others."""
-    depth = 1
-    while depth and (edge := _COMMENT_EDGE.search(sql, place)) is not None:
+    """The place behind a comment that begins at a place, and may hold others. A frame of stars is one run."""
+    depth, at = 0, place
+    while (edge := _COMMENT_EDGE.search(sql, at)) is not None:
+        at = edge.end()
         depth += 1 if edge[0] == "/*" else -1
-        place = edge.end()
-    return len(sql) if depth else place
+        if not depth:
+            return at
+        if depth > COMMENTS_MAX:
+            raise SqlError(STATEMENT_TOO_COMPLEX, TOO_DEEP, hint=f"comments in comments: {COMMENTS_MAX} at most")
+        if edge[0] == "/*" and (run := _RUN.match(sql, edge.start())) is not None and "/*" in run[0][2:]:
+            raise _long_run(sql, edge.start())
+    raise SqlError(SYNTAX_ERROR, "unterminated /* comment", len(sql[:place].encode()))
 
 
 @lru_cache(maxsize=1024)

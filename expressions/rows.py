@@ -243,7 +243,7 @@ def _refuse_type(expr: Expr, target: Type, what: str) -> None:
 
 def _cast(node: Node, type_name: str) -> Node:
     """The node as an explicit cast, so that the kept text alone says what its value is."""
-    (cast,) = postgast.parse(f"{BEFORE}CAST(NULL AS {type_name})").stmts
+    (cast,) = grammar.parse(f"{BEFORE}CAST(NULL AS {type_name})").stmts
     wrapped = cast.stmt.select_stmt.target_list[0].res_target.val
     wrapped.type_cast.arg.CopyFrom(node)
     return wrapped
@@ -264,7 +264,7 @@ def _respelled(node: Node, name_of: Callable[[list[str]], str]) -> str:
 
 
 def _text_of(node: Node) -> str:
-    statement = postgast.parse(f"{BEFORE}NULL")
+    statement = grammar.parse(f"{BEFORE}NULL")
     statement.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
     return str(postgast.deparse(statement)).removeprefix(BEFORE)
 

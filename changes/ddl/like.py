@@ -10,6 +10,7 @@ import postgast
 
 from changes.ddl.actions import Position
 from changes.ddl.source import Source, check_schema
+from expressions import grammar
 
 Node = Any
 
@@ -33,7 +34,7 @@ class CopyingTable:
 
     def __init__(self, text: str) -> None:
         source = Source(text)
-        self._tree = postgast.parse(text)
+        self._tree = grammar.parse(text)
         self._node = self._tree.stmts[0].stmt.create_stmt
         self.name = str(self._node.relation.relname)
         clauses = [item.table_like_clause for item in self._node.table_elts if item.HasField("table_like_clause")]
@@ -60,4 +61,4 @@ def _like(clause: Node, source: Source) -> Like:
 
 
 def _parsed(clauses: Sequence[str]) -> list[Node]:
-    return list(postgast.parse(f"CREATE TABLE t ({', '.join(clauses)})").stmts[0].stmt.create_stmt.table_elts)
+    return list(grammar.parse(f"CREATE TABLE t ({', '.join(clauses)})").stmts[0].stmt.create_stmt.table_elts)

@@ -93,15 +93,14 @@ class Source:
 
     def sql(self, node: Node) -> Sql:
         """An expression of this statement."""
-        kept = postgast.parse("SELECT NULL")
+        kept = grammar.parse("SELECT NULL")
         kept.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
         return Sql(str(postgast.deparse(kept)).removeprefix("SELECT "), node, self.text)
 
     def tokens(self) -> list[Node]:
         """The words and signs of the statement, without comments; read once, however often they are looked through."""
         if self._tokens is None:
-            comments = (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT)
-            self._tokens = [token for token in postgast.scan(self.text).tokens if token.token not in comments]
+            self._tokens = grammar.tokens(self.text)
         return self._tokens
 
     def _is(self, token: Node, word: str) -> bool:

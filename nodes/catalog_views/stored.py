@@ -9,6 +9,7 @@ import postgast
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, State
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition
+from expressions import grammar
 from expressions.sqltypes import PARAMETER_OIDS, TEXT, TEXTUAL, Type, length_of_modifier
 from expressions.values.object_names import DEFINITIONS, OBJECTS, VIEW, spelled
 from nodes.catalog_views.fixed import ALIGNMENTS, BY_VALUE, TYPE_NAMES
@@ -150,7 +151,7 @@ def _definitions(views: Sequence[ViewDefinition], tables: Tables) -> Iterator[Ro
 
 def query_of(view: ViewDefinition, views: Sequence[ViewDefinition], tables: Tables) -> str:
     """The query with the names that tables, columns and views have now: run again, it means the same."""
-    tree = postgast.parse(view.query)
+    tree = grammar.parse(view.query)
     query = tree.stmts[0].stmt
     uses = {use.name: use for use in view.tables}
     others = {use.name: use.view_id for use in view.views}
@@ -219,7 +220,7 @@ def _name_table(place: Any, use: TableUse, table: Descriptor, words: _Words) -> 
     _alias(node, use.name)
     now = {column.id: column.name for column in table.public_columns}
     listed = ", ".join(f"{quoted(now[c])} AS {quoted(name)}" for name, c in use.columns.items() if c in now)
-    source = postgast.parse(f"SELECT 1 FROM (SELECT {listed} FROM {quoted(table.name)}) AS x").stmts[0].stmt
+    source = grammar.parse(f"SELECT 1 FROM (SELECT {listed} FROM {quoted(table.name)}) AS x").stmts[0].stmt
     subselect = source.select_stmt.from_clause[0].range_subselect
     subselect.alias.CopyFrom(node.alias)
     place.range_subselect.CopyFrom(subselect)

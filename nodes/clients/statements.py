@@ -16,7 +16,7 @@ from nodes.clients.copying import send_copy
 from nodes.clients.cursors import Cursor, Hold
 from nodes.clients.portals import Kept, Portal, Prepared, description, read_on, send_at_once, send_rows
 from nodes.clients.protocols import Session
-from nodes.execution.fairness import Turns
+from nodes.execution.fairness import LARGE_CHARS, Turns
 from nodes.execution.held_rows import bytes_of
 from nodes.wire import messages
 from nodes.wire.columns import checked
@@ -163,7 +163,7 @@ class Statements:
         reader.end()
         self.prepared.pop("", None)
         self.portals.pop("", None)
-        statements = await self.session.parse(self.sql)
+        statements = await self._parsed()
         if not statements:
             self.line.channel.send(messages.EMPTY_QUERY)
         for statement in statements:
@@ -187,7 +187,7 @@ class Statements:
         parse = messages.read_parse(body)
         self.sql = _bounded(parse.sql)
         self.refuse_taken(parse.name)
-        statements = await self.session.parse(parse.sql)
+        statements = await self._parsed()
         if len(statements) > 1:
             raise errors.SqlError(errors.SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
         prepared = Prepared(parse.sql, None)
@@ -198,6 +198,14 @@ class Statements:
         prepared.batch = self._batch
         self.prepared[parse.name] = prepared
         self.line.channel.send(messages.PARSE_COMPLETE)
+
+    async def _parsed(self) -> Sequence[object]:
+        """The statements of the text. A large one waits for the planning thread as long as a statement may take."""
+        if len(self.sql) <= LARGE_CHARS:
+            return await self.session.parse(self.sql)
+        with self.line.timed(None):
+            async with self.line.interruptible():
+                return await self.session.parse(self.sql)
 
     def _bind(self, body: bytes) -> None:
         bind = messages.read_bind(body)

@@ -12,10 +12,11 @@ from contextvars import copy_context
 from time import perf_counter
 from typing import TypeVar
 
+from expressions import grammar
 from expressions.limits import begin_anew
 
 SLICE_S = 0.01
-LARGE_CHARS = 16_384
+LARGE_CHARS = grammar.LARGE_CHARS
 """A statement beyond this is parsed and planned in the thread, and so is what is computed of longer values."""
 ELEMENT_CHARS = 8
 """An element of an array, in characters: most take a microsecond or some to read, compare or encode."""

@@ -14,6 +14,7 @@ import postgast
 from postgast import pg_query_pb2 as pb
 
 from catalog.values.types import type_name
+from expressions import grammar
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN, length_of_modifier
 from nodes.catalog_views.texts import quoted
@@ -46,7 +47,7 @@ class TableOfQuery:
         if twice is not None:
             raise SqlError(DUPLICATE_COLUMN, f'column "{twice}" specified more than once')
         columns = (f"{quoted(name)} {_type_of(name, one)}" for name, one in zip(named, outputs, strict=True))
-        tree = postgast.parse(f"CREATE TABLE t ({', '.join(columns)})")
+        tree = grammar.parse(f"CREATE TABLE t ({', '.join(columns)})")
         made = tree.stmts[0].stmt.create_stmt
         made.relation.CopyFrom(self.into.rel)
         made.options.extend(self.into.options)

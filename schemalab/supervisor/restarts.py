@@ -32,6 +32,8 @@ def describe_end(code: int) -> str:
         return "ended itself because it could not renew its lease"
     if code == -signal.SIGPROF:
         return "ended itself because its event loop stood still for a whole lease"
+    if code == -signal.SIGVTALRM:
+        return "ended itself because a text took too long to parse"
     if code < 0:
         known = {number.value: number.name for number in signal.Signals}
         return f"was ended by {known.get(-code, f'signal {-code}')}"

@@ -118,6 +118,7 @@ def test_a_command_gets_its_values_and_the_programs_of_this_python() -> None:
         pytest.param(-27, "ended itself because its event loop stood still for a whole lease", id="a node's alarm"),
         pytest.param(1, "crashed with exit code 1", id="a crash"),
         pytest.param(0, "ended without being asked", id="an end without a reason"),
+        pytest.param(-26, "ended itself because a text took too long to parse", id="a text that took too long"),
     ],
 )
 def test_how_an_end_is_reported(code: int, told: str) -> None:

@@ -12,6 +12,7 @@ import postgast
 from postgast import pg_query_pb2 as pb
 
 from catalog.view_definition import ViewDefinition
+from expressions import grammar
 from expressions.analysis.building import Parameters
 from expressions.errors import (
     FEATURE_NOT_SUPPORTED,
@@ -200,7 +201,7 @@ def _named(select: Node, names: list[str]) -> Node:
     """The query with these names of its columns in its text, which so says all of the view."""
     if not names:
         return select
-    tree = postgast.parse(f"SELECT * FROM (SELECT 1) AS named({', '.join(map(_quoted, names))})")
+    tree = grammar.parse(f"SELECT * FROM (SELECT 1) AS named({', '.join(map(_quoted, names))})")
     outer = tree.stmts[0].stmt.select_stmt
     outer.from_clause[0].range_subselect.subquery.select_stmt.CopyFrom(select)
     inner = outer.from_clause[0].range_subselect.subquery.select_stmt
@@ -220,7 +221,7 @@ def _quoted(name: str) -> str:
 
 def _text_of(select: Node) -> str:
     """The query as a text, which means the same. Raises 54000 when it is too long."""
-    tree = postgast.parse("SELECT 1")
+    tree = grammar.parse("SELECT 1")
     tree.stmts[0].stmt.select_stmt.CopyFrom(select)
     text = str(postgast.deparse(tree))
     if len(text.encode()) > QUERY_BYTES_MAX:

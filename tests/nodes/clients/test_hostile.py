@@ -27,6 +27,8 @@ HOSTILE = {
     "casts there and back": ("SELECT random()" + "::text::float8" * 12, None),
     "a text of two billion characters": ("SELECT repeat('ab', 2147483647)", "54000"),
     "text that is replaced by more": ("SELECT " + "replace(" * 20 + "v" + ", 'a', 'aaaa')" * 20 + " FROM {t}", "54000"),
+    "comments left open in each other": ("SELECT 1 " + "/*" * 500_000, "54000"),
+    "operators and comments left open": ("SELECT 1 " + "+/*" * 300_000, "54000"),
     "a padded text for each row": ("INSERT INTO {t} SELECT id + 10000, lpad(v, 1000000), 1 FROM {t}", "54000"),
     "a list of many values": ("SELECT count(*) FROM {t} WHERE id IN (" + "1," * 300_000 + "1)", "54000"),
     "a list that is long but may be": ("UPDATE {t} SET n = 2 WHERE n IN (" + "7," * 19_000 + "7)", None),
