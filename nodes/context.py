@@ -128,15 +128,18 @@ class Environment:
 
     def begin(self, *, is_read_only: bool = False, by: Owner | None = None) -> Transaction:
         """A transaction of session `by`."""
-        return Transaction(self.pool, self.storages, self._settle, is_read_only, by)
+        return Transaction(self.pool, self.storages, self._settle, is_read_only, is_reading=is_read_only, by=by)
 
     async def pin(self, transaction: Transaction, table_id: int, *, fresh: bool = False) -> Pin:
         """The version a transaction uses of a table, from its first use to its end (T1)."""
         known = transaction.pins.get(table_id)
         if known is not None:
             return known  # type: ignore[return-value]
-        held = None if fresh else self.keeper.pin_held(table_id)
-        pin = held or await self.keeper.pin(table_id, fresh)
+        at_most = None
+        if not fresh and transaction.connection is not None and self.keeper.leases_older(table_id):
+            at_most = await transaction.newest_visible(table_id)
+        held = None if fresh or at_most is not None else self.keeper.pin_held(table_id)
+        pin = held or await self.keeper.pin(table_id, fresh, at_most)
         self._hold(transaction, pin)
         if transaction.trace is not None:
             transaction.trace.leased(pin, was_held=held is not None, fresh=fresh)
@@ -173,10 +176,18 @@ class Environment:
                 self.keeper.unpin(await self.keeper.pin(retry.pin.table_id, fresh=True))
 
     def end_holder(self, pin: Pin) -> None:
-        """The keeper says that nothing done under this pin may be acknowledged any more."""
-        held = self._holders.pop(id(pin), None)
-        if held is not None:
-            self.run_beside("ending a transaction", held[1].abandon(pin.ended_because or "its lease ended"))
+        """The keeper says that nothing done under this pin may be acknowledged any more.
+
+        A query in progress may finish, under its lock (T4): it ends in `Block.end_expired`, or with its transaction.
+        """
+        _, transaction = self._holders.get(id(pin), (None, None))
+        if transaction is None:
+            return
+        if transaction.is_reading and transaction.by is not None and transaction.by.is_busy:
+            transaction.reads_on = True
+            return
+        del self._holders[id(pin)]
+        self.run_beside("ending a transaction", transaction.abandon(pin.ended_because or "its lease ended"))
 
     def run_beside(self, what: str, work: Coroutine[Any, Any, None]) -> None:
         """Do some work that no session waits for. It ends with the node."""

@@ -20,7 +20,7 @@ from ssl import SSLContext
 from typing import Any
 
 from catalog import clock
-from expressions.errors import ADMIN_SHUTDOWN, FatalError
+from expressions.errors import ADMIN_SHUTDOWN, SERIALIZATION_FAILURE, FatalError
 from leases import holders
 from leases.asyncio.keeper import FATAL_EXIT_CODE, LeaseKeeper
 from leases.beats import BEAT_S
@@ -40,6 +40,7 @@ from nodes.session.open import NO_LIMITS, Limits, open_session
 from nodes.session.schema.new_tables import announce_last
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
+from nodes.store.refusals import HAD_TO_END
 from nodes.wire.scram import verifier_of
 from storage.postgres import session_options
 
@@ -182,7 +183,9 @@ class Server:
             for task in beside:
                 task.cancel()
             serving.close()
-            await clients.end_all(FatalError(ADMIN_SHUTDOWN, self._why), CLIENTS_S if code == 0 else 0.0, UNDO_S)
+            ended = FatalError(ADMIN_SHUTDOWN, self._why)
+            lost = None if code == 0 else FatalError(SERIALIZATION_FAILURE, f"{HAD_TO_END}{self._why}")
+            await clients.end_all(ended, CLIENTS_S if code == 0 else 0.0, UNDO_S, lost)
             if code == 0:
                 await self._drain(keeper)
         await announce_last(self.env, NEW_TABLES_S)

@@ -55,9 +55,10 @@ SESSION_SETTINGS = {
     "jit": "off",
     "timezone": "UTC",
     "synchronous_commit": "on",
+    "client_connection_check_interval": "500",
 }
 """Of every session that reads or writes pairs in serializable transactions. What they acknowledge survives a crash
-(T7), whatever the server's default is."""
+(T7), whatever the server's default is. The query of a process that was killed ends, and releases its lock (T4)."""
 PLAN_LOCALLY = "; ".join(f"SET LOCAL {name} = {value}" for name, value in PLAN_SETTINGS.items())
 """The same plans for the rest of a transaction, in a session that also does other things."""
 
@@ -76,6 +77,7 @@ def session_options(application_name: str, **settings: str) -> dict[str, str]:
 def enter_sql(storages: tuple[int, ...]) -> str:
     """`enter` on these storages in one statement (T2). Parameters: table, version, both hashes, expiration.
 
+    A transaction that only reads has no deadline: its expiration is 'infinity' (T4).
     They are numbered, as the protocol has it: names for them would double what the statement costs.
     """
     return "SELECT " + ", ".join(f"storage_{number}.enter($1, $2, $3, $4, $5)" for number in storages)

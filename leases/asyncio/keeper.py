@@ -123,13 +123,18 @@ class LeaseKeeper:
 
     # What callers use
 
-    async def pin(self, table_id: int, fresh: bool = False) -> Pin:
+    async def pin(self, table_id: int, fresh: bool = False, at_most: int | None = None) -> Pin:
         """Use the newest version that is leased, or the freshest there is; pair it with `unpin`.
 
+        `at_most` is the newest one in a snapshot: an older one that is still leased serves it (T3).
         Raises `NotLeasable`, `LeasesUnreachable`, `NodeDraining` or `NodeStopped`.
         """
-        pin = None if fresh else self.pin_held(table_id)
-        return pin or await self._pin_by_machine(TableId(table_id), fresh)
+        pin = None if fresh or at_most is not None else self.pin_held(table_id)
+        return pin or await self._pin_by_machine(TableId(table_id), fresh, at_most)
+
+    def leases_older(self, table_id: int) -> bool:
+        """True if this node uses an older version of the table beside the newest."""
+        return len(self._state.table(TableId(table_id)).held) > 1
 
     def pin_held(self, table_id: int) -> Pin | None:
         """A pin that costs nothing, on a version this node uses; None: `pin` has to ask."""
@@ -154,10 +159,10 @@ class LeaseKeeper:
         self._feed(vocabulary.Drain())
         await self._drained.wait()
 
-    async def _pin_by_machine(self, table: TableId, fresh: bool) -> Pin:
+    async def _pin_by_machine(self, table: TableId, fresh: bool, at_most: int | None) -> Pin:
         request = next(self._requests)
         answer = self._answers[request] = self._loop.create_future()
-        self._feed(vocabulary.Pin(request, table, fresh))
+        self._feed(vocabulary.Pin(request, table, fresh, at_most))
         try:
             return await answer
         except asyncio.CancelledError:

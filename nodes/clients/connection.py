@@ -70,6 +70,8 @@ class Client:
     _later: asyncio.TimerHandle | None = None
     interrupt: errors.SqlError | None = None
     _goodbye: errors.FatalError | None = None
+    _in_block: errors.FatalError | None = None
+    """The goodbye to a client whose block is open."""
 
     def __post_init__(self) -> None:
         self.statements = Statements(self)
@@ -86,7 +88,8 @@ class Client:
         except errors.SqlError as error:  # a message that cannot even be read as text
             self._last_words(errors.FatalError(error.sqlstate, error.message))
         except asyncio.CancelledError:
-            self._last_words(self._goodbye or errors.FatalError(errors.ADMIN_SHUTDOWN, GOODBYE))
+            goodbye = self._goodbye if self._in_block is None or self.status() == b"I" else self._in_block
+            self._last_words(goodbye or errors.FatalError(errors.ADMIN_SHUTDOWN, GOODBYE))
         except Exception:
             log.exception("client %s: internal error", self.pid)
             self._last_words(errors.FatalError(errors.INTERNAL_ERROR, "internal error of the node; its log says more"))
@@ -143,6 +146,11 @@ class Client:
     def _startup(self) -> Startup:
         return Startup(self.clients, self.channel, self.greeting.admission, self.greeting.tls)
 
+    @property
+    def is_busy(self) -> bool:
+        """True while a message is served: the client's own time begins when it has been answered."""
+        return not self._is_waiting
+
     def abandon(self) -> None:
         """The client is gone: what runs for it is of no use."""
         if self.task is not None and self.is_executing:
@@ -160,8 +168,8 @@ class Client:
         if self._is_waiting and (self.session is None or self.session.status() == b"I") and self.task is not None:
             self.task.cancel()
 
-    def end_now(self, why: errors.FatalError) -> None:
-        self._goodbye = why
+    def end_now(self, why: errors.FatalError, in_block: errors.FatalError | None = None) -> None:
+        self._goodbye, self._in_block = why, in_block
         if self.task is not None:
             self.task.cancel()
 
@@ -218,6 +226,7 @@ class Client:
             await self._sync()
         elif not self._skip_to_sync:
             await self._guarded(chr(kind), body)
+        await self.session.end_expired()
         if self.channel.is_full:
             await self.flush()
         if self.turns.are_due:

@@ -84,10 +84,11 @@ class Clients:
             if client.person is person:
                 client.end_now(why)
 
-    async def end_all(self, why: FatalError, grace_s: float, undo_s: float) -> None:
+    async def end_all(self, why: FatalError, grace_s: float, undo_s: float, in_block: FatalError | None = None) -> None:
         """Admit nobody, end idle connections now, the others when their transaction ends or `grace_s` is over.
 
-        Transactions that have not ended by then have `undo_s` to be rolled back.
+        Transactions that have not ended by then have `undo_s` to be rolled back. `in_block` is what a client gets
+        instead whose block was open: nothing of it is kept, COMMIT included, so it may be tried again.
         """
         self.refusal = FatalError(CANNOT_CONNECT_NOW, "this node is shutting down")
         for client in list(self.clients.values()):
@@ -96,7 +97,7 @@ class Clients:
         if tasks:
             await asyncio.wait(tasks, timeout=grace_s)
         for client in list(self.clients.values()):
-            client.end_now(why)
+            client.end_now(why, in_block)
         tasks = [c.task for c in self.clients.values() if c.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=undo_s)

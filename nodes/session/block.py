@@ -27,7 +27,7 @@ from nodes.notifications.listening import Listening
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.schema.new_tables import NewTables
 from nodes.settings.variables import READ_ONLY, Variables
-from nodes.store.refusals import CommitUnknown, Retry
+from nodes.store.refusals import HAD_TO_END, CommitUnknown, Retry
 from nodes.store.transaction import Owner, Transaction
 from nodes.wire.results import Row
 
@@ -91,10 +91,25 @@ class Block:
             message = "current transaction is aborted, commands ignored until end of transaction block"
             raise SqlError(IN_FAILED_TRANSACTION, message)
 
+    def refuse_expired(self) -> None:
+        """Raises 40001 when the lease has expired of a transaction that has only read (T4)."""
+        if self.transaction is not None and self.transaction.reads_on:
+            raise for_client(Retry(f"{HAD_TO_END}{self._why_expired(self.transaction)}"))
+
+    async def end_expired(self) -> None:
+        """The statement that was in progress when the lease expired is done: its transaction has no other (T4)."""
+        if self.transaction is not None and self.transaction.reads_on:
+            await self.transaction.abandon(self._why_expired(self.transaction))
+
+    @staticmethod
+    def _why_expired(transaction: Transaction) -> str:
+        return next((pin.ended_because for pin in transaction.pins.values() if pin.ended_because), "its lease expired")
+
     def current(self) -> Transaction:
         """The block's transaction; a new implicit one when there is none."""
         if self.transaction is None:
             self.transaction = self.new_tables.begun(self.env.begin(by=self.owner))
+            self.transaction.is_reading = True
         if not self.has_asked:
             self.transaction.is_read_only = self.is_explicit and self.variables.is_read_only
         return self.transaction

@@ -68,6 +68,8 @@ class PlannedStatements:
         if alone and not self.block.is_open and not empties:
             return await self._alone(asked, prepared)
         transaction = self.block.current()
+        if asked.statement.kind not in READS:
+            transaction.will_write()
         try:
             async with checked(transaction):
                 plan, context = await self._plan(transaction, asked)
@@ -159,6 +161,7 @@ class PlannedStatements:
     async def _truncate_within(self, asked: Asked) -> None:
         """Rows are deleted by the block's own transaction, and come back with a rollback."""
         transaction = self.block.current()
+        transaction.will_write()
         await self.client.statements.read_portals()
         try:
             async with checked(transaction):

@@ -99,6 +99,11 @@ class Session:
         program = self.variables.get("application_name")
         return self.client.pid, self.user, program, shown(self.statement), self.is_running
 
+    @property
+    def is_busy(self) -> bool:
+        """True while a message of the client's is served, its rows being sent included."""
+        return self.client.is_busy
+
     # -- what a connection needs --------------------------------------------------------------------------------
 
     def status(self) -> bytes:
@@ -304,6 +309,9 @@ class Session:
         """True if something waits for Sync to be committed: rows, or settings."""
         return self.block.is_implicit or (self.variables.is_undecided and not self.block.is_explicit)
 
+    async def end_expired(self) -> None:
+        await self.block.end_expired()
+
     async def end_implicit(self) -> None:
         await self.block.end_implicit()
 
@@ -347,6 +355,7 @@ class Session:
     def _refuse_failed(self, statement: Statement) -> None:
         if not self.utility.ends_block(statement):
             self.block.refuse_failed()
+            self.block.refuse_expired()
 
 
 def writes(statement: Statement) -> bool:

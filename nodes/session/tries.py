@@ -1,6 +1,7 @@
 """The transactions of a statement that is its own: one after the other, until one keeps what it did (T7).
 
 40001, stale      nothing was kept: again, after a pause, with the freshest versions when those it used are stale
+session ended     a read that a change had to wait for: once more, for the change may have to wait again (L8)
 unknown name      an old schema could explain it: once more, with the freshest versions
 data that went on what COPY was sent is not kept any more: the client has to begin again
 """
@@ -42,7 +43,7 @@ async def tried(
 
     A transaction that it leaves open is rolled back, unless the block streams its rows.
     """
-    fresh, is_reloaded = False, False
+    fresh, is_reloaded, was_ended = False, False, False
     last: SqlError | None = None
     for attempt in range(CONFLICTS_MAX):
         transaction = block.new_tables.begun(env.begin(is_read_only=is_read_only, by=block.owner))
@@ -54,8 +55,11 @@ async def tried(
         except Retry as retry:
             env.meter.retried()
             last, fresh = for_client(retry), retry.stale
-            if data is not None and not data.can_begin_again:
+            if (data is not None and not data.can_begin_again) or (
+                is_read_only and retry.has_lost_session and was_ended
+            ):
                 raise await block.refused(retry) from retry
+            was_ended = was_ended or retry.has_lost_session
             if trace is not None:
                 trace.again("retry", sqlstate=retry.sqlstate, message=retry.message, fresh=fresh)
             await transaction.rollback()

@@ -56,14 +56,25 @@ class Hashes(NamedTuple):
 BOTH_HASHES = Hashes()
 
 
+NO_DEADLINE = dt.datetime.max.replace(tzinfo=dt.UTC)
+"""The expiration of a transaction that only reads (T4): 'infinity' to PostgreSQL."""
+_INFINITY = _INT8.pack(2**63 - 1)
+
+
 def timestamptz(moment: dt.datetime) -> bytes:
     """PostgreSQL's binary form."""
-    return _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
+    return _INFINITY if moment is NO_DEADLINE else _INT8.pack((moment - PG_EPOCH) // MICROSECOND)
 
 
 def arm_command(expires_at: dt.datetime) -> Command:
     """The command that moves the deadline after a renewal at the same version (T4)."""
     return Command(arm_deadline_sql(), (timestamptz(expires_at),))
+
+
+def is_strict(pin: PinLike) -> bool:
+    """True where the storages may accept a newer version alone by now: who has entered before goes on."""
+    descriptor = pin.descriptor
+    return isinstance(descriptor, Descriptor) and descriptor.coordination.is_strict
 
 
 def enter_command(

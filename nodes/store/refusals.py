@@ -38,7 +38,8 @@ END_THE_OLD_ONE = "trying again helps once a transaction has ended that has been
 class Retry(SqlError):
     """Nothing of the statement was kept; it may succeed when tried again. `stale` asks for the freshest versions.
 
-    `refusal` is the code with which `enter` refused `pin`, before anything was written.
+    `refusal` is the code with which `enter` refused `pin`, before anything was written. `has_lost_session`: the store
+    ended it, for a change that waited or a lease that was revoked (L8).
     """
 
     def __init__(
@@ -50,9 +51,10 @@ class Retry(SqlError):
         hint: str | None = None,
         refusal: str | None = None,
         pin: PinLike | None = None,
+        has_lost_session: bool = False,
     ) -> None:
         super().__init__(sqlstate, message, hint=hint or "try the transaction again")
-        self.stale, self.refusal, self.pin = stale, refusal, pin
+        self.stale, self.refusal, self.pin, self.has_lost_session = stale, refusal, pin, has_lost_session
 
 
 class CommitUnknown(SqlError):
@@ -72,7 +74,7 @@ def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
     tables = ", ".join(sorted(str(pin.descriptor) for pin in pins)) or "no table"
     ended = next((pin.ended_because for pin in pins if pin.ended_because), None)
     if ended is not None:
-        return Retry(f"{HAD_TO_END}{ended}", stale=True)
+        return Retry(f"{HAD_TO_END}{ended} (it used {tables})", stale=True, has_lost_session=True)
     if lost.sqlstate == IDLE_IN_TRANSACTION or "idle-in-transaction" in lost.message:
         return Retry(f"{HAD_TO_END}its node stood still while others waited for it (it used {tables})")
     if lost.sqlstate == TRANSACTION_TIMEOUT or "transaction timeout" in lost.message:
@@ -81,6 +83,7 @@ def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
         return Retry(
             f"{HAD_TO_END}its session at the store was ended from outside (it used {tables})",
             stale=True,
+            has_lost_session=True,
             hint="a lease was revoked, or a schema change had waited for it; try again",
         )
     return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")

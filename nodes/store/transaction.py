@@ -4,6 +4,7 @@ pin        one version of each table, from its first use to the end (T1)
 locks      those taken before the snapshot, for what would meet other writers again and again
 run        BEGIN and `enter` go in the same batch as the first statement (T2)
 ahead      a page of a scan is read while the one before it is used; whatever comes next waits for it
+read       until its first write it has no deadline; a query in progress outlives its lease (T4)
 renew      a lease renewed at the same version moves the deadline, in the next batch or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
 commit     once it is sent, neither a cancel nor a lost session decides: the store is asked what it did (T7)
@@ -34,7 +35,7 @@ from expressions.errors import (
 )
 from nodes.store import refusals
 from nodes.store.deadline import Deadline
-from nodes.store.entering import BOTH_HASHES, Hashes, PinLike, arm_command, enter_command
+from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, PinLike, arm_command, enter_command, is_strict
 from nodes.store.lost_commit import outcome_of
 from nodes.store.pipeline import (
     CancelledAtCommit,
@@ -44,6 +45,7 @@ from nodes.store.pipeline import (
     StoreError,
     StorePool,
     finished,
+    int4,
 )
 from nodes.store.refusals import HAD_TO_END, CommitUnknown, Retry
 from nodes.trace.record import Trace
@@ -55,6 +57,7 @@ BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE"
 BEGIN_READ_ONLY = "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY"
 XID = Command("SELECT pg_current_xact_id_if_assigned()::text")
 COMMIT = Command("COMMIT")
+NEWEST_VISIBLE = "SELECT coalesce(max(version), 0) FROM storage_1.versions WHERE table_id = %b"
 SUCCESSES = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
 
@@ -62,6 +65,9 @@ class Owner(Protocol):
     """The session of a transaction."""
 
     user: str
+
+    @property
+    def is_busy(self) -> bool: ...
 
     def label(self) -> tuple[int, str, str, str, bool]: ...
 
@@ -74,6 +80,8 @@ class Transaction:
     storages: int
     settle: Callable[["Transaction"], None]
     is_read_only: bool = False
+    is_reading: bool = False
+    """No statement that may write has begun: it has no deadline, its lock bounds it (T4)."""
     by: Owner | None = None
     """The session it belongs to, for those who ask who holds a lease."""
     began: float = field(default_factory=time.monotonic)
@@ -97,6 +105,8 @@ class Transaction:
     """Where the statement that runs is recorded, if its client wants to know."""
     is_over: bool = False
     has_committed: bool = False
+    reads_on: bool = False
+    """Its lease has expired while a query runs, which may finish: nothing else begins in it (T4)."""
     _entered: dict[int, PinLike] = field(default_factory=dict)
     _deadline: Deadline | None = None
     _xid: bytes | None = None
@@ -176,9 +186,8 @@ class Transaction:
         only: int | None = None,
     ) -> "list[pq.abc.PGresult]":
         self._refuse_ended()
-        entering = self._not_entered()
         is_whole = commit and self.connection is None and len(self.pins) == 1
-        prologue, armed = self._prologue(entering, only if is_whole else None)
+        prologue, entering, armed = self._prologue(only if is_whole else None)
         batch, pins = [*prologue, *commands], dict(self.pins)
         skipped = len(batch) - len(commands)
         if commit:
@@ -213,32 +222,49 @@ class Transaction:
         except StoreConnectionLost as lost:
             raise SqlError(CONNECTION_FAILURE, lost.message) from lost
 
-    def _not_entered(self) -> list[PinLike]:
-        """The uses of tables that no storage has been asked about yet."""
-        return [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
+    def _prologue(self, only: int | None = None) -> tuple[list[Command], list[PinLike], dt.datetime | None]:
+        """Commands that precede the next ones, the uses whose `enter` stands last in them, and the deadline armed then.
 
-    def _prologue(self, new: Sequence[PinLike], only: int | None = None) -> tuple[list[Command], dt.datetime | None]:
-        """`enter` for tables not entered yet; else the deadline, when a renewal has moved it; what is armed then."""
-        expires_at = self.expires_at
-        if new and expires_at is not None:
-            return [self._enter(pin, expires_at, only) for pin in new], expires_at
-        deadline = self._deadline
-        if deadline is None:
-            return [], None
-        if expires_at is not None and deadline.is_before(expires_at):
-            return [arm_command(expires_at)], expires_at
-        return [], deadline.armed
+        `enter` for each table not entered yet, for all of them when the first write comes (T4); else the deadline, when
+        a renewal has moved it.
+        """
+        new = [pin for table_id, pin in self.pins.items() if table_id not in self._entered]
+        if self.is_reading:
+            return [self._enter(pin, NO_DEADLINE, only) for pin in new], new, None
+        deadline, expires_at = self._deadline, self.expires_at
+        if expires_at is None:
+            return [], [], None if deadline is None else deadline.armed
+        if deadline is None and self._entered:
+            new += [pin for table_id, pin in self.pins.items() if table_id in self._entered and not is_strict(pin)]
+            again = [self._enter(pin, expires_at) for pin in new]
+            return again or [arm_command(expires_at)], new, expires_at
+        if new:
+            return [self._enter(pin, expires_at, only) for pin in new], new, expires_at
+        if deadline is not None and deadline.is_before(expires_at):
+            return [arm_command(expires_at)], [], expires_at
+        return [], [], None if deadline is None else deadline.armed
 
     def _note_armed(self, armed: dt.datetime | None) -> None:
-        """The deadline that the store has now."""
-        self._deadline = self._deadline or Deadline(self)
-        self._deadline.move_to(armed)
+        """The deadline that the store has now; a transaction that only reads has none."""
+        if not self.is_reading:
+            self._deadline = self._deadline or Deadline(self)
+            self._deadline.move_to(armed)
 
     def _enter(self, pin: PinLike, expires_at: dt.datetime, only: int | None = None) -> Command:
         return enter_command(pin, expires_at, self.storages, self.sends.get(pin.table_id, BOTH_HASHES), only)
 
+    def will_write(self) -> None:
+        """A statement begins that may write: from its first batch on the transaction has a deadline (T4)."""
+        self.is_reading = self.reads_on = False
+
     def note_written(self) -> None:
         self.has_written = True
+        self.will_write()
+
+    async def newest_visible(self, table_id: int) -> int:
+        """The newest version of a table in its snapshot (T3); 0: none."""
+        [result] = await self.run([Command(NEWEST_VISIBLE, (int4(table_id),))])
+        return int.from_bytes(result.get_value(0, 0) or b"")
 
     async def commit(self) -> None:
         """Raises 40001 when it cannot be serialized, 08007 when nobody knows."""
@@ -251,7 +277,7 @@ class Transaction:
             else:
                 self._finish(committed=True)
             return
-        batch, _ = self._prologue(self._not_entered())
+        batch, _, _ = self._prologue()
         if self.has_written and self._xid is None:
             self._xid = (await self._send([*batch, XID]))[-1].get_value(0, 0)
             batch = []
@@ -295,6 +321,7 @@ class Transaction:
 
     async def abandon(self, why: str) -> None:
         """The node may not serve it any more: end its session at the store."""
+        self.reads_on = False
         for pin in self.pins.values():
             pin.ended_because = pin.ended_because or why
         if self.connection is not None:
@@ -350,7 +377,7 @@ class Transaction:
         self._refuse_ended()
         place = self._find(name)
         number = self.savepoints[place][1]
-        expires_at = self.expires_at
+        expires_at = NO_DEADLINE if self.is_reading else self.expires_at
         enters = [self._enter(pin, expires_at) for pin in self.pins.values()] if expires_at else []
         pins = dict(self.pins)
         await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters], list(pins.values()))
@@ -376,7 +403,7 @@ class Transaction:
         if self.is_over:  # a new session at the store would be in another snapshot, under no lease
             raise SqlError(NO_ACTIVE_TRANSACTION, "the transaction this belongs to is over")
         for pin in self.pins.values():
-            if pin.ended_because is not None:
+            if pin.ended_because is not None and not self.reads_on:
                 raise Retry(f"{HAD_TO_END}{pin.ended_because}", stale=True)
         if self.connection is not None and self.connection.is_lost:
             raise self._ended(StoreConnectionLost(CONNECTION_FAILURE, self.connection.last_words))
@@ -404,6 +431,8 @@ class Transaction:
         except CommitUnknown:
             raise
         except SqlError:
+            if any(pin.ended_because for pin in self.pins.values()):
+                raise  # 40001: nothing was committed, whoever cancels now
             raise cancelled.cancel from None
 
     async def _settle_lost(self, lost: StoreConnectionLost, sent: int) -> "list[pq.abc.PGresult]":

@@ -68,8 +68,11 @@ class Keeper:
         self.used.append(found.name)
         return Pin(found)
 
-    async def pin(self, table_id: int, fresh: bool) -> Pin:
+    async def pin(self, table_id: int, fresh: bool, at_most: int | None = None) -> Pin:
         return self.pin_held(table_id)
+
+    def leases_older(self, table_id: int) -> bool:
+        return False
 
     def unpin(self, pin: Pin) -> None:
         pass
@@ -91,6 +94,7 @@ class Statements:
 
 class Client:
     pid = 1
+    is_busy = True
     statements = Statements()
 
     def notice(self, *_: Any) -> None: ...

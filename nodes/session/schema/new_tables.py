@@ -200,10 +200,10 @@ class NewTables:
                 Command(sql, tuple(as_text(p) for p in params), is_text=True)
                 for sql, params in statements_at_commit(table, storages=env.storages, who=self.user)
             ]
+            transaction.note_written()
             results = await transaction.run(commands)
             if results[0].command_tuples != 1:
                 raise Retry(f'the name "{table.name}" was given up: this node was taken for dead')
-            transaction.note_written()
 
     async def after_transaction(self, *, committed: bool) -> None:
         """Announce new tables, or free their names; what cannot be done now is tried again by the node."""

@@ -23,7 +23,7 @@ class Cold(Keeper):
     def pin_held(self, table_id: int) -> Pin | None:  # type: ignore[override]
         return None
 
-    async def pin(self, table_id: int, fresh: bool) -> Pin:
+    async def pin(self, table_id: int, fresh: bool, at_most: int | None = None) -> Pin:
         if self.under_way is None or fresh:
             self.under_way = asyncio.ensure_future(self.acquire(table_id))
         return await self.under_way
