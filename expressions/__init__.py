@@ -12,5 +12,6 @@ regexes/    regular expressions as PostgreSQL has them, in linear time
 sqltypes    PostgreSQL's types, as far as a node has them
 rows        predicates and derived columns over stored rows
 limits      how long a value may be
+literals    those of a definition, as the settings of its session read them
 errors      SQLSTATEs and the error a client gets
 """

@@ -49,6 +49,8 @@ from changes.ddl.references import JUDGED_AT_ONCE
 from changes.ddl.source import Source
 from changes.planning.alter.defaults import expression_default
 from expressions.analysis.tree import is_of_all_digits, numbers_of
+from expressions.literals import in_utc
+from expressions.sqltypes import OF_SQL_TYPE
 
 Node = Any
 
@@ -356,7 +358,10 @@ def _constant_text(sql_type: SqlType, node: Node, source: Source, name: str) -> 
     if sql_type not in LITERALS.get(shape, ()):
         raise _mismatch(sql_type, _literal_type(shape), name, where(const.location))
     value = getattr(getattr(const, shape), shape)
-    return str(value).lower() if shape == "boolval" else str(value)
+    if shape == "boolval":
+        return str(value).lower()
+    with placed(source.text):
+        return in_utc(OF_SQL_TYPE[sql_type], str(value), const.location)
 
 
 def _rounded(cast: SqlType, text: str, length: int | None) -> str:

@@ -20,10 +20,11 @@ from catalog.descriptor import Descriptor
 from catalog.models import StoryEvent, Table
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, table_stream
-from changes.ddl.actions import CreateTable, DropIndex, RenameIndex, SetComment
-from changes.ddl.errors import NOT_READY, DdlError
-from changes.ddl.resolve import CatalogView, resolve
-from changes.ddl.statements import Statement, read_drop
+from catalog.values.types import SqlType
+from changes.ddl.actions import AlterTable, CreateTable, DropIndex, RenameIndex, SetComment, SetType
+from changes.ddl.errors import NOT_READY, NOT_SUPPORTED, DdlError
+from changes.ddl.resolve import CatalogView, NothingToDo, resolve
+from changes.ddl.statements import Statement, parse, read_drop
 from changes.models import Reservation
 from changes.planning.copied_tables import Copied, copied
 from changes.planning.drops import Drops, drops_of
@@ -31,6 +32,8 @@ from changes.planning.planner import make_plan
 from changes.planning.table_in_transaction import OthersTakePart, Remade, remade
 from changes.services import SUBMISSIONS, TryAgain
 from changes.submission import tables_ahead
+from expressions import literals
+from expressions.dates.zones import TimeStyle
 from expressions.typed import Context
 from storage.postgres import take_spare_table
 
@@ -140,13 +143,37 @@ def _view_of(own: Sequence[Descriptor], dropped: Collection[int] = ()) -> Catalo
 
 
 def drops(text: str, *, own: Sequence[Descriptor] = ()) -> Drops:
-    """A DROP of several, or with CASCADE, as statements that are a change each; raises `DdlError`.
+    """A DROP of several, or with CASCADE, as statements that are a change each; raises `DdlError`."""
+    return drops_of(read_drop(text), _seen(own))
 
-    A table that one of the session's `own` hides is none that the statement could name.
-    """
+
+def _seen(own: Sequence[Descriptor]) -> CatalogView:
+    """The tables as a session names them: its `own` hide others."""
     view, hidden = _view_of(own), {table.name for table in own}
-    seen = tuple(table for table in view.tables if table.name not in hidden)
-    return drops_of(read_drop(text), replace(view, tables=(*own, *seen)))
+    return replace(view, tables=(*own, *(table for table in view.tables if table.name not in hidden)))
+
+
+def in_utc(text: str, style: TimeStyle, *, own: Sequence[Descriptor] = ()) -> str:
+    """The statement with the literals that this session's settings read otherwise as every session reads them.
+
+    Raises `DdlError` for a type change that would read the zone for each row.
+    """
+    with literals.reading(style) as found:
+        try:
+            view = _seen(own)
+            action = resolve(parse(text), view)
+            base = None if isinstance(action, CreateTable) else view.named(action.table.text)
+            make_plan(action, base, table_id=0, context=Context(now=clock.now()), tables=view)
+        except (DdlError, NothingToDo):
+            return text  # submitted, it is refused for the same reason
+    for one in action.alterations if isinstance(action, AlterTable) and base is not None else ():
+        if isinstance(one, SetType) and not style.zone.is_utc:
+            types = {base.column_named(one.column.text).type, one.type}
+            if types == {SqlType.TIMESTAMP, SqlType.TIMESTAMPTZ}:
+                message = f"cannot change {one.column} in time zone {style.zone.name}: values are read in UTC"
+                hint = "SET TimeZone = 'UTC' first, or add a column, fill it with UPDATE, and drop this one."
+                raise DdlError(NOT_SUPPORTED, message, position=one.column.position, hint=hint)
+    return literals.rewritten(text, found)
 
 
 def copied_table(text: str, *, own: Sequence[Descriptor] = ()) -> Copied:

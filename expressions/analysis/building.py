@@ -25,6 +25,7 @@ from expressions.errors import (
 from expressions.functions import allowed, casts, compatible
 from expressions.functions.overloads import Overload, choose
 from expressions.functions.texts import ANY_PATTERN
+from expressions.literals import in_utc
 from expressions.regexes.functions import TESTS
 from expressions.sqltypes import (
     BOOL,
@@ -191,6 +192,7 @@ class Builder:
                 return Literal(None, target, expr.offset)
             text, style = str(expr.value), self.constants or self.style
             try:
+                text = placed(lambda: in_utc(target, str(expr.value), expr.offset), expr.offset)
                 value = placed(lambda: parse_value(target, text, expr.offset, style), expr.offset)
                 return Literal(value, target, expr.offset)
             except NeedsNow:

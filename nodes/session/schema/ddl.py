@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from expressions.dates.zones import PLAIN
 from expressions.errors import (
     CONNECTION_FAILURE,
     FEATURE_NOT_SUPPORTED,
@@ -178,6 +179,7 @@ class SchemaStatements:
 
     async def _change(self, statement: Statement) -> bool:
         """Submit a change and follow it, or change a table of the session's own; False: there was nothing to do."""
+        statement = await self._in_utc(statement)
         if not self.block.is_explicit and await self.block.new_tables.is_private(statement):
             was_open = self.block.is_open
             is_changed = await self._change_inside(statement)
@@ -195,6 +197,24 @@ class SchemaStatements:
                 )
             await self.block.end_implicit()
         return await self._submit(statement)
+
+    async def _in_utc(self, statement: Statement) -> Statement:
+        """The statement with its literals as the session's zone, order of dates and style of intervals read them."""
+        from changes.ddl.errors import DdlError
+        from changes.submission.new_tables import in_utc
+
+        style = self.block.variables.style
+        if (style.zone.is_utc, style.order, style.intervals) == (True, PLAIN.order, PLAIN.intervals):
+            return statement
+        own = tuple(self.block.new_tables.tables.values())
+        try:
+            text = await in_database_thread(lambda: in_utc(statement.text, style, own=own))
+        except DdlError as error:
+            raise ddl_error(error, statement) from None
+        if text == statement.text:
+            return statement
+        [rewritten] = parse_sql(text)
+        return rewritten
 
     async def _change_inside(self, statement: Statement) -> bool:
         """In an explicit transaction: its own tables are changed at once, others by a change of their own, or not."""

@@ -1,0 +1,82 @@
+"""Literals that mean something else in another session: a time without a zone, a date of numbers, an interval.
+
+PostgreSQL reads them once, when it is given a definition. A descriptor keeps texts that every node reads in UTC, so a
+statement is written anew before it is submitted:
+
+    SET TimeZone = 'Europe/Berlin'
+    ALTER TABLE t ADD CHECK (at > '2020-01-01')      becomes      CHECK (at > '2019-12-31 23:00:00+00')
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from postgast import pg_query_pb2 as pb
+
+from expressions import grammar
+from expressions.dates.reading import NeedsNow
+from expressions.dates.zones import TimeStyle
+from expressions.errors import SqlError
+from expressions.sqltypes import DATE, INTERVAL, TIME, TIMESTAMP, TIMESTAMPTZ, Type
+from expressions.typed import PyValue, parse_value, value_text
+
+_STYLED = frozenset(of.oid for of in (DATE, INTERVAL, TIME, TIMESTAMP, TIMESTAMPTZ))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The literals of one statement that `style` reads otherwise: by their byte, as they stand there and in UTC."""
+
+    style: TimeStyle
+    found: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+
+_reading: ContextVar[Reading | None] = ContextVar("literals of the session", default=None)
+
+
+@contextmanager
+def reading(style: TimeStyle) -> Iterator[Reading]:
+    """While inside, literals are read in this style and noted."""
+    now = Reading(style)
+    token = _reading.set(now)
+    try:
+        yield now
+    finally:
+        _reading.reset(token)
+
+
+def in_utc(of: Type, text: str, offset: int) -> str:
+    """The literal as every session reads it, where one of the session is being read. Raises `SqlError`."""
+    now = _reading.get()
+    if now is None or (of.element or of).oid not in _STYLED:
+        return text
+    try:
+        value = parse_value(of, text, offset, now.style)
+    except NeedsNow:
+        return text
+    spelled = value_text(of, value)
+    assert spelled is not None, text
+    if spelled and _usual(of, text) != value:
+        now.found[offset] = (text, spelled.decode())
+        return spelled.decode()
+    return text
+
+
+def _usual(of: Type, text: str) -> PyValue:
+    """The value in UTC; None when the text has none there."""
+    try:
+        return parse_value(of, text)
+    except SqlError:
+        return None
+
+
+def rewritten(sql: str, read: Reading) -> str:
+    """The statement with these literals in UTC. One that a rule has written out of it stands in no place of it."""
+    whole = sql.encode()
+    ends = {token.start: token.end for token in grammar.tokens(sql) if token.token in (pb.SCONST, pb.USCONST)}
+    for start, (text, spelled) in sorted(read.found.items(), reverse=True):
+        written = whole[start : ends.get(start, start)].decode()
+        if written and (written[0] != "'" or written[1:-1].replace("''", "'") == text):
+            whole = whole[:start] + f"'{spelled}'".encode() + whole[ends[start] :]
+    return whole.decode()
