@@ -129,6 +129,7 @@ FILL_TESTS = "spark_tasks/test_backfill.py::"
 INTERRUPTED_TESTS = "spark_tasks/test_interrupted.py::"
 ENTER_TESTS = "storage/test_enter.py::"
 LEASE_TESTS = "leases/test_lease_functions.py::"
+READING_TESTS = "nodes/store/test_reading.py::"
 RACE_TESTS = "leases/test_acquire_against_publish.py::"
 PUBLISH_TESTS = "changes/driver/test_publish.py::"
 COMES_BETWEEN = f"{FILL_TESTS}test_a_writer_that_comes_between_reading_and_writing_wins"
@@ -274,6 +275,14 @@ SWITCHES = (
         "armed := set_config('transaction_timeout', least(left_ms, 2147483647)::bigint::text, true);",
         "",
         f"{ENTER_TESTS}test_a_rollback_to_a_savepoint_loses_lock_and_deadline_until_enter_is_called_again",
+    ),
+    Switch(
+        "T4",
+        "before its first write a transaction enters every table again",
+        "nodes.store.transaction:Transaction._prologue",
+        "if deadline is None and self._entered:",
+        "if False:",
+        f"{READING_TESTS}test_before_its_first_write_every_table_is_entered_again_with_the_earliest_expiration",
     ),
     Switch(
         "T1",
@@ -478,6 +487,46 @@ IN_TESTS = (
     ),
     InTest("L13", "which tables may be leased", (f"{LEASE_TESTS}test_which_tables_may_be_leased",)),
     InTest("L14", "a lease writes no counter row", (f"{LEASE_TESTS}test_no_lease_function_writes_a_counter_row",)),
+    InTest(
+        "T3",
+        "an older snapshot uses the version that its node still leases",
+        (
+            "leases/node/test_machine.py::test_an_older_snapshot_gets_the_older_version_while_that_is_leased",
+            f"{READING_TESTS}test_an_older_snapshot_uses_the_version_that_its_node_still_leases",
+        ),
+    ),
+    InTest(
+        "T4",
+        "the lock of a reader without a lease blocks the publish after next and every reorganisation",
+        (
+            "lab/explorer/test_readers.py::"
+            "test_the_publish_after_next_and_every_reorganisation_wait_for_a_reader_without_a_lease",
+            f"{READING_TESTS}test_a_query_outlives_its_lease_and_the_publish_after_next_waits_for_it",
+        ),
+    ),
+    InTest(
+        "T4",
+        "nothing begins in a transaction whose lease has expired",
+        (
+            f"{READING_TESTS}test_in_a_block_nothing_begins_after_it",
+            f"{READING_TESTS}test_an_idle_reader_ends_with_its_lease",
+        ),
+    ),
+    InTest(
+        "T4",
+        "the query of a killed node releases its lock",
+        (f"{READING_TESTS}test_a_node_that_is_killed_in_a_long_query_releases_its_lock",),
+    ),
+    InTest(
+        "L8",
+        "a read alone that the publisher ends is tried again once",
+        (f"{READING_TESTS}test_a_read_alone_whose_session_is_ended_is_tried_again_once",),
+    ),
+    InTest(
+        "L10",
+        "COMMIT on a node that thaws after its lease is 40001",
+        ("nodes/session/test_transactions.py::test_a_frozen_node_that_thaws_cannot_commit",),
+    ),
     InTest(
         "T5",
         "enter again after a rollback to a savepoint",
