@@ -1,6 +1,7 @@
 """The catalog to look at: tables, their versions, the story. Schemas move by changes only, so nothing can be edited."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -30,6 +31,10 @@ def call(model: type[Model], one: Any, many: Any, **fields: Any) -> None:
         model._meta.get_field(name).verbose_name = words
 
 
+FACET = re.compile(r" \(\d+\)$")
+"""How many there are, behind a filter's value where counts are shown."""
+
+
 def filtered_in_words(word: Callable[[str], Any]) -> type[admin.AllValuesFieldListFilter]:
     """A filter by the values there are of a field, each shown as `word` says it in the reader's language."""
 
@@ -37,7 +42,10 @@ def filtered_in_words(word: Callable[[str], Any]) -> type[admin.AllValuesFieldLi
         def choices(self, changelist: Any) -> Iterator[Any]:
             everything, *values = super().choices(changelist)
             yield everything
-            yield from (one | {"display": str(word(one["display"]))} for one in values)
+            for one in values:
+                shown = str(one["display"])
+                value = FACET.sub("", shown)
+                yield one | {"display": f"{word(value)}{shown.removeprefix(value)}"}
 
     return InWords
 

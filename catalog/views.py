@@ -57,7 +57,9 @@ def table(request: HttpRequest, table_id: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def table_named(request: HttpRequest, name: str) -> HttpResponse:
+def table_named(request: HttpRequest) -> HttpResponse:
+    """The table that `name` names. A name may have slashes or be "..", which no path can."""
+    name = request.GET.get("name", "")
     found = selectors.table_named(name)
     if found is None:
         raise Http404(f"no table is called {name}")

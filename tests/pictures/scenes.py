@@ -120,7 +120,7 @@ class Actors:
     def drop_indexes(self) -> None:
         """Those of the story, as one that broke off may have left them."""
         for name in INDEXES:
-            self.operator.goto(f"{self.address}/tables/named/{TABLE}/")
+            self.operator.goto(f"{self.address}/tables/named/?name={TABLE}")
             if name in self.operator.locator("[data-part=schema] table").first.inner_text():
                 dropped = self.submit(f"DROP INDEX {name}")
                 self.act(f"{dropped}approve/")

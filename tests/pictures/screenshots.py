@@ -256,7 +256,7 @@ def _begin_anew(story: Story) -> None:
     story.until("no change is running", story.says("No change is running"))
     if story.says("does not answer")():
         story.control("start", KILLED)
-    story.go(f"/tables/named/{TABLE}/")
+    story.go(f"/tables/named/?name={TABLE}")
     if INDEX in story.page.locator("[data-part=schema] table").first.inner_text():
         story.submit(f"DROP INDEX {INDEX}")
         story.until("the change has begun", lambda: not story.says("No change is running")())

@@ -88,7 +88,7 @@ def test_one_looks_back_over_a_change_and_shows_it_on_a_projector(
         connection.execute("CREATE INDEX by_both ON birds (name, id)")
     page = new_page(width=1920, height=1080)
     sign_in(page, cluster)
-    page.goto(f"{cluster.address}/tables/named/birds/")
+    page.goto(f"{cluster.address}/tables/named/?name=birds")
     lanes = page.get_by_role("region", name="Lanes over time")
     expect(lanes.locator("figcaption").last).to_contain_text("At most 2 versions were in use at once.")
     expect(lanes.locator("svg.use").first).to_be_attached()

@@ -20,8 +20,8 @@ PAGES = [
     "/processes/n2/kill/",
     "/traffic/",
     "/tables/",
-    "/tables/named/axe_table/",
-    "/tables/named/axe_parent/",
+    "/tables/named/?name=axe_table",
+    "/tables/named/?name=axe_parent",
     "/changes/",
     "/changes/new/?statement=CREATE%20INDEX%20soon%20ON%20axe_table%20(b)",
     "/changes/new/?statement=CREATE%20INDEX%20soon%20ON%20axe_table%20(nope)",
@@ -122,7 +122,7 @@ def test_what_is_long_leaves_room_and_what_goes_on_fades_at_the_edge(
         connection.execute("INSERT INTO long_keys SELECT n, 'b' FROM generate_series(2, 60) AS n")
     page = new_page(theme="light", width=WIDE)
     sign_in(page, cluster)
-    page.goto(f"{cluster.address}/tables/named/long_keys/")
+    page.goto(f"{cluster.address}/tables/named/?name=long_keys")
     pairs = page.locator("[data-pairs] .scroll.tall")
     below = "region => getComputedStyle(region).getPropertyValue('--fade-below')"
     assert pairs.evaluate(below) == "32px"
