@@ -29,9 +29,8 @@ from changes.pages.estimates import ROWS_PER_S, estimate
 from changes.pages.failure import failure
 from changes.pages.plan_json import plan_json, step_json
 from changes.pages.timeline import status_before_rollback
+from changes.plan import undo_today
 from changes.plan.model import WRITING, MoveKind, Plan, StepKind, plan_from_json
-from changes.plan.undo import undo_of
-from changes.planning.tables import KnownTables
 from changes.queue import Place, ahead_of, free_to_move
 from changes.records import paces
 from changes.running_transactions import running
@@ -203,30 +202,36 @@ def change_snapshot(change_id: int) -> dict[str, Any]:
     state = execution_of(change)
     standing, first, runs = standing_of(change, state), behind(change), runs_of(change_id)
     refused = why_not_each(standing)
-    return change_line(change) | {
-        "plan": plan_json(state.plan),
-        "road": state.direction.value,
-        "position": state.position,
-        "roads": timelines(change, state),
-        "step": current_step(change, state),
-        "blockers": blockers(change, state),
-        "runs": [run_json(run) for run in runs],
-        "behind": first,
-        "needless": needless(state.plan, first),
-        "may_cancel": refused["cancel"] is None,
-        "may_pause": refused["pause"] is None,
-        "may_resume": refused["resume"] is None,
-        "may_throttle": why_no_throttle(standing, None, is_writing=writing_run(runs) is not None) is None,
-        "why_not": refused,
-        "approval": approval_of(change),
-        "failure": failure(state.plan, [v for run in runs for v in run.violations], change.error),
-        "may_retry": change.status in RETRIED and why_not_retried(change) is None,
-        "tried_again": [{"id": one.pk, "status": one.status} for one in tried_again(change)],
-        "steered_by": settings.SUBMITTERS_STEER,
-        "is_past_return": change.is_open and state.is_past_return,
-        "wishes": change.wishes,
-        "undo": _undo(state.plan) if change.status == Status.DONE and not change.was_needless else None,
-    }
+    undone = _undo(change, state.plan) if change.status == Status.DONE and not change.was_needless else {}
+    return (
+        change_line(change)
+        | {
+            "plan": plan_json(state.plan),
+            "road": state.direction.value,
+            "position": state.position,
+            "roads": timelines(change, state),
+            "step": current_step(change, state),
+            "blockers": blockers(change, state),
+            "runs": [run_json(run) for run in runs],
+            "behind": first,
+            "needless": needless(state.plan, first),
+            "may_cancel": refused["cancel"] is None,
+            "may_pause": refused["pause"] is None,
+            "may_resume": refused["resume"] is None,
+            "may_throttle": why_no_throttle(standing, None, is_writing=writing_run(runs) is not None) is None,
+            "why_not": refused,
+            "approval": approval_of(change),
+            "failure": failure(state.plan, [v for run in runs for v in run.violations], change.error),
+            "may_retry": change.status in RETRIED and why_not_retried(change) is None,
+            "tried_again": [{"id": one.pk, "status": one.status} for one in tried_again(change)],
+            "steered_by": settings.SUBMITTERS_STEER,
+            "is_past_return": change.is_open and state.is_past_return,
+            "wishes": change.wishes,
+            "undo": None,
+            "no_undo": "",
+        }
+        | undone
+    )
 
 
 def approval_of(change: Change) -> dict[str, Any] | None:
@@ -237,13 +242,24 @@ def approval_of(change: Change) -> dict[str, Any] | None:
     return {"is_approved": found.is_approved, "who": found.who, "why": found.why, "at": iso(found.decided_at)}
 
 
-def _undo(plan: Plan) -> dict[str, str]:
-    """The undo. Tables that it referred to, or that refer to it, are called by the names they have today."""
-    has_used = any(element.kind.is_index for element in plan.moving(MoveKind.ALTER))
-    has_partners = has_used or (plan.base is not None and plan.base.foreign_keys)
-    tables = tables_ahead.tables_now() if has_partners else KnownTables(storages=tables_ahead.storage_count_now())
-    undo = undo_of(plan, tables)
-    return {"statement": undo.statement, "warning": undo.warning}
+def _undo(change: Change, plan: Plan) -> dict[str, Any]:
+    """The undo, as it could be submitted now; or why none can be."""
+    try:
+        found = undo_today.offer(plan, tables_ahead.catalog_view())
+    except undo_today.NoUndo as none:
+        return {"no_undo": str(none)}
+    if found.plan.moving(MoveKind.ADD) and (later := _brought_back(change, found.plan)):
+        return {"no_undo": str(undo_today.NoUndo(f"change {later} undoes it already"))}
+    return {"undo": {"statement": found.undo.statement, "warning": found.undo.warning}}
+
+
+def _brought_back(change: Change, undo: Plan) -> int | None:
+    """A later change that brought back what this one dropped. Its elements have new ids, so names have to tell it."""
+    later = Change.objects.filter(pk__gt=change.pk, status__in=[*IN_QUEUE, Status.DONE]).order_by("id")
+    of_table = Q(table_name=change.table_name) if undo.base is None else Q(table_id=change.table_id)
+    wanted = undo_today.signature(undo.to_json()["moves"])
+    found = later.filter(of_table).values_list("id", "plan__moves")
+    return next((number for number, moves in found if undo_today.signature(moves) == wanted), None)
 
 
 def timelines(change: Change, state: Execution) -> dict[str, list[dict[str, Any]]]:

@@ -41,6 +41,7 @@ from changes.models import Approval, Change, Status
 from changes.notices import notify, send_driver, streams_of
 from changes.pages.plan_json import expected_json, plan_json
 from changes.plan.model import Plan, plan_from_json, with_rows
+from changes.plan.namesakes import namesakes
 from changes.planning.alter.foreign_keys import sandbox_refusal
 from changes.planning.planner import make_plan
 from changes.planning.tables import Tables
@@ -153,10 +154,15 @@ def submit(
     return change
 
 
-def retry(change_id: int, *, who: str) -> Change:
+class OtherElements(ChangeError):
+    """The names in a statement mean other elements now."""
+
+
+def retry(change_id: int, *, who: str, names_now: bool = False) -> Change:
     """Submit the statement of a change that failed or was cancelled again, as a new change of `who`.
 
-    Raises `NoSuchChange`, `ChangeError` when it makes no sense, and what `submit` raises.
+    Raises `NoSuchChange`, `ChangeError` when it makes no sense, and what `submit` raises. `OtherElements` asks whether
+    the elements that have its names now are meant: with `names_now` they are.
     """
     old = Change.objects.filter(pk=change_id).first()
     if old is None:
@@ -166,11 +172,20 @@ def retry(change_id: int, *, who: str) -> Change:
         refusal = selectors.why_not_retried(old)
         if refusal is not None:
             raise ChangeError(refusal)
+        others = [] if names_now else namesakes_of(old)
+        if others:
+            verb = "is" if len(others) == 1 else "are"
+            raise OtherElements(f"{', '.join(others)} {verb} no longer what change {old.pk} named")
 
     makes_table = isinstance(parse(old.statement).action, CreateTable)
     is_sandbox = makes_table and Table.objects.filter(pk=old.table_id, sandbox_of__isnull=False).exists()
     with answered_in_time("nothing was stored"):
         return submit(old.statement, who=who, is_sandbox=is_sandbox, check=check)
+
+
+def namesakes_of(old: Change) -> list[str]:
+    """The elements that a change named, and whose names mean others now. Raises what `submit` raises."""
+    return namesakes(plan_from_json(old.plan), plan_ahead(old.statement).plan)
 
 
 def check_queue(plan: Plan, ahead: Sequence[Change]) -> None:

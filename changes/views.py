@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -238,18 +239,25 @@ def retry(request: HttpRequest, change_id: int) -> HttpResponse:
     found = services.Change.objects.filter(pk=change_id).first()
     if found is None:
         raise Http404(f"there is no change {change_id}")
-    refusal, status = selectors.why_not_retried(found), 409
+    refusal, status, others = selectors.why_not_retried(found), 409, []
     if request.method == "POST":
+        names_now = request.POST.get("names") == "now"
         try:
-            again = services.retry(change_id, who=request.user.get_username())
+            again = services.retry(change_id, who=request.user.get_username(), names_now=names_now)
+        except services.OtherElements:
+            pass  # the page below asks
         except (DdlError, NothingToDo, services.ChangeError) as error:
             refusal, status = str(error), 429 if isinstance(error, TooFast) else 409
         else:
             messages.success(request, _("It was submitted again."))
             return redirect("change", again.pk)
     change = change_page.view(selectors.change_snapshot(change_id), [])
-    context = {"section": "changes", "refusal": refusal, "change": change}
-    return render(request, "change_retry.html", context, status=200 if refusal is None else status)
+    if refusal is None:
+        with suppress(DdlError, NothingToDo):  # the answer to the form says so
+            others = services.namesakes_of(found)
+    context = {"section": "changes", "refusal": refusal, "change": change, "others": others}
+    is_unasked = request.method == "POST" and refusal is None
+    return render(request, "change_retry.html", context, status=200 if refusal is None and not is_unasked else status)
 
 
 def _before_throttling(request: HttpRequest, found: services.Change, refusal: str | None) -> HttpResponse:

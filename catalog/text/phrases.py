@@ -163,6 +163,13 @@ PHRASES = (
     "Only the structure comes back: the rows of {name} are deleted.",
     "Only the structure comes back: {lost}.",
     "the values of {name} are deleted",
+    "No undo: {element} no longer exists.",
+    "No undo: {element} has changed since.",
+    "No undo: column {name}, which {element} reads, no longer exists.",
+    "No undo: foreign key {name} refers to a table or column that no longer exists.",
+    "No undo: it would be refused ({message}).",
+    "No undo: it would also change {element}.",
+    "No undo: change {n} undoes it already.",
     # ends of traffic and of processes
     "its time was over",
     "its process ended without a word",

@@ -46,6 +46,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "is_past_return": snapshot["is_past_return"],
         "pending": [request["wish"] for request in snapshot["wishes"]],
         "undo": snapshot["undo"],
+        "no_undo": snapshot["no_undo"],
     }
 
 

@@ -40,6 +40,8 @@ class Undo:
 
     statement: str
     warning: str = ""
+    afterwards: tuple[str, ...] = ()
+    """Statements of their own, which the warning names."""
 
 
 def undo_of(plan: Plan, tables: Tables = NO_TABLES) -> Undo:
@@ -83,16 +85,17 @@ def _of_table(plan: Plan, move: Move, tables: Tables) -> Undo:
         for one in plan.base.foreign_keys
     ]
     what = " and ".join(what for what, statements in apart.items() if statements)
-    afterwards = "; ".join(statement for statements in apart.values() for statement in statements)
-    return Undo(
-        create_table(plan.base), f"{lost} Its {what} are statements of their own: {afterwards}" if afterwards else lost
-    )
+    afterwards = tuple(statement for statements in apart.values() for statement in statements)
+    warning = f"{lost} Its {what} are statements of their own: {'; '.join(afterwards)}" if afterwards else lost
+    return Undo(create_table(plan.base), warning, afterwards)
 
 
 def _referenced(plan: Plan, foreign_key: Constraint, tables: Tables) -> Descriptor:
     """The table that a foreign key references, by the name it has today."""
     assert plan.base is not None, "a table that refers to others was there"
     assert foreign_key.references is not None, foreign_key
+    if foreign_key.references == plan.table_id:
+        return plan.base
     left = {table.table_id: table for table in (*plan.results, plan.base)}
     today = tables.numbered(foreign_key.references)
     return left[foreign_key.references] if today is None or today.state is not State.PUBLIC else today
@@ -168,7 +171,7 @@ def _of_alterations(plan: Plan, tables: Tables) -> Undo:
         warning = " ".join([warning, *in_the_way]).strip()
     if apart:
         warning = f"{warning} Statements of their own, afterwards: {'; '.join(apart)}".strip()
-    return Undo(statement, warning)
+    return Undo(statement, warning, tuple(apart))
 
 
 def _today(plan: Plan, tables: Tables) -> Descriptor:

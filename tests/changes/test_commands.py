@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from changes import services
 from changes.driver import driver
 from changes.models import Change, Status
+from changes.selectors import change_snapshot
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -156,6 +157,30 @@ def test_the_snapshot_of_a_finished_change_offers_its_undo():
     undo = json.loads(run("change", "show", str(dropped.pk), "--json"))["undo"]["statement"]
     assert undo == 'CREATE INDEX "by_age" ON "users" ("age" DESC)'
     made(undo)
+
+
+def test_no_undo_is_offered_for_a_table_whose_name_another_has_and_none_twice():
+    first = made("CREATE TABLE ua (id int PRIMARY KEY)")
+    made("ALTER TABLE ua RENAME TO ub")
+    made("CREATE TABLE ua (id int PRIMARY KEY)")
+    shown = json.loads(run("change", "show", str(first.pk), "--json"))
+    assert shown["undo"]["statement"] == 'DROP TABLE "ub"'
+    made(shown["undo"]["statement"])
+    shown = json.loads(run("change", "show", str(first.pk), "--json"))
+    assert (shown["undo"], shown["no_undo"]) == (None, "No undo: table ua no longer exists.")
+    assert "No undo: table ua no longer exists." in run("change", "show", str(first.pk))
+
+
+def test_what_was_dropped_is_not_offered_again_once_it_is_back_under_any_name():
+    made()
+    dropped = made("ALTER TABLE users DROP age")
+    back = made(json.loads(run("change", "show", str(dropped.pk), "--json"))["undo"]["statement"])
+    made("ALTER TABLE users RENAME age TO years")
+    assert change_snapshot(dropped.pk)["no_undo"] == f"No undo: change {back.pk} undoes it already."
+    gone = made("DROP TABLE users")
+    again = made(change_snapshot(gone.pk)["undo"]["statement"])
+    made("ALTER TABLE users RENAME TO people")
+    assert change_snapshot(gone.pk)["no_undo"] == f"No undo: change {again.pk} undoes it already."
 
 
 def test_the_undo_of_a_dropped_table_restores_its_structure_and_says_so():

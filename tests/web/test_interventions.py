@@ -315,6 +315,26 @@ def test_a_retry_by_command(flights: Table, capsys: pytest.CaptureFixture[str]) 
     assert absent.value.returncode == 2
 
 
+def test_a_retry_whose_names_mean_other_elements_says_so_and_asks(client_of: ClientOf, flights: Table) -> None:
+    change, sam = failed(ONE_DEST), client_of("sam")
+    url, plan = f"/changes/{change.pk}/retry/", change.plan
+    Change.objects.filter(pk=change.pk).update(table_id=flights.pk + 90, plan=plan | {"table_id": flights.pk + 90})
+    said = f"table flights is no longer the one that change {change.pk} named."
+    for answer, status in ((sam.get(url), 200), (sam.post(url), 409)):
+        body = flat(answer.content.decode())
+        assert (answer.status_code, said in body) == (status, True)
+        assert 'name="names" value="now"' in body
+    with pytest.raises(
+        CommandError, match=rf"flights.* are no longer what change .* named; .*retry {change.pk} --names-n"
+    ):
+        call_command("change", "retry", str(change.pk))
+    assert Change.objects.count() == 1
+    assert sam.post(url, {"names": "now"}).status_code == 302
+    Change.objects.latest("pk").delete()
+    call_command("change", "retry", str(change.pk), "--names-now")
+    assert Change.objects.latest("pk").table_id == flights.pk
+
+
 # --- throttle
 
 

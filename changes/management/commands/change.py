@@ -1,5 +1,5 @@
 """`manage.py change submit "DDL" [--wait]`, `list`, `show ID`, `wait ID`, `pause ID`, `resume ID`, `cancel ID`,
-`retry ID [--wait]`, `throttle ID ROWS|off`, `target ID MS PERCENT`, `approve ID`, `reject ID --why TEXT`.
+`retry ID [--names-now] [--wait]`, `throttle ID ROWS|off`, `target ID MS PERCENT`, `approve ID`, `reject ID --why TEXT`.
 
 Exit code 0: done as asked; 1: refused, failed or cancelled; 2: not a command, no statement that could ever
 be a change, no such change; 3: it is not known yet how it ends.
@@ -50,6 +50,7 @@ class Command(BaseCommand):
         submit.add_argument("--file", metavar="F", help="read the statement from a file")
         retry = actions.add_parser("retry", help="submit the statement of a failed or cancelled change again")
         retry.add_argument("id", type=int, metavar="ID")
+        retry.add_argument("--names-now", action="store_true", help="mean the elements that have its names now")
         for one in (submit, retry):
             one.add_argument("--wait", action="store_true", help="print its steps, and end when it ends")
             one.add_argument("--timeout", type=float, metavar="S", help="wait at most so many seconds")
@@ -97,7 +98,11 @@ class Command(BaseCommand):
         if old is None:
             raise CommandError(f"there is no change {options['id']}", returncode=2)
         with refusals(old.statement):
-            change = services.retry(old.pk, who=getpass.getuser())
+            try:
+                change = services.retry(old.pk, who=getpass.getuser(), names_now=options["names_now"])
+            except services.OtherElements as others:
+                anyway = f"`change retry {old.pk} --names-now` submits it for the elements that have these names now"
+                raise CommandError(f"{others}; {anyway}", returncode=1) from others
         self._submitted(change, options)
 
     def _submitted(self, change: Change, options: dict[str, Any]) -> None:
@@ -201,6 +206,10 @@ class Command(BaseCommand):
                 f"{blocker['table']} v{blocker['version']}" if seen["plan"]["partners"] else f"v{blocker['version']}"
             )
             self.stdout.write(f"blocked by {blocker['node']} on {where}, at most until {blocker['until']}")
+        if seen["undo"]:
+            self.stdout.write(f"undo: {seen['undo']['statement']}")
+        if seen["no_undo"]:
+            self.stdout.write(seen["no_undo"])
         for other in seen["behind"]:
             self.stdout.write(f"waits behind change {other}")
         for other in seen["needless"]:

@@ -1,0 +1,242 @@
+"""The undo offered today: found by ids, written with today's names, and planned before it is shown (X7).
+
+    change 1   CREATE TABLE ua       table 7
+    change 2   ALTER TABLE ua RENAME TO ub
+    change 3   CREATE TABLE ua       table 9
+    undo of 1  DROP TABLE "ub"       table 7, whatever another table is called
+
+Names are given anew; ids never are. An element that was dropped, or is no longer as the change left it, has no
+undo: a later change would be lost with it. An undo that would be refused, or would drop more, is not offered either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from catalog.descriptor import Descriptor
+from catalog.elements import REFERENCED, Column, ColumnId, Constraint, ConstraintId, Index, Kind, State
+from changes.ddl.actions import CreateTable
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import CatalogView, NothingToDo, resolve
+from changes.ddl.statements import parse
+from changes.plan.element_states import AnyElement, definition_of
+from changes.plan.model import Element, Move, MoveKind, Plan, name_in
+from changes.plan.undo import Undo, undo_of
+from changes.planning.planner import make_plan
+from storage.reads import reads
+
+ALTERED = ("type", "length", "default", "identity", "identity_always", "identity_start")
+"""The properties of a column that ALTER changes in place."""
+
+
+class NoUndo(Exception):
+    """No undo can be offered now. Says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"No undo: {why}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An undo that can be submitted now, and its plan."""
+
+    undo: Undo
+    plan: Plan
+
+
+def offer(plan: Plan, view: CatalogView) -> Offer:
+    """The undo of a change that is done. Raises `NoUndo`."""
+    named = plan
+    if not plan.drops_table:
+        today = view.numbered(plan.table_id)
+        if today is None or today.state is not State.PUBLIC:
+            raise NoUndo(f"table {plan.result.name} no longer exists")
+        for move in plan.moves:
+            _check_as_left(plan, move, today)
+        named = _named_as_today(plan, today)
+    _check_referenced(plan, view)
+    undo = undo_of(named, view)
+    back = _planned(undo.statement, view)
+    _check_reach(plan, back)
+    _check_afterwards(undo, back, view)
+    return Offer(undo, back)
+
+
+def signature(moves: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+    """The moves of a plan's JSON by names: those of an undo that brings back what was dropped, whatever its new ids."""
+    return {(move["direction"], move["kind"], move["name"]) for move in moves}
+
+
+# --- the elements as the change left them
+
+
+def _check_as_left(plan: Plan, move: Move, today: Descriptor) -> None:
+    element, result = move.element, plan.result
+    if move.kind is MoveKind.DROP:
+        _check_read(plan, element, today)
+        return
+    if element.column in {one.id for one in plan.moving(MoveKind.DROP) if one.kind.is_user_column}:
+        return  # a NOT NULL of a column that was dropped
+    now, left = _found(element, today), _found(element, result)
+    if now is None:
+        raise NoUndo(f"{element} no longer exists")
+    if left is not None and _facets(move, now) != _facets(move, left):
+        raise NoUndo(f"{element} has changed since")
+
+
+def _found(element: Element, table: Descriptor) -> Descriptor | AnyElement | None:
+    """The element in a version; of a NOT NULL its column. One that is not public counts as gone."""
+    if element.kind is Kind.TABLE:
+        return table
+    if element.column is not None:
+        return next((one for one in table.columns if one.id == element.column and one.state is State.PUBLIC), None)
+    places: Any = table.columns if element.kind.is_column else table.constraints
+    places = table.indexes if element.kind.is_index else places
+    places = table.placements if element.kind is Kind.PLACEMENT else places
+    return next((one for one in places if one.id == element.id and one.state is State.PUBLIC), None)
+
+
+def _facets(move: Move, found: Any) -> object:
+    """The properties that the change gave an element; its name only if the change renamed it."""
+    if move.element.column is not None:
+        return found.not_null
+    if move.kind is MoveKind.RENAME:
+        return found.name
+    if move.kind is MoveKind.COMMENT:
+        return [getattr(found, name, None) for name in ("comment", "key_comment", "constraint_comment")]
+    if move.kind is MoveKind.ALTER and isinstance(found, Column):
+        return [getattr(found, name) for name in ALTERED]
+    if not isinstance(found, Descriptor):
+        return _bare(found)
+    if move.kind is MoveKind.ALTER:
+        return found.coordination
+    rules = [one for one in found.constraints if one.rule != REFERENCED]  # a table referred to cannot be dropped
+    own: tuple[AnyElement, ...] = (*found.columns, *found.indexes, *rules, *found.placements)
+    return found.primary_key, [_bare(one) for one in own], found.coordination
+
+
+def _bare(one: AnyElement) -> AnyElement:
+    """An element without its names and comments."""
+    if isinstance(one, Column):
+        return replace(one, name="", comment=None, sequence=None)
+    if isinstance(one, Index):
+        return replace(one, name="", comment=None, constraint_comment=None)
+    return replace(one, name="", comment=None) if isinstance(one, Constraint) else one
+
+
+def _check_read(plan: Plan, element: Element, today: Descriptor) -> None:
+    """An element that comes back reads the columns it read before. Columns of the same names may be others."""
+    assert plan.base is not None, "what is dropped was there"
+    read = {ColumnId(element.column)} if element.column is not None else set()
+    if element.kind is Kind.PLACEMENT:
+        read |= {*plan.base.placement.sharding_key}
+    definition = definition_of(element, [plan.base])
+    if isinstance(definition, Index | Constraint):
+        read |= reads(definition)
+    there = {column.id for column in today.public_columns} | {c.id for c in plan.base.columns if c.is_hidden}
+    back = {ColumnId(one.id) for one in plan.moving(MoveKind.DROP) if one.kind.is_column}
+    if read - there - back:
+        name = plan.base.column(min(read - there - back)).name
+        raise NoUndo(f"column {name}, which {element} reads, no longer exists")
+
+
+def _check_referenced(plan: Plan, view: CatalogView) -> None:
+    """A foreign key comes back to the table and the columns that it referred to."""
+    for one in _foreign_keys_back(plan):
+        if one.references == plan.table_id:
+            continue
+        parent = None if one.references is None else view.numbered(one.references)
+        there = set() if parent is None else {column.id for column in parent.public_columns}
+        if not there.issuperset(one.reference_columns):
+            raise NoUndo(f"foreign key {one.name} refers to a table or column that no longer exists")
+
+
+def _foreign_keys_back(plan: Plan) -> Iterator[Constraint]:
+    if plan.base is None:
+        return
+    if plan.drops_table:
+        yield from plan.base.foreign_keys
+        return
+    for element in plan.moving(MoveKind.DROP):
+        if element.partner is not None:
+            yield plan.base.constraint(ConstraintId(element.id))
+
+
+# --- today's names
+
+
+def _named_as_today(plan: Plan, today: Descriptor) -> Plan:
+    """The plan, with every element that still exists under today's name; a rename keeps the name it took away."""
+    renamed = {(e.kind.family, e.id) for e in plan.moving(MoveKind.RENAME)}
+    result = _with_names_of(plan.result, today, set())
+    base = None if plan.base is None else _with_names_of(plan.base, result, renamed)
+    last = plan.forward.index(plan.publishes[-1])
+    forward = (*plan.forward[:last], replace(plan.forward[last], descriptor=result), *plan.forward[last + 1 :])
+    kept = (MoveKind.RENAME, MoveKind.DROP)
+    moves = [
+        move if move.kind in kept else replace(move, element=replace(move.element, name=name_in(result, move.element)))
+        for move in plan.moves
+    ]
+    return replace(plan, table=today.name, moves=tuple(moves), base=base, forward=forward)
+
+
+def _with_names_of(table: Descriptor, named: Descriptor, kept: set[tuple[Any, int]]) -> Descriptor:
+    """A column whose type was changed has the name of the one that took its place."""
+    columns = {one.number: one.name for one in named.columns} | {one.id: one.name for one in named.columns}
+    indexes = {one.id: one.name for one in named.indexes}
+    constraints = {one.id: one.name for one in named.constraints}
+
+    def name_of(one: Any, names: dict[Any, str], *numbers: int) -> str:
+        if (one.kind.family, one.id) in kept:
+            return str(one.name)
+        return next((names[number] for number in numbers if number in names), str(one.name))
+
+    return replace(
+        table,
+        name=table.name if (Kind.TABLE.family, table.table_id) in kept else named.name,
+        columns=tuple(replace(one, name=name_of(one, columns, one.id, one.number)) for one in table.columns),
+        indexes=tuple(replace(one, name=name_of(one, indexes, one.id)) for one in table.indexes),
+        constraints=tuple(replace(one, name=name_of(one, constraints, one.id)) for one in table.constraints),
+        key_constraint=named.key_constraint,
+    )
+
+
+# --- what the undo would do
+
+
+def _planned(statement: str, view: CatalogView) -> Plan:
+    try:
+        action = resolve(parse(statement), view)
+        base = None if isinstance(action, CreateTable) else view.named(action.table.text)
+        return make_plan(action, base, table_id=0, tables=view)
+    except DdlError as refused:
+        raise NoUndo(f"it would be refused ({refused.message})") from refused
+    except NothingToDo as nothing:
+        raise NoUndo(f"it would be refused ({nothing})") from nothing
+
+
+def _check_reach(plan: Plan, back: Plan) -> None:
+    """The undo drops and alters only elements that the change has moved."""
+    if plan.moves[0].element.kind is Kind.TABLE:
+        assert plan.drops_table or back.table_id == plan.table_id, f"{back.title} is not {plan.title}"
+        return
+    assert back.table_id == plan.table_id, f"{back.table} is not {plan.table}"
+    moved = {_key(move.element) for move in plan.moves}
+    moved |= {("not null", e.id) for e in plan.moving(MoveKind.ADD) if e.kind.is_column}
+    for move in back.moves:
+        if move.kind is not MoveKind.ADD and _key(move.element) not in moved:
+            raise NoUndo(f"it would also change {move.element}")
+
+
+def _key(element: Element) -> tuple[object, int]:
+    """An element by its ids; a NOT NULL by its column, whose constraint has another id each time."""
+    return (element.kind.family, element.id) if element.column is None else ("not null", element.column)
+
+
+def _check_afterwards(undo: Undo, back: Plan, view: CatalogView) -> None:
+    for statement in undo.afterwards:
+        left = {table.table_id: table for table in (*view.tables, *back.results)}
+        view = replace(view, tables=tuple(left.values()))
+        back = _planned(statement, view)
