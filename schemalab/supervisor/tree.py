@@ -134,6 +134,7 @@ class Cluster:
     async def _start_all(self) -> None:
         began = time.monotonic()
         self.say(f"starting; what the processes say is in {self.plan.locations.logs}")
+        self.say(f"Spark: {self.plan.java}")
         await self._start_services()
         await self._migrate()
         self.say(f"starting the page, {counted(len(self.plan.node_ports), 'node')} and the workers")

@@ -21,7 +21,7 @@ from django.conf import settings
 
 from spark_tasks.runs.ranges import KeyRange, shares_of
 from spark_tasks.spark import cluster
-from spark_tasks.spark.java import find_java_home
+from spark_tasks.spark.java import find_java
 from spark_tasks.spark.priority import lowered
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def spark() -> "SparkSession":
 
 
 def _start() -> "SparkSession":
-    os.environ["JAVA_HOME"] = str(find_java_home())
+    os.environ["JAVA_HOME"] = str(find_java().home)
     root = Path(__file__).resolve().parents[2]
     scratch = Path(settings.HOME) / "spark"
     scratch.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""requirements.txt and docs/dependencies.md name the same direct dependencies, each pinned and with a reason."""
+"""The requirements and docs/dependencies.md name the same direct dependencies, each pinned and with a reason."""
 
 import re
 from pathlib import Path
@@ -11,11 +11,15 @@ def requirement_lines() -> list[str]:
     return (ROOT / "requirements.txt").read_text().splitlines()
 
 
+def java_lines() -> list[str]:
+    return (ROOT / "requirements-java.txt").read_text().splitlines()
+
+
 def direct_dependencies() -> list[str]:
     lines = requirement_lines()
     starts = [n for n, line in enumerate(lines) if line.startswith((DIRECT, INDIRECT))]
-    section = lines[starts[0] + 1 : starts[1]]
-    return [line.split("==")[0] for line in section if line]
+    section = [*lines[starts[0] + 1 : starts[1]], *java_lines()]
+    return sorted((line.split("==")[0] for line in section if line and not line.startswith("#")), key=str.lower)
 
 
 def documented() -> dict[str, str]:
@@ -31,5 +35,6 @@ def test_every_direct_dependency_has_a_reason_and_every_reason_a_dependency() ->
 
 def test_everything_is_pinned_exactly() -> None:
     pin = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9a-z.]*(; python_full_version < \"[0-9.]+\")?")
-    loose = [line for line in requirement_lines() if line and not line.startswith("#") and not pin.fullmatch(line)]
+    lines = [line for line in requirement_lines() + java_lines() if line and not line.startswith("#")]
+    loose = [line for line in lines if not pin.fullmatch(line)]
     assert loose == []

@@ -12,6 +12,7 @@ from schemalab.launch.plan import Plan
 from schemalab.launch.procfile import read_procfile
 from schemalab.management.commands.up import MEMORY_OF
 from schemalab.supervisor.tree import Cluster
+from spark_tasks.spark.java import Java
 from tests.harness.cluster import ROOT
 
 
@@ -27,7 +28,7 @@ def plan(*, is_behind_proxy: bool) -> Plan:
         node_host="127.0.0.1",
         node_ports={},
         lease_s=30,
-        java_home=Path("/nowhere"),
+        java=Java(Path("/nowhere"), "17.0.15", "JAVA_HOME"),
         with_demo=False,
         is_behind_proxy=is_behind_proxy,
     )

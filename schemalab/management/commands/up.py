@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import os
-import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.db import connection
 
 from schemalab.connections.reachable import Unusable
 from schemalab.embedded.locations import UnsafeFolder, locations_of
-from schemalab.embedded.postgres import ServiceFailed, package_folder
+from schemalab.embedded.postgres import ServiceFailed
 from schemalab.environment import BadSetting, merge, parse_settings
 from schemalab.launch.lock import AlreadyRunning, hold
 from schemalab.launch.plan import Plan
@@ -22,7 +22,7 @@ from schemalab.polling import TookTooLong
 from schemalab.sources import env_file, home, make_home, read_env_file
 from schemalab.supervisor.terminal import Terminal
 from schemalab.supervisor.tree import Cluster, UpFailed
-from spark_tasks.spark.java import NoJava, find_java_home
+from spark_tasks.spark.java import NoJava, find_java
 
 DEMO_LEASE_S = "30"
 MEMORY_OF = {
@@ -101,7 +101,7 @@ def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: boo
         node_host=chosen["NODE_HOST"],
         node_ports={f"n{number}": node_port for number, node_port in enumerate(node_ports, start=1)},
         lease_s=chosen["LEASE_S"],
-        java_home=find_java_home(),
+        java=find_java(),
         with_demo=with_demo,
         is_behind_proxy=bool(chosen["PUBLIC_URL"]),
         memory_mb={kind: chosen[f"{setting}_MEMORY_MB"] for kind, setting in MEMORY_OF.items()},
@@ -124,8 +124,6 @@ def announcement(plan: Plan, seconds: float) -> list[str]:
 
 
 def psql_program() -> str:
-    """The psql on PATH, else the one beside the embedded server."""
-    if shutil.which("psql"):
-        return "psql"
-    bundled = package_folder() / "pginstall18" / "bin" / "psql"
+    """The psql that came with the packages, named from here."""
+    bundled = Path(sys.prefix) / "bin" / "psql"
     return str(bundled.relative_to(Path.cwd()) if bundled.is_relative_to(Path.cwd()) else bundled)

@@ -51,7 +51,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
     port, page = free_port(), free_port()
     address = f"spark://127.0.0.1:{port}"
-    env = {"PATH": os.environ["PATH"], "JAVA_HOME": str(java.find_java_home()), "SPARK_LOG_DIR": str(folder)}
+    env = {"PATH": os.environ["PATH"], "JAVA_HOME": str(java.find_java().home), "SPARK_LOG_DIR": str(folder)}
     here = ["--host", "127.0.0.1", "--properties-file", str(settings)]
     daemons = [["master.Master", *here, "--port", str(port), "--webui-port", str(page)]]
     for name in ("one", "two"):
