@@ -75,8 +75,9 @@ class ShardingFunction:
 
 
 def text_piece(sql_type: SqlType, value: Value) -> bytes:
-    """A value's text form."""
-    return to_text(sql_type, value).encode()
+    """A value's text form. Lua writes a boolean as `true` or `false`, PostgreSQL as `t` or `f`."""
+    text = str(value).lower() if sql_type is SqlType.BOOLEAN else to_text(sql_type, value)
+    return text.encode()
 
 
 PACKED = WHOLE | {SqlType.BOOLEAN}

@@ -19,7 +19,7 @@ _PLANES = tuple(bytes(entry >> 8 * place & 0xFF for entry in CRC_TABLE) for plac
 """The CRC table cut into its four bytes, lowest first: tables for `bytes.translate`."""
 
 
-TEXT_BY_CAST = WHOLE | WRITTEN
+TEXT_BY_CAST = WHOLE | WRITTEN | {SqlType.BOOLEAN}
 _NOTHING = pa.scalar(b"", pa.binary())
 _SIGN_64 = -(1 << 63)
 

@@ -20,6 +20,8 @@ T, N, B = SqlType.TEXT, SqlType.BIGINT, SqlType.BOOLEAN
         ("strcrc32", [(T, "Emma")], 2861),
         ("strcrc32", [(T, "Emma"), (N, 22)], 830),
         ("strcrc32", [(T, "Emma"), (N, None), (N, 22)], 2861),
+        ("strcrc32", [(B, True)], 1683),
+        ("strcrc32", [(B, False)], 1630),
         ("mpcrc32", [(N, 1)], 1614),
         ("mpcrc32", [(T, "Emma")], 2861),
         ("bucket", [(N, 2999)], 2999),

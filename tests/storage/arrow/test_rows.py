@@ -269,7 +269,7 @@ def refusal_of(check: Callable[[], None]) -> str | None:
 @pytest.mark.parametrize("sql_type", [SqlType.BOOLEAN, SqlType.INTEGER, SqlType.BIGINT], ids=lambda one: one.value)
 @drawn(few=60, many=400)
 @given(data=st.data())
-def test_numbers_are_packed_alike(sql_type: SqlType, data: st.DataObject) -> None:
+def test_numbers_and_booleans_have_the_same_buckets(sql_type: SqlType, data: st.DataObject) -> None:
     at_an_edge = st.sampled_from([side * (1 << bits) + by for bits in (0, 5, 7, 8, 15, 16, 31, 32, 63)
                                   for side in (-1, 1) for by in (-1, 0, 1)])  # fmt: skip
     drawn_values = NULLABLE[sql_type]
@@ -277,5 +277,6 @@ def test_numbers_are_packed_alike(sql_type: SqlType, data: st.DataObject) -> Non
         bits = 31 if sql_type is SqlType.INTEGER else 63
         drawn_values |= at_an_edge.filter(lambda number: -(1 << bits) <= number < 1 << bits)
     values = data.draw(st.lists(drawn_values, max_size=30))
-    found = buckets_of("mpcrc32", [sql_type], [column_of(sql_type, values)], 3000)
-    assert found.to_pylist() == [bucket_of("mpcrc32", [(sql_type, value)]) for value in values]
+    for function in ("mpcrc32", "strcrc32"):
+        found = buckets_of(function, [sql_type], [column_of(sql_type, values)], 3000)
+        assert found.to_pylist() == [bucket_of(function, [(sql_type, value)]) for value in values]
