@@ -21,6 +21,7 @@ from catalog.descriptor import Descriptor
 from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import Column, Constraint, Coordination, Index, Kind, State
 from catalog.kinds import Family
+from catalog.text.message import Text, named_element
 
 Json = dict[str, Any]
 
@@ -73,9 +74,13 @@ class Element:
     column: int | None = None
     partner: tuple[int, int] | None = None
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> Text:
         what = "column" if self.kind.is_column else "foreign key" if self.partner is not None else self.kind.value
-        return f"{what} {self.name}"
+        return named_element(what, self.name)
+
+    def __str__(self) -> str:
+        return str(self.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from typing import Any
 from catalog.descriptor import Descriptor
 from catalog.elements import Index, Kind, State
 from catalog.states import possible_states
+from catalog.text.message import STATES, Text, Values, kind_text
 from catalog.text.mistakes import in_words
 from changes.plan.element_states import (
     definition_of,
@@ -53,25 +54,30 @@ FILLING = "filling"
 class MalformedPlan(ValueError):
     """The text is no plan; says which part, and what would be right."""
 
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
+
 
 def read_plan(body: object, planned: Callable[[str], Plan]) -> Plan:
     """The plan that `body` describes; `planned` is the planner. Raises `MalformedPlan`, and what the planner raises."""
     if not isinstance(body, Mapping):
-        raise MalformedPlan('a plan is an object with "statement" and "steps"')
+        raise MalformedPlan(Text('a plan is an object with "statement" and "steps"'))
     if isinstance(body.get("plan"), Mapping):
         return _in_full(body["plan"])
     statement, steps = body.get("statement"), body.get("steps")
     if not isinstance(statement, str) or not isinstance(steps, list) or not all(isinstance(s, str) for s in steps):
-        raise MalformedPlan('a plan has "statement", a text, and "steps", a list of texts such as "publish public"')
+        raise MalformedPlan(Text('"statement" is a text, and "steps" a list of texts such as "publish public"'))
     return rewritten(planned(statement), steps, point_of_no_return=body.get("turn"))
 
 
 def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = None) -> Plan:
     """The plan's elements with other steps. `point_of_no_return` is the number of that step, counted from 1."""
     if not 1 <= len(steps) <= STEPS_MAX:
-        raise MalformedPlan(f"a plan has 1 to {STEPS_MAX} steps, not {len(steps)}")
+        raise MalformedPlan(Text("a plan has 1 to {most} steps, not {n}", {"most": STEPS_MAX, "n": len(steps)}))
     if not moving(plan) or any(element.kind is Kind.DERIVED_COLUMN for element in moving(plan)):
-        raise MalformedPlan(f"the steps of {plan.title} can't be rewritten in words: write the plan in full")
+        why = Text("the steps of {plan} cannot be written in words: write the plan in full", {"plan": plan.title})
+        raise MalformedPlan(why)
     written: list[Step] = []
     newest = _Newest(plan.base, {partner.table_id: partner for partner in plan.partners})
     for number, text in enumerate(steps, 1):
@@ -79,7 +85,7 @@ def rewritten(plan: Plan, steps: Sequence[str], *, point_of_no_return: object = 
         written.append(step)
         newest = newest.after(step)
     if not any(step.kind is StepKind.PUBLISH for step in written):
-        raise MalformedPlan('a plan publishes at least one version: "publish delete-only"')
+        raise MalformedPlan(Text("a plan publishes at least one version, such as `publish delete-only`"))
     return replace(
         plan,
         forward=tuple(written),
@@ -125,17 +131,20 @@ def _step(plan: Plan, newest: _Newest, number: int, text: str) -> Step:
     word, _, rest = text.strip().partition(" ")
     kind = known.get(word)
     if kind is None:
-        raise MalformedPlan(f"step {number}, {text!r}, is none of {', '.join(known)}")
+        values: Values = {"at": number, "text": repr(text), "words": ", ".join(known)}
+        raise MalformedPlan(Text("step {at}: {text} does not begin with one of {words}", values))
     last = newest.own
     if kind is StepKind.PUBLISH:
         parts = [_part(plan, newest, number, part.strip()) for part in rest.split(",")]
         own = _version(plan, last, number, parts)
         return publish(last, own, moving(plan), _versions_there(plan, newest, number, parts))
     if rest and kind not in RUNS:
-        raise MalformedPlan(f"step {number}: {kind.value} stands alone, without {rest!r}")
+        values = {"at": number, "word": kind.value, "text": repr(rest)}
+        raise MalformedPlan(Text("step {at}: `{word}` stands alone, without {text}", values))
     elements = _works_on(plan, kind, number, rest) if kind in RUNS else ()
     if last is None:
-        raise MalformedPlan(f"step {number}, {kind.value}, comes before the table's first version is published")
+        values = {"at": number, "word": kind.value}
+        raise MalformedPlan(Text("step {at}: `{word}` comes before the table's first version is published", values))
     return drain(last, newest.to_drain) if kind is StepKind.DRAIN else Step(kind, last.version, elements=elements)
 
 
@@ -153,8 +162,8 @@ def _named(plan: Plan, number: int, text: str) -> tuple[Element, str]:
         for name in (str(element), element.name):
             if text == name or text.startswith(f"{name} "):
                 return element, text[len(name) :].strip()
-    known = ", ".join(element.name for element in moving(plan))
-    raise MalformedPlan(f"step {number}: {text!r} names none of {known}")
+    values: Values = {"at": number, "text": repr(text), "words": ", ".join(element.name for element in moving(plan))}
+    raise MalformedPlan(Text("step {at}: {text} names no element; there are: {words}", values))
 
 
 def _version(plan: Plan, last: Descriptor | None, number: int, parts: list[_Part]) -> Descriptor:
@@ -188,7 +197,8 @@ def _with_side(plan: Plan, here: Descriptor, number: int, part: _Part) -> Descri
     there = [partner for step in plan.publishes for partner in step.partners if partner.table_id == here.table_id]
     found = definition_of(side, there)
     if found is None or state is State.ABSENT:
-        raise MalformedPlan(f"step {number}: {part.element} is absent in {here}; it can't be published {state.value}")
+        values: Values = {"at": number, "element": part.element.text, "table": str(here), "state": STATES[state]}
+        raise MalformedPlan(Text("step {at}: {element} is absent in {table}; it cannot become {state}", values))
     return with_state(with_new(here, found), side, state)
 
 
@@ -216,18 +226,23 @@ def _part(plan: Plan, newest: _Newest, number: int, text: str) -> _Part:
 def _check_side(plan: Plan, newest: _Newest, number: int, part: _Part) -> None:
     there = [other.name for other in newest.others.values() if referring_to(other, (part.element,))]
     if not there:
-        raise MalformedPlan(f"step {number}: {part.element} is in one table only, and needs no name of it")
+        values: Values = {"at": number, "element": part.element.text}
+        raise MalformedPlan(Text("step {at}: {element} is in one table only, and needs no name of it", values))
     if part.table not in (plan.table, *there):
-        raise MalformedPlan(f"step {number}: {part.element} is in {plan.table} and {there[0]}, not in {part.table}")
+        tables: Values = {"one": plan.table, "other": there[0], "table": part.table}
+        values = {"at": number, "element": part.element.text, **tables}
+        raise MalformedPlan(Text("step {at}: {element} is in {one} and {other}, not in {table}", values))
 
 
 def _state(number: int, element: Element, words: list[str]) -> State:
     """The state that words say, `filling` or not."""
     states = {state.value: state for state in State if state in possible_states(element.kind)}
     if not words or words[0] not in states or words[1:] not in ([], [FILLING]):
-        raise MalformedPlan(f"step {number}: publish one of {', '.join(states)}, not {' '.join(words)!r}")
+        values: Values = {"at": number, "words": ", ".join(states), "text": repr(" ".join(words))}
+        raise MalformedPlan(Text("step {at}: `publish` needs one of {words}, not {text}", values))
     if words[1:] and not element.kind.is_filled:
-        raise MalformedPlan(f"step {number}: a {element.kind.value} is never filling")
+        values = {"at": number, "kind": kind_text(element.kind)}
+        raise MalformedPlan(Text("step {at}: a {kind} is never filling", values))
     return states[words[0]]
 
 
@@ -237,15 +252,18 @@ def _with(plan: Plan, here: Descriptor | None, number: int, element: Element, wo
     if here is not None and state_of(here, element) is not State.ABSENT:
         _check_uncovered(here, number, element, state)
         if element.column is not None and element.column not in {column.id for column in here.columns}:
-            raise MalformedPlan(f"step {number}: {element} is about a column that is absent before it")
+            values: Values = {"at": number, "element": element.text}
+            raise MalformedPlan(Text("step {at}: {element} is about a column that is already absent", values))
         return with_state(here, element, state, filling=is_filling)
     if state is State.ABSENT or element not in plan.moving(MoveKind.ADD):
-        raise MalformedPlan(f"step {number}: {element} is absent before it; it can't be published {state.value}")
+        values = {"at": number, "element": element.text, "state": STATES[state]}
+        raise MalformedPlan(Text("step {at}: {element} is already absent; it cannot become {state}", values))
     if here is None:
         return replace(plan.publishes[0].published, state=state)
     found = definition_of(element, _versions(plan))
     if isinstance(found, Index) and not {column.id for column in here.columns} >= set(found.column_ids):
-        raise MalformedPlan(f"step {number}: {element} comes before a column that it covers")
+        values = {"at": number, "element": element.text}
+        raise MalformedPlan(Text("step {at}: {element} comes before a column that it covers", values))
     new = here if found is None else with_new(here, found)
     other = definition_of(partner_of(element), _versions(plan)) if referring_to(here, (element,)) else None
     return with_state(new if other is None else with_new(new, other), element, state, filling=is_filling)
@@ -260,7 +278,8 @@ def _check_uncovered(here: Descriptor, number: int, element: Element, state: Sta
         return
     left = [index.name for index in here.indexes if element.id in index.column_ids]
     if left:
-        raise MalformedPlan(f"step {number}: {element} can't be absent while {', '.join(left)} covers it")
+        values: Values = {"at": number, "element": element.text, "index": ", ".join(left)}
+        raise MalformedPlan(Text("step {at}: {element} cannot become absent while {index} covers it", values))
 
 
 def _point_of_no_return(plan: Plan, written: Sequence[Step], asked: object) -> int:
@@ -270,7 +289,8 @@ def _point_of_no_return(plan: Plan, written: Sequence[Step], asked: object) -> i
     if asked is None:
         return usual
     if not isinstance(asked, int) or isinstance(asked, bool) or not 1 <= asked <= usual + 1:
-        raise MalformedPlan(f"turn is the number of the step of no return: 1 to {usual + 1}, not {asked!r}")
+        values: Values = {"most": usual + 1, "text": repr(asked)}
+        raise MalformedPlan(Text("`turn` is the number of the step of no return: 1 to {most}, not {text}", values))
     return asked - 1
 
 
@@ -278,10 +298,11 @@ def _in_full(body: Mapping[str, Any]) -> Plan:
     try:
         plan = plan_from_json(body)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        message = f'"plan" must be as manage.py plan --json prints it: {in_words(error)}'
-        raise MalformedPlan(message) from error
+        why = Text('"plan" must be as `manage.py plan --json` prints it: {why}', {"why": in_words(error)})
+        raise MalformedPlan(why) from error
     if not plan.publishes or any(step.descriptor is None for step in plan.publishes):
-        raise MalformedPlan("a plan in full publishes at least once, each time transitions and a descriptor")
+        raise MalformedPlan(Text("a plan in full publishes at least once, each time transitions and a descriptor"))
     if not 1 <= len(plan.forward) <= STEPS_MAX or not 0 <= plan.point_of_no_return <= len(plan.forward):
-        raise MalformedPlan(f"a plan in full has 1 to {STEPS_MAX} steps, and its point of no return is one of them")
+        why = Text("a plan has 1 to {most} steps, and its point of no return is one of them", {"most": STEPS_MAX})
+        raise MalformedPlan(why)
     return plan

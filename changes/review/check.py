@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, State
+from catalog.text.message import STATES, Text, Values
 from changes.plan.element_states import is_filling, state_of
 from changes.plan.model import Element, Plan, Step, StepKind
 from changes.plan.rollback import moving
@@ -31,11 +32,11 @@ VERIFIED = (StepKind.VERIFY, StepKind.CLOSE)
 """The same for a constraint, which has nothing to be filled."""
 
 MISSING = {
-    StepKind.FILL: ("", "existing rows have none of its pairs"),
-    StepKind.VERIFY: ("", "nobody has looked whether all rows are as it says (R10)"),
+    StepKind.FILL: ("", Text("existing rows have none of its pairs")),
+    StepKind.VERIFY: ("", Text("no run has checked that every row satisfies it (R10)")),
     StepKind.CLOSE: (
         "C5",
-        "a chunk of the fill may still be written after its row was deleted without a tombstone (R7)",
+        Text("a chunk of the fill may still be written after its row was deleted without a tombstone (R7)"),
     ),
 }
 
@@ -81,9 +82,13 @@ def _coordination_faults(base: Descriptor | None, steps: Sequence[Step]) -> Iter
     for at, step in enumerate(steps):
         if step.kind is StepKind.PUBLISH:
             if before is not None and len(before.coordination.steps_to(step.published.coordination)) > 1:
-                ways = f"{before.coordination.value} and {step.published.coordination.value}"
-                why = "nothing says how long a node that hears nothing goes on with the older one"
-                yield Fault(at, (), f"coordination {ways} may not be in use together: {why}")
+                ways: Values = {"before": before.coordination.value, "after": step.published.coordination.value}
+                why = Text(
+                    "coordination {before} and {after} are not compatible: nothing bounds how long a node that hears"
+                    " nothing uses the older one",
+                    ways,
+                )
+                yield Fault(at, (), why)
             before = step.published
 
 
@@ -95,12 +100,13 @@ def _drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
             is_drained = True
         elif step.kind is StepKind.PUBLISH:
             if not is_drained:
-                yield Fault(at, (), "the version before it is not drained: three versions may be in use (L2)")
+                yield Fault(at, (), Text("the version before it is not drained: three versions may be in use (L2)"))
             is_drained = False
         elif step.kind is not StepKind.CLOSE and not is_drained:
-            yield Fault(at, (), f"{step.kind.value} begins before its version is drained (L9)")
+            why = Text("`{word}` begins before its version is drained (L9)", {"word": step.kind.value})
+            yield Fault(at, (), why)
     if not is_drained:
-        yield Fault(len(steps) - 1, (), "the last version is not drained when the change is done (L12)")
+        yield Fault(len(steps) - 1, (), Text("the last version is not drained when the change is done (L12)"))
 
 
 class _Walk:
@@ -121,18 +127,20 @@ class _Walk:
             else:
                 yield from self.other(at, step)
         if self.needs_purge:
-            yield Fault(len(steps) - 1, ("C7",), f"tombstones of {self.element} are left when the change is done (R8)")
+            why = Text("tombstones of {element} are left when the change is done (R8)", {"element": self.element.text})
+            yield Fault(len(steps) - 1, ("C7",), why)
 
     def publish(self, at: int, step: Step) -> Iterator[Fault]:
         after = state_of(step.published, self.element)
         unsafe = check_step(self.element.kind, self.element.name, self.state, after)
         if unsafe is not None:
-            yield Fault(at, unsafe.danger.clauses, str(unsafe))
+            yield Fault(at, unsafe.danger.clauses, unsafe.text)
         if after is State.PUBLIC and self.needs_fill:
             yield from self.unearned(at)
         if after is State.ABSENT and self.needs_delete:
             clause = self.element.kind.facts.left_breaks
-            yield Fault(at, (clause,), f"pairs are left of {self.element} that nobody will ever remove")
+            why = Text("pairs of {element} are left that no step removes", {"element": self.element.text})
+            yield Fault(at, (clause,), why)
         self.arrive(step.published, after)
 
     def unearned(self, at: int) -> Iterator[Fault]:
@@ -141,10 +149,12 @@ class _Walk:
             if kind not in done:
                 clause, why = MISSING[kind]
                 broken = clause or self.element.kind.facts.unfilled_breaks
-                yield Fault(at, (broken,), f"{self.element} is public without {kind.value}: {why}")
+                values: Values = {"element": self.element.text, "word": kind.value, "witness": why}
+                yield Fault(at, (broken,), Text("{element} is public without `{word}`: {witness}", values))
         if len(done) == len(self.earns) and tuple(done) != self.earns:
             order = ", ".join(kind.value for kind in self.earns)
-            yield Fault(at, (self.element.kind.facts.unfilled_breaks,), f"the order must be {order}")
+            why = Text("the order must be {order}", {"order": order})
+            yield Fault(at, (self.element.kind.facts.unfilled_breaks,), why)
 
     def arrive(self, descriptor: Descriptor, after: State) -> None:
         """The element is in a new state; some states leave something to be done."""
@@ -170,7 +180,8 @@ class _Walk:
             self.needs_delete = self.needs_purge = False
             if self.state is not State.DELETE_ONLY:
                 clause = self.element.kind.facts.left_breaks
-                why = f"entries are deleted while {self.element} is {self.state.value}: writers put new ones"
+                values: Values = {"element": self.element.text, "state": STATES[self.state]}
+                why = Text("`delete` comes while {element} is {state}: writers still put new pairs", values)
                 yield Fault(at, (clause,), why)
         if step.kind is StepKind.PURGE:
             self.needs_purge = False

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from catalog.text.message import Text, Values, joined
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -9,8 +11,15 @@ class Fault:
 
     at: int
     clauses: tuple[str, ...]
-    why: str
+    why: Text
+
+    @property
+    def text(self) -> Text:
+        values: Values = {"at": self.at + 1, "what": self.why}
+        if not self.clauses:
+            return Text("step {at}: {what}", values)
+        clauses = joined([Text("{name}", {"name": clause}) for clause in self.clauses])
+        return Text("step {at} ({clauses}): {what}", values | {"clauses": clauses})
 
     def __str__(self) -> str:
-        broken = f" ({' and '.join(self.clauses)})" if self.clauses else ""
-        return f"step {self.at + 1}{broken}: {self.why}"
+        return str(self.text)

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
+from catalog.text.message import STATES, Text, Values, listed
 from catalog.values.types import holds_as_stored
 from changes.plan.element_states import columns_read, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, is_final, point_of_no_return
@@ -47,17 +48,25 @@ def _ahead(at: int, version: Descriptor) -> Iterator[Fault]:
     for index in version.indexes:
         for column in _columns(version, reads(index)):
             if RANK[index.state] > RANK[column.state]:
-                pair = f"index {index.name} is {index.state.value} while column {column.name} is {column.state.value}"
-                witness = f"a node that may not write {column.name} leaves an entry with a value that the row has not"
-                yield Fault(at, ("C5",), f"{pair}: {witness}")
+                states: Values = {"before": STATES[index.state], "after": STATES[column.state]}
+                why = Text(
+                    "index {index} is {before} while column {column} is {after}: a node that may not write {column}"
+                    " leaves an entry with a value that the row does not have",
+                    {"index": index.name, "column": column.name, **states},
+                )
+                yield Fault(at, ("C5",), why)
 
 
 def _too_early(at: int, version: Descriptor) -> Iterator[Fault]:
     for constraint in version.constraints:
         for column in _columns(version, reads(constraint)):
             if column.state is State.DELETE_ONLY:
-                pair = f"constraint {constraint.name} is {constraint.state.value} and column {column.name} delete-only"
-                yield Fault(at, ("C6",), f"{pair}: a node writes rows without the value that the constraint is about")
+                why = Text(
+                    "constraint {constraint} is {state} and column {column} is delete-only: a node writes rows without"
+                    " the value that the constraint is about",
+                    {"constraint": constraint.name, "state": STATES[constraint.state], "column": column.name},
+                )
+                yield Fault(at, ("C6",), why)
 
 
 def _two_types(at: int, version: Descriptor) -> Iterator[Fault]:
@@ -66,26 +75,35 @@ def _two_types(at: int, version: Descriptor) -> Iterator[Fault]:
             continue
         source = next((c for c in version.columns if c.id == column.derived.source), None)
         if source is None or source.state is not State.PUBLIC:
-            why = f"column {column.name} is derived from a column that is not public: nobody knows what it must be"
+            why = Text(
+                "column {column} is derived from a column that is not public: its value cannot be known",
+                {"column": column.name},
+            )
             yield Fault(at, ("C5",), why)
         if column.state is State.PUBLIC:
-            yield Fault(at, ("C2",), f"column {column.name} is public and derived: users would write past its source")
+            why = Text(
+                "column {column} is public and derived: users would write past its source", {"column": column.name}
+            )
+            yield Fault(at, ("C2",), why)
 
 
 def _placed(at: int, version: Descriptor) -> Iterator[Fault]:
     """Exactly one placement is read, and a primary key is kept unique in each that rows are put into."""
     read = [placement for placement in version.placements if placement.state is State.PUBLIC]
     if len(read) != 1:
-        why = f"{len(read)} placements are public: a row is read {len(read)} times"
-        yield Fault(at, ("C4",), why if read else "no placement is public: no row is read")
+        why = Text("{n} placements are public: a row is read {n} times", {"n": len(read)})
+        yield Fault(at, ("C4",), why if read else Text("no placement is public: no row is read"))
     guard = version.key_guard
     for placement in version.placements:
         if RANK[placement.state] < RANK[State.WRITE_ONLY] or set(placement.sharding_key) <= set(version.primary_key):
             continue
         if guard is None or RANK[guard.state] < RANK[placement.state]:
-            pair = f"placement {placement.id} is {placement.state.value}, and no index over the primary key is"
-            witness = "two nodes put the same primary key on two storages, and neither finds the other's row"
-            yield Fault(at, ("C6",), f"{pair}: {witness}")
+            why = Text(
+                "placement {placement} is {state}, and no index over the primary key is: two nodes put the same primary"
+                " key on two storages, and neither finds the other's row",
+                {"placement": int(placement.id), "state": STATES[placement.state]},
+            )
+            yield Fault(at, ("C6",), why)
 
 
 def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
@@ -95,16 +113,22 @@ def _still_read(at: int, before: Descriptor, after: Descriptor) -> Iterator[Faul
         state = states.get(column.id, State.ABSENT)
         if state is State.PUBLIC:
             continue
-        phrase = f"column {column.name} becomes {state.value}"
         for constraint in before.constraints:
             if column.id in reads(constraint):
-                witness = "a node that can't write the column any more breaks it for a node that enforces it"
-                why = f"{phrase} while constraint {constraint.name}, which reads it, is not absent yet: {witness}"
+                why = Text(
+                    "column {column} becomes {state} while constraint {constraint}, which reads it, is not absent yet:"
+                    " a node that no longer writes the column breaks it for a node that enforces it",
+                    {"column": column.name, "state": STATES[state], "constraint": constraint.name},
+                )
                 yield Fault(at, ("C6",), why)
         lives_on = any(c.id == column.id and c.derived is not None for c in after.columns)  # as the twin's other side
         if column.not_null and not lives_on:
-            witness = "a node that can't write the column any more leaves rows without a value"
-            yield Fault(at, ("C2",), f"{phrase} while it is NOT NULL: {witness}")
+            why = Text(
+                "column {column} becomes {state} while it is NOT NULL: a node that no longer writes the column leaves"
+                " rows without a value",
+                {"column": column.name, "state": STATES[state]},
+            )
+            yield Fault(at, ("C2",), why)
 
 
 def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
@@ -117,8 +141,11 @@ def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault
         old = now.get(twin.derived.source)
         if old is None or old.derived is None or old.derived.source != twin.id:
             name = before.column(twin.derived.source).name if old is None else old.name
-            witness = "a node of the version before reads it, and misses what is written beside it"
-            why = f"column {name} is kept beside {taken.name}, and follows from nothing: {witness}"
+            why = Text(
+                "column {column} is kept beside {other}, and follows from nothing: a node that uses the version before"
+                " reads it, and misses new values",
+                {"column": name, "other": taken.name},
+            )
             yield Fault(at, ("C5",), why)
 
 
@@ -128,8 +155,12 @@ def _another_type(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fa
     for was in before.columns:
         new = now.get(was.id)
         if new is not None and not holds_as_stored(new.type, new.length, was.type, was.length):
-            witness = f"a row of before, or one that a node of the version before writes, may be no {new.type_name}"
-            yield Fault(at, (), f"column {was.name} is {new.type_name} at once, after {was.type_name}: {witness}")
+            why = Text(
+                "column {column} is {new} at once, after {old}: an existing row, or one that a node on the version"
+                " before writes, may not be {new}",
+                {"column": was.name, "new": new.type_name, "old": was.type_name},
+            )
+            yield Fault(at, (), why)
 
 
 # --- runs
@@ -144,9 +175,10 @@ def run_faults(steps: Sequence[Step], versions: Sequence[Descriptor]) -> Iterato
             yield from _fill_order(at, step, steps, filled, versions)
         if step.kind is StepKind.VERIFY:
             is_rule = [element.kind is Kind.CONSTRAINT for element in step.elements]
-            yield from _out_of_order(at, step, is_rule, "constraints are verified last: fills may break them")
+            why = Text("constraints are verified last: fills may break them")
+            yield from _out_of_order(at, step, is_rule, why)
         if step.kind is StepKind.DELETE:
-            why = "entries go first, then values, then rows: what is left must still find its row"
+            why = Text("entries are deleted first, then values, then rows: a pair that is left must still find its row")
             ranks = [0 if element.kind.is_index else 1 if element.kind.is_column else 2 for element in step.elements]
             yield from _out_of_order(at, step, ranks, why)
             yield from _delete_order(at, step, deleted, versions)
@@ -160,7 +192,8 @@ def _fill_order(
         if element.kind.is_index:
             covered = {column for column in to_fill if column.id in columns_read(element, versions)}
             for column in covered - filled:
-                why = f"{element} is filled before {column}, which it covers: its entries would lack the value"
+                both: Values = {"element": element.text, "column": column.text}
+                why = Text("{element} is filled before {column}, which it covers: its entries lack the value", both)
                 yield Fault(at, ("C4", "C5"), why)
         filled.add(element)
 
@@ -172,15 +205,16 @@ def _delete_order(at: int, step: Step, deleted: set[Element], versions: Sequence
                 column for column in deleted if column.kind.is_column and column.id in columns_read(element, versions)
             }
             for column in dropped_columns:
-                why = f"the values of {column} are deleted before the entries of {element}, which covers it"
+                both: Values = {"element": element.text, "column": column.text}
+                why = Text("the values of {column} are deleted before the entries of {element}, which covers it", both)
                 yield Fault(at, ("C5",), why)
         deleted.add(element)
 
 
-def _out_of_order(at: int, step: Step, ranks: Sequence[int], why: str) -> Iterator[Fault]:
+def _out_of_order(at: int, step: Step, ranks: Sequence[int], why: Text) -> Iterator[Fault]:
     if ranks != sorted(ranks):
-        elements = ", ".join(map(str, step.elements))
-        yield Fault(at, ("C5",), f"{step.kind.value} {elements}: {why}")
+        values: Values = {"word": step.kind.value, "elements": listed([e.text for e in step.elements]), "why": why}
+        yield Fault(at, ("C5",), Text("`{word}` {elements}: {why}", values))
 
 
 # --- the whole plan
@@ -199,22 +233,25 @@ def _contradictions(plan: Plan) -> Iterator[Fault]:
     dropped_columns = {element.id for element in dropped if element.kind.is_column}
     for element in added:
         if element in dropped:
-            yield Fault(0, (), f"{element} is added and dropped in one plan: it has no rollback")
+            why = Text("{element} is added and dropped in one plan: it has no rollback", {"element": element.text})
+            yield Fault(0, (), why)
         if element.kind.is_index or element.kind is Kind.CONSTRAINT:
             for column in sorted(dropped_columns & columns_read(element, versions)):
                 name = next((one.name for one in dropped if one.kind.is_column and one.id == column), str(column))
-                yield Fault(0, ("C5",), f"{element} depends on column {name}, which the same plan drops")
+                values: Values = {"element": element.text, "column": name}
+                why = Text("{element} depends on column {column}, which the same plan drops", values)
+                yield Fault(0, ("C5",), why)
 
 
 def _irreversible(plan: Plan) -> Iterator[Fault]:
     """Nothing is lost before it is known that everything fits (X6)."""
     first = point_of_no_return(plan.moves, plan.forward)
     if first is not None and plan.point_of_no_return > first:
-        yield Fault(
-            first,
-            (),
-            f"there is no rollback from here, but the plan says so only at step {plan.point_of_no_return + 1} (X6)",
+        why = Text(
+            "there is no rollback from here, but the plan says so only at step {n} (X6)",
+            {"n": plan.point_of_no_return + 1},
         )
+        yield Fault(first, (), why)
     dropped = set(plan.moving(MoveKind.DROP))
     unverified = {element for element in plan.moving(MoveKind.ADD) if element.kind.facts.unfilled_breaks}
     for at, step in enumerate(plan.forward):
@@ -222,9 +259,12 @@ def _irreversible(plan: Plan) -> Iterator[Fault]:
             unverified -= set(step.elements)
         lost = _lost(plan, step, dropped)
         if lost and unverified:
-            names = ", ".join(sorted(map(str, unverified)))
-            why = f"{', '.join(map(str, lost))} is given up before {names} is verified"
-            yield Fault(at, (), f"{why}: if that fails, nothing is as before (X6)")
+            why = Text(
+                "{lost} is given up before {elements} is verified: if that fails, nothing is as before (X6)",
+                {"lost": listed([element.text for element in lost])}
+                | {"elements": listed([element.text for element in sorted(unverified, key=str)])},
+            )
+            yield Fault(at, (), why)
 
 
 def _lost(plan: Plan, step: Step, dropped: set[Element]) -> list[Element]:
@@ -242,13 +282,16 @@ def _unsaid(plan: Plan) -> Iterator[Fault]:
         after = step.published
         number = 1 if before is None else before.version + 1
         if (after.table_id, after.version, step.version) != (plan.table_id, number, number):
-            yield Fault(
-                at, (), f"it publishes {after} of table {after.table_id}, and {plan.table}@{number} is next (L7)"
+            why = Text(
+                "it publishes {after} of table {table}, and {next} is next (L7)",
+                {"after": str(after), "table": int(after.table_id), "next": f"{plan.table}@{number}"},
             )
+            yield Fault(at, (), why)
         moved = set(step.transitions)
         for transition in _transitions(plan, before, after):
             if transition not in moved:
-                yield Fault(at, (), f"{after} moves {transition}, and the plan does not say so")
+                values: Values = {"after": str(after), "transition": str(transition)}
+                yield Fault(at, (), Text("{after} moves {transition}, and the plan does not say so", values))
         before = after
 
 

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, PRIMARY, REFERENCED, Constraint, State, TableId
+from catalog.text.message import STATES, Text, Values, named_element
 from changes.plan.model import Plan, Step, StepKind
 from changes.review.defect import Fault
-from changes.review.neighbour_states import ONE_SIDED, Danger
+from changes.review.neighbour_states import ONE_SIDED
 
 SIDES = (FOREIGN_KEY, REFERENCED)
 Known = Mapping[int, Descriptor]
@@ -46,18 +47,26 @@ def _parted(at: int, before: Known, after: Known) -> Iterator[Fault]:
             continue
         child, parent = after.get(named[0]), after.get(named[2])
         here, there = _state(referring), _state(referenced)
-        words = f"{_name(referring or referenced)} is {here.value} in {_table(child, named[0])}"
-        pair = f"{words} and {there.value} in {_table(parent, named[2])}"
         if here is not there:
             danger = ONE_SIDED[here is not State.ABSENT, there is not State.ABSENT]
-            yield _fault(at, danger, pair)
+            values: Values = {
+                "element": named_element("foreign key", _name(referring or referenced)),
+                "before": STATES[here],
+                "one": _table(child, named[0]),
+                "after": STATES[there],
+                "other": _table(parent, named[2]),
+                "witness": danger.witness,
+            }
+            why = Text("{element} is {before} in {one} and {after} in {other}: {witness}", values)
+            yield Fault(at, danger.clauses, why)
         elif referring is not None and referenced is not None and referring.mirrored(TableId(named[0])) != referenced:
-            why = "its two sides say different things: rows are held against one, and what they refer to by the other"
-            yield Fault(at, ("C6",), f"foreign key {referring.name} is not the same in {child} and {parent}: {why}")
-
-
-def _fault(at: int, danger: Danger, pair: str) -> Fault:
-    return Fault(at, danger.clauses, f"foreign key {pair}: {danger.witness}")
+            sides: Values = {"name": referring.name, "one": str(child), "other": str(parent)}
+            why = Text(
+                "foreign key {name} differs between {one} and {other}: rows are checked by one side, and the rows they"
+                " refer to by the other",
+                sides,
+            )
+            yield Fault(at, ("C6",), why)
 
 
 def _ends(known: Known) -> dict[Named, Ends]:
@@ -101,9 +110,13 @@ def _unsupported(at: int, before: Known, after: Known, readable: Collection[int]
         bound = {one.id: one for one in (*old.constraints, *table.constraints) if one.rule in SIDES}.values()
         yield from _lost_index(at, table, [one for one in bound if one.rule == REFERENCED])
         for one in bound if table.state is not State.PUBLIC and table_id in readable else ():
-            why = "nobody may look into it any more to see whether a row is referred to"
-            left = f"table {table.name} becomes {table.state.value} while foreign key {one.name} is not absent yet"
-            yield Fault(at, ("C6",), f"{left}: {why}")
+            left: Values = {"table": table.name, "state": STATES[table.state], "name": one.name}
+            why = Text(
+                "table {table} becomes {state} while foreign key {name} is not absent yet: no node can look into it to"
+                " see whether a row is referred to",
+                left,
+            )
+            yield Fault(at, ("C6",), why)
 
 
 def _lost_index(at: int, table: Descriptor, referenced: Sequence[Constraint]) -> Iterator[Fault]:
@@ -114,11 +127,20 @@ def _lost_index(at: int, table: Descriptor, referenced: Sequence[Constraint]) ->
             continue
         is_whole = index is not None and index.unique and index.where is None
         if index is None or not is_whole or set(index.column_ids) != set(one.columns):
-            why = f"foreign key {one.name} refers to columns of {table} that nothing makes unique"
-            yield Fault(at, ("C6",), f"{why}: two rows have one value, and one of them may not go")
+            why = Text(
+                "foreign key {name} refers to columns of {table} that no unique index covers: two rows may have the"
+                " same value",
+                {"name": one.name, "table": str(table)},
+            )
+            yield Fault(at, ("C6",), why)
         elif index.state is not State.PUBLIC:
-            pair = f"index {index.name} is {index.state.value} while foreign key {one.name} refers by it"
-            yield Fault(at, ("C6",), f"{pair}: a node can't see whether a referenced row is there")
+            pair: Values = {"index": index.name, "state": STATES[index.state], "name": one.name}
+            why = Text(
+                "index {index} is {state} while foreign key {name} refers by it: a node cannot see whether a referenced"
+                " row exists",
+                pair,
+            )
+            yield Fault(at, ("C6",), why)
 
 
 # --- every version of another table, and its drain
@@ -132,12 +154,15 @@ def partner_faults(plan: Plan) -> Iterator[Fault]:
         for after in step.partners if step.kind is StepKind.PUBLISH else ():
             before = known.get(after.table_id)
             if before is None or after.table_id == plan.table_id:
-                yield Fault(at, (), f"it publishes {after}, and the plan does not say that it moves this table (L11)")
+                why = Text("it publishes {after}, and the plan does not move this table (L11)", {"after": str(after)})
+                yield Fault(at, (), why)
                 continue
             if after.version != before.version + 1:
-                yield Fault(at, (), f"it publishes {after}, and {before.name}@{before.version + 1} is next (L7)")
+                numbers: Values = {"after": str(after), "next": f"{before.name}@{before.version + 1}"}
+                yield Fault(at, (), Text("it publishes {after}, and {next} is next (L7)", numbers))
             if _without(after, own, before) != _without(before, own, before):
-                yield Fault(at, (), f"{after} changes more than the foreign keys of the plan, which does not say so")
+                why = Text("{after} changes more than the foreign keys of the plan", {"after": str(after)})
+                yield Fault(at, (), why)
             known[after.table_id] = after
 
 
@@ -156,10 +181,13 @@ def drain_faults(steps: Sequence[Step]) -> Iterator[Fault]:
             left = {number: table for number, table in left.items() if drained.get(number, 0) < table.version}
         elif left and step.kind is not StepKind.CLOSE:
             names = " and ".join(map(str, left.values()))
-            yield Fault(at, (), f"{step.kind.value} begins before {names} is drained with its own version (L11)")
+            values: Values = {"word": step.kind.value, "tables": names}
+            why = Text("`{word}` begins before {tables} is drained with its own version (L11)", values)
+            yield Fault(at, (), why)
             left = {}
         if step.kind is StepKind.PUBLISH:
             left |= {table.table_id: table for table in step.partners}
     if left:
         names = " and ".join(map(str, left.values()))
-        yield Fault(len(steps) - 1, (), f"{names} is not drained when the change is done (L11, L12)")
+        why = Text("{tables} is not drained when the change is done (L11, L12)", {"tables": names})
+        yield Fault(len(steps) - 1, (), why)

@@ -19,6 +19,8 @@ from itertools import combinations
 from catalog.elements import Kind, State
 from catalog.kinds import Family
 from catalog.states import possible_states
+from catalog.text.message import STATES, Text, Values, kind_text, named_element
+from catalog.text.message import clauses as listed_clauses
 
 A, D, W, P = State.ABSENT, State.DELETE_ONLY, State.WRITE_ONLY, State.PUBLIC
 Pair = frozenset[State]
@@ -29,7 +31,7 @@ class Danger:
     """Why two states may not live together: the clauses that break, and a story in which they do."""
 
     clauses: tuple[str, ...]
-    witness: str
+    witness: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +44,34 @@ class UnsafeStep:
     after: State
     danger: Danger
 
+    @property
+    def text(self) -> Text:
+        what = "column" if self.kind.is_column else self.kind.value
+        values: Values = {"element": named_element(what, self.name), "witness": self.danger.witness}
+        states: Values = {"before": STATES[self.before], "after": STATES[self.after]}
+        return Text("{element}: {before} and {after} are not compatible: {witness}", values | states)
+
     def __str__(self) -> str:
-        pair = f"{self.before.value} and {self.after.value} may not be in use together"
-        return f"{self.kind.value} {self.name}: {pair} ({' and '.join(self.danger.clauses)}): {self.danger.witness}"
+        return str(self.text)
 
 
-LEFT: Mapping[Family, str] = {
-    Family.TABLE: "a node that has the table inserts a row; for a node that has not, its pairs belong to no table",
-    Family.COLUMN: "a node that knows the column writes its value into a row; a node that does not deletes the row, "
-    "and the value stays behind without one",
-    Family.INDEX: "a node that writes the index puts an entry; a node that has never heard of it deletes the row, "
-    "and the entry points at nothing",
-    Family.PLACEMENT: "a node that writes the placement puts a row there, too; a node that has never heard of it "
-    "deletes the row, and its pairs stay in the placement",
+LEFT: Mapping[Family, Text] = {
+    Family.TABLE: Text("a node that has the table inserts a row; to a node without it, the pairs belong to no table"),
+    Family.COLUMN: Text("a node writes a value; a node that does not know the column deletes the row, not the value"),
+    Family.INDEX: Text("a node puts an entry; a node that does not know the index deletes the row, not the entry"),
+    Family.PLACEMENT: Text(
+        "a node puts a row into the placement, too; a node that does not know the placement deletes the row elsewhere"
+    ),
 }
-"""What happens when one node writes an element of which another one has never heard."""
+"""The harm when one node writes an element that another one does not know."""
 
-LACKED: Mapping[Family, str] = {
-    Family.COLUMN: "a node that may not write the column inserts a row without its value; a reader finds a required "
-    "one missing",
-    Family.INDEX: "a node that puts no entry inserts a row; a reader of the public index does not find it",
-    Family.CONSTRAINT: "a node without the constraint writes a row that breaks it; a reader relies on it",
-    Family.PLACEMENT: "a node that does not write the placement inserts a row; a reader of it finds none",
+LACKED: Mapping[Family, Text] = {
+    Family.COLUMN: Text("a node that may not write the column inserts a row; a reader finds a required value missing"),
+    Family.INDEX: Text("a node that puts no entry inserts a row; a reader of the public index does not find it"),
+    Family.CONSTRAINT: Text("a node without the constraint writes a row that breaks it; a reader relies on it"),
+    Family.PLACEMENT: Text("a node that does not write the placement inserts a row; its reader does not find it"),
 }
-"""What happens when one node relies on an element that another one does not write, or not enforce."""
+"""The harm when one node relies on an element that another one does not write, or not enforce."""
 
 
 def _danger(kind: Kind, states: Pair) -> Danger | None:
@@ -77,8 +83,9 @@ def _danger(kind: Kind, states: Pair) -> Danger | None:
     is_left = A in states and bool(states & {W, P}) and bool(facts.left_breaks)
     is_lacked = P in states and bool(states & {A, D}) and bool(facts.unfilled_breaks)
     if is_left and is_lacked:
-        story = f"{LEFT[facts.family]}; and {LACKED[facts.family]}"
-        return Danger((facts.left_breaks, facts.unfilled_breaks), story)
+        return Danger(
+            (facts.left_breaks, facts.unfilled_breaks), listed_clauses([LEFT[facts.family], LACKED[facts.family]])
+        )
     if is_lacked:
         return Danger((facts.unfilled_breaks,), LACKED[facts.family])
     if is_left:
@@ -97,14 +104,15 @@ DANGERS: Mapping[Kind, Mapping[Pair, Danger]] = {kind: _dangers(kind) for kind i
 ONE_SIDED: Mapping[tuple[bool, bool], Danger] = {
     (True, False): Danger(
         ("C6",),
-        "a node deletes a row of the one table to which a row of the other refers, and nothing tells it to look",
+        Text("a node deletes a row of one table to which a row of the other refers, and nothing tells it to look"),
     ),
     (False, True): Danger(
-        ("C6",), "a node inserts a row that refers to nothing, and nothing tells it to look; a reader relies on it"
+        ("C6",),
+        Text("a node inserts a row that refers to nothing, and nothing tells it to look; a reader relies on it"),
     ),
     (True, True): Danger(
         ("C6",),
-        "one table relies on what the other one only enforces, and may not enforce any more in the version next to it",
+        Text("one table relies on what the other one only enforces, and may not enforce in the version next to it"),
     ),
 }
 """A foreign key whose two tables do not have it in the same state: whether the referring one has it, the other one."""
@@ -121,7 +129,7 @@ def check_step(kind: Kind, name: str, before: State, after: State) -> UnsafeStep
     """The fault of an element's step from one version to the next."""
     for state in (before, after):
         if state not in possible_states(kind):
-            undefined = Danger((), f"a {kind.value} is never {state.value}")
+            undefined = Danger((), Text("a {kind} is never {state}", {"kind": kind_text(kind), "state": STATES[state]}))
             return UnsafeStep(kind, name, before, after, undefined)
     found = danger(kind, before, after)
     return None if found is None else UnsafeStep(kind, name, before, after, found)

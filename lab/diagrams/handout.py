@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from catalog.diagrams.lettering import arrow, letters, lines_of
+from catalog.text.message import STATES
 from lab.explorer.lanes import CATALOG, EXECUTOR, FILL, STORE
-from lab.explorer.narration import STATES
 from lab.sessions.handbooks import OFFICE, TABLE
 from lab.sessions.shown import Element, Pair, Severity, Shown, TraceLine, Version
 from lab.texts import Text, Values

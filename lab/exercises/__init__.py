@@ -17,7 +17,6 @@ goals         broken clauses in words
 grading       a learner's answer, right or wrong
 replies       texts that answer a wrong answer
 pair_texts    pairs that a question offers, in words
-plan_texts    mistakes in the sequences that learners write, in words
 pictures      the session that a chapter's picture shows
 routers       requests of a router with an old schema, as chapter 10 asks for them
 adversary     a game against somebody who has the nodes

@@ -30,7 +30,6 @@ from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, find_faults
 from lab import texts
 from lab.exercises.chapter import Design, Outcome
-from lab.exercises.plan_texts import fault_of_plan, mistake_of_lines
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.planned import prove
 from lab.explorer.spaces.config import step_id
@@ -154,7 +153,7 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
     try:
         editions = tuple(map(handbook, lines))
     except BadHandbook as error:
-        raise Malformed(mistake_of_lines(str(error))) from error
+        raise Malformed(error.why) from error
     if task.one_channel and any(len(one.sends) > 1 for one in editions):
         raise Malformed(Text("each edition in between sends by one channel"))
     found = judge((MAIL_ONLY, *editions, MESSENGER_ONLY))
@@ -177,7 +176,7 @@ def model_of_states(task: Design, lines: Sequence[str]) -> Model:
         stages = tuple(map(stage_named, lines))
         model = Model(stages=stages, **kinds_described(task.elements), nodes=task.nodes)
     except BadModel as error:
-        raise Malformed(mistake_of_lines(str(error))) from error
+        raise Malformed(error.why) from error
     if (stages[0], stages[-1]) != (stage_named(task.solution[0]), stage_named(task.solution[-1])):
         ends: Values = {"first": task.solution[0], "last": task.solution[-1]}
         raise Malformed(Text("the first version is {first}, the last one {last}", ends))
@@ -186,7 +185,7 @@ def model_of_states(task: Design, lines: Sequence[str]) -> Model:
 
 def _judge_plan(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
     plan = written_plan(task, lines)
-    faults = tuple(fault_of_plan(one) for one in dict.fromkeys(str(fault) for fault in find_faults(plan)))
+    faults = tuple({str(fault): fault.text for fault in find_faults(plan)}.values())
     return _judged(task, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
 
 
@@ -239,7 +238,7 @@ def written_plan(task: Design, lines: Sequence[str]) -> Plan:
     try:
         return rewritten(planned(task.given, task.statement), lines)
     except MalformedPlan as error:
-        raise Malformed(mistake_of_lines(str(error))) from error
+        raise Malformed(error.why) from error
 
 
 @lru_cache(maxsize=64)

@@ -22,6 +22,7 @@ from catalog.elements import FOREIGN_KEY, Coordination, Kind, State
 from catalog.kinds import Family
 from catalog.states import UndefinedState, rule
 from lab.explorer.rules_left_out import WORDS, Broken
+from lab.texts import Text, Values
 from storage.buckets import STORAGES_MAX
 
 ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX, STAGES_MAX = 4, 4, 6, 50, 12
@@ -46,7 +47,11 @@ SELF_REFERENCE = "self reference"
 
 
 class BadModel(ValueError):
-    """A model that cannot be explored; says which part and what would be right."""
+    """A model that cannot be explored; says which part and what would be right. Pages say `why`."""
+
+    def __init__(self, why: Text | str) -> None:
+        super().__init__(str(why))
+        self.why = why if isinstance(why, Text) else Text("{why}", {"why": why})
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +323,8 @@ def _state_named(text: str) -> State:
     for state in State:
         if state.value == text.strip():
             return state
-    raise BadModel(f"unknown state {text!r}; states are: {', '.join(s.value for s in State)}")
+    values: Values = {"text": repr(text), "words": ", ".join(state.value for state in State)}
+    raise BadModel(Text("unknown state {text}; states are: {words}", values))
 
 
 def _check_kinds(kinds: tuple[Kind, ...]) -> None:
@@ -349,12 +355,13 @@ def _check_itself(model: Model) -> None:
 def _check_stages(model: Model) -> None:
     stages, walkers = model.stages, model.walkers
     if len(stages) < 2:
-        raise BadModel("a model has at least two versions, such as absent,delete-only")
+        raise BadModel(Text("a model has at least two versions, such as absent,delete-only"))
     if len(stages) > STAGES_MAX:
-        raise BadModel(f"a model has at most {STAGES_MAX} versions, this one has {len(stages)}")
+        raise BadModel(Text("a model has at most {most} versions, not {n}", {"most": STAGES_MAX, "n": len(stages)}))
     for stage in stages:
         if len(stage) != len(walkers):
-            raise BadModel(f"{stage_name(stage)}: a version of this {model.kind_name} model is {_form(model)}")
+            values: Values = {"text": stage_name(stage), "form": _form(model)}
+            raise BadModel(Text("{text}: a version of this model is {form}", values))
         if model.has_placements and State.PUBLIC not in stage:
             raise BadModel(f"{stage_name(stage)}: rows are read in one placement at least, the public one")
         for kind, state in zip(walkers, stage, strict=True):
@@ -364,7 +371,8 @@ def _check_stages(model: Model) -> None:
                 raise BadModel(str(error)) from error
     for before, after in pairwise(stages):
         if before == after:
-            raise BadModel(f"{stage_name(before)} stands twice in a row: a version differs from the one before")
+            twice: Values = {"text": stage_name(before)}
+            raise BadModel(Text("{text} stands twice in a row: a version differs from the one before", twice))
 
 
 def _check_coordination(model: Model) -> None:

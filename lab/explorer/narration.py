@@ -12,6 +12,7 @@ from functools import cached_property
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index, Kind, Placement, State
+from catalog.text.message import STATES
 from catalog.values.types import SqlType
 from changes.plan.element_states import state_of
 from lab.explorer.contents.statements import (
@@ -53,13 +54,6 @@ from lab.explorer.spaces.full_space import Plain
 from lab.texts import Text, Values, clauses, joined, listed
 from storage import encoding
 from storage.pairs import PairName
-
-STATES: Mapping[State, Text] = {
-    State.ABSENT: Text("absent"),
-    State.DELETE_ONLY: Text("delete-only"),
-    State.WRITE_ONLY: Text("write-only"),
-    State.PUBLIC: Text("public"),
-}
 
 ELEMENTS: Mapping[str, Text] = {
     "column a": Text("column {column}", {"column": "a"}),

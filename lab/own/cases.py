@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from catalog.elements import State
+from catalog.text.message import STATES
 from changes.plan.model import Plan
 from lab.explorer.model import BadModel, Model, Stage
-from lab.explorer.narration import STATES, element_text
+from lab.explorer.narration import element_text
 from lab.explorer.planned import Part, digest, parts_of
 from lab.explorer.plans.program import Do, program_of
 from lab.explorer.rules_left_out import Broken

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.elements import Kind, State
+from catalog.text.message import STATES as STATE_TEXTS
 from changes.ddl.errors import DdlError
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
-from lab.explorer.narration import STATES as STATE_TEXTS
 from lab.explorer.plans.program import plan_of
 from lab.explorer.variant import UP, Variant
 from lab.explorer.variants import all_variants

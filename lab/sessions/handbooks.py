@@ -38,6 +38,7 @@ from lab.sessions.shown import (
     Version,
     step_text,
 )
+from lab.texts import Values
 
 PEOPLE = ("Ann", "Bo")
 OFFICE = "office"
@@ -76,6 +77,10 @@ WORDS: Mapping[str, Text] = {
 
 class BadHandbook(BadSession):
     """No handbook, or no sequence of them; says what would be right."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
 
 
 class Impossible(ValueError):
@@ -118,7 +123,8 @@ def handbook(text: str) -> Handbook:
     for found in all_handbooks():
         if (reads, sends) == (name_of(found.reads), name_of(found.sends)):
             return found
-    raise BadHandbook(f"{text!r} is no handbook: READS/SENDS with {', '.join(BY_NAME)}, and something is sent")
+    values: Values = {"text": repr(text), "words": ", ".join(BY_NAME)}
+    raise BadHandbook(Text("{text} is not a handbook: write READS/SENDS, each one of {words}; it must send", values))
 
 
 MAIL_ONLY, MESSENGER_ONLY = handbook("mail/mail"), handbook("messenger/messenger")
@@ -172,11 +178,11 @@ def company_of(parameters: Mapping[str, Any], left_out: frozenset[str] = frozens
     """The company that a session's parameters (`SETUP`) describe. Raises `BadHandbook`."""
     texts, agreed, fast = parameters["editions"], parameters["agreed_min"], parameters["fast_min"]
     if not 1 <= len(texts) <= EDITIONS_MAX or not all(isinstance(text, str) for text in texts):
-        raise BadHandbook(f"editions are 1 to {EDITIONS_MAX} handbooks, such as mail/mail")
+        raise BadHandbook(Text("editions are 1 to {most} handbooks, such as mail/mail", {"most": EDITIONS_MAX}))
     if agreed and len(texts) != 2:
-        raise BadHandbook("where an hour is agreed there are two editions")
+        raise BadHandbook(Text("where an hour is agreed there are two editions"))
     if len(fast) != len(PEOPLE) or not all(isinstance(minutes, int) for minutes in fast):
-        raise BadHandbook(f"fast_min has the minutes of {len(PEOPLE)} watches")
+        raise BadHandbook(Text("fast_min has the minutes of {n} watches", {"n": len(PEOPLE)}))
     return Company(tuple(map(handbook, texts)), TWO_EDITIONS not in left_out, agreed or None, tuple(fast))
 
 

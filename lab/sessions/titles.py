@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from catalog.elements import FOREIGN_KEY, Kind
+from catalog.text.message import STATES
 from lab.explorer.model import SELF_REFERENCE, TWINS, Model
-from lab.explorer.narration import STATES
 from lab.explorer.plans.small_tables import elements_of
 from lab.explorer.rules_left_out import Broken
 from lab.sessions.model.fault_texts import bounds_text

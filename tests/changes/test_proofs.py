@@ -250,7 +250,7 @@ def test_a_written_plan_that_is_unsafe_is_refused_with_a_story(worker: None, fil
     made(USERS)
     code, said = run("--file", file_of(JUMP))
     assert code == 1
-    assert "refused at step 1 (C3 and C4): index by_age: absent and public may not be in use together" in said
+    assert "refused at step 1 (C3 and C4): index by_age: absent and public are not compatible" in said
     assert "not safe, with 3 nodes, 2 rows, 2 values" in said
     assert "  1  " in said.split("so it breaks:")[1]
     assert "by_a " not in said, "the explorer's own name of the index"

@@ -115,7 +115,8 @@ def test_every_template_of_a_text_is_a_literal() -> None:
     """What is not cannot be found, so it would have no Chinese. A template that was taken from another text is one."""
     calls = {
         f"{path.relative_to(ROOT)}:{call.lineno}": call.args[0]
-        for path in sorted((ROOT / "lab").rglob("*.py"))
+        for package in ("catalog", "changes", "lab")
+        for path in sorted((ROOT / package).rglob("*.py"))
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "Text"
     }

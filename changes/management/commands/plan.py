@@ -42,7 +42,8 @@ class Command(BaseCommand):
             statement, foreseen = _written(text, options["file"]) if is_written else (text, services.plan_ahead(text))
             plan = services.described(statement, foreseen)
         faults = [
-            {"step": fault.at + 1, "clauses": fault.clauses, "why": fault.why} for fault in find_faults(foreseen.plan)
+            {"step": fault.at + 1, "clauses": fault.clauses, "why": str(fault.why)}
+            for fault in find_faults(foreseen.plan)
         ]
         found = {"faults": faults, "proof": proofs.wait(foreseen.plan)}
         if options["json"]:

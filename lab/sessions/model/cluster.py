@@ -9,12 +9,13 @@ from itertools import count
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, FOREIGN_KEY, PRIMARY, PlacementId, State
+from catalog.text.message import STATES
 from catalog.values.types import SqlType
 from changes.plan.element_states import is_filling, state_of
 from lab.explorer.contents.foreign_keys import LinkedEffects
 from lab.explorer.contents.statements import row_text
 from lab.explorer.lanes import EXECUTOR, FILL, STORE
-from lab.explorer.narration import STATES, narrator_of, statement_text
+from lab.explorer.narration import narrator_of, statement_text
 from lab.explorer.plans.program import Do, Stop
 from lab.explorer.plans.small_tables import (
     CHILD,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from catalog.elements import State
-from lab.explorer.narration import STATES
+from catalog.text.message import STATES
 from lab.texts import Patterns, Text, clauses, listed, text_of
 
 NODE, VERSION = r"(?P<node>n\d+)", r"t@(?P<version>\d+)"

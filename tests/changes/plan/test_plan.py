@@ -250,18 +250,18 @@ def _jump(*states: State) -> Plan:
             _jump(State.WRITE_ONLY, State.PUBLIC), r"C3 and C5\): .*absent and write-only", id="no delete-only"
         ),
         pytest.param(_jump(State.DELETE_ONLY, State.PUBLIC), r"C4\): .*delete-only and public", id="no write-only"),
-        pytest.param(_without(StepKind.FILL), r"C4\): index by_name is public without fill", id="nobody fills"),
-        pytest.param(_without(StepKind.VERIFY), r"C4\): index by_name is public without verify", id="nobody looks"),
-        pytest.param(_without(StepKind.CLOSE), r"C5\): index by_name is public without close", id="the run stays open"),
+        pytest.param(_without(StepKind.FILL), r"C4\): index by_name is public without `fill`", id="nobody fills"),
+        pytest.param(_without(StepKind.VERIFY), r"C4\): index by_name is public without `verify`", id="nobody looks"),
+        pytest.param(_without(StepKind.CLOSE), r"C5\): index by_name is public without `close`", id="run left open"),
         pytest.param(_without(StepKind.PURGE), r"C7\): tombstones of index by_name are left", id="not tidied"),
         pytest.param(_without(StepKind.DRAIN), "three versions may be in use", id="nobody waits"),
         pytest.param(
             _without(StepKind.DELETE, "drop an index"),
-            r"C3\): pairs are left of index by_name",
+            r"C3\): pairs of index by_name are left",
             id="entries stay behind",
         ),
         pytest.param(
-            _without(StepKind.DELETE, "drop a table"), r"C1\): pairs are left of table users", id="rows stay behind"
+            _without(StepKind.DELETE, "drop a table"), r"C1\): pairs of table users are left", id="rows stay behind"
         ),
     ],
 )
@@ -274,5 +274,5 @@ def test_entries_may_not_be_deleted_while_somebody_writes_them() -> None:
     plan = PLANS["drop an index"]
     steps = list(plan.forward)
     steps[2:2] = [Step(StepKind.DELETE, 6, elements=moving(plan))]
-    with pytest.raises(FaultyPlan, match=r"C3\): entries are deleted while index by_name is write-only"):
+    with pytest.raises(FaultyPlan, match=r"C3\): `delete` comes while index by_name is write-only"):
         review(replace(plan, forward=tuple(steps)))

@@ -172,7 +172,7 @@ def test_a_plan_from_leases_to_none_at_once_is_refused() -> None:
     hasty = replace(plan.publishes[-1], version=plan.base.version + 1)
     drained = replace(plan.forward[-1], version=hasty.version)
     faults = find_faults(replace(plan, forward=(hasty, drained), point_of_no_return=0))
-    words = "coordination lease and hash may not be in use together: nothing says how long"
+    words = "coordination lease and hash are not compatible: nothing bounds how long"
     assert any(words in str(fault) for fault in faults)
 
 

@@ -179,7 +179,7 @@ def test_a_plan_that_makes_a_column_shorter_at_once_is_faulty() -> None:
     columns = tuple(replace(c, length=40) if c.id == shorter.id else c for c in plan.result.columns)
     step = replace(plan.forward[0], descriptor=replace(plan.result, columns=columns))
     (fault,) = find_faults(replace(plan, forward=(step, *plan.forward[1:])))
-    assert "column title is varchar(40) at once, after varchar(50): a row of before" in str(fault)
+    assert "column title is varchar(40) at once, after varchar(50): an existing row" in str(fault)
 
 
 # --- the rules

@@ -143,7 +143,7 @@ def test_a_plan_that_takes_digits_away_at_once_is_faulty() -> None:
     columns = tuple(replace(c, length=0) if c.id == there.id else c for c in plan.result.columns)
     step = replace(plan.forward[0], descriptor=replace(plan.result, columns=columns))
     (fault,) = find_faults(replace(plan, forward=(step, *plan.forward[1:])))
-    assert "column there is timestamptz(0) at once, after timestamptz(3): a row of before" in str(fault)
+    assert "column there is timestamptz(0) at once, after timestamptz(3): an existing row" in str(fault)
 
 
 def test_a_default_keeps_its_digits_where_they_are_written_and_a_cast_rounds_it() -> None:

@@ -63,13 +63,13 @@ def test_the_planners_own_steps_are_safe_when_written_by_hand(name: str, version
             ["publish name delete-only, one_name write-only", "publish one_name delete-only", "delete",
              "publish name absent, one_name absent"],
             "step 1 (C5): index one_name is write-only while column name is delete-only: a node that may not write "
-            "name leaves an entry with a value that the row has not",
+            "name leaves an entry with a value that the row does not have",
             id="a column and its index dropped by each one's own sequence",
         ),
         pytest.param(
             CHECKED,
             [f"{HIDDEN}, people_code_check write-only", WRITTEN, RUN, *SHOWN],
-            "step 1 (C6): constraint people_code_check is write-only and column code delete-only",
+            "step 1 (C6): constraint people_code_check is write-only and column code is delete-only",
             id="a constraint on a new column is written before the column",
         ),
         pytest.param(
@@ -90,7 +90,7 @@ def test_the_planners_own_steps_are_safe_when_written_by_hand(name: str, version
             COVERED,
             ["publish one_name write-only", "publish name delete-only, one_name delete-only", "delete name, one_name",
              "publish name absent, one_name absent"],
-            "entries go first, then values, then rows",
+            "entries are deleted first, then values, then rows",
             id="values deleted before entries",
         ),
         pytest.param(
@@ -196,7 +196,7 @@ def test_a_type_change_can_only_be_written_in_full() -> None:
     ("name", "step", "message"),
     [
         (CHECKED, "publish people_code_key delete-only", "step 1: unique index people_code_key comes before a column"),
-        (COVERED, "publish name absent", "step 1: column name can't be absent while one_name covers it"),
+        (COVERED, "publish name absent", "step 1: column name cannot become absent while one_name covers it"),
     ],
 )
 def test_no_version_has_an_index_without_its_column(name: str, step: str, message: str) -> None:
@@ -205,5 +205,5 @@ def test_no_version_has_an_index_without_its_column(name: str, step: str, messag
 
 
 def test_an_element_that_is_not_there_cannot_be_named() -> None:
-    with pytest.raises(MalformedPlan, match="step 1: 'nobody public' names none of name, one_name"):
+    with pytest.raises(MalformedPlan, match="step 1: 'nobody public' names no element; there are: name, one_name"):
         rewritten(PLANS[COVERED], ["publish nobody public"])

@@ -27,7 +27,7 @@ DRAINED = ["drain", "verify", "close"]
         (
             ["publish write-only in trips", *DRAINED, "publish public in trips", "drain"],
             "step 1 (C6): foreign key trips_code_fkey is write-only in trips@8 and absent in airports@4: a node "
-            "deletes a row of the one table to which a row of the other refers, and nothing tells it to look",
+            "deletes a row of one table to which a row of the other refers, and nothing tells it to look",
         ),
         (
             ["publish write-only in airports", *DRAINED, "publish public", "drain"],
@@ -37,17 +37,17 @@ DRAINED = ["drain", "verify", "close"]
         (
             ["publish write-only", *DRAINED, "publish public in trips", "drain", "publish public in airports", "drain"],
             "step 5 (C6): foreign key trips_code_fkey is public in trips@9 and write-only in airports@5: one table "
-            "relies on what the other one only enforces, and may not enforce any more in the version next to it",
+            "relies on what the other one only enforces, and may not enforce in the version next to it",
         ),
         (
             ["publish public", "drain"],
-            "step 1 (C6): constraint trips_code_fkey: absent and public may not be in use together (C6): a node "
+            "step 1 (C6): constraint trips_code_fkey: absent and public are not compatible: a node "
             "without the constraint writes a row that breaks it; a reader relies on it",
         ),
         (
             ["publish write-only", "drain", "publish public", "drain"],
-            "step 3 (C6): foreign key trips_code_fkey is public without verify: nobody has looked whether all rows are "
-            "as it says (R10)",
+            "step 3 (C6): foreign key trips_code_fkey is public without `verify`: no run has checked that every row "
+            "satisfies it (R10)",
         ),
     ],
 )
@@ -73,8 +73,12 @@ def test_the_planners_own_steps_can_be_written_by_hand(name: str) -> None:
     [
         ("to the primary key", "publish write-only in nowhere", "is in trips and airports, not in nowhere"),
         ("to the table itself", "publish write-only in trips", "is in one table only, and needs no name of it"),
-        ("to the primary key", "publish absent in airports", "is absent in airports@4; it can't be published absent"),
-        ("to the primary key", "publish delete-only", "publish one of absent, write-only, public, not 'delete-only'"),
+        ("to the primary key", "publish absent in airports", "is absent in airports@4; it cannot become absent"),
+        (
+            "to the primary key",
+            "publish delete-only",
+            "`publish` needs one of absent, write-only, public, not 'delete-only'",
+        ),
     ],
 )
 def test_a_side_that_is_not_there_cannot_be_named(name: str, step: str, message: str) -> None:
@@ -90,7 +94,7 @@ def changed(plan: Plan, at: int, **values: Any) -> Plan:
 
 def test_the_other_table_is_drained_too() -> None:
     plan = PLANS["to the primary key"]
-    assert "step 3: verify begins before airports@5 is drained with its own version (L11)" in faults(
+    assert "step 3: `verify` begins before airports@5 is drained with its own version (L11)" in faults(
         changed(plan, 1, partners=())
     )
     assert "step 6: airports@6 is not drained when the change is done (L11, L12)" in faults(
@@ -106,9 +110,7 @@ def test_versions_of_the_other_table_follow_each_other_and_hide_nothing() -> Non
     hidden = changed(plan, 0, partners=(replace(there, name="places"),))
     assert "step 1: places@5 changes more than the foreign keys of the plan" in faults(hidden)
     stranger = replace(plan, partners=())
-    assert "step 1: it publishes airports@5, and the plan does not say that it moves this table (L11)" in faults(
-        stranger
-    )
+    assert "step 1: it publishes airports@5, and the plan does not move this table (L11)" in faults(stranger)
 
 
 def test_a_foreign_key_in_one_descriptor_only_is_refused_from_a_file_too() -> None:
@@ -129,7 +131,7 @@ def test_the_two_sides_may_not_say_different_things() -> None:
     there = plan.publishes[0].partners[0]
     other = replace(there.referenced_by[0], on_delete="restrict")
     crooked = replace(there, constraints=tuple(other if c.id == other.id else c for c in there.constraints))
-    assert "step 1 (C6): foreign key trips_code_fkey is not the same in trips@8 and airports@5" in faults(
+    assert "step 1 (C6): foreign key trips_code_fkey differs between trips@8 and airports@5" in faults(
         changed(plan, 0, partners=(crooked,))
     )
 
@@ -149,8 +151,8 @@ def test_what_is_referred_to_is_unique_in_a_plan_from_a_file_too() -> None:
         for step in plan.forward
     )
     assert faults(replace(plan, forward=crooked)).startswith(
-        "step 1 (C6): foreign key trips_city_fkey refers to columns of airports@5 that nothing makes unique: "
-        "two rows have one value, and one of them may not go"
+        "step 1 (C6): foreign key trips_city_fkey refers to columns of airports@5 that no unique index covers: "
+        "two rows may have the same value"
     )
 
 
@@ -167,7 +169,7 @@ def test_what_makes_values_unique_stays_while_they_are_referred_to() -> None:
         for step in plan.forward
     )
     assert (
-        "step 1 (C6): index by_city is write-only while foreign key in_city refers by it: a node can't see"
+        "step 1 (C6): index by_city is write-only while foreign key in_city refers by it: a node cannot see"
         in faults(replace(plan, base=airports, forward=bound))
     )
 
@@ -181,7 +183,7 @@ def test_a_table_leaves_public_after_its_foreign_keys() -> None:
     )
     assert (
         "step 1 (C6): table trips becomes delete-only while foreign key trips_code_fkey is not absent yet: "
-        "nobody may look into it any more to see whether a row is referred to"
+        "no node can look into it to see whether a row is referred to"
     ) in faults(replace(plan, base=trips, forward=bound))
 
 

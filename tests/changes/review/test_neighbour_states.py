@@ -35,7 +35,7 @@ def test_unsafe_pairs_name_the_clause_in_both_directions(
         found = check_step(kind, "it", before, after)
         assert found is not None
         assert found.danger.clauses == clauses
-        assert found.danger.witness in str(found)
+        assert str(found.danger.witness) in str(found)
 
 
 LADDERS = {

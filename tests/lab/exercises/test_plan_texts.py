@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from changes.review.check import find_faults
+from changes.review.defect import Fault
 from lab.exercises import designs
 from lab.exercises.chapter import Design
-from lab.exercises.plan_texts import fault_of_plan, mistake_of_lines
 from lab.exercises.shelf import books
 from lab.texts import Text
 
@@ -30,7 +30,7 @@ def test_whatever_is_wrong_has_a_text(task: Design) -> None:
                 designs.model_of_states(task, lines)
                 continue
             plan = designs.written_plan(task, designs.written_lines(task, lines))
-            said += [fault_of_plan(str(fault)) for fault in find_faults(plan)]
+            said += [fault.text for fault in find_faults(plan)]
         except designs.Malformed as mistake:
             said.append(mistake.why)
     assert said
@@ -50,14 +50,13 @@ def spoilt(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def is_english(text: Text) -> bool:
-    """True if a part of it is a sentence that no pattern knows."""
+    """True if a part of it is a sentence without a template."""
     return text.template == "{why}" or any(is_english(one) for one in text.values.values() if isinstance(one, Text))
 
 
 def test_a_fault_names_its_step_and_its_clauses() -> None:
-    fault = "step 2 (C3 and C4): the order must be close, verify"
-    assert str(fault_of_plan(fault)) == "step 2 (C3, C4): the order must be close, verify"
-    assert str(fault_of_plan("nobody knows")) == str(mistake_of_lines("nobody knows")) == "nobody knows"
+    fault = Fault(1, ("C3", "C4"), Text("the order must be {order}", {"order": "close, verify"}))
+    assert str(fault) == "step 2 (C3 and C4): the order must be close, verify"
 
 
 def test_a_constraint_cannot_move_when_its_column_is_gone() -> None:
@@ -66,4 +65,4 @@ def test_a_constraint_cannot_move_when_its_column_is_gone() -> None:
     lines = ["publish t_a_not_null write-only", "drain", "publish a absent", "drain", "publish t_a_not_null absent"]
     with pytest.raises(designs.Malformed) as refused:
         designs.judge_design(task, lines)
-    assert str(refused.value) == "line 5: constraint t_a_not_null is about a column that is absent by then"
+    assert str(refused.value) == "step 5: constraint t_a_not_null is about a column that is already absent"

@@ -1,0 +1,119 @@
+"""Sentences as values: a template in English, and what stands in it. English and Chinese are two renderings.
+
+    Text("{node} leases {version}", {"node": "n1", "version": "v2"})
+
+Whatever says something to a person says it as a `Text` where it arises, so that no page has to read English back.
+Templates are literals: a test finds each in the syntax tree and holds that it has a message in `locale/`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from catalog.elements import Kind, State
+
+Values = dict[str, "str | int | Text"]
+"""The values of a text's names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A sentence: `template` in English with `{names}`, and what they stand for: words, numbers, or texts themselves.
+
+    >>> str(Text("{node} leases {version}", {"node": "n1", "version": "v2"}))
+    'n1 leases v2'
+    """
+
+    template: str
+    values: Mapping[str, "str | int | Text"] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.template)
+
+    def __str__(self) -> str:
+        return self.template.format_map({name: str(value) for name, value in self.values.items()})
+
+
+NOTHING = Text("")
+
+
+def to_json(text: Text) -> list[Any]:
+    """The text as JSON: its template, and its values by name."""
+    return [text.template, {name: to_json(one) if isinstance(one, Text) else one for name, one in text.values.items()}]
+
+
+def from_json(body: Any) -> Text:
+    """The text that `to_json` wrote."""
+    template, values = body
+    inner = {name: from_json(one) if isinstance(one, list) else one for name, one in values.items()}
+    return replace(NOTHING, template=template, values=inner)  # the template was a literal where it was written
+
+
+def listed(parts: Sequence[Text]) -> Text:
+    """Texts with commas between them."""
+    return _chained(parts, lambda two: Text("{first}, {rest}", two))
+
+
+def names_listed(words: Iterable[object]) -> Text:
+    """Words that are the same in every language, with its commas of a list between them."""
+    parts = [Text("{name}", {"name": str(word)}) for word in words]
+    return _chained(parts, lambda two: Text("{first}, {names}", {"first": two["first"], "names": two["rest"]}))
+
+
+def joined(parts: Sequence[Text]) -> Text:
+    """Texts with "and" between them."""
+    return _chained(parts, lambda two: Text("{first} and {rest}", two))
+
+
+def clauses(parts: Sequence[Text]) -> Text:
+    """Texts with semicolons between them."""
+    return _chained(parts, lambda two: Text("{first}; {rest}", two))
+
+
+def added(parts: Sequence[Text]) -> Text:
+    """Texts with a plus between them."""
+    return _chained(parts, lambda two: Text("{first} + {rest}", two))
+
+
+def followed(parts: Sequence[Text]) -> Text:
+    """States, each of which becomes the next one."""
+    return _chained(parts, lambda two: Text("{first} -> {rest}", two))
+
+
+def beside(parts: Sequence[Text]) -> Text:
+    """States that are held beside each other."""
+    return _chained(parts, lambda two: Text("{first} beside {rest}", two))
+
+
+def _chained(parts: Sequence[Text], link: Callable[[Values], Text]) -> Text:
+    if not parts:
+        return NOTHING
+    first, *rest = parts
+    return link({"first": first, "rest": _chained(rest, link)}) if rest else first
+
+
+STATES: Mapping[State, Text] = {
+    State.ABSENT: Text("absent"),
+    State.DELETE_ONLY: Text("delete-only"),
+    State.WRITE_ONLY: Text("write-only"),
+    State.PUBLIC: Text("public"),
+}
+KINDS: Mapping[str, tuple[Text, Text]] = {
+    "table": (Text("table"), Text("table {name}")),
+    "column": (Text("column"), Text("column {name}")),
+    "index": (Text("index"), Text("index {name}")),
+    "unique index": (Text("unique index"), Text("unique index {name}")),
+    "constraint": (Text("constraint"), Text("constraint {name}")),
+    "foreign key": (Text("foreign key"), Text("foreign key {name}")),
+    "placement": (Text("placement"), Text("placement {name}")),
+}
+"""Each kind of element in words: alone, and with a name."""
+
+
+def kind_text(kind: Kind) -> Text:
+    return KINDS["column" if kind.is_column else kind.value][0]
+
+
+def named_element(what: str, name: object) -> Text:
+    """An element by its kind in words (`KINDS`) and its name."""
+    return Text(KINDS[what][1].template, {"name": str(name)})
