@@ -18,7 +18,8 @@ from django.http import HttpRequest
 
 from nodes.people.attempts import subjects_of
 from nodes.services import is_sql_password, set_sql_password, sql_password_changed_at
-from schemalab.people.passwords import TOO_SOON, begin_try, note_success, too_soon
+from schemalab.people.passwords import TOO_SOON, too_soon
+from schemalab.people.throttle import begin_try, note_success
 
 old_password = PasswordChangeForm.base_fields["old_password"]
 

@@ -15,8 +15,8 @@ from nodes.people.attempts import subjects_of
 from nodes.services import set_sql_password
 from nodes.wire.scram import Exchange, verifier_from
 from schemalab.models import SignInTally
-from schemalab.people.passwords import begin_try
 from schemalab.people.sign_in_links import make_token
+from schemalab.people.throttle import begin_try
 from tests.nodes.wire.test_scram import final_message
 
 ClientOf = Callable[[str], Client]
@@ -175,7 +175,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("schemalab.people.passwords.timezone.now", lambda: clock.now)
+    monkeypatch.setattr("schemalab.people.throttle.timezone.now", lambda: clock.now)
     return clock
 
 

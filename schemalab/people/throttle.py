@@ -1,0 +1,56 @@
+"""The page's password throttle: a wrong password delays the next try, in every process of the page.
+
+The waits are those of the SQL ports (`nodes.people.attempts`); the tallies are rows (`SignInTally`). A try is counted
+before its password is checked and taken back when it was right, so that many at once are not more than one after the
+other.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from nodes.people.attempts import FORGOTTEN_S, KNOWN_S, Subjects, Tally, is_forgotten, wait_s
+from schemalab.models import SignInTally
+
+
+def begin_try(subjects: Subjects) -> float:
+    """Count a try as if it failed; or, when it has to wait, count nothing and return for how long."""
+    keys, now = sorted(set(subjects)), timezone.now()
+    _forget_old(now)
+    with transaction.atomic():
+        SignInTally.objects.bulk_create([SignInTally(subject=key, last_at=now) for key in keys], ignore_conflicts=True)
+        rows = list(SignInTally.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
+        tallies = {row.subject: _tally(row, now.timestamp()) for row in rows}
+        left_s = wait_s(subjects, tallies, now.timestamp())
+        if left_s > 0:
+            return left_s
+        for row in rows:
+            row.failures, row.last_at = tallies[row.subject].failures + 1, now
+        SignInTally.objects.bulk_update(rows, ["failures", "last_at"])
+    return 0.0
+
+
+def note_success(subjects: Subjects) -> None:
+    """The try was none of those that count, and the name is known at this address from now on."""
+    with transaction.atomic():
+        for subject in sorted(set(subjects)):
+            row = SignInTally.objects.filter(pk=subject)
+            if subject == subjects.pair:
+                row.update(failures=0, is_known=True)
+            else:
+                row.update(failures=Greatest(F("failures") - 1, 0))
+
+
+def _tally(row: SignInTally, now: float) -> Tally:
+    tally = Tally(row.failures, row.last_at.timestamp(), row.is_known)
+    return Tally() if is_forgotten(tally, now) else tally
+
+
+def _forget_old(now: Any) -> None:
+    """So the table holds no more than what an hour of wrong passwords leaves, and who signed in within a month."""
+    SignInTally.objects.filter(last_at__lt=now - timedelta(seconds=FORGOTTEN_S), is_known=False).delete()
+    SignInTally.objects.filter(last_at__lt=now - timedelta(seconds=KNOWN_S)).delete()
