@@ -48,7 +48,7 @@ PROTECTS: Mapping[Without, Text] = {
     Without.FENCE: Text("T2, T4, L7: lock, fence and deadline together keep old versions out"),
     Without.LOCK: Text("T2: a transaction's lock holds back a publish that its version would not survive"),
     Without.ENTRY: Text("T2: the store accepts no transaction of a version below the fence"),
-    Without.DEADLINE: Text("T4: a transaction ends with the lease it runs under"),
+    Without.DEADLINE: Text("T4: a transaction that has written ends with its lease"),
     Without.GRACE: Text("L8: a lock without a lease holds a change back for a short while only"),
     Without.ASKING_TIME: Text("L1: a lease counts from when it was asked for"),
 }
