@@ -37,7 +37,7 @@ from changes.running_transactions import running
 from changes.submission import tables_ahead
 from leases import rules
 from leases.models import Node
-from leases.selectors import leases_as_of_now, leases_on
+from leases.selectors import leases_as_of_now, leases_on, sessions_by_use
 from spark_tasks.models import ReorgPulse, ReorgRun, RunState
 from spark_tasks.services import status_of
 
@@ -310,21 +310,27 @@ def times(step: Step | None) -> dict[str, Any]:
 
 
 def blockers(change: Change, state: Execution) -> list[dict[str, Any]]:
-    """The leases that hold the change back right now, and until when at most: the last to end first.
+    """The leases that block the change right now, and until when at most: the last to end first.
 
-    When it waits and there is none, the transactions that do.
+    When it waits and there is none, the transactions that do. Each with the sessions that use it, as its node reports
+    them.
     """
-    found = leases_in_the_way(change, state)
-    step = state.step
-    if found or step is None or state.mode is not Mode.WAITING or step.kind not in (StepKind.PUBLISH, StepKind.DRAIN):
-        return found
-    versions = {change.table_id: step.version} | {one.table_id: one.version for one in step.partners}
-    with connection.cursor() as cursor:
-        return [
-            one | {"table": name_of(state.plan, table)}
-            for table, version in versions.items()
-            for one in running(cursor, table, version, step.kind)
-        ]
+    found, step = leases_in_the_way(change, state), state.step
+    if (
+        not found
+        and step is not None
+        and state.mode is Mode.WAITING
+        and step.kind in (StepKind.PUBLISH, StepKind.DRAIN)
+    ):
+        versions = {change.table_id: step.version} | {one.table_id: one.version for one in step.partners}
+        with connection.cursor() as cursor:
+            found = [
+                one | {"table": name_of(state.plan, table)}
+                for table, version in versions.items()
+                for one in running(cursor, table, version, step.kind)
+            ]
+    sessions = sessions_by_use({one["node"] for one in found})
+    return [one | {"sessions": sessions.get((one["node"], one["table_id"], one["version"]), [])} for one in found]
 
 
 def leases_in_the_way(change: Change, state: Execution) -> list[dict[str, Any]]:

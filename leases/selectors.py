@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -87,6 +87,16 @@ def holders_of(lease: LeaseOn | Lease, reported: Mapping[str, tuple[int, tuple[H
     return of_lease(
         reported, node=lease.node, incarnation=lease.incarnation, table_id=lease.table_id, version=lease.version
     )
+
+
+def sessions_by_use(nodes: Collection[str]) -> dict[tuple[str, int, int], list[dict[str, Any]]]:
+    """By node, table and version the sessions whose transactions use it, as these nodes reported them last."""
+    reported = read_holders(nodes)
+    found: dict[tuple[str, int, int], list[dict[str, Any]]] = defaultdict(list)
+    for name, incarnation in Node.objects.filter(name__in=reported).values_list("name", "incarnation"):
+        for one in reported[name][1] if reported[name][0] == incarnation else ():
+            found[name, one.table_id, one.version].append(holder_json(one))
+    return found
 
 
 def sessions_reported(node: Node) -> tuple[Holder, ...]:

@@ -135,11 +135,16 @@ def _awaited(snapshot: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _holders(snapshot: Mapping[str, Any]) -> list[Json]:
-    """Each node that holds the change back, with all that it holds; the last to release comes first."""
+    """Each node that blocks the change, with all that it holds and its sessions; the last to release comes first."""
     found: dict[tuple[str, bool], list[Json]] = {}
     for blocker in snapshot["blockers"]:
         found.setdefault((blocker["node"], blocker["until"] is None), []).append(blocker)
-    return [of[0] | {"shown": _versions(_held(of), snapshot)} for of in found.values()]
+    return [of[0] | {"shown": _versions(_held(of), snapshot), "sessions": _sessions(of)} for of in found.values()]
+
+
+def _sessions(blockers: Sequence[Json]) -> list[Json]:
+    """The sessions of these, each once: one may use several tables."""
+    return list({session["session"]: session for one in blockers for session in one["sessions"]}.values())
 
 
 def _held(blockers: Sequence[Json]) -> dict[str, int]:

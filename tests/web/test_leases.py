@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import io
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ import psycopg
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.contrib.messages import get_messages
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from redis import Redis
@@ -160,6 +163,39 @@ def test_each_act_asks_for_its_own_permission(
     page = client.get("/leases/").content.decode()
     assert ("data-may-release" in page, "data-may-revoke" in page) == tuple(status == 200 for status in statuses)
     assert tuple(client.get(address).status_code for address in addresses(leased["n1"])[:2]) == statuses
+
+
+def test_the_change_names_the_sessions_that_block_it(client_of: ClientOf, waiting: Change, held: None) -> None:
+    """As the page of leases does, on its page, as JSON and on a terminal."""
+    client = client_of("lea")
+    said = "n1: session 17 of ann (report): idle after UPDATE flights SET dest = 'BOS'"
+    assert said in words(client.get(f"/changes/{waiting.pk}/"))
+    (state,) = [
+        message["state"]
+        for message in client.get("/live/poll", {"stream": f"change:{waiting.pk}"}).json()["messages"]
+        if message["type"] == "snapshot"
+    ]
+    terminal = io.StringIO()
+    call_command("change", "show", str(waiting.pk), "--json", stdout=terminal)
+    for blockers in (state["change"]["wait"]["holders"], json.loads(terminal.getvalue())["blockers"]):
+        sessions = {blocker["node"]: blocker["sessions"] for blocker in blockers}
+        assert sessions == {
+            "n2": [],
+            "n1": [
+                {"session": 17, "user": "ann", "application": "report", "is_running": False, "for_s": 47.0}
+                | {"statement": "UPDATE flights SET dest = 'BOS'"}
+            ],
+        }
+    plain = io.StringIO()
+    call_command("change", "show", str(waiting.pk), stdout=plain)
+    assert "  session 17 of ann (report): UPDATE flights SET dest = 'BOS'" in plain.getvalue().splitlines()
+
+
+def test_sessions_that_an_earlier_incarnation_reported_are_not_named(
+    client_of: ClientOf, waiting: Change, held: None
+) -> None:
+    Node.objects.filter(name="n1").update(incarnation=2)
+    assert "session 17" not in words(client_of("lea").get(f"/changes/{waiting.pk}/"))
 
 
 def test_what_decides_the_next_step_comes_first_with_the_change_that_waits_and_who_holds_it(

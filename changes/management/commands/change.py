@@ -206,6 +206,9 @@ class Command(BaseCommand):
                 f"{blocker['table']} v{blocker['version']}" if seen["plan"]["partners"] else f"v{blocker['version']}"
             )
             self.stdout.write(f"blocked by {blocker['node']} on {where}, at most until {blocker['until']}")
+            for one in blocker["sessions"]:
+                application = f" ({one['application']})" if one["application"] else ""
+                self.stdout.write(f"  session {one['session']} of {one['user']}{application}: {one['statement']}")
         if seen["undo"]:
             self.stdout.write(f"undo: {seen['undo']['statement']}")
         if seen["no_undo"]:

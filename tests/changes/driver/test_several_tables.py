@@ -520,12 +520,14 @@ def test_a_node_that_holds_both_tables_is_reported_once() -> None:
     until = "2026-11-22T01:20:53+00:00"
     blockers = [
         {"node": node, "table": table, "version": version, "until": until, "is_down": False}
+        | {"sessions": [{"session": 17}]}
         for node, table, version in (("n2", "airports", 4), ("n2", "trips", 2), ("n3", "airports", 4))
     ]
     snapshot = {"blockers": blockers, "status": "waiting", "table_ids": [1, 2], "step": step, "partners": [{}]}
     leases = [{"node": node, "version": 3, "table_id": 1} for node in ("n1", "n2", "n3", "n4")]
     shown = change_page.wait(snapshot, leases)
     assert (shown["newest"], shown["there"], shown["nodes"]) == ("trips v3 · airports v5", 2, 4)
+    assert [len(one["sessions"]) for one in shown["holders"]] == [1, 1], "each once, though it uses two tables"
     assert [(one["node"], one["shown"], one["until"]) for one in shown["holders"]] == [
         ("n2", "airports v4 · trips v2", until),
         ("n3", "airports v4", until),
