@@ -39,7 +39,7 @@ from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handb
 from lab.sessions.model.setups import model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
-from lab.texts import Text, Values
+from lab.texts import NOTHING, Text, Values
 
 BUDGET = Budget(states=60_000, seconds=math.inf)
 """The chapters' own need 3,200 at most. No seconds: a chapter passes its checks on a slow machine too."""
@@ -69,7 +69,7 @@ class Judgement:
     clauses: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     story: tuple[Text, ...] = ()
-    bounds: str = ""
+    bounds: Text = NOTHING
     is_hidden: bool = False
     why: str = ""
     model: str = ""
@@ -77,6 +77,7 @@ class Judgement:
     def to_json(self) -> dict[str, Any]:
         worded = {"faults": self.faults, "story": self.story}
         body = asdict(self) | {name: [texts.to_json(one) for one in some] for name, some in worded.items()}
+        body["bounds"] = texts.to_json(self.bounds)
         return {"verdict": body.pop("outcome").value} | body
 
 
@@ -88,7 +89,7 @@ def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
         tuple(body.get("clauses", ())),
         tuple(body.get("steps", ())),
         tuple(map(texts.from_json, body.get("story", ()))),
-        body.get("bounds", ""),
+        texts.from_json(body["bounds"]) if "bounds" in body else NOTHING,
         body.get("is_hidden", False),
         body["why"],
         body.get("model", ""),

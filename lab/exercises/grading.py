@@ -19,7 +19,7 @@ from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.designs import Judgement
 from lab.exercises.goals import goal_text
 from lab.exercises.observations import end_of, observe, public_elements
-from lab.sessions.model.fault_texts import bounds_text, unknown_text
+from lab.sessions.model.fault_texts import unknown_text
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import Severity, Shown, Text, Verdict
 from lab.texts import names_listed
@@ -358,7 +358,7 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
         remarks.append(
             Text(
                 "within the bounds you were shown it is safe; not within these: {bounds}",
-                {"bounds": bounds_text(found.bounds)},
+                {"bounds": found.bounds},
             )
         )
     if found.outcome is Outcome.UNKNOWN:

@@ -22,7 +22,7 @@ from catalog.elements import FOREIGN_KEY, Coordination, Kind, State
 from catalog.kinds import Family
 from catalog.states import UndefinedState, rule
 from lab.explorer.rules_left_out import WORDS, Broken
-from lab.texts import Text, Values
+from lab.texts import Text, Values, listed
 from storage.buckets import STORAGES_MAX
 
 ROWS_MAX, VALUES_MAX, NODES_MAX, OPERATIONS_MAX, STAGES_MAX = 4, 4, 6, 50, 12
@@ -44,6 +44,15 @@ MOVES = "moves"
 
 SELF_REFERENCE = "self reference"
 """A foreign key of a table to itself, by the name the command knows it by."""
+
+
+NODES = Text("1 node"), Text("{n} nodes")
+ROWS = Text("1 row"), Text("{n} rows")
+VALUES = Text("1 value"), Text("{n} values")
+PARENTS = Text("1 parent"), Text("{n} parents")
+OPERATIONS = Text("1 operation"), Text("{n} operations")
+RANGES = Text("1 range"), Text("{n} ranges")
+CRASHES = Text("1 crash"), Text("{n} crashes")
 
 
 class BadModel(ValueError):
@@ -183,17 +192,24 @@ class Model:
         return rule_left_out in self.broken
 
     @property
-    def bounds(self) -> str:
-        """The sizes a verdict holds for, in words."""
-        any_number = self.operations == ANY_NUMBER
-        operations = "any number of operations" if any_number else _counted(self.operations, "operation")
-        values = _counted(self.values, "parent" if self.foreign_key else "value")
-        sizes = f"{_counted(self.nodes, 'node')}, {_counted(self.rows, 'row')}, {values}, {operations}"
-        reorganisation = f"{_counted(self.ranges, 'range')}, {_counted(self.crashes, 'crash', plural='crashes')}"
-        options = [w for w, on in (("key changes", self.moves), ("NULLs", self.nulls), ("cancel", self.cancels)) if on]
-        fence = "leases and fence" if self.fence else "leases without a fence"
-        fence = fence if self.by_leases_alone else f"coordination {self.coordination}"
-        return ", ".join([sizes, reorganisation, f"{self.versions} live versions", fence, *options])
+    def bounds(self) -> Text:
+        """The sizes a verdict holds for."""
+        operations = _counted(OPERATIONS, self.operations)
+        sizes = [
+            _counted(NODES, self.nodes),
+            _counted(ROWS, self.rows),
+            _counted(PARENTS if self.foreign_key else VALUES, self.values),
+            Text("any number of operations") if self.operations == ANY_NUMBER else operations,
+            _counted(RANGES, self.ranges),
+            _counted(CRASHES, self.crashes),
+            Text("{n} live versions", {"n": self.versions}),
+        ]
+        if not self.by_leases_alone:
+            sizes.append(Text("coordination {how}", {"how": self.coordination}))
+        else:
+            sizes.append(Text("leases and fence") if self.fence else Text("leases without a fence"))
+        options = ((Text("key changes"), self.moves), (Text("NULLs"), self.nulls), (Text("cancel"), self.cancels))
+        return listed([*sizes, *(words for words, is_on in options if is_on)])
 
     @property
     def title(self) -> str:
@@ -420,8 +436,9 @@ def _is_linked(kinds: tuple[Kind, ...]) -> bool:
     return kinds[-1] is Kind.CONSTRAINT and (len(kinds) == 1 or (len(kinds) == 2 and kinds[0].is_user_column))
 
 
-def _counted(number: int, one: str, *, plural: str = "") -> str:
-    return f"{number} {one if number == 1 else plural or one + 's'}"
+def _counted(words: tuple[Text, Text], n: int) -> Text:
+    one, many = words
+    return one if n == 1 else Text(many.template, {"n": n})
 
 
 def _between(name: str, value: int, low: int, high: int) -> None:

@@ -116,7 +116,7 @@ class Answer:
             "verdict": self.verdict.value,
             "model": self.model.to_json(),
             "hash": self.model.digest,
-            "bounds": self.model.bounds,
+            "bounds": str(self.model.bounds),
             "states": self.states,
             "depth": self.depth,
             "seconds": round(self.seconds, 3),

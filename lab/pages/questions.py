@@ -15,13 +15,14 @@ from lab.pages.words import say
 from lab.questions.goal import goal_from_json
 from lab.questions.saving import Saving, what_saves
 from lab.questions.search import Question, from_json, last_point
-from lab.sessions.model.fault_texts import bounds_text, fault_text, unknown_text
+from lab.sessions.model.fault_texts import fault_text, unknown_text
 from lab.sessions.model.setups import names_of
 from lab.sessions.replay import show
 from lab.sessions.session import Session
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import step_text, to_json
 from lab.texts import NOTHING, Text
+from lab.texts import from_json as text_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def worded(question: models.Question) -> dict[str, Any]:
         return shown
     session = from_json(question.asked).session
     names = names_of(setup_named(session.setup), session)
-    shown |= {"why": say(unknown_text(shown["why"])), "bounds": say(bounds_text(shown.get("bounds", "")))}
+    bounds = text_from_json(shown["bounds"]) if "bounds" in shown else NOTHING
+    shown |= {"why": say(unknown_text(shown["why"])), "bounds": say(bounds)}
     broken = shown.get("broken", ())
     return shown | {
         "broken": [

@@ -22,6 +22,7 @@ from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
 from lab.texts import Text
+from lab.texts import to_json as text_to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Answer:
     states: int
     depth: int
     seconds: float
-    bounds: str
+    bounds: Text
     why: str = ""
     steps: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -55,7 +56,7 @@ class Answer:
             "states": self.states,
             "depth": self.depth,
             "seconds": round(self.seconds, 3),
-            "bounds": self.bounds,
+            "bounds": text_to_json(self.bounds),
             "why": self.why,
             "steps": list(self.steps),
             "broken": [{"clause": one.clause, "version": one.version, "why": one.why} for one in self.faults],

@@ -15,7 +15,6 @@ from catalog.text.message import STATES
 from lab.explorer.model import SELF_REFERENCE, TWINS, Model
 from lab.explorer.plans.small_tables import elements_of
 from lab.explorer.rules_left_out import Broken
-from lab.sessions.model.fault_texts import bounds_text
 from lab.sessions.model.setups import CHAPTER, FENCE, PROTECTS, TWO_VERSIONS, names_of, own_model_of
 from lab.sessions.names import MODEL_NAMES, Names
 from lab.sessions.session import Session
@@ -62,7 +61,7 @@ def details_of(session: Session) -> tuple[Text, ...]:
     if not _is_unnamed(setup):
         return ()
     model = own_model_of(setup, session)
-    return bounds_text(model.bounds), *(Text("left out: {rule}", {"rule": PROTECTS[one]}) for one in _left_out(model))
+    return model.bounds, *(Text("left out: {rule}", {"rule": PROTECTS[one]}) for one in _left_out(model))
 
 
 def title_of_model(model: Model, names: Names = MODEL_NAMES) -> Text:

@@ -1,5 +1,5 @@
 """The explorer's faults as texts: the product words them in English (`storage.integrity.clauses`), a page in any
-language. Likewise the bounds of a proof, and why there is none.
+language. Likewise why there is no proof.
 
     index by_a has an entry for row id = 1, which does not exist
     {index} has an entry for row {row}, which does not exist         index by_a, row 1
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from lab.explorer.contents.statements import assigned_text
 from lab.explorer.plans.small_tables import FIRST_VALUE
-from lab.texts import Patterns, Text, Values, listed, read_back, text_of
+from lab.texts import Patterns, Text, Values, read_back, text_of
 
 ROW = r"row id = (?P<row>\d+)"
 PATTERNS: Patterns = (
@@ -142,32 +142,6 @@ def fault_text(why: str) -> Text:
     return Text(text.template, values)
 
 
-BOUNDS: Patterns = (
-    (r"1 node", Text("1 node")),
-    (r"(?P<n>\d+) nodes", Text("{n} nodes")),
-    (r"1 row", Text("1 row")),
-    (r"(?P<n>\d+) rows", Text("{n} rows")),
-    (r"1 value", Text("1 value")),
-    (r"(?P<n>\d+) values", Text("{n} values")),
-    (r"1 parent", Text("1 parent")),
-    (r"(?P<n>\d+) parents", Text("{n} parents")),
-    (r"any number of operations", Text("any number of operations")),
-    (r"1 operation", Text("1 operation")),
-    (r"(?P<n>\d+) operations", Text("{n} operations")),
-    (r"1 range", Text("1 range")),
-    (r"(?P<n>\d+) ranges", Text("{n} ranges")),
-    (r"1 crash", Text("1 crash")),
-    (r"(?P<n>\d+) crashes", Text("{n} crashes")),
-    (r"(?P<n>\d+) live versions", Text("{n} live versions")),
-    (r"leases and fence", Text("leases and fence")),
-    (r"leases without a fence", Text("leases without a fence")),
-    (r"coordination (?P<how>[a-z+]+)", Text("coordination {how}")),
-    (r"key changes", Text("key changes")),
-    (r"NULLs", Text("NULLs")),
-    (r"cancel", Text("cancel")),
-)
-"""The sizes of a model (`lab.explorer.model.Model.bounds`)."""
-
 UNKNOWN: Patterns = (
     (r"gave up after (?P<n>\d+) states.*", Text("it gave up after {n} states")),
     (r"gave up after (?P<n>\d+) s.*", Text("it gave up after {n} s")),
@@ -176,11 +150,6 @@ UNKNOWN: Patterns = (
     (r"was stopped after (?P<n>\d+) states", Text("it was stopped after {n} states")),
 )
 """Why a search came to no verdict."""
-
-
-def bounds_text(bounds: str) -> Text:
-    """The bounds of a verdict."""
-    return listed([text_of(one, BOUNDS) for one in bounds.split(", ")])
 
 
 def unknown_text(why: str) -> Text:
