@@ -1,5 +1,6 @@
 """What a client can make the page take in: raw sockets against uvicorn with the flags of the Procfile."""
 
+import asyncio
 import inspect
 import json
 import resource
@@ -18,10 +19,12 @@ import pytest
 import uvicorn
 from django.conf import settings
 from django.test import Client
+from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from catalog.live import consumers
+from schemalab.http.protocol import BoundedProtocol
 from schemalab.launch.procfile import read_procfile
 from tests.web.conftest import Site
 
@@ -56,6 +59,29 @@ def test_every_flag_about_sockets_is_read_by_what_serves_them() -> None:
     flags = [word.removeprefix("--").replace("-", "_") for word in words_of_the_page() if word.startswith("--ws-")]
     assert "ws_max_size" in flags
     assert [flag for flag in flags if f"config.{flag}" not in read] == []
+
+
+@pytest.mark.parametrize(("proxies", "is_bounded"), [("127.0.0.1", False), ("nobody", True)])
+def test_a_proxy_of_ours_is_not_bounded_by_its_address(
+    monkeypatch: pytest.MonkeyPatch, proxies: str, is_bounded: bool
+) -> None:
+    """All requests come from there; the first of its connections beyond the bound is refused, or is not."""
+    monkeypatch.setattr("schemalab.http.protocol.ADDRESS_MAX", 0)
+    config = uvicorn.Config("schemalab.asgi:application", **shipped() | {"forwarded_allow_ips": proxies})
+    config.load()
+
+    async def refused() -> bytes:
+        server = await asyncio.get_running_loop().create_server(
+            lambda: BoundedProtocol(config, ServerState(), {}), "127.0.0.1", 0
+        )
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(b"GET /alive HTTP/1.0\r\n\r\n")
+            answer = await reader.read(12)
+            writer.close()
+        return answer
+
+    assert asyncio.run(refused()) == (b"HTTP/1.1 503" if is_bounded else b"HTTP/1.1 204")
 
 
 @pytest.fixture
