@@ -6,7 +6,6 @@ from functools import cached_property
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, State, TableId
 from catalog.values.types import to_text
-from changes.plan.model import describe
 from lab.cluster.parts import Message as WorldMessage
 from lab.cluster.parts import Node as WorldNode
 from lab.cluster.parts import Transaction as WorldTransaction
@@ -209,7 +208,7 @@ class Drawing:
             for at, step in enumerate(driver.state.steps):
                 place = driver.state.position
                 status = "done" if driver.is_over or at < place else "now" if at == place else "ahead"
-                yield PlanStep(act_text(describe(driver.state.plan, step)), status)
+                yield PlanStep(act_text(step), status)
 
 
 def _condition(node: WorldNode) -> str:

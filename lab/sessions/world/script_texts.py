@@ -3,8 +3,8 @@
     n1 still leases version 1 (expires in 18 s)              {node} still leases v{version}, for {seconds} s at most
     n1: under t@2;  + t (1) exists;  + t (1) a = 1           n1, as v2: + row 1, + a = 1 of row 1
 
-Refusals stand beside a step that may not be taken; lines of output tell what came of one that was; acts are the steps
-of a change's plan. What no pattern knows stays in English: a test plays sessions at random and finds none.
+Refusals stand beside a step that may not be taken; lines of output tell what came of one that was.
+What no pattern knows stays in English: a test plays sessions at random and finds none.
 """
 
 import re
@@ -14,6 +14,7 @@ from itertools import groupby
 
 from catalog.elements import State
 from catalog.text.message import STATES
+from changes.plan.model import Step, StepKind
 from lab.texts import Patterns, Text, clauses, listed, text_of
 
 NODE, VERSION = r"(?P<node>n\d+)", r"t@(?P<version>\d+)"
@@ -166,16 +167,11 @@ PAIRS: Patterns = (
 SIGNS: Mapping[str, Text] = {"+": Text("+ {pair}"), "-": Text("- {pair}"), "~": Text("a tombstone for {pair}")}
 """Put, removed, removed with a mark left behind."""
 
-ACTS: Patterns = (
-    (rf"publish {VERSION}: index (?P<changes>.+)", Text("publish v{version}: {changes}")),
-    (rf"wait until no version before {VERSION} is in use", Text("wait until nobody uses a version before v{version}")),
-    (r"fill index (?P<index>\w+)", Text("fill {index}")),
-    (r"close the run", Text("close the run")),
-    (r"verify index (?P<index>\w+)", Text("verify {index}")),
-    (r"purge the tombstones of index \w+", Text("purge the tombstones")),
-    (r"delete all entries of index (?P<index>\w+)", Text("delete all entries of {index}")),
-)
-"""The steps of a plan."""
+OF_ELEMENTS: Mapping[StepKind, Text] = {
+    StepKind.FILL: Text("fill {index}"),
+    StepKind.VERIFY: Text("verify {index}"),
+    StepKind.DELETE: Text("delete all entries of {index}"),
+}
 
 CHANGE = re.compile(r"(?P<index>\w+) (?P<before>[a-z-]+) -> (?P<after>[a-z-]+)")
 
@@ -191,9 +187,21 @@ def reason_text(why: str) -> Text:
     return _known(why, REASONS)
 
 
-def act_text(act: str) -> Text:
-    """A step of a plan."""
-    return _known(act, ACTS)
+def act_text(step: Step) -> Text:
+    """A step of a plan, which moves indexes here."""
+    match step.kind:
+        case StepKind.PUBLISH:
+            moved = [(one.element.name, STATES[one.before], STATES[one.after]) for one in step.transitions]
+            changes = [Text("{index} {before} -> {after}", {"index": i, "before": b, "after": a}) for i, b, a in moved]
+            return Text("publish v{version}: {changes}", {"version": step.version, "changes": listed(changes)})
+        case StepKind.DRAIN:
+            return Text("wait for transactions that use versions older than v{version}", {"version": step.version})
+        case StepKind.CLOSE:
+            return Text("close the run")
+        case StepKind.PURGE:
+            return Text("purge the tombstones")
+    named = {"index": ", ".join(element.name for element in step.elements)}
+    return Text(OF_ELEMENTS[step.kind].template, named)
 
 
 def heard_text(output: Iterable[str]) -> Text:

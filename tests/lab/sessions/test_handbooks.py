@@ -132,8 +132,8 @@ def test_the_next_edition_is_due_when_nobody_at_work_can_have_missed_the_last() 
 @pytest.mark.parametrize(
     ("parameters", "left_out", "says"),
     [
-        pytest.param({"editions": ["mail"]}, frozenset(), "'mail' is no handbook", id="no handbook"),
-        pytest.param({"editions": ["mail/none"]}, frozenset(), "something is sent", id="one that sends nothing"),
+        pytest.param({"editions": ["mail"]}, frozenset(), "'mail' is not a handbook", id="no handbook"),
+        pytest.param({"editions": ["mail/none"]}, frozenset(), "it must send", id="one that sends nothing"),
         pytest.param({"editions": []}, frozenset(), "1 to 8 handbooks", id="none"),
         pytest.param({"agreed_min": "13:00"}, frozenset(), "it is like 0", id="an hour as text"),
         pytest.param({"agreed_min": 60, "editions": ["mail/mail"]}, frozenset(), "two editions", id="one edition"),

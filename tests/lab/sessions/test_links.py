@@ -188,7 +188,7 @@ def test_whatever_model_somebody_writes_it_is_shown_or_refused_in_a_sentence(dat
 
 def test_a_model_of_many_versions_is_refused() -> None:
     body = BUILT_IN[0] | {"road": ["absent", "delete-only"] * 7, "statement": ""}
-    with pytest.raises(BadSession, match="at most 12 versions, this one has 14"):
+    with pytest.raises(BadSession, match="at most 12 versions, not 14"):
         show(Session("model", {"model": json.dumps(body)}))
 
 
