@@ -34,7 +34,7 @@ $(STAMP): requirements.txt
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "make setup: this Python cannot make a virtual environment (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "Installing the Python packages (about 740 MB to download, 1.5 GB on disk): some minutes without a word .."
+	@echo "Installing the Python packages (about 720 MB to download, 1.5 GB on disk): some minutes without a word .."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt || \
 		{ echo "make setup: the packages could not be installed, see above; it needs a network (or PIP_INDEX_URL) and 1.5 GB; run it again to go on" >&2; exit 1; }
 	@touch $(STAMP)

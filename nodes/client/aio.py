@@ -52,7 +52,7 @@ class AsyncCrud:
         assert row is not None
         return call.result(row[0])
 
-    async def insert(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.RowOptions]) -> Result:
+    async def insert(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.TupleOptions]) -> Result:
         """Put a new row, given in the order of the columns."""
         return await self._do(calls.rows_call("insert", table, row, options=options))
 
@@ -61,7 +61,7 @@ class AsyncCrud:
         return await self._do(calls.rows_call("insert_object", table, row, options=options))
 
     async def insert_many(
-        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.ManyOptions]
+        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.TuplesOptions]
     ) -> BatchResult:
         """Put many new rows."""
         return await self._do(calls.batch_call("insert_many", table, rows, options))
@@ -72,7 +72,7 @@ class AsyncCrud:
         """Put many new rows, given by the names of their columns."""
         return await self._do(calls.batch_call("insert_object_many", table, rows, options))
 
-    async def replace(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.RowOptions]) -> Result:
+    async def replace(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.TupleOptions]) -> Result:
         """Put a row, in place of the one with its key if there is one."""
         return await self._do(calls.rows_call("replace", table, row, options=options))
 
@@ -81,7 +81,7 @@ class AsyncCrud:
         return await self._do(calls.rows_call("replace_object", table, row, options=options))
 
     async def replace_many(
-        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.ManyOptions]
+        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.TuplesOptions]
     ) -> BatchResult:
         """Put many rows, in place of those with their keys."""
         return await self._do(calls.batch_call("replace_many", table, rows, options))
@@ -93,7 +93,11 @@ class AsyncCrud:
         return await self._do(calls.batch_call("replace_object_many", table, rows, options))
 
     async def upsert(
-        self, table: str, row: Sequence[calls.Value], operations: calls.Assignments, **options: Unpack[calls.RowOptions]
+        self,
+        table: str,
+        row: Sequence[calls.Value],
+        operations: calls.Assignments,
+        **options: Unpack[calls.TupleOptions],
     ) -> Result:
         """Put a new row, or change the one with its key as `operations` say. The answer has no rows."""
         return await self._do(calls.rows_call("upsert", table, row, operations, options=options))
@@ -108,7 +112,7 @@ class AsyncCrud:
         self,
         table: str,
         rows: Iterable[tuple[Sequence[calls.Value], calls.Assignments]],
-        **options: Unpack[calls.ManyOptions],
+        **options: Unpack[calls.TuplesOptions],
     ) -> BatchResult:
         """Many of them, each with its own operations."""
         return await self._do(calls.batch_call("upsert_many", table, rows, options))

@@ -54,7 +54,7 @@ class Crud:
         assert row is not None
         return call.result(row[0])
 
-    def insert(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.RowOptions]) -> Result:
+    def insert(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.TupleOptions]) -> Result:
         """Put a new row, given in the order of the columns."""
         return self._do(calls.rows_call("insert", table, row, options=options))
 
@@ -63,7 +63,7 @@ class Crud:
         return self._do(calls.rows_call("insert_object", table, row, options=options))
 
     def insert_many(
-        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.ManyOptions]
+        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.TuplesOptions]
     ) -> BatchResult:
         """Put many new rows."""
         return self._do(calls.batch_call("insert_many", table, rows, options))
@@ -74,7 +74,7 @@ class Crud:
         """Put many new rows, given by the names of their columns."""
         return self._do(calls.batch_call("insert_object_many", table, rows, options))
 
-    def replace(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.RowOptions]) -> Result:
+    def replace(self, table: str, row: Sequence[calls.Value], **options: Unpack[calls.TupleOptions]) -> Result:
         """Put a row, in place of the one with its key if there is one."""
         return self._do(calls.rows_call("replace", table, row, options=options))
 
@@ -83,7 +83,7 @@ class Crud:
         return self._do(calls.rows_call("replace_object", table, row, options=options))
 
     def replace_many(
-        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.ManyOptions]
+        self, table: str, rows: Iterable[Sequence[calls.Value]], **options: Unpack[calls.TuplesOptions]
     ) -> BatchResult:
         """Put many rows, in place of those with their keys."""
         return self._do(calls.batch_call("replace_many", table, rows, options))
@@ -95,7 +95,11 @@ class Crud:
         return self._do(calls.batch_call("replace_object_many", table, rows, options))
 
     def upsert(
-        self, table: str, row: Sequence[calls.Value], operations: calls.Assignments, **options: Unpack[calls.RowOptions]
+        self,
+        table: str,
+        row: Sequence[calls.Value],
+        operations: calls.Assignments,
+        **options: Unpack[calls.TupleOptions],
     ) -> Result:
         """Put a new row, or change the one with its key as `operations` say. The answer has no rows."""
         return self._do(calls.rows_call("upsert", table, row, operations, options=options))
@@ -110,7 +114,7 @@ class Crud:
         self,
         table: str,
         rows: Iterable[tuple[Sequence[calls.Value], calls.Assignments]],
-        **options: Unpack[calls.ManyOptions],
+        **options: Unpack[calls.TuplesOptions],
     ) -> BatchResult:
         """Many of them, each with its own operations."""
         return self._do(calls.batch_call("upsert_many", table, rows, options))

@@ -34,6 +34,12 @@ class RowOptions(TypedDict, total=False):
     fetch_latest_metadata: bool
 
 
+class TupleOptions(RowOptions, total=False):
+    """Options of operations on one row that is a tuple. `version` is the one that the tuple was built for."""
+
+    version: int
+
+
 class ManyOptions(TypedDict, total=False):
     """Options of operations on many rows."""
 
@@ -44,6 +50,12 @@ class ManyOptions(TypedDict, total=False):
     fetch_latest_metadata: bool
     stop_on_error: bool
     rollback_on_error: bool
+
+
+class TuplesOptions(ManyOptions, total=False):
+    """Options of operations on many rows that are tuples."""
+
+    version: int
 
 
 class GetOptions(TypedDict, total=False):

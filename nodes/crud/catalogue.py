@@ -48,7 +48,9 @@ class Operation:
 
 COMMON = frozenset({"timeout"})
 ROW = COMMON | {"bucket_id", "fields", "add_space_schema_hash", "noreturn", "fetch_latest_metadata"}
+TUPLE = ROW | {"version"}
 MANY = (ROW - {"bucket_id"}) | {"stop_on_error", "rollback_on_error"}
+TUPLES = MANY | {"version"}
 READ = COMMON | {"bucket_id", "fields", "add_space_schema_hash", "fetch_latest_metadata"}
 SELECT = READ | {"first", "after", "batch_size", "force_map_call"}
 COUNT = COMMON | {"bucket_id", "add_space_schema_hash", "force_map_call"}
@@ -65,13 +67,13 @@ def _operation(
 OPERATIONS = {
     one.name: one
     for one in (
-        *(_operation(n, "tuple", options=ROW, writes=True) for n in ("insert", "replace")),
+        *(_operation(n, "tuple", options=TUPLE, writes=True) for n in ("insert", "replace")),
         *(_operation(n, "object", options=ROW, writes=True) for n in ("insert_object", "replace_object")),
-        *(_operation(n, "tuples", options=MANY, writes=True) for n in ("insert_many", "replace_many")),
+        *(_operation(n, "tuples", options=TUPLES, writes=True) for n in ("insert_many", "replace_many")),
         *(_operation(n, "objects", options=MANY, writes=True) for n in ("insert_object_many", "replace_object_many")),
-        _operation("upsert", "tuple", "operations", options=ROW, writes=True),
+        _operation("upsert", "tuple", "operations", options=TUPLE, writes=True),
         _operation("upsert_object", "object", "operations", options=ROW, writes=True),
-        _operation("upsert_many", "tuples", options=MANY, writes=True),
+        _operation("upsert_many", "tuples", options=TUPLES, writes=True),
         _operation("upsert_object_many", "objects", options=MANY, writes=True),
         _operation("get", "key", options=READ),
         _operation("update", "key", "operations", options=ROW, writes=True),
@@ -125,6 +127,8 @@ def _is_right(name: str, value: Any) -> tuple[bool, str]:
         return isinstance(value, list | dict), "a row: a list, or an object"
     if name == "bucket_id":
         return is_whole and value >= 1, "the number of a bucket"
+    if name == "version":
+        return is_whole and value >= 1, "the number of a version"
     if name == "first":
         return is_whole and abs(value) <= FIRST_MAX, "a number of rows"
     return is_whole and 1 <= value <= BATCH_ROWS_MAX, f"a number of rows from 1 to {BATCH_ROWS_MAX}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from catalog.descriptor import Descriptor
 from catalog.text.similar import perhaps
 from expressions.errors import (
     CONNECTION_FAILURE,
@@ -91,6 +92,14 @@ def mismatch(version: int, refusal: str, why_no_retry: str) -> RequestError:
         hint="nothing was written; send the request again",
         kind="SchemaMismatchError",
     )
+
+
+def built_for_other(version: int, descriptor: Descriptor) -> RequestError:
+    """The tuple of another version than the table is at here; a newer one may be known elsewhere."""
+    kind = "SchemaMismatchError" if version < descriptor.version else "FlattenError"
+    message = f"the tuple was built for version {version}: {descriptor.name} is at version {descriptor.version}"
+    hint = f"build it anew: crud.schema('{descriptor.name}') has the columns"
+    return RequestError(INVALID_TEXT, message, hint=hint, kind=kind)
 
 
 def reload_failed(cause: str) -> RequestError:

@@ -28,7 +28,6 @@ from nodes.crud.values import assignments, conditions, flat_row, key_values, nam
 from nodes.execution.held_rows import HeldRows
 from nodes.execution.select import access_of, select
 from nodes.sql.plans import SelectPlan
-from nodes.store.entering import Hashes
 from nodes.store.transaction import Transaction
 from nodes.wire.results import Result, Row
 from storage import encoding
@@ -119,7 +118,7 @@ class Single:
             return row
         (column_id,) = descriptor.sharding_key
         name = descriptor.column(column_id).name
-        return row if name in row else row | {name: str(bucket)}
+        return row if row.get(name) is not None else row | {name: str(bucket)}
 
     def _key(self, transaction: Transaction, descriptor: Descriptor) -> list[tuple[Column, str | None]]:
         return key_values(descriptor, self.call.arguments["key"])
@@ -144,6 +143,7 @@ class Single:
         self._check_bucket(transaction, descriptor, row)
         if not descriptor.is_home_in_key:
             request.counts.map_reduces += 1
+            request.sends(transaction, descriptor, sharding=False)
         _, rows, _ = await request.do(transaction, text, commit=True)
         keyed_gets.learn(request, descriptor, *await request.planned(descriptor, text))
         return self.result(descriptor, rows)
@@ -182,7 +182,7 @@ class Single:
     async def extreme(self, transaction: Transaction, descriptor: Descriptor) -> str:
         """min, max: the row that comes first, or last."""
         self.request.counts.map_reduces += 1
-        transaction.sends[descriptor.table_id] = transaction.sends[descriptor.table_id]._replace(sharding=False)
+        self.request.sends(transaction, descriptor, sharding=False)
         is_last = self.call.operation.verb == "max"
         name = self.call.arguments.get("index")
         orders.parts_of(descriptor, name)
@@ -242,9 +242,9 @@ class Reading:
 
     def _sent_to(self, transaction: Transaction, plan: SelectPlan, storages: set[int], *, is_forced: bool) -> None:
         descriptor = plan.scans[0].descriptor
-        table_id, every = descriptor.table_id, descriptor.placement.storage_count(self.request.env.storages)
+        every = descriptor.placement.storage_count(self.request.env.storages)
         is_keyed = len(storages) < every and not is_forced
-        transaction.sends[table_id] = Hashes(transaction.sends[table_id].schema, sharding=is_keyed)
+        self.request.sends(transaction, descriptor, sharding=is_keyed)
         self.request.counts.map_reduces += not is_keyed
 
     async def rows(self, transaction: Transaction, descriptor: Descriptor) -> str:

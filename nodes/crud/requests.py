@@ -25,7 +25,15 @@ from leases.rules import LeaseError
 from nodes.context import Environment
 from nodes.crud.answers import Shown
 from nodes.crud.calls import Call
-from nodes.crud.errors import RequestError, bad_bucket, mismatch, reload_failed, too_late, unknown_table
+from nodes.crud.errors import (
+    RequestError,
+    bad_bucket,
+    built_for_other,
+    mismatch,
+    reload_failed,
+    too_late,
+    unknown_table,
+)
 from nodes.crud.texts import Text, shown_columns
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
@@ -40,7 +48,7 @@ from nodes.sql.planner import make_plan
 from nodes.sql.plans import Plan
 from nodes.sql.statements import parse
 from nodes.store.checked import checked
-from nodes.store.entering import Hashes, PinLike
+from nodes.store.entering import Hashes
 from nodes.store.name_resolution import Names
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Owner, Transaction
@@ -145,10 +153,9 @@ class Request:
             try:
                 self.phase = "it waited for the schema"
                 descriptor = self.descriptor = await self._snapshot(transaction)
-                transaction.sends[descriptor.table_id] = self._hashes()
-                if self.caller.trace is not None:
-                    sent = self._sent(transaction.pins[descriptor.table_id])
-                    self._say("request", table=self.table, version=descriptor.version, hashes=list(sent), sent=sent)
+                self._check_built_for(descriptor)
+                self._say("request", table=self.table, version=descriptor.version)
+                self.sends(transaction, descriptor, sharding=self.uses_sharding)
                 self.phase = f"it waited for the storages, at version {descriptor.version}"
                 async with checked(transaction):
                     found = await work(transaction, descriptor)
@@ -185,16 +192,25 @@ class Request:
         router.seen(self.table, Known(descriptor.table_id, descriptor.version))
         return descriptor
 
-    def _hashes(self) -> Hashes:
-        """Object operations always send the schema's hash, others when asked; the sharding's goes where it was used."""
-        is_asked = bool(self.call.options.get("add_space_schema_hash"))
-        return Hashes(schema=self.call.operation.is_object or is_asked, sharding=self.uses_sharding)
+    def _check_built_for(self, descriptor: Descriptor) -> None:
+        """Refuse a tuple that was built for another version: its values may belong to other columns."""
+        built_for = self.call.options.get("version")
+        if built_for is not None and built_for != descriptor.version:
+            raise built_for_other(built_for, descriptor)
 
-    def _sent(self, pin: PinLike) -> dict[str, str]:
-        """The hashes that go along, by what they are of."""
-        hashes = self._hashes()
-        given = {"schema": (hashes.schema, pin.schema_hash), "sharding": (hashes.sharding, pin.sharding_hash)}
-        return {name: value for name, (is_sent, value) in given.items() if is_sent}
+    def sends(self, transaction: Transaction, descriptor: Descriptor, *, sharding: bool) -> None:
+        """Choose the hashes that go along, and trace them.
+
+        Object operations always send the schema's hash, others when asked. The sharding's goes where it was used.
+        """
+        is_asked = bool(self.call.options.get("add_space_schema_hash"))
+        hashes = Hashes(schema=self.call.operation.is_object or is_asked, sharding=sharding)
+        transaction.sends[descriptor.table_id] = hashes
+        if self.caller.trace is not None:
+            pin = transaction.pins[descriptor.table_id]
+            given = {"schema": (hashes.schema, pin.schema_hash), "sharding": (hashes.sharding, pin.sharding_hash)}
+            sent = {name: value for name, (is_sent, value) in given.items() if is_sent}
+            self.caller.trace.amend("request", hashes=list(sent), sent=sent)
 
     # -- failed attempts ----------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@
 
 A request waits for a version *newer than the one that failed it*, at most until its own deadline. A request whose plan
 failed waits for whatever a reload finds that began after it asked: the mistake may be its own. A reload that fails
-wakes everybody at once, with the cause. A version older than one that was seen is never installed, and a name that no
-table bears is looked up some times a second at most, however many ask.
+wakes everybody at once, with the cause. A version older than one that was seen is never installed. That no table bears
+a name is remembered briefly: requests that know no version of it wait for nothing.
 
 Another table under the same name counts as newer: names are given up and taken again, ids are not.
 """
@@ -22,7 +22,7 @@ from typing import NamedTuple
 PAUSE_S, PAUSE_S_MAX = 0.02, 0.2
 """Between reloads that find nothing newer for those who wait for it: doubled each time."""
 UNKNOWN_S = 0.2
-"""A name that no table bears is looked up no sooner again."""
+"""For so long a node remembers that no table bears a name, unless it makes a table itself."""
 
 
 class Known(NamedTuple):
@@ -168,6 +168,10 @@ def step(state: Reloads, event: Event, now: float) -> tuple[Reloads, list[Effect
     """The next state, and what is to be done."""
     effects: list[Effect] = []
     match event:
+        case Ask(than=None, is_patient=False) if (
+            state.newest is None and not state.is_loading and now < state.not_before
+        ):
+            effects.append(Wake(event.request, Outcome.UNKNOWN))
         case Ask():
             state = replace(state, waiters=(*state.waiters, Waiter(event, state.begun)))
         case Leave():

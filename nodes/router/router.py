@@ -53,6 +53,11 @@ class Router:
         if self._states.get(name, IDLE).newest != version:
             self._feed(name, reloads.Seen(version))
 
+    def table_made(self) -> None:
+        """A session of this node has made a table: names that no table bore are looked up at once."""
+        for name in [n for n, state in self._states.items() if state.is_idle and state.newest is None]:
+            del self._states[name]
+
     def age_s(self, name: str) -> float | None:
         """Seconds since this node last learned which version is the newest; None: it never asked."""
         confirmed_at = self._states.get(name, IDLE).confirmed_at

@@ -78,6 +78,12 @@ class Trace:
         if len(self.steps) < STEPS_MAX:
             self.steps.append({"do": do, "ms": self._ms()} | more)
 
+    def amend(self, do: str, **more: Any) -> None:
+        """More is known of the last step of this kind."""
+        step = next((one for one in reversed(self.steps) if one["do"] == do), None)
+        if step is not None:
+            step.update(more)
+
     def leased(self, pin: PinLike, *, was_held: bool, fresh: bool) -> None:
         """The transaction uses a version from now on; `was_held`: the node had it, and asked nobody."""
         about = {"table": _name(pin), "version": pin.version, "until": pin.expires_at_now.isoformat()}

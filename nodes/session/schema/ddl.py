@@ -260,6 +260,7 @@ class SchemaStatements:
             for _ in range(ROOM_TRIES_MAX):
                 full = await self._submit_if_room(statement)
                 if full is None:
+                    self.block.env.router.table_made()
                     return True
                 self.client.notice(f"{full.message}: waiting for {full.left_s} s")
                 await asyncio.sleep(full.left_s)

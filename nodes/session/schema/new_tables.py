@@ -221,6 +221,8 @@ class NewTables:
         if not outcomes:
             return
         cancel = await self._report(outcomes)
+        if committed:
+            self.env.router.table_made()
         if cancel is not None and not committed:  # after a COMMIT it comes too late
             raise cancel
 

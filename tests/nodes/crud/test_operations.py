@@ -1,6 +1,7 @@
 """The operations of `crud` on real nodes: what each answers, and what it leaves in the table."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from nodes.crud.catalogue import OPERATIONS
 from tests.nodes.conftest import Cluster, Runner
+from tests.nodes.crud.test_stale_routers import swapped
 
 Json = Any
 Crud = Callable[..., Json]
@@ -272,6 +274,66 @@ def test_a_row_says_its_bucket_where_placement_is_custom(crud: Crud, cluster: Cl
     assert rows(crud("replace", table, [1, 7])) == [[1, 7]]
     assert rows(crud("update", table, 1, [["=", "place", 3000]])) == rows(crud("select", table, [])) == [[1, 3000]]
     assert cluster.violations(table) == []
+
+
+def test_a_null_bucket_column_is_filled_by_option_bucket_id(crud: Crud, cluster: Cluster):
+    table = cluster.table(
+        "id int PRIMARY KEY, place int, n int) WITH (sharding_key = 'place', sharding_func = 'bucket'"
+    )
+    assert rows(crud("insert", table, [1, None, 5], {"bucket_id": 2000})) == [[1, 2000, 5]]
+    assert rows(crud("replace_object", table, {"id": 1, "place": None}, {"bucket_id": 7})) == [[1, 7, None]]
+    assert rows(crud("select", table, [], {"bucket_id": 7})) == [[1, 7, None]]
+    assert cluster.violations(table) == []
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_missing_table_is_found_missing_at_once_until_it_is_made_here(crud: Crud, n1: "psycopg.Connection[Any]"):
+    name = "found_missing"
+    assert crud("get", name, 1)["class"] == "UnknownTableError"
+    began = time.perf_counter()
+    assert [crud("get", name, 1, {"timeout": 0.1})["class"] for _ in range(5)] == ["UnknownTableError"] * 5
+    assert time.perf_counter() - began < 5 * 0.15
+    n1.execute(f"CREATE TABLE {name} (id int PRIMARY KEY)")
+    assert rows(crud("insert", name, [1])) == [[1]]
+
+
+def test_a_tuple_of_an_older_version_is_refused(crud: Crud, cluster: Cluster):
+    """Its values would land in other columns: only the client knows the columns that it was made for."""
+    table = cluster.table("id int PRIMARY KEY, a text, b text")
+    built_for = crud("schema", table)["version"]
+    assert rows(crud("insert", table, [1, "A", "B"], {"version": built_for})) == [[1, "A", "B"]]
+    cluster.publish(swapped(cluster.descriptor(table), "a", "b"))
+    now = crud("schema", table)["version"]
+    for call in (
+        ("insert", table, [2, "A", "B"]),
+        ("replace", table, [1, "x", "y"]),
+        ("upsert", table, [1, "x", "y"], [["=", "b", "y"]]),
+        ("insert_many", table, [[2, "A", "B"]]),
+    ):
+        answer = crud(*call, {"version": built_for})
+        assert (answer["class"], answer["version"]) == ("SchemaMismatchError", now), call
+        assert answer["message"] == f"the tuple was built for version {built_for}: {table} is at version {now}"
+    assert rows(crud("select", table, [])) == [[1, "A", "B"]]
+    assert rows(crud("insert", table, [2, "A", "B"], {"version": now})) == [[2, "A", "B"]]
+    assert crud("insert", table, [3, "A", "B"], {"version": now + 1})["class"] == "FlattenError"
+    assert crud("insert_object", table, {"id": 3}, {"version": now})["class"] == "OptionsError"
+
+
+def test_calls_of_all_storages_send_no_sharding_hash(cluster: Cluster):
+    table = cluster.table("id int PRIMARY KEY, dest text, n int) WITH (sharding_key = 'dest'")
+    heard: list[str] = []
+
+    def sent(call: str) -> Json:
+        connection.execute(f"SELECT crud.{call}")
+        steps = json.loads(heard.pop())["steps"]
+        return next(step["hashes"] for step in steps if step["do"] == "request")
+
+    with cluster.connect(options="-c schemalab.trace=on") as connection:
+        connection.add_notice_handler(lambda notice: heard.append(notice.message_detail or ""))
+        for call in ("get('{}', '1')", "select('{}')", "count('{}')", "len('{}')", "min('{}')"):
+            assert sent(call.format(table)) == [], call
+        for call in ("""select('{}', '[["=", "dest", "EWR"]]')""", """insert('{}', '[1, "EWR", 2]')"""):
+            assert sent(call.format(table)) == ["sharding"], call
 
 
 def test_a_bucket_that_there_is_none_of_is_refused_before_anything_is_written(

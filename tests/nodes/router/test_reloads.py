@@ -78,12 +78,19 @@ def test_another_table_under_the_name_is_newer_whatever_its_version():
     assert run((0.0, refused(1)), (0.1, Loaded(Known(9, 1))))[-1] == Wake(1, Outcome.NEWER, Known(9, 1))
 
 
-def test_a_name_that_no_table_bears_is_looked_up_a_few_times_a_second():
-    asked = [(n / 100, misplanned(n, None)) for n in range(15)]
+def test_a_name_that_no_table_bears_is_remembered_briefly():
+    """Whoever asks meanwhile waits for nothing, however short its time is."""
+    asked = [(n / 100, Ask(n, None, n / 100 + 0.001, is_patient=False)) for n in range(1, 15)]
     effects = run((0.0, misplanned(99, None)), (0.001, Missing()), *asked)
-    assert effects == [Load(), Wake(99, Outcome.UNKNOWN)]
-    later = run((0.0, misplanned(99, None)), (0.001, Missing()), *asked, (0.21, Tick()), (0.22, Missing()))
-    assert later == [*effects, Load(), *(Wake(n, Outcome.UNKNOWN) for n in range(15))]
+    assert effects == [Load(), *(Wake(n, Outcome.UNKNOWN) for n in (99, *range(1, 15)))]
+    assert run((0.0, misplanned(99, None)), (0.001, Missing()), (0.21, misplanned(1, None)))[2:] == [Load()]
+
+
+def test_a_request_that_a_storage_refused_does_not_believe_that_the_name_is_unknown():
+    effects = run(
+        (0.0, misplanned(99, None)), (0.001, Missing()), (0.1, refused(1)), (0.21, Tick()), (0.22, Loaded(V5))
+    )
+    assert effects[2:] == [Load(), Wake(1, Outcome.NEWER, V5)]
 
 
 def test_who_leaves_is_not_woken():
