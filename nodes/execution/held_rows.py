@@ -2,20 +2,29 @@
 
 Rows are held where they cannot stream: what an INSERT .. SELECT, an UPDATE or a DELETE will write, and what RETURNING
 answers; and, by a connection, what it has prepared and bound, with the rows of suspended portals. What is counted is
-the length of texts and numerics, and a fixed amount for everything else.
+the length of texts and numerics, and a fixed amount for everything else. The pairs that a statement is about to write
+count by themselves: a row of a wide table has hundreds, however few values it was given.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from expressions.errors import OUT_OF_MEMORY, PROGRAM_LIMIT, SqlError
 from expressions.typed import Expr, size_of
+from storage.mutations import Op
 
 STATEMENT_BYTES_MAX = 64 * 2**20
 CONNECTION_BYTES_MAX = 64 * 2**20
 NODE_BYTES_MAX = 256 * 2**20
+PAIRS_BYTES_MAX = 192 * 2**20
+NODE_PAIRS_BYTES_MAX = 2 * PAIRS_BYTES_MAX
+"""Pairs that are to be written: of one statement, and of all statements of a node."""
+FEW_PAIRS_BYTES = 2**20
+"""A statement with no more is not refused for what others hold: it is they who fill the node."""
+PAIR_BYTES = 240
+"""Of a pair beside its key and its value: the operation, and the value it is made of, which may be NULL."""
 VALUE_BYTES = 64
 SHORT_NUMBER = Decimal().__sizeof__()
 PART_BYTES = 10_000
@@ -46,6 +55,7 @@ class NodeRows:
     """Bytes that all statements and connections of a node hold now."""
 
     held: int = 0
+    pairs: int = 0
 
 
 @dataclass(eq=False)
@@ -54,6 +64,7 @@ class HeldRows:
 
     node: NodeRows
     held: int = field(default=0, init=False)
+    pairs: int = field(default=0, init=False)
     bytes_max = STATEMENT_BYTES_MAX
     refusal = f"one statement may hold at most {STATEMENT_BYTES_MAX} bytes of rows"
     hint = "do it in parts, by ranges of the primary key"
@@ -63,6 +74,24 @@ class HeldRows:
 
     def __exit__(self, *_: object) -> None:
         self.give(self.held)
+        self.give_pairs()
+
+    def take_pairs(self, ops: Sequence[Op]) -> None:
+        """Count pairs to be written. Raises 53200 when this statement has too many, or all of the node."""
+        count = sum(PAIR_BYTES + len(op.key) + len(op.value) for op in ops)
+        if self.pairs + count > PAIRS_BYTES_MAX:
+            message = f"one statement may write at most {PAIRS_BYTES_MAX} bytes of pairs"
+            raise SqlError(OUT_OF_MEMORY, message, hint=self.hint)
+        if self.node.pairs + count > NODE_PAIRS_BYTES_MAX and self.pairs + count > FEW_PAIRS_BYTES:
+            message = f"the statements of this node write {NODE_PAIRS_BYTES_MAX} bytes of pairs already"
+            raise SqlError(OUT_OF_MEMORY, message, hint="try again when others have ended, or on another node")
+        self.pairs += count
+        self.node.pairs += count
+
+    def give_pairs(self) -> None:
+        """The pairs are written."""
+        self.node.pairs -= self.pairs
+        self.pairs = 0
 
     def take(self, count: int) -> None:
         """Count more bytes. Raises 54000 when this holds too much, 53200 when the node does; less is never too much."""

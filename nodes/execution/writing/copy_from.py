@@ -157,6 +157,7 @@ class Copying:
         self._note_missing(violated)
         self.rows += len(part)
         self.held.give(self.held.held - self._pending)
+        self.held.give_pairs()
 
     def _count(self, operations: int) -> None:
         self.operations += operations

@@ -141,6 +141,7 @@ async def _add_defaults(work: Writing, plan: InsertPlan | MergePlan, rows: Seque
         default = plan.defaults.get(column.id)
         for row, value in zip(lacking, await _default_values(work, default, len(lacking)), strict=True):
             row[column.id] = value
+        await work.turns.give()  # a wide table has hundreds of columns
 
 
 async def _default_values(work: Writing, default: Expr | None, count: int) -> list[PyValue]:

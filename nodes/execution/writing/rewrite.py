@@ -50,6 +50,8 @@ async def rewrite(
         for row in rows:
             await leaving.remove(row)
         await leaving.writer.write(leaving.ops)
+        leaving.ops.clear()
+        held.give_pairs()
         coming = Writing(env, transaction, new, Context(), held, ForeignKeys(new.foreign_keys))
         rules = rules_of(new)
         for row in rows:

@@ -11,7 +11,7 @@ from catalog.descriptor import Descriptor
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
 from expressions.typed import Context
 from nodes.context import Environment
-from nodes.execution.held_rows import HeldRows
+from nodes.execution.held_rows import PAIRS_BYTES_MAX, HeldRows
 from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import TruncatePlan
@@ -21,6 +21,7 @@ from nodes.store.transaction import Transaction
 from storage.statements import kv
 
 ROWS = 500
+PART_PAIRS_BYTES = PAIRS_BYTES_MAX // 4
 LOCK_WAIT_MS = 250
 """How long other writers of the tables are waited for, in all; those that come meanwhile wait behind."""
 IDLE_S = 5
@@ -70,14 +71,15 @@ def exclusion_of(env: Environment, plan: TruncatePlan) -> list[Command]:
 async def _delete_some(env: Environment, transaction: Transaction, plan: TruncatePlan) -> bool:
     """Delete rows, as many as one transaction may, and commit; True if the tables had no more."""
     works, left = [], ROWS
-    for descriptor in referring_first(plan.descriptors):
-        work = Writing(env, transaction, descriptor, Context(), HeldRows(env.rows))
-        left -= await _deleted(work, left)
-        works += [work] if work.ops else []
-        if left <= 0:
-            break
-    for work in works:
-        await work.writer.write(work.ops, commit=work is works[-1])
+    with HeldRows(env.rows) as held:
+        for descriptor in referring_first(plan.descriptors):
+            work = Writing(env, transaction, descriptor, Context(), held)
+            left -= await _deleted(work, left)
+            works += [work] if work.ops else []
+            if left <= 0:
+                break
+        for work in works:
+            await work.writer.write(work.ops, commit=work is works[-1])
     if not works:
         await transaction.commit()
     return left > 0
@@ -140,7 +142,7 @@ def _refers(one: Descriptor, other: Descriptor) -> bool:
 
 
 async def _deleted(work: Writing, rows_max: int) -> int:
-    """Delete so many rows, or all of a table that refers to itself; how many."""
+    """Delete so many rows, or all of a table that refers to itself; how many. Rows of a wide table count for more."""
     descriptor = work.descriptor
     is_whole = any(c.references == descriptor.table_id for c in descriptor.foreign_keys)
     count = 0
@@ -149,6 +151,8 @@ async def _deleted(work: Writing, rows_max: int) -> int:
         for row in some:
             work.delete(row)
         count += len(some)
+        if work.held.pairs >= PART_PAIRS_BYTES and not is_whole:
+            return rows_max
         if count >= rows_max and not is_whole:
             break
     return count

@@ -1,6 +1,6 @@
 """One statement that writes: its table at one version, its transaction, and the pairs that its rows become."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
@@ -121,7 +121,8 @@ class Writing:
     def delete(self, old: StoredRow) -> None:
         self._do(old, None, delete_row(self.descriptor, old, self.env.buckets))
 
-    def _do(self, old: StoredRow | None, new: StoredRow | None, ops: Iterable[Op]) -> None:
+    def _do(self, old: StoredRow | None, new: StoredRow | None, ops: Sequence[Op]) -> None:
+        self.held.take_pairs(ops)
         self.ops += ops
         if self.foreign_keys:
             self.changed.append((old, new))
