@@ -126,9 +126,11 @@ class Environment:
             known = self._tables[id(descriptor)] = Table(descriptor, self.storages, self.buckets)
         return known
 
-    def begin(self, *, is_read_only: bool = False, by: Owner | None = None) -> Transaction:
+    def begin(self, *, is_read_only: bool = False, by: Owner | None = None, is_block: bool = False) -> Transaction:
         """A transaction of session `by`."""
-        return Transaction(self.pool, self.storages, self._settle, is_read_only, is_reading=is_read_only, by=by)
+        return Transaction(
+            self.pool, self.storages, self._settle, is_read_only, is_reading=is_read_only, by=by, is_block=is_block
+        )
 
     async def pin(self, transaction: Transaction, table_id: int, *, fresh: bool = False) -> Pin:
         """The version a transaction uses of a table, from its first use to its end (T1)."""

@@ -108,7 +108,7 @@ class Block:
     def current(self) -> Transaction:
         """The block's transaction; a new implicit one when there is none."""
         if self.transaction is None:
-            self.transaction = self.new_tables.begun(self.env.begin(by=self.owner))
+            self.transaction = self.new_tables.begun(self.env.begin(by=self.owner, is_block=True))
             self.transaction.is_reading = True
         if not self.has_asked:
             self.transaction.is_read_only = self.is_explicit and self.variables.is_read_only

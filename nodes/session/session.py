@@ -80,7 +80,7 @@ class Session:
         new_tables = NewTables(self.env, self.user)
         self.kept = KeptByConnection(self.env.rows)
         self.listening = Listening(self.kept)
-        self.locks = AdvisoryLocks(self.env.lock_pool, self.client)
+        self.locks = AdvisoryLocks(self.env.lock_pool, self.client, self.user)
         self.block = Block(self.env, self.client, new_tables, self.variables, self, self.listening, self.locks)
         self.variables.has_asked = lambda: self.block.has_asked
         known = SessionValues(self.variables, self.user, self.client, self.person)

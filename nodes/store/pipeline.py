@@ -379,42 +379,98 @@ def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:
     )
 
 
+@dataclass(eq=False)
+class _Place:
+    """A place in the pool for a user ("" is the node itself). A block keeps it between statements."""
+
+    user: str
+    is_block: bool
+    granted: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
 @dataclass(slots=True)
 class StorePool:
-    """The node's sessions at the store, made when needed, at most `size_max`."""
+    """The node's sessions at the store, made when needed, at most `size_max`.
+
+    One user gets at most a third, so that open transactions of one user never close the node for others. Blocks leave a
+    sixth to statements that are their own transaction, which end by themselves. Waiters are served in order. A waiter
+    whose user has a full share delays no other.
+    """
 
     dsn: str
     application_name: str
     options: str
     size_max: int = POOL_MAX
     _idle: list[StoreConnection] = field(default_factory=list)
-    _slots: asyncio.Semaphore = field(init=False)
+    _places: dict[StoreConnection, _Place] = field(default_factory=dict)
+    _taken: list[_Place] = field(default_factory=list)
+    _waiting: list[_Place] = field(default_factory=list)
     is_closed: bool = False
 
-    def __post_init__(self) -> None:
-        self._slots = asyncio.Semaphore(self.size_max)
+    @property
+    def share(self) -> int:
+        """The most sessions that one user gets."""
+        return max(1, self.size_max // 3)
 
-    async def take(self) -> StoreConnection:
+    @property
+    def free(self) -> int:
+        """The number of sessions that may still be taken."""
+        return self.size_max - len(self._taken)
+
+    async def take(self, user: str = "", *, is_block: bool = False) -> StoreConnection:
         """A session for one transaction. Raises 53300 when none gets free in time."""
-        if self._slots.locked():
-            try:
-                async with asyncio.timeout(POOL_WAIT_S):
-                    await self._slots.acquire()
-            except TimeoutError:
-                message = f"all {self.size_max} sessions of this node at the store have been busy for {POOL_WAIT_S:g} s"
-                raise SqlError(
-                    TOO_MANY_CONNECTIONS, message, hint="end open transactions, or use another node"
-                ) from None
-        else:
-            await self._slots.acquire()
+        place = _Place(user, is_block)
+        self._waiting.append(place)
+        self._grant()
         try:
-            return self._idle_one() or await StoreConnection.connect(self.dsn, self.application_name, self.options)
+            if not place.granted.done():
+                async with asyncio.timeout(POOL_WAIT_S):
+                    await place.granted
+            connection = self._idle_one() or await StoreConnection.connect(
+                self.dsn, self.application_name, self.options
+            )
+        except TimeoutError:
+            message = self._hindrance(place)
+            self._leave(place)
+            raise SqlError(TOO_MANY_CONNECTIONS, message, hint="end open transactions, or use another node") from None
         except psycopg.OperationalError as error:
-            self._slots.release()
+            self._leave(place)
             raise StoreConnectionLost(CONNECTION_FAILURE, f"the store does not answer: {first_line(error)}") from error
         except BaseException:
-            self._slots.release()
+            self._leave(place)
             raise
+        self._places[connection] = place
+        return connection
+
+    def _hindrance(self, place: _Place) -> str:
+        """Why this place is not free."""
+        if self._has_share(place):
+            return (
+                f'user "{place.user}" has {self.share} of this node\'s {self.size_max} sessions at the store, its share'
+            )
+        what = "sessions of this node at the store"
+        if self.free:
+            return f"all {self.size_max - self.free} {what} for open transactions have been busy for {POOL_WAIT_S:g} s"
+        return f"all {self.size_max} {what} have been busy for {POOL_WAIT_S:g} s"
+
+    def _has_share(self, place: _Place) -> bool:
+        return bool(place.user) and sum(taken.user == place.user for taken in self._taken) >= self.share
+
+    def _fits(self, place: _Place) -> bool:
+        blocks = sum(taken.is_block for taken in self._taken)
+        is_full = place.is_block and blocks >= self.size_max - self.size_max // 6
+        return self.free > 0 and not is_full and not self._has_share(place)
+
+    def _grant(self) -> None:
+        for place in list(self._waiting):
+            if not place.granted.done() and self._fits(place):  # a cancelled one leaves by itself
+                self._waiting.remove(place)
+                self._taken.append(place)
+                place.granted.set_result(None)
+
+    def _leave(self, place: _Place) -> None:
+        (self._taken if place in self._taken else self._waiting).remove(place)
+        self._grant()
 
     def put_back(self, connection: StoreConnection) -> None:
         """The session is in no transaction any more, or lost."""
@@ -422,7 +478,7 @@ class StorePool:
             connection.discard()
         else:
             self._idle.append(connection)
-        self._slots.release()
+        self._leave(self._places.pop(connection))
 
     def _idle_one(self) -> StoreConnection | None:
         while self._idle:

@@ -84,6 +84,8 @@ class Transaction:
     """No statement that may write has begun: it has no deadline, its lock bounds it (T4)."""
     by: Owner | None = None
     """The session it belongs to, for those who ask who holds a lease."""
+    is_block: bool = False
+    """It keeps its session at the store while its client thinks."""
     began: float = field(default_factory=time.monotonic)
     pins: dict[int, PinLike] = field(default_factory=dict)
     own: Mapping[int, Descriptor] = field(default_factory=dict)
@@ -218,7 +220,7 @@ class Transaction:
 
     async def _connect(self) -> StoreConnection:
         try:
-            return await self.pool.take()
+            return await self.pool.take("" if self.by is None else self.by.user, is_block=self.is_block)
         except StoreConnectionLost as lost:
             raise SqlError(CONNECTION_FAILURE, lost.message) from lost
 

@@ -156,8 +156,8 @@ class Pool(StorePool):
     batches: list[Sequence[Command]]
     answers: list[int]
 
-    async def take(self) -> StoreConnection:
-        connection, batches, answers = await super().take(), self.batches, self.answers
+    async def take(self, user: str = "", *, is_block: bool = False) -> StoreConnection:
+        connection, batches, answers = await super().take(user, is_block=is_block), self.batches, self.answers
         sent = type(connection).run
 
         async def run(commands: Sequence[Command], *, commit: bool = False) -> Any:

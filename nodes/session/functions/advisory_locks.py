@@ -63,6 +63,7 @@ class AdvisoryLocks:
 
     pool: StorePool
     client: Client
+    user: str = ""
     _connection: StoreConnection | None = None
     _held: dict[Lock, int] = field(default_factory=dict)
     """How often the session holds each."""
@@ -86,7 +87,7 @@ class AdvisoryLocks:
         self.refuse_lost()
         if self._connection is None:
             try:
-                self._connection = await self.pool.take()
+                self._connection = await self.pool.take(self.user)
             except StoreConnectionLost as lost:
                 raise SqlError(CONNECTION_FAILURE, lost.message) from lost
         limit = Command("SELECT set_config('lock_timeout', %b, false)", (str(wait_ms).encode(),), is_text=True)

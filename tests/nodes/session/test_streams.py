@@ -73,4 +73,4 @@ async def streaming(node: Within, table: str) -> tuple[int, AsyncIterator[list[R
 def assert_free(node: Within) -> None:
     env = node.session.env
     assert (env.open_transactions, node.session.block.holds_something) == (0, False)
-    assert env.pool._slots._value == env.pool.size_max, "a session at the store was not given back"
+    assert env.pool.free == env.pool.size_max, "a session at the store was not given back"

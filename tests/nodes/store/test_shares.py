@@ -1,0 +1,105 @@
+"""One user's sessions at the store, whatever they are for, leave the others of a node their own."""
+
+import asyncio
+import time
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from expressions.errors import SqlError
+from nodes.store.pipeline import POOL_MAX, StorePool
+from tests.nodes.conftest import Cluster
+
+ANSWER_S_MAX = 1.0
+
+
+@pytest.fixture(autouse=True)
+def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodes.store.pipeline.POOL_WAIT_S", 0.3)
+
+
+def take(cluster: Cluster, size: int, *asked: tuple[str, bool]) -> list[str]:
+    """What each of these users gets, in order: "yes", or why not."""
+
+    async def ask() -> list[str]:
+        pool, answers, sessions = StorePool(cluster.dsn, "shares", "", size_max=size), list[str](), []
+        for user, is_block in asked:
+            try:
+                sessions.append(await pool.take(user, is_block=is_block))
+                answers.append("yes")
+            except SqlError as error:
+                answers.append(f"{error.sqlstate} {error.message}")
+        for session in sessions:
+            pool.put_back(session)
+        assert pool.free == size
+        await pool.close()
+        return answers
+
+    return asyncio.run(ask())
+
+
+def test_a_user_has_a_third_at_most(cluster: Cluster) -> None:
+    refused = '53300 user "ann" has 2 of this node\'s 6 sessions at the store, its share'
+    answers = take(cluster, 6, ("ann", True), ("ann", False), ("ann", False), ("ben", True))
+    assert answers == ["yes", "yes", refused, "yes"]
+
+
+def test_blocks_leave_places_to_statements(cluster: Cluster) -> None:
+    blocks = [(f"u{i}", True) for i in range(6)]
+    refused = "53300 all 5 sessions of this node at the store for open transactions have been busy for 0.3 s"
+    assert take(cluster, 6, *blocks, ("ann", False)) == ["yes"] * 5 + [refused, "yes"]
+
+
+def test_a_waiter_whose_share_is_used_up_delays_nobody_and_is_served_when_it_is_free(cluster: Cluster) -> None:
+    async def ask() -> bool:
+        pool = StorePool(cluster.dsn, "shares", "", size_max=3)
+        first = await pool.take("ann", is_block=True)
+        second = asyncio.create_task(pool.take("ann"))
+        cancelled = asyncio.create_task(pool.take("ann"))
+        await asyncio.sleep(0)
+        pool.put_back(await pool.take("ben"))
+        cancelled.cancel()
+        pool.put_back(first)
+        pool.put_back(await second)
+        is_free = pool.free == 3
+        await pool.close()
+        return is_free
+
+    assert asyncio.run(ask())
+
+
+def test_open_transactions_of_one_user_close_the_node_for_nobody(cluster: Cluster) -> None:
+    table = cluster.table("id int PRIMARY KEY")
+    with ExitStack() as stack:
+        for _ in range(POOL_MAX):
+            greedy = stack.enter_context(cluster.connect(user="greedy"))
+            greedy.execute("BEGIN")
+            try:
+                greedy.execute(f"TABLE {table}")
+            except psycopg.errors.TooManyConnections:
+                break
+        else:
+            pytest.fail("one user has all sessions at the store")
+        other = stack.enter_context(cluster.connect(user="other"))
+        began = time.monotonic()
+        other.execute(f"INSERT INTO {table} VALUES (1)")
+        with other.transaction():
+            other.execute(f"INSERT INTO {table} VALUES (2)")
+        assert time.monotonic() - began < ANSWER_S_MAX
+
+
+def test_advisory_locks_of_one_user_keep_nobody_from_theirs(cluster: Cluster) -> None:
+    with ExitStack() as stack:
+        for key in range(20):
+            greedy = stack.enter_context(cluster.connect(user="greedy"))
+            try:
+                greedy.execute(f"SELECT pg_advisory_lock({7000 + key})")
+            except psycopg.errors.TooManyConnections:
+                break
+        else:
+            pytest.fail("one user has all sessions for locks")
+        other = stack.enter_context(cluster.connect(user="other"))
+        began = time.monotonic()
+        other.execute("SELECT pg_advisory_lock(7100)")
+        assert time.monotonic() - began < ANSWER_S_MAX
