@@ -38,7 +38,7 @@ from changes.planning.comments import set_comment
 from changes.planning.dependents import check_index_is_free, check_table_is_free, slow_without
 from changes.planning.draft import Sketch, check_public, public_index, refuse_unsorted
 from changes.planning.renames import rename_column, rename_constraint, rename_index, rename_table
-from changes.planning.sharding import check_key, check_types
+from changes.planning.sharding import check_default_key, check_key
 from changes.planning.stages import Draft, compose
 from changes.planning.tables import NO_TABLES, Tables, partners_of
 from changes.planning.viewed import refuse_what_views_read
@@ -164,7 +164,7 @@ def _bare_table(action: actions.CreateTable, table_id: TableId) -> Descriptor:
         given = check_key(action.sharding_key, action.sharding_function, columns)
         sharding_key = () if given == key else given
     else:
-        _check_default_key(action, [column for column in columns if column.id in key])
+        check_default_key([column for column in columns if column.id in key], action.sharding_function)
     return Descriptor(
         table_id=table_id,
         name=action.table.text,
@@ -177,12 +177,6 @@ def _bare_table(action: actions.CreateTable, table_id: TableId) -> Descriptor:
         coordination=action.coordination,
         key_constraint=action.key_name,
     )
-
-
-def _check_default_key(action: actions.CreateTable, key: list[Column]) -> None:
-    """A function that is named must take the primary key; the one that nobody names takes all types."""
-    if action.sharding_function != actions.STRCRC32:
-        check_types(key, action.sharding_function, action.sharding_function.position)
 
 
 def _with_constraints(action: actions.CreateTable, table: Descriptor) -> Descriptor:

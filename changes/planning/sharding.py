@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, Kind, Placement, State
-from changes.ddl.actions import IndexPart, Name, Position, SetSharding
+from changes.ddl.actions import STRCRC32, IndexPart, Name, Position, SetSharding
 from changes.ddl.errors import (
     DATATYPE_MISMATCH,
     DEPENDENT_OBJECTS,
@@ -37,11 +37,13 @@ def set_sharding(sketch: Sketch, action: SetSharding) -> None:
     function = Name(old.function, action.position) if action.function is None else action.function
     if action.key is None:
         key = old.sharding_key
-        check_types([table.column(column) for column in table.sharding_key], function, function.position)
+        if key:
+            check_types([table.column(column) for column in key], function, function.position)
     else:
         key = check_key(action.key, function, table.columns) if action.key else ()
         key = () if key == table.primary_key else key
-        check_types([table.column(column) for column in key or table.primary_key], function, function.position)
+    if not key:
+        check_default_key(table.key_columns, function)
     first = sketch.tables.storages.first
     storages = old.storages if action.storages is None else action.storages.value
     if (key, function.text, storages or first) == (old.sharding_key, old.function, old.storage_count(first)):
@@ -98,6 +100,12 @@ def check_key(key: Iterable[Name], function: Name, columns: Iterable[Column]) ->
         found.append(column.id)
     check_types([column for column in known.values() if column.id in found], function, next(iter(key)).position)
     return tuple(found)
+
+
+def check_default_key(columns: Iterable[Column], function: Name) -> None:
+    """Refuse a primary key that the function does not take. The usual one takes all types where no key is named."""
+    if function.text != STRCRC32.text:
+        check_types(columns, function, function.position)
 
 
 def check_types(columns: Iterable[Column], function: Name, position: Position) -> None:

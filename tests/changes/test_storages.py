@@ -12,6 +12,7 @@ from django.db import connection
 from catalog.descriptor import Descriptor
 from catalog.selectors import table_named
 from changes import services
+from changes.ddl.errors import DdlError
 from changes.ddl.statements import parse
 from changes.driver import driver
 from changes.models import Change, Status
@@ -75,6 +76,34 @@ def test_a_storage_is_added_tables_are_spread_over_it_and_back_and_it_is_removed
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regnamespace('storage_3')")
         assert cursor.fetchone() == (None,)
+
+
+def test_a_table_that_cannot_be_spread_is_named_and_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    made(PETS)
+    made()
+    run("storages", "add")
+    submit = services.submit
+
+    def refuse_pets(statement: str, **options: Any) -> Change:
+        if "pets" in statement:
+            raise DdlError("55000", "pets cannot move")
+        return submit(statement, **options)
+
+    monkeypatch.setattr(services, "submit", refuse_pets)
+    code, why = refused("storages", "spread")
+    assert (code, why) == (1, "tables that are not spread: pets: pets cannot move")
+    drive_all()
+    assert "users" in run("storages", "list").splitlines()[2]
+
+
+def test_a_table_with_a_float_key_is_spread_like_any_other() -> None:
+    made("CREATE TABLE readings (at double precision PRIMARY KEY, n int)")
+    run("storages", "add")
+    assert run("storages", "spread").startswith("change ")
+    drive_all()
+    readings = tables_ahead.catalog_view().table("readings")
+    assert readings is not None
+    assert readings.placement.storages == 3
 
 
 def test_what_a_crash_leaves_is_removed_by_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
 from changes import notices, services
-from changes.management.refusals import refusals
+from changes.ddl.errors import DdlError
+from changes.ddl.resolve import NothingToDo
+from changes.management.refusals import exit_code, refusals
 from changes.models import ENDED, Change, Status
 from changes.submission import storages
 from changes.submission.rate_limits import TooFast
@@ -89,10 +91,16 @@ class Command(BaseCommand):
         with connection.cursor() as cursor:
             count = options["count"] or storages_there(cursor)
         wanted = self._wanted(count, options["table"])
-        submitted = [(one, self._submit(one.statement)) for one in wanted]
+        submitted, refused, code = [], {}, 1
+        for one in wanted:
+            try:
+                submitted.append((one, self._submit(one.statement)))
+            except (DdlError, services.ChangeError, NothingToDo) as why:
+                refused[one.table] = str(why)
+                code = max(code, exit_code(why) if isinstance(why, DdlError) else 1)
         for one, change in [] if options["json"] else submitted:
             self.stdout.write(f"change {change.pk}: {one.table}, from {one.storages} storages to {count}")
-        if not submitted and not options["json"]:
+        if not wanted and not options["json"]:
             self.stdout.write(f"every table is spread over {count} storages already")
         if options["wait"]:
             self._wait([change for _, change in submitted], options)
@@ -100,7 +108,11 @@ class Command(BaseCommand):
             ids = [change.pk for _, change in submitted]
             found = {row["id"]: row["status"] for row in Change.objects.filter(pk__in=ids).values("id", "status")}
             answer = [{"id": c.pk, "table": one.table, "status": found[c.pk]} for one, c in submitted]
+            answer += [{"table": table, "refused": why} for table, why in refused.items()]
             self.stdout.write(json.dumps(answer, indent=2))
+        if refused:
+            why = "; ".join(f"{table}: {words}" for table, words in refused.items())
+            raise CommandError(f"tables that are not spread: {why}", returncode=code)
 
     def _wanted(self, count: int, tables: list[str] | None) -> list[storages.Unspread]:
         found = storages.unspread(count)

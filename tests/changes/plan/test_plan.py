@@ -7,7 +7,18 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import IndexId, State
 from catalog.values.types import SqlType
-from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, IndexPart, Name, NewColumn, NewUnique
+from changes.ddl.actions import (
+    UNNAMED,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    DropIndex,
+    IndexPart,
+    Name,
+    NewColumn,
+    NewUnique,
+    SetSharding,
+)
 from changes.ddl.errors import DdlError
 from changes.plan.element_states import drain, moved, publish
 from changes.plan.model import Element, Plan, Step, StepKind, describe, plan_from_json
@@ -211,6 +222,19 @@ def test_a_definition_that_spreads_no_rows_is_refused(key: list[str], function: 
         make_plan(action, None, table_id=7)
     assert refused.value.sqlstate == sqlstate
     assert refused.value.position in (60, 80)
+
+
+def test_a_float_key_is_refused_by_a_function_that_is_named() -> None:
+    """CREATE and SET take the same: the usual function takes every primary key, another one takes no floats."""
+    create = CreateTable(USERS, (NewColumn(Name("at"), SqlType.DOUBLE),), (Name("at"),))
+    table = make_plan(create, None, table_id=7).result
+    for action, base in (
+        (replace(create, sharding_function=Name("mpcrc32")), None),
+        (AlterTable(USERS, (SetSharding(function=Name("mpcrc32")),)), table),
+        (AlterTable(USERS, (SetSharding(key=(Name("at"),)),)), table),
+    ):
+        with pytest.raises(DdlError, match="column at is of type double precision"):
+            make_plan(action, base, table_id=7)
 
 
 def test_an_explicit_sharding_key_is_kept() -> None:

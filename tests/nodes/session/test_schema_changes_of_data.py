@@ -42,6 +42,20 @@ def test_a_unique_partial_index_is_made(cluster: Cluster, n1: Any, n2: Any, tabl
     assert cluster.violations(table) == []
 
 
+@pytest.mark.parametrize("of", ["double precision", "real"])
+def test_a_float_key_that_create_took_is_spread_anew_and_back(cluster: Cluster, n1: Any, n2: Any, of: str) -> None:
+    table = cluster.table(f"k {of} PRIMARY KEY, n int")
+    n1.execute(f"INSERT INTO {table} VALUES ('-0', 1), ('NaN', 2), ('inf', 3), (0.1, 4), (1e30, 5), (-2.5, 6)")
+    before = n1.execute(f"SELECT k::text, n FROM {table} ORDER BY n").fetchall()
+    for options in ("storages = 1", "storages = 2", "sharding_key = 'n'", "sharding_key = ''"):
+        assert tag(n1, f"ALTER TABLE {table} SET ({options})") == "ALTER TABLE"
+        n2.execute(f"INSERT INTO {table} VALUES (7.25, 7) ON CONFLICT (k) DO UPDATE SET n = excluded.n")
+        n2.execute(f"DELETE FROM {table} WHERE k = 7.25")
+        assert n2.execute(f"SELECT k::text, n FROM {table} ORDER BY n").fetchall() == before
+        assert n2.execute(f"SELECT n FROM {table} WHERE k = '0'").fetchone() == (1,)
+        assert cluster.violations(table) == []
+
+
 def test_a_type_changes(cluster: Cluster, n1: Any, n2: Any, table: str) -> None:
     assert tag(n1, f"ALTER TABLE {table} ALTER COLUMN a TYPE bigint") == "ALTER TABLE"
     assert n2.execute(f"UPDATE {table} SET a = a + 3000000000 WHERE id = 1 RETURNING a").fetchone() == (3000000010,)
