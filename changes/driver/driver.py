@@ -222,7 +222,7 @@ class Driver:
         except LOST:
             raise
         except (psycopg.Error, DatabaseError, CannotClose) as error:
-            if isinstance(effect, events.Wait):
+            if isinstance(effect, events.Wait | events.PauseRun):  # the next driver tries again
                 raise
             log.exception("change %s: %s failed", self.change_id, name)
             with self.progress.transition() as now:

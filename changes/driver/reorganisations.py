@@ -41,12 +41,15 @@ class Reorganisations:
             elements = [element_json(one) for one in effect.elements]
             progress.run_id = runs.start_run(progress.change_id, progress.table_id, kind, elements, effect.version)
 
-    def pause(self, _: events.PauseRun) -> None:
-        """R11: after this no chunk of a run commits until it goes on, whatever its worker is about to do."""
+    def pause(self, effect: events.PauseRun) -> None:
+        """R11: from here no chunk of a run commits until it goes on. Only then the change is shown as paused."""
         states = (RunState.WAITING, RunState.RUNNING)
         mine = ReorgRun.objects.filter(change_id=self.progress.change_id, state__in=states)
         for run in mine.filter(is_closed=False).order_by("id"):
             runs.pause_run(run.pk, check=self._check_lease)
+        with self.progress.transition() as now:
+            now.feed(events.RunPaused(effect.kind))
+            now.feed_requests()
 
     def close(self, _: events.CloseRun) -> None:
         """R7: after this nothing of any run of the change is written, whoever still believes to work on it."""

@@ -7,6 +7,7 @@ answers it as if for the first time, without doing anything twice (X2).
     TryPublish     Published | Blocked          the catalog has that version
     TryDrain       Drained | Blocked            the fence stands at that version
     StartRun       RunDone | RunFailed          the run is finished; one under way goes on
+    PauseRun       RunPaused                    the token has moved on since the last start
     CloseRun       RunClosed                    the token has moved on (no run: closed, too)
 
 A request to cancel that comes while a publish is asked for waits for its answer. A shell that
@@ -94,6 +95,13 @@ class RunClosed:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPaused:
+    """No chunk of the run can be written before it is started again."""
+
+    kind: StepKind
+
+
+@dataclass(frozen=True, slots=True)
 class StepFailed:
     """The step that was asked for cannot be done."""
 
@@ -129,6 +137,7 @@ Event = (
     | RunDone
     | RunFailed
     | RunClosed
+    | RunPaused
     | StepFailed
     | CancelRequested
     | PauseRequested

@@ -152,6 +152,8 @@ def _failed(state: Execution, event: events.RunFailed | events.StepFailed, now: 
 def _retry(state: Execution, now: float) -> Result:
     if state.mode is Mode.PAUSED:
         return state, ()
+    if state.pause_wanted:
+        return _rest(state)
     if state.retries >= RETRIES_MAX:
         return _rest(replace(state, retries=0, pause_wanted=f"a failure after {RETRIES_MAX} retries"))
     pause_s = RETRY_S * 2**state.retries
@@ -190,8 +192,15 @@ def _pause_requested(state: Execution, event: events.PauseRequested, now: float)
     if state.mode is not Mode.ASKING:
         return _rest(wanted)
     if at is not None and at.kind in RUNS:
-        return _and(_rest(wanted), events.PauseRun(at.kind))
+        return wanted, (events.PauseRun(at.kind),)
     return wanted, ()
+
+
+def _run_paused(state: Execution, event: events.RunPaused, now: float) -> Result:
+    """Shown as paused from here on, as no chunk commits any more. A request taken back meanwhile starts it again."""
+    if state.mode is not Mode.ASKING or state.step is None or state.step.kind is not event.kind:
+        return state, ()
+    return _rest(state) if state.pause_wanted else _ask(state, now)
 
 
 def _rest(state: Execution) -> Result:
@@ -225,7 +234,8 @@ def _move_on(state: Execution, now: float) -> Result:
 def _go_on(state: Execution, now: float) -> Result:
     """Ask for the step at hand, unless somebody wants a rest."""
     if state.pause_wanted:
-        return _rest(state)
+        is_run = state.asked and _here(state).kind in RUNS
+        return (state, (events.PauseRun(_here(state).kind),)) if is_run else _rest(state)
     return (state, ()) if state.mode is Mode.PAUSED else _ask(state, now)
 
 
@@ -356,7 +366,7 @@ def _summary(event: events.Event) -> str:
     match event:
         case events.Published(version) | events.Drained(version):
             return f"{kind_in_words(type(event))} {version}"
-        case events.RunDone(kind) | events.RunFailed(kind):
+        case events.RunDone(kind) | events.RunFailed(kind) | events.RunPaused(kind):
             return f"{kind_in_words(type(event))} {kind.value}"
         case _:
             return kind_in_words(type(event))
@@ -389,6 +399,7 @@ _ANSWERS: Row = {
     events.RunDone: _run_done,
     events.RunFailed: _failed,
     events.RunClosed: _run_closed,
+    events.RunPaused: _run_paused,
 }
 _LATE: Row = dict.fromkeys(
     (
@@ -397,6 +408,7 @@ _LATE: Row = dict.fromkeys(
         events.RunDone,
         events.RunFailed,
         events.RunClosed,
+        events.RunPaused,
         events.Blocked,
         events.Woken,
         events.StepFailed,

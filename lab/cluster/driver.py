@@ -71,6 +71,8 @@ class Driver:
         for effect in effects:
             self._take(world, effect)
         for effect in effects:
+            if isinstance(effect, events.PauseRun):  # no chunk is under way between two events of the lab
+                self.hears(world, events.RunPaused(effect.kind))
             if isinstance(effect, events.RefuseCancel):
                 raise LabError(effect.reason)
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from changes import services
+from changes import selectors, services
 from changes.driver import driver
+from changes.executor.interventions import Intervention, why_not
 from changes.models import Change, SchemaChangeLease, Status
 from spark_tasks.jobs.reorganisations import RUNS
 from spark_tasks.models import ReorgPulse, ReorgRun, Wanted
@@ -116,6 +117,25 @@ def test_a_replaced_driver_pauses_no_run_of_its_successor(change: Change, monkey
         assert pulse.wanted == Wanted.RUN
     RUNS.run(pulse.run_id)
     assert successor.end() == Status.DONE
+
+
+def test_a_change_is_shown_as_paused_only_once_no_chunk_of_its_run_can_commit(
+    change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token has moved before: a chunk that commits now would be one of a paused change (R11)."""
+    monkeypatch.setattr("spark_tasks.services.send_run", lambda _run_id: None)
+    asked = Driver(change, "d1", "before PauseRun")
+    until(lambda: open_runs(change) == ["fill"])
+    run = ReorgRun.objects.filter(change_id=change.pk)
+    run.update(state="running")
+    token = run.get().token
+    services.pause(change.pk, who="bob")
+    asked.until_it_stands()
+    change.refresh_from_db()
+    assert (change.status, run.get().token) == (Status.RUNNING, token)
+    assert "is about to pause" in (why_not(Intervention.PAUSE, selectors.standing_of(change)) or "")
+    assert asked.end() == Status.PAUSED
+    assert run.get().token == token + 1
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -29,6 +29,7 @@ from changes.executor.events import (
     RunClosed,
     RunDone,
     RunFailed,
+    RunPaused,
     Started,
     StartRun,
     StepFailed,
@@ -78,10 +79,8 @@ class Shell:
                 self.refusals.append(reason)
             case Finish():
                 self.ended, self.asked = effect, None
-            case TryPublish() | TryDrain() | StartRun() | CloseRun() | Wait():
+            case TryPublish() | TryDrain() | StartRun() | PauseRun() | CloseRun() | Wait():
                 self.asked = effect
-            case PauseRun():
-                self.asked = None
 
     def do(self) -> Event | None:
         """What was asked for happens in the world; the answer is not yet heard."""
@@ -97,6 +96,8 @@ class Shell:
             case StartRun(kind=kind):
                 self.done.append(kind)
                 return RunDone(kind)
+            case PauseRun(kind=kind):
+                return RunPaused(kind)
             case CloseRun():
                 return RunClosed()
             case Wait():
@@ -195,6 +196,24 @@ def test_a_pause_holds_at_any_step_until_resumed(plan: Plan) -> None:
         one.go()
         assert one.ended is not None
         assert one.ended.outcome is Outcome.DONE
+
+
+def test_a_run_is_shown_as_paused_once_no_chunk_of_it_can_commit() -> None:
+    one = started(PLANS["add an index"], 4)
+    one.hears(PauseRequested("ann"))
+    assert (one.state.mode, one.asked) == (Mode.ASKING, PauseRun(StepKind.FILL))
+    one.crash()
+    assert (one.state.mode, one.asked) == (Mode.ASKING, PauseRun(StepKind.FILL)), "the next worker asks again"
+    one.hears(RunPaused(StepKind.FILL))
+    assert (one.state.mode, one.stories[-1]) == (Mode.PAUSED, "change pausing")
+
+
+def test_a_pause_taken_back_before_it_took_hold_starts_the_run_again() -> None:
+    one = started(PLANS["add an index"], 4)
+    for event in (PauseRequested("ann"), ResumeRequested("ann"), RunPaused(StepKind.FILL)):
+        one.hears(event)
+    assert one.state.mode is Mode.ASKING
+    assert isinstance(one.asked, StartRun)
 
 
 def test_a_failed_verification_rolls_back_and_keeps_the_first_error() -> None:
