@@ -5,6 +5,7 @@ means is kept: the parse with the text, the analysis with the versions of the ta
 """
 
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +15,14 @@ from postgast import pg_query_pb2 as pb
 
 from changes.ddl.statements import is_ddl
 from expressions import grammar
-from expressions.errors import SYNTAX_ERROR, SqlError
+from expressions.errors import SYNTAX_ERROR, SqlError, unsupported
 from nodes.catalog_views.relations import RELATIONS
 from nodes.crud.calls import call_text, is_call
 from nodes.sql.session_calls import is_session_call
 
 Node = Any
+AS_OF = re.compile(r"\b(AS\s+OF\s+SYSTEM\s+TIME|FOR\s+SYSTEM_TIME)\b", re.IGNORECASE)
+"""A read as of an older time, in CockroachDB and in SQL:2011; PostgreSQL has a syntax error at one of its words."""
 CACHED_CHARS_MAX = 8192
 PLANS_MAX = 8
 
@@ -74,9 +77,20 @@ def _parse(sql: str) -> list[Statement]:
     try:
         tree = grammar.parse(sql)
     except postgast.PgQueryError as error:
-        raise SqlError(SYNTAX_ERROR, error.message, grammar.offset_of(error, sql)) from None
+        raise _refusal(error, sql) from None
     source = sql.encode()
     return [_statement(raw, source) for raw in tree.stmts]
+
+
+def _refusal(error: postgast.PgQueryError, sql: str) -> SqlError:
+    """A syntax error, or the name of what other databases understand in its place."""
+    at = grammar.offset_of(error, sql)
+    place = error.cursorpos - 1
+    said = next((one for one in AS_OF.finditer(sql) if one.start() <= place < one.end()), None)
+    if said is not None:
+        hint = "Data as of an older time is not kept (L15). A transaction reads as of its own beginning."
+        return unsupported(" ".join(said.group().upper().split()), at, hint)
+    return SqlError(SYNTAX_ERROR, error.message, at)
 
 
 def _statement(raw: Node, source: bytes) -> Statement:
