@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, Index, IndexId, Placement, PlacementId
+from catalog.text.mistakes import cut, with_short_values
 from catalog.values.types import SqlType, Value, to_text
 from expressions import rows
 from expressions.errors import NUMBER_OUT_OF_RANGE, PROGRAM_LIMIT, SqlError
@@ -59,8 +60,6 @@ class PairName:
 
 KEY_BYTES_MAX = 2600
 """The longest key a pair may have, for writers, fills and loads alike: a B-tree page takes a few bytes more."""
-ROW_CHARS_MAX = 80
-"""How much of a row's name a message repeats when its key is too long."""
 
 
 class StrayKey(ValueError):
@@ -73,8 +72,9 @@ class CannotDerive(ValueError):
     verb = "has no value"
 
     def __init__(self, what: str, row: str, why: SqlError) -> None:
-        super().__init__(f"{what} {self.verb} for {row}: {why.message}")
-        self.what, self.row, self.sqlstate, self.why = what, row, why.sqlstate, why.message
+        said = with_short_values(why.message)
+        super().__init__(f"{what} {self.verb} for {row}: {said}")
+        self.what, self.row, self.sqlstate, self.why = what, row, why.sqlstate, said
 
 
 class KeyTooLong(CannotDerive):
@@ -84,7 +84,6 @@ class KeyTooLong(CannotDerive):
 
     def __init__(self, descriptor: Descriptor, row_key: bytes, size: int, index: Index | None = None) -> None:
         row = row_words(descriptor, row_key)
-        row = row if len(row) <= ROW_CHARS_MAX else f"{row[:ROW_CHARS_MAX]}.."
         what = f"index {index.name}" if index else f"the primary key of {descriptor.name}"
         super().__init__(
             what, row, SqlError(PROGRAM_LIMIT, f"its key would take {size} bytes, the limit is {KEY_BYTES_MAX}")
@@ -273,7 +272,8 @@ def text_of(descriptor: Descriptor, column_id: ColumnId, data: bytes) -> str | N
 def row_words(descriptor: Descriptor, key: bytes) -> str:
     """A row named by its primary key, for people: "row id = 7"."""
     parts = key_parts(descriptor, key)
-    return "row " + ", ".join(f"{descriptor.column(c).shown} = {text_of(descriptor, c, d)}" for c, d in parts.items())
+    shown = (f"{descriptor.column(c).shown} = {cut(str(text_of(descriptor, c, d)))}" for c, d in parts.items())
+    return "row " + ", ".join(shown)
 
 
 def name_of(descriptor: Descriptor, key: bytes) -> PairName:

@@ -2,6 +2,10 @@
 
 import re
 
+VALUE_CHARS_MAX = 60
+"""The characters of a value that an error shows. Values may have megabytes; errors are stored and sent to pages."""
+QUOTED = re.compile(rf'(?<=")(.{{{VALUE_CHARS_MAX}}}).+(?=")', re.DOTALL)
+UNBROKEN = re.compile(rf"(\S{{{VALUE_CHARS_MAX + 2}}})\S{{3,}}")
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]*|[a-z]+|\d+")
 
 
@@ -10,7 +14,20 @@ def in_words(error: BaseException) -> str:
     message = str(error).strip().partition("\n")[0].strip()
     if isinstance(error, KeyError) and error.args:
         return f"{error.args[0]} was not found"
-    return message or kind_in_words(type(error))
+    return with_short_values(message) or kind_in_words(type(error))
+
+
+def cut(value: str) -> str:
+    """The beginning of a value."""
+    return value if len(value) <= VALUE_CHARS_MAX else f"{value[:VALUE_CHARS_MAX]}.."
+
+
+def with_short_values(message: str) -> str:
+    """An error of PostgreSQL's kind with the beginning of its value, which it quotes, or does not if it is a number.
+
+    A value may have quotes in it, so all between the first and the last one counts as its own.
+    """
+    return UNBROKEN.sub(r"\1..", QUOTED.sub(r"\1..", message, count=1))
 
 
 def kind_in_words(kind: type) -> str:

@@ -34,16 +34,17 @@ class Interruptible:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self.client.is_executing = False
         if isinstance(error, asyncio.CancelledError):
-            self._raise_why()
+            self._raise_why(error)
         elif self.client.interrupt is not None:
             await self._too_late()
 
-    def _raise_why(self) -> None:
-        """Raise why the statement was cancelled, if a cancel request did it."""
+    def _raise_why(self, cancelled: asyncio.CancelledError) -> None:
+        """Raise why the statement was cancelled, if a cancel request did it. Notes of the statement are its detail."""
         client = self.client
         why, client.interrupt = client.interrupt, None
         if why is not None and client.task is not None:
             client.task.uncancel()
+            why.detail = "\n".join(getattr(cancelled, "__notes__", ())) or why.detail
             raise why from None
 
     async def _too_late(self) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, Column, ColumnId, Constraint, Index
+from catalog.text.mistakes import cut
 from catalog.values.types import FLOATING, WHOLE, SqlType, Value, to_text
 from expressions.rows import columns_of
 from storage import encoding
@@ -20,7 +21,6 @@ from storage.pairs import PREFIX, StoredRow, encoded_value, key_parts, row_words
 from storage.reads import reads
 
 BARE = WHOLE | FLOATING | {SqlType.NUMERIC}
-CHARS_MAX = 60
 Cells = dict[str, str]
 """Values as they stand in SQL, by the names of their columns."""
 
@@ -120,6 +120,4 @@ def _literal(sql_type: SqlType, value: Value | None) -> str:
     if value is None:
         return "NULL"
     text = to_text(sql_type, value)
-    if sql_type in BARE:
-        return text
-    return "'" + (text if len(text) <= CHARS_MAX else f"{text[:CHARS_MAX]}..").replace("'", "''") + "'"
+    return cut(text) if sql_type in BARE else "'" + cut(text).replace("'", "''") + "'"

@@ -301,8 +301,10 @@ class SchemaStatements:
             if cancel is not None:
                 raise cancel
             status, error = await follow(change_id, self.block.env.pool.dsn, report)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as given_up:
             self.client.notice(f"change {change_id} of {table} goes on without you", "WARNING", QUERY_CANCELED)
+            to_end = f"`manage.py change cancel {change_id}` cancels it."
+            given_up.add_note(f"Change {change_id} of {table} goes on. {to_end}")
             raise
         if status == "failed":
             error = error or {}

@@ -1,17 +1,19 @@
 """Changes over rows that are there: what a change leaves behind is consistent with what it published (C1 to C7)."""
 
+import json
+
 import pytest
 from django.conf import settings
 
 from catalog.elements import State
 from catalog.selectors import newest_descriptor
 from catalog.values.types import SqlType
-from changes import services
+from changes import selectors, services
 from changes.driver import driver
 from changes.executor import machine
 from changes.models import Change, Status
 from spark_tasks.jobs import phases
-from spark_tasks.models import Kind
+from spark_tasks.models import Kind, ReorgRun
 from storage import encoding
 from storage.buckets import BUCKETS
 from storage.integrity.clauses import check
@@ -264,3 +266,31 @@ def test_rows_that_do_not_fit_turn_the_change_back_and_are_named(people, stateme
     assert said in Change.objects.get(pk=change.pk).error["message"]
     assert (after.columns, after.indexes, after.constraints) == (before.columns, before.indexes, before.constraints)
     assert violations(people) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE users ALTER name TYPE integer",
+        "ALTER TABLE users ALTER name TYPE varchar(9)",
+        "ALTER TABLE users ADD CHECK (length(name) < 9)",
+        "ALTER TABLE users ADD CHECK (name::int > 0)",
+        "CREATE INDEX of_name ON users (name) WHERE name::int > 0",
+        "CREATE INDEX by_name ON users (name)",
+    ],
+)
+def test_the_error_of_a_change_shows_the_beginning_of_a_value(people, statement: str) -> None:
+    table = newest_descriptor(people.table_id)
+    transaction = people.begin()
+    for number in (-2, -1):
+        value = encoding.encode(SqlType.TEXT, "7x" * 120_000)
+        row = StoredRow(encoding.encode(SqlType.BIGINT, number), {table.column_named("name").id: value})
+        transaction.apply(insert_row(table, row))
+    transaction.commit()
+    change = Change.objects.get(pk=made(statement, Status.FAILED).pk)
+    assert change.error is not None
+    runs = ReorgRun.objects.filter(change_id=change.pk).values_list("error", "violations")
+    assert "7x" * 40 not in json.dumps([change.error, list(runs)])
+    assert len(change.error["message"]) < 3000
+    page = json.dumps(selectors.change_snapshot(change.pk)["failure"])
+    assert "7x" * 40 not in page

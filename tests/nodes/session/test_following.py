@@ -44,15 +44,33 @@ def test_ctrl_c_leaves_the_change_running_and_says_so(cluster: Cluster, worker: 
         with held(cluster, table):
             giving_up = threading.Timer(2.0, n1.cancel_safe)
             giving_up.start()
-            with pytest.raises(psycopg.errors.QueryCanceled):
+            with pytest.raises(psycopg.errors.QueryCanceled) as given_up:
                 n1.execute(f"CREATE INDEX {table}_v ON {table} (v)")
             giving_up.join()
             number, status = store.execute(STATUS, [table]).fetchone()
+            detail = given_up.value.diag.message_detail
+            assert detail == f"Change {number} of {table} goes on. `manage.py change cancel {number}` cancels it."
             assert status not in ("done", "failed", "cancelled")
             assert f"WARNING change {number} of {table} goes on without you" in notices
             until(store, FOLLOWERS, (0,))
         assert n1.execute("SELECT 1").fetchone() == (1,)
         until(store, STATUS, (number, "done"), [table])
+
+
+def test_a_statement_timeout_of_ddl_says_that_the_change_goes_on(cluster: Cluster, worker: None, n1: Any) -> None:
+    table = cluster.table("id int primary key, v text")
+    with cluster.store() as store:
+        with held(cluster, table):
+            n1.execute("SET statement_timeout = '2s'")
+            with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout") as late:
+                n1.execute(f"CREATE INDEX {table}_v ON {table} (v)")
+            number, _ = store.execute(STATUS, [table]).fetchone()
+            assert (late.value.diag.message_detail or "").startswith(f"Change {number} of {table} goes on.")
+        until(store, STATUS, (number, "done"), [table])
+    n1.execute("SET statement_timeout = '100ms'")
+    with pytest.raises(psycopg.errors.QueryCanceled) as other:
+        n1.execute("SELECT pg_sleep(3)")
+    assert other.value.diag.message_detail is None
 
 
 def test_ctrl_c_during_submission_still_prints_the_number(monkeypatch: pytest.MonkeyPatch) -> None:
