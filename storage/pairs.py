@@ -72,9 +72,9 @@ class CannotDerive(ValueError):
     verb = "has no value"
 
     def __init__(self, what: str, row: str, why: SqlError) -> None:
-        said = with_short_values(why.message)
-        super().__init__(f"{what} {self.verb} for {row}: {said}")
-        self.what, self.row, self.sqlstate, self.why = what, row, why.sqlstate, said
+        message = with_short_values(why.message)
+        super().__init__(f"{what} {self.verb} for {row}: {message}")
+        self.what, self.row, self.sqlstate, self.why = what, row, why.sqlstate, message
 
 
 class KeyTooLong(CannotDerive):

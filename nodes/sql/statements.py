@@ -86,10 +86,10 @@ def _refusal(error: postgast.PgQueryError, sql: str) -> SqlError:
     """A syntax error, or the name of what other databases understand in its place."""
     at = grammar.offset_of(error, sql)
     place = error.cursorpos - 1
-    said = next((one for one in AS_OF.finditer(sql) if one.start() <= place < one.end()), None)
-    if said is not None:
+    found = next((one for one in AS_OF.finditer(sql) if one.start() <= place < one.end()), None)
+    if found is not None:
         hint = "Data as of an older time is not kept (L15). A transaction reads as of its own beginning."
-        return unsupported(" ".join(said.group().upper().split()), at, hint)
+        return unsupported(" ".join(found.group().upper().split()), at, hint)
     return SqlError(SYNTAX_ERROR, error.message, at)
 
 
