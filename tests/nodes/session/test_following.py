@@ -14,6 +14,7 @@ import pytest
 from expressions.errors import SqlError
 from nodes.session.schema import ddl
 from nodes.session.schema.new_tables import NewTables
+from nodes.settings.variables import Variables
 from nodes.sql.statements import parse
 from tests.nodes.conftest import Cluster
 
@@ -83,7 +84,8 @@ def test_ctrl_c_during_submission_still_prints_the_number(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("changes.services.submit", submit)
     client = SimpleNamespace(notice=lambda text, *_: notices.append(text))
-    block = SimpleNamespace(is_explicit=False, transaction=None, new_tables=NewTables(SimpleNamespace(), "me"))  # type: ignore
+    new_tables = NewTables(SimpleNamespace(), "me")  # type: ignore[arg-type]
+    block = SimpleNamespace(is_explicit=False, transaction=None, new_tables=new_tables, variables=Variables())
 
     async def given_up() -> None:
         (statement,) = parse("CREATE INDEX i ON t (v)")
