@@ -50,6 +50,8 @@ class Idle:
 
     def next_notification(self) -> None: ...
 
+    async def end_expired(self) -> None: ...
+
     async def parse(self, _sql: str) -> list[str]:
         return ["SET"] * COUNT
 
