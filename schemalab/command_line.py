@@ -17,6 +17,7 @@ OVERVIEW = {
         "leases": "who uses which version until when, and what waits for it",
         "node-control": "drain, kill, freeze, thaw or start a node",
         "processes": "all processes of the cluster; kill, freeze, thaw or start one",
+        "check": "settings and the Java that Spark uses, checked",
         "signin-link": "a link that signs in once",
         "users": "the people: add one, roles, passwords",
     },

@@ -75,7 +75,7 @@ class Store:
     life: str | None = "life 1"
     places: int = 1
 
-    async def take(self) -> Session:
+    async def take(self, user: str = "", *, is_block: bool = False) -> Session:
         self.places -= 1
         return self.lost
 

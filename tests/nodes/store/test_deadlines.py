@@ -56,7 +56,7 @@ class Store:
     is_running: bool = False
     refusal: StoreError | None = None
 
-    async def take(self) -> "Store":
+    async def take(self, user: str = "", *, is_block: bool = False) -> "Store":
         return self
 
     def put_back(self, _session: Any) -> None:
