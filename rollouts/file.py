@@ -1,0 +1,347 @@
+"""The file that describes a rollout: tables, values, releases, deploys in their order.
+
+    database = "postgresql 18"
+    tables   = "CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL)"
+    key      = "id"
+    [values]
+    name = ["Ann", "Bob"]
+    [before]
+    release = "1"
+    does.rename = "UPDATE users SET name = :name WHERE id = :id"
+    [[deploy]]
+    schema = "ALTER TABLE users ADD COLUMN full_name text"
+
+Names are the contract: a parameter or a column of a result that stands in `[values]` is what the application means. A
+mistake is refused with its line, its key and what would be right.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from rollouts.orm import BadOrm, operations_of
+from rollouts.statements.effects import Query, Statement
+from rollouts.statements.errors import NotModelled
+from rollouts.statements.expressions import Expression
+from rollouts.statements.reading import BadStatement, expression_of, statement_of
+from rollouts.statements.tables import Trigger
+from rollouts.statements.values import Value
+
+DEPLOYS_MAX, OPERATIONS_MAX, STATEMENTS_MAX, VALUES_MAX = 40, 20, 8, 4
+
+
+class FileMistake(ValueError):
+    """The file is wrong: the line where it is known, the key, what is wrong with it and what would be right."""
+
+    def __init__(self, key: str, message: str, line: int | None = None) -> None:
+        super().__init__(f"{f'line {line}: ' if line else ''}{f'{key}: ' if key else ''}{message}")
+        self.key, self.message, self.line = key, message, line
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An action of a release for one user: statements of one transaction, unless `autocommit`.
+
+    `gone`: the row counts as deleted after it. `lingers`: it may run once more after its release has gone.
+    `prepared`: its statements were prepared when the release began.
+    """
+
+    name: str
+    statements: tuple[Statement, ...]
+    autocommit: bool = False
+    gone: bool = False
+    lingers: bool = False
+    prepared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A version of the application: its operations by name."""
+
+    name: str
+    operations: Mapping[str, Operation]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDeploy:
+    """Schema statements, each a transaction of its own."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseDeploy:
+    """A release rolls out: beside the one before it, then alone."""
+
+    release: Release
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillDeploy:
+    """Statements that run once for each key, in one transaction each; a first SELECT reads in the application."""
+
+    statements: tuple[Statement, ...]
+    by_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerDeploy:
+    """A trigger before INSERT or UPDATE."""
+
+    table: str
+    trigger: Trigger
+
+
+Deploy = SchemaDeploy | ReleaseDeploy | BackfillDeploy | TriggerDeploy
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A rollout as its author wrote it. `source` is the file's own data, from which a changed one can be made."""
+
+    tables: tuple[str, ...]
+    key: str
+    values: Mapping[str, tuple[Value, ...]]
+    before: Release
+    deploys: tuple[Deploy, ...]
+    rows: int | None = None
+    """How many logical rows are explored; None: as many as the statements ask for."""
+
+    rollback_until: int = 0
+    database: str = "postgresql 18"
+    source: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+_TOP = ("database", "isolation", "tables", "key", "rows", "values", "before", "deploy", "rollback_until", "title")
+_DEPLOY = ("schema", "release", "backfill", "trigger")
+_RELEASE = ("release", "does", "like", "orm")
+_OPERATION = ("sql", "autocommit", "gone", "lingers", "prepared")
+
+
+def rollout_of(text: str) -> Rollout:
+    """The rollout that the file describes. Raises `FileMistake`, `NotModelled`."""
+    try:
+        body = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"\(at line (\d+)", str(error))
+        message = f"this is not TOML: {str(error).split(' (at', maxsplit=1)[0]}"
+        raise FileMistake("", message, int(at[1]) if at else text.count("\n") + 1) from None  # at its end
+    try:
+        return rollout_from(body)
+    except FileMistake as error:
+        raise FileMistake(error.key, error.message, _line_of(text, error.key)) from None
+
+
+def rollout_from(body: Mapping[str, Any]) -> Rollout:
+    """The same from the data of a file. Raises `FileMistake` without a line, `NotModelled`."""
+    return _Reader(body).rollout()
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """The line on which a key stands, "deploy.2.does.rename" the third deploy's, or its nearest parent."""
+    places: dict[str, int] = {}
+    section, deploys = "", -1
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\[?\s*([\w.\- ]+?)\s*\]\]?\s*(#.*)?$", line):
+            name, _, rest = header[1].partition(".")
+            deploys += line.lstrip().startswith("[[") and name == "deploy"
+            section = ".".join(part for part in (f"deploy.{deploys}" if name == "deploy" else name, rest) if part)
+            places.setdefault(section, number)
+        elif pair := re.match(r"""\s*([\w.\-"' ]+?)\s*=""", line):
+            name = re.sub(r"""["' ]""", "", pair[1])
+            places.setdefault(f"{section}.{name}" if section else name, number)
+    while key:
+        if key in places:
+            return places[key]
+        below = [line for place, line in places.items() if place.startswith(f"{key}.")]
+        if below:
+            return min(below)
+        key = key.rpartition(".")[0]
+    return None
+
+
+class _Reader:
+    """Reads the data of one file, part by part."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        self._body = body
+        self._releases: dict[str, Release] = {}
+
+    def rollout(self) -> Rollout:
+        body = self._body
+        self._known(body, _TOP, "")
+        key = self._text(body.get("key", "id"), "key")
+        values = dict(self._values())
+        if key in values:
+            raise FileMistake(f"values.{key}", f"{key} is the key: its values are made for it, leave it out here")
+        self._key, self._names = key, values
+        isolation = body.get("isolation", "read committed")
+        if isolation != "read committed":
+            raise FileMistake("isolation", f'"read committed" is modelled, not {isolation!r}')
+        database = self._text(body.get("database", "postgresql 18"), "database")
+        if not re.fullmatch(r"postgresql( \d+)?", database):
+            raise FileMistake("database", f'"postgresql" with or without a version is modelled, not {database!r}')
+        tables = self._texts(self._needed(body, "tables", ""), "tables")
+        before = self._release(self._needed(body, "before", ""), "before")
+        deploys = body.get("deploy", [])
+        if not isinstance(deploys, list) or len(deploys) > DEPLOYS_MAX:
+            raise FileMistake("deploy", f"at most {DEPLOYS_MAX} deploys, each as [[deploy]] on a line of its own")
+        rows, until = body.get("rows"), body.get("rollback_until", 0)
+        if rows is not None and rows not in (1, 2):
+            raise FileMistake("rows", f"1 or 2, not {rows!r}")
+        if not isinstance(until, int) or not 0 <= until <= len(deploys):
+            raise FileMistake("rollback_until", f"the number of a deploy, 0 to {len(deploys)}, not {until!r}")
+        found = tuple(self._deploy(one, f"deploy.{n}") for n, one in enumerate(deploys))
+        return Rollout(tables, key, values, before, found, rows, until, database, body)
+
+    def _known(self, part: Any, keys: tuple[str, ...], at: str) -> None:
+        if not isinstance(part, Mapping):
+            raise FileMistake(at, "keys and values are expected here")
+        for name in part:
+            if name not in keys:
+                close = difflib.get_close_matches(name, keys, 1)
+                advice = f"did you mean {close[0]}?" if close else f"there are: {', '.join(keys)}"
+                raise FileMistake(f"{at}.{name}".lstrip("."), f"there is no such key here; {advice}")
+
+    def _needed(self, part: Mapping[str, Any], key: str, at: str) -> Any:
+        if key not in part:
+            raise FileMistake(at, f"{key} is missing")
+        return part[key]
+
+    def _text(self, value: Any, at: str) -> str:
+        if not isinstance(value, str) or not value.strip():
+            raise FileMistake(at, f"a text is expected, not {value!r}")
+        return value
+
+    def _texts(self, value: Any, at: str) -> tuple[str, ...]:
+        texts = value if isinstance(value, list) else [value]
+        if not texts or len(texts) > STATEMENTS_MAX:
+            raise FileMistake(at, f"1 to {STATEMENTS_MAX} statements are expected, not {len(texts)}")
+        return tuple(self._text(one, at) for one in texts)
+
+    def _values(self) -> Iterator[tuple[str, tuple[Value, ...]]]:
+        values = self._needed(self._body, "values", "")
+        if not isinstance(values, Mapping) or not values:
+            raise FileMistake("values", 'give two values or three of each name: name = ["Ann", "Bob"]')
+        for name, given in values.items():
+            if not isinstance(given, list) or not 2 <= len(given) <= VALUES_MAX:
+                raise FileMistake(f"values.{name}", f"a list of 2 to {VALUES_MAX} values is expected")
+            if any(isinstance(one, list | dict) for one in given) or len(set(map(repr, given))) < len(given):
+                raise FileMistake(f"values.{name}", "the values must be plain and different")
+            yield name, tuple(given)
+
+    def _release(self, part: Any, at: str) -> Release:
+        self._known(part, _RELEASE, at)
+        name = self._text(self._needed(part, "release", at), f"{at}.release")
+        if name in self._releases:
+            raise FileMistake(f"{at}.release", f"release {name!r} exists: give each its own name")
+        operations: dict[str, Operation] = {}
+        if "like" in part:
+            like = self._text(part["like"], f"{at}.like")
+            if like not in self._releases:
+                names = ", ".join(repr(one) for one in self._releases) or "none"
+                raise FileMistake(f"{at}.like", f"there is no earlier release {like!r}; there are: {names}")
+            operations |= self._releases[like].operations
+        if "orm" in part:
+            try:
+                written = operations_of(part["orm"], self._key)
+            except BadOrm as error:
+                raise FileMistake(f"{at}.orm", str(error)) from None
+            operations |= {name: self._operation(name, one, f"{at}.orm") for name, one in written.items()}
+        does = part.get("does", {})
+        if not isinstance(does, Mapping):
+            raise FileMistake(f"{at}.does", 'write does.NAME = "a statement"')
+        operations |= {name: self._operation(name, one, f"{at}.does.{name}") for name, one in does.items()}
+        if not operations:
+            raise FileMistake(at, f"release {name!r} does nothing: give it does.NAME, like or orm")
+        if len(operations) > OPERATIONS_MAX:
+            raise FileMistake(at, f"at most {OPERATIONS_MAX} operations, not {len(operations)}")
+        self._releases[name] = release = Release(name, operations)
+        return release
+
+    def _operation(self, name: str, part: Any, at: str) -> Operation:
+        flags: Mapping[str, Any] = {}
+        if isinstance(part, Mapping):
+            self._known(part, _OPERATION, at)
+            flags = {key: value for key, value in part.items() if key != "sql"}
+            for key, value in flags.items():
+                if not isinstance(value, bool):
+                    raise FileMistake(f"{at}.{key}", f"true or false is expected, not {value!r}")
+            part = self._needed(part, "sql", at)
+        statements = tuple(self._statement(text, at) for text in self._texts(part, at))
+        self._check_parameters(statements, at)
+        return Operation(name, statements, **flags)
+
+    def _statement(self, text: str, at: str) -> Statement:
+        try:
+            return statement_of(text)
+        except BadStatement as error:
+            raise FileMistake(at, str(error)) from None
+        except NotModelled as error:
+            raise NotModelled(f"{at}: {error}") from None
+
+    def _check_parameters(self, statements: tuple[Statement, ...], at: str) -> None:
+        """Each parameter is the key, stands in [values], or comes from a statement before."""
+        known = {self._key, *self._names}
+        for statement in statements:
+            for name in statement.parameters:
+                if name not in known:
+                    close = difflib.get_close_matches(name, known, 1)
+                    advice = f"; did you mean :{close[0]}?" if close else ""
+                    message = f":{name} is neither the key, nor in [values], nor a result of a statement before it"
+                    raise FileMistake(at, message + advice)
+            known |= {output.name for output in statement.outputs}
+
+    def _deploy(self, part: Any, at: str) -> Deploy:
+        kinds = [name for name in _DEPLOY if isinstance(part, Mapping) and name in part]
+        if len(kinds) != 1:
+            raise FileMistake(
+                at, f"a deploy is one of {', '.join(_DEPLOY)}; this one has {' and '.join(kinds) or 'none'}"
+            )
+        kind = kinds[0]
+        if kind == "release":
+            return ReleaseDeploy(self._release(part, at))
+        self._known(part, (kind,), at)
+        if kind == "trigger":
+            return self._trigger(part["trigger"], f"{at}.trigger")
+        texts = self._texts(part[kind], f"{at}.{kind}")
+        if kind == "schema":
+            return SchemaDeploy(texts)
+        statements = tuple(self._statement(text, f"{at}.backfill") for text in texts)
+        self._check_parameters(statements, f"{at}.backfill")
+        by_key = any(self._key in one.parameters for one in statements)
+        if by_key and not all(self._key in one.parameters or _flows(one, statements) for one in statements):
+            raise FileMistake(f"{at}.backfill", f"every statement of it names :{self._key}, or none does")
+        for name in (name for one in statements for name in one.parameters if name in self._names):
+            if not any(name == output.name for one in statements for output in one.outputs):
+                raise FileMistake(f"{at}.backfill", f":{name} is what a user writes: a backfill has the rows only")
+        return BackfillDeploy(statements, by_key)
+
+    def _trigger(self, part: Any, at: str) -> TriggerDeploy:
+        self._known(part, ("on", "when", "set", "name"), at)
+        table = self._text(self._needed(part, "on", at), f"{at}.on")
+        sets = self._needed(part, "set", at)
+        if not isinstance(sets, Mapping) or not sets:
+            raise FileMistake(f"{at}.set", 'write set = { column = "an expression over OLD and NEW" }')
+        condition = self._expression(part["when"], f"{at}.when") if "when" in part else None
+        assignments = tuple((name, self._expression(text, f"{at}.set.{name}")) for name, text in sets.items())
+        name = self._text(part.get("name", f"{table}_{'_'.join(sets)}"), f"{at}.name")
+        return TriggerDeploy(table, Trigger(name, condition, assignments))
+
+    def _expression(self, text: Any, at: str) -> Expression:
+        try:
+            return expression_of(self._text(text, at))
+        except BadStatement as error:
+            raise FileMistake(at, str(error)) from None
+        except NotModelled as error:
+            raise NotModelled(f"{at}: {error}") from None
+
+
+def _flows(statement: Statement, statements: tuple[Statement, ...]) -> bool:
+    """True for a statement whose parameters come from queries before it: it is bound to their row."""
+    outputs = {output.name for one in statements if isinstance(one, Query) for output in one.outputs}
+    return bool(outputs & set(statement.parameters))

@@ -1,0 +1,114 @@
+"""The answer about a rollout: proved, broken or unknown, its findings, its gates, what holds others up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from catalog.text.message import Text
+from rollouts.file import Rollout
+from rollouts.locks import HoldUp, hold_ups
+from rollouts.model import Model
+from rollouts.narration import Narrator
+from rollouts.search import Budget, Finding, Outcome, Search
+
+PROVED, BROKEN, UNKNOWN = "proved", "broken", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A point between two deploys. `color`: red where something breaks, amber where there is no rollback from."""
+
+    done: int
+    releases: tuple[str, ...]
+    color: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of the exploration."""
+
+    rollout: Rollout
+    model: Model
+    outcome: Outcome
+    verdict: str
+    gates: tuple[Gate, ...]
+    hold_ups: tuple[HoldUp, ...] = field(default=())
+
+    @property
+    def counted(self) -> list[Finding]:
+        """The findings that make it broken, the shortest first."""
+        return [one for one in self.outcome.findings if counts(one, self.rollout)]
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as data: texts in English."""
+        narrator = Narrator(self.model)
+        return {
+            "verdict": self.verdict,
+            "bounds": str(narrator.bounds()),
+            "worlds": self.outcome.worlds,
+            "seconds": round(self.outcome.seconds, 3),
+            "findings": [self._finding(one, narrator) for one in self.outcome.findings],
+            "gates": [{"done": one.done, "releases": list(one.releases), "color": one.color} for one in self.gates],
+            "occurred": [str(one) for one in narrator.occurred(self.outcome)],
+            "holds_up": [one.to_json() for one in self.hold_ups],
+        }
+
+    def _finding(self, finding: Finding, narrator: Narrator) -> Mapping[str, Any]:
+        return {
+            "kind": finding.kind if finding.back_from is None else "no rollback",
+            "because": finding.kind,
+            "about": finding.found.about,
+            "counts": counts(finding, self.rollout),
+            "yours_already": finding.is_yours,
+            "release": finding.release,
+            "operation": finding.operation,
+            "deploys_done": finding.done,
+            "back_from": finding.back_from,
+            "fault": str(narrator.fault(finding)),
+            "steps": len(finding.steps),
+            "trace": [str(one) for one in narrator.trace(finding)],
+        }
+
+
+def counts(finding: Finding, rollout: Rollout) -> bool:
+    """True for a finding that makes the rollout broken: not the application's own, nor a rollback not asked for."""
+    return not finding.is_yours and (finding.back_from is None or finding.back_from <= rollout.rollback_until)
+
+
+def answer_of(rollout: Rollout, *, rows: int | None = None, budget: Budget | None = None) -> Answer:
+    """Explore the rollout. Raises `NotModelled`."""
+    model = Model(rollout, rows)
+    outcome = Search(model, budget).run()
+    broken = any(counts(one, rollout) for one in outcome.findings)
+    verdict = BROKEN if broken else PROVED if outcome.is_complete else UNKNOWN
+    return Answer(rollout, model, outcome, verdict, _gates(model, outcome), tuple(hold_ups(rollout)))
+
+
+def _gates(model: Model, outcome: Outcome) -> tuple[Gate, ...]:
+    own = [one for one in outcome.findings if not one.is_yours]
+    broken = {one.done for one in own if one.back_from is None}
+    no_rollback = {one.back_from for one in own if one.back_from is not None}
+    running: dict[int, tuple[int, ...]] = {}
+    for stage in model.stages:
+        running[stage.done] = max(running.get(stage.done, ()), stage.running, key=len)
+    return tuple(
+        Gate(
+            done,
+            tuple(model.releases[one].name for one in releases),
+            "red" if done in broken else "amber" if done in no_rollback else "green",
+        )
+        for done, releases in running.items()
+    )
+
+
+def title_of(answer: Answer) -> Text:
+    """The verdict in one sentence."""
+    if answer.verdict == PROVED:
+        return Text("proved: no schedule of {worlds} worlds breaks this rollout", {"worlds": answer.outcome.worlds})
+    if answer.verdict == UNKNOWN:
+        return Text("unknown: the bounds were reached after {worlds} worlds", {"worlds": answer.outcome.worlds})
+    return (
+        Text("broken: {count} ways", {"count": len(answer.counted)})
+        if len(answer.counted) > 1
+        else Text("broken: 1 way")
+    )

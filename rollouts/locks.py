@@ -1,0 +1,208 @@
+"""Locks of schema statements on PostgreSQL, whether they read or rewrite the table, and what to use instead.
+
+This is known, not explored: each row is held against a real PostgreSQL by a test (`pg_locks`, the relation's file).
+Without it a proof beside an ALTER TYPE that stops a site for an hour would mislead.
+
+    ACCESS EXCLUSIVE            waits for everybody, and everybody waits for it, reads too
+    SHARE ROW EXCLUSIVE, SHARE  writers wait
+    SHARE UPDATE EXCLUSIVE      reads and writes go on
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from catalog.text.message import NOTHING, Text
+from rollouts.file import Rollout, SchemaDeploy, TriggerDeploy
+from rollouts.statements.reading import tree_of
+
+TRIED_ON = "PostgreSQL 18"
+
+EXCLUSIVE, SHARE_ROW, SHARE, UPDATE = (
+    "AccessExclusiveLock",
+    "ShareRowExclusiveLock",
+    "ShareLock",
+    "ShareUpdateExclusiveLock",
+)
+BLOCKS = {EXCLUSIVE: Text("reads and writes wait"), SHARE_ROW: Text("writes wait"), SHARE: Text("writes wait")}
+
+MOMENT = Text("Short by itself, but it queues behind open transactions: set lock_timeout and try again.")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The lock and the work of one kind of schema statement."""
+
+    name: str
+    example: str
+    lock: str
+    reads: bool = False
+    rewrites: bool = False
+    instead: Text = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class HoldUp:
+    """A statement of a rollout under its rule."""
+
+    deploy: int
+    text: str
+    rule: Rule
+
+    def to_json(self) -> dict[str, Any]:
+        rule = self.rule
+        return {
+            "deploy": self.deploy,
+            "statement": self.text,
+            "rule": rule.name,
+            "lock": rule.lock,
+            "reads_the_table": rule.reads,
+            "rewrites_the_table": rule.rewrites,
+            "instead": str(rule.instead),
+        }
+
+
+_REWRITE = Text("It writes the whole table anew: add a column of the new type, write both, backfill, then switch.")
+_VALID = Text("It reads the whole table under the lock: add the constraint NOT VALID, then VALIDATE it.")
+_NOT_NULL = Text("It reads the whole table: add CHECK (c IS NOT NULL) NOT VALID, VALIDATE it, then SET NOT NULL.")
+_CONCURRENTLY = Text("Use CREATE INDEX CONCURRENTLY: writes go on.")
+_USING = Text(
+    "It builds an index under the lock: CREATE UNIQUE INDEX CONCURRENTLY, then ADD CONSTRAINT .. USING INDEX."
+)
+
+RULES = (
+    Rule("add column", "ALTER TABLE t ADD c2 text", EXCLUSIVE, instead=MOMENT),
+    Rule("add column with constant default", "ALTER TABLE t ADD c2 int DEFAULT 7", EXCLUSIVE, instead=MOMENT),
+    Rule(
+        "add column with volatile default",
+        "ALTER TABLE t ADD c2 float8 DEFAULT random()",
+        EXCLUSIVE,
+        True,
+        True,
+        _REWRITE,
+    ),
+    Rule(
+        "add generated column",
+        "ALTER TABLE t ADD c2 int GENERATED ALWAYS AS (a + 1) STORED",
+        EXCLUSIVE,
+        True,
+        True,
+        _REWRITE,
+    ),
+    Rule("drop column", "ALTER TABLE t DROP COLUMN b", EXCLUSIVE, instead=MOMENT),
+    Rule("rename column", "ALTER TABLE t RENAME COLUMN b TO c", EXCLUSIVE, instead=MOMENT),
+    Rule("rename table", "ALTER TABLE t RENAME TO t2", EXCLUSIVE, instead=MOMENT),
+    Rule("set default", "ALTER TABLE t ALTER a SET DEFAULT 1", EXCLUSIVE, instead=MOMENT),
+    Rule("set not null", "ALTER TABLE t ALTER a SET NOT NULL", EXCLUSIVE, True, instead=_NOT_NULL),
+    Rule("drop not null", "ALTER TABLE t ALTER id2 DROP NOT NULL", EXCLUSIVE, instead=MOMENT),
+    Rule("longer varchar", "ALTER TABLE t ALTER v TYPE varchar(40)", EXCLUSIVE, instead=MOMENT),
+    Rule("varchar to text", "ALTER TABLE t ALTER v TYPE text", EXCLUSIVE, instead=MOMENT),
+    Rule("change type", "ALTER TABLE t ALTER a TYPE bigint", EXCLUSIVE, True, True, _REWRITE),
+    Rule("add check", "ALTER TABLE t ADD CHECK (a > -9)", EXCLUSIVE, True, instead=_VALID),
+    Rule("add check not valid", "ALTER TABLE t ADD CHECK (a > -9) NOT VALID", EXCLUSIVE, instead=MOMENT),
+    Rule("validate constraint", "ALTER TABLE t VALIDATE CONSTRAINT later", UPDATE, True),
+    Rule("add foreign key", "ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES p (id)", SHARE_ROW, True, instead=_VALID),
+    Rule(
+        "add foreign key not valid",
+        "ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES p (id) NOT VALID",
+        SHARE_ROW,
+        instead=MOMENT,
+    ),
+    Rule("add unique", "ALTER TABLE t ADD UNIQUE (id2)", EXCLUSIVE, True, instead=_USING),
+    Rule("add primary key", "ALTER TABLE t ADD PRIMARY KEY (id2)", EXCLUSIVE, True, instead=_USING),
+    Rule("add unique using index", "ALTER TABLE t ADD CONSTRAINT u UNIQUE USING INDEX made", EXCLUSIVE, instead=MOMENT),
+    Rule("drop constraint", "ALTER TABLE t DROP CONSTRAINT later", EXCLUSIVE, instead=MOMENT),
+    Rule("create index", "CREATE INDEX ON t (a)", SHARE, True, instead=_CONCURRENTLY),
+    Rule("create index concurrently", "CREATE INDEX CONCURRENTLY i2 ON t (a)", UPDATE, True),
+    Rule(
+        "drop index", "DROP INDEX made", EXCLUSIVE, instead=Text("Use DROP INDEX CONCURRENTLY: reads and writes go on.")
+    ),
+    Rule(
+        "create trigger",
+        "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()",
+        SHARE_ROW,
+        instead=MOMENT,
+    ),
+    Rule("drop table", "DROP TABLE t", EXCLUSIVE, instead=MOMENT),
+)
+BY_NAME = {rule.name: rule for rule in RULES}
+
+
+def hold_ups(rollout: Rollout) -> Iterator[HoldUp]:
+    """The statements of a rollout that hold others up, and how."""
+    for number, deploy in enumerate(rollout.deploys, 1):
+        if isinstance(deploy, TriggerDeploy):
+            yield HoldUp(number, f"trigger {deploy.trigger.name} on {deploy.table}", BY_NAME["create trigger"])
+        elif isinstance(deploy, SchemaDeploy):
+            for text in deploy.texts:
+                yield from (HoldUp(number, text, BY_NAME[name]) for name in rules_of(text))
+
+
+@lru_cache(maxsize=1024)
+def rules_of(text: str) -> tuple[str, ...]:
+    """The names of the rules that a statement falls under; none for CREATE TABLE and statements about rows."""
+    node = tree_of(text)
+    kind = str(node.WhichOneof("node"))
+    body = getattr(node, kind)
+    match kind:
+        case "alter_table_stmt":
+            return tuple(_rule(one.alter_table_cmd) for one in body.cmds)
+        case "rename_stmt":
+            return ("rename column" if body.subname else "rename table",)
+        case "index_stmt":
+            return ("create index concurrently" if body.concurrent else "create index",)
+        case "drop_stmt":
+            is_index = postgres_names()["objects"][body.remove_type] == "OBJECT_INDEX"
+            return () if is_index and body.concurrent else ("drop index" if is_index else "drop table",)
+    return ()
+
+
+@lru_cache(maxsize=1)
+def postgres_names() -> dict[str, dict[int, str]]:
+    """The names of the numbers in PostgreSQL's grammar."""
+    from postgast import pg_query_pb2 as pb
+
+    return {
+        "commands": {number: name for name, number in pb.AlterTableType.items()},
+        "objects": {number: name for name, number in pb.ObjectType.items()},
+    }
+
+
+_PLAIN = {
+    "AT_DropColumn": "drop column",
+    "AT_SetNotNull": "set not null",
+    "AT_DropNotNull": "drop not null",
+    "AT_ColumnDefault": "set default",
+    "AT_ValidateConstraint": "validate constraint",
+    "AT_DropConstraint": "drop constraint",
+}
+
+
+def _rule(command: Any) -> str:
+    kind = postgres_names()["commands"][command.subtype]
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    definition = getattr(command, "def")
+    if kind == "AT_AddColumn":
+        constraints = {one.constraint.contype: one.constraint for one in definition.column_def.constraints}
+        if 5 in constraints:
+            return "add generated column"
+        if 3 in constraints:
+            default = constraints[3].raw_expr.WhichOneof("node")
+            return "add column with volatile default" if default == "func_call" else "add column with constant default"
+        return "add column"
+    if kind == "AT_AlterColumnType":
+        name = definition.column_def.type_name.names[-1].string.sval
+        has_using = definition.column_def.HasField("raw_default")
+        if not has_using and name in ("text", "varchar"):
+            return "varchar to text" if name == "text" else "longer varchar"
+        return "change type"
+    constraint = definition.constraint
+    names = {6: "add check", 7: "add primary key", 8: "add unique", 10: "add foreign key"}
+    if constraint.contype == 2:
+        return "set not null"
+    if constraint.indexname:
+        return "add unique using index"
+    suffix = " not valid" if constraint.skip_validation else ""
+    return names[constraint.contype] + suffix

@@ -1,0 +1,611 @@
+"""The worlds of a rollout: which releases run, which rows there are, who is in the middle of a transaction.
+
+    stage      the deploys done so far, one after the other; with each the releases that run and the schema
+    rows       what is committed
+    transactions    transactions under way: what each wrote and locked, and its next statement
+    meant      for each key the values that users gave last, under the names of [values]; None: no such row
+
+A step is a deploy, a statement of an operation, or a COMMIT; it leads to another world, or to a finding. As at READ
+COMMITTED, a statement sees what is committed when it begins. One that goes over several rows, or inserts what it
+selects, begins and ends in two steps, since others commit between. A row that is locked is waited for.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from rollouts.file import BackfillDeploy, Operation, Release, Rollout, SchemaDeploy, TriggerDeploy
+from rollouts.statements.definitions import definition_of, tables_named
+from rollouts.statements.effects import (
+    Answer,
+    Delete,
+    Effect,
+    Insert,
+    Query,
+    Statement,
+    check_names,
+    execute,
+    tables_of,
+)
+from rollouts.statements.errors import NotModelled, Refused
+from rollouts.statements.tables import Contents, Identity, Lock, Schema, Values, Write, applied
+from rollouts.statements.values import INTEGERS, Value, text_of
+
+TRANSACTIONS_MAX = 2
+"""Operations of several statements under way at once; a backfill comes on top."""
+
+INTEGER_KEYS, OTHER_KEYS = (1, 2), (101, 102)
+"""Keys, and those that are taken where users give 1 or 2 as a value."""
+
+TEXT_KEYS = ("k-one", "k-two")
+BACKFILL = -1
+ALL = "all rows"
+"""What a backfill without the key works on."""
+
+RowsOf = tuple[str, tuple[tuple[Identity, Values], ...]]
+Rows = tuple[RowsOf, ...]
+Environment = tuple[tuple[str, Value], ...]
+Meaning = tuple[tuple[str, Value], ...] | None
+
+
+class Transaction(NamedTuple):
+    """A transaction under way. `snapshot` is there while its statement is between beginning and end."""
+
+    release: int
+    operation: str
+    at: int
+    environment: Environment
+    writes: tuple[Write, ...] = ()
+    locks: frozenset[Lock] = frozenset()
+    tables: frozenset[str] = frozenset()
+    gave: frozenset[str] = frozenset()
+    allowed: frozenset[Meaning] = frozenset()
+    snapshot: Rows | None = None
+
+
+class World(NamedTuple):
+    """One configuration."""
+
+    stage: int
+    rows: Rows
+    meant: tuple[Meaning, ...]
+    transactions: tuple[Transaction, ...] = ()
+    todo: tuple[Value, ...] = ()
+    lingering: frozenset[tuple[int, str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A gate between two deploys, or the middle of one. `done` counts the deploys that have ended."""
+
+    number: int
+    done: int
+    running: tuple[int, ...]
+    schema: Schema
+    kind: str = "end"
+    """What comes next: schema, starts (a release), gone (the one before), backfill, trigger, end."""
+
+    text: str = ""
+    statements: tuple[Statement, ...] = ()
+
+
+class Step(NamedTuple):
+    """One event: by whom (`release`: an index, `BACKFILL`, or None for a deploy), and how it answered."""
+
+    kind: str
+    stage: int
+    release: int | None = None
+    operation: str = ""
+    at: int = 0
+    environment: Environment = ()
+    answer: Answer | None = None
+    met: int | None = None
+
+
+class Found(NamedTuple):
+    """A finding where a step would have led: its kind, the SQLSTATE or name it is about, and the facts."""
+
+    kind: str
+    about: str
+    values: tuple[tuple[str, Any], ...]
+
+
+class Waits(NamedTuple):
+    """The step waits for locks that another transaction holds."""
+
+    locks: frozenset[Lock]
+
+
+Outcome = World | Found | Waits
+
+
+def same(given: Value, wanted: Value) -> bool:
+    """True if a value that was read is the one that was meant: 10 and 10.00 are, '10' and 10 are not."""
+    if isinstance(given, int | float | Decimal) and isinstance(wanted, int | float | Decimal):
+        return isinstance(given, bool) == isinstance(wanted, bool) and Decimal(text_of(given)) == Decimal(
+            text_of(wanted)
+        )
+    if isinstance(given, str) or isinstance(wanted, str) or given is None or wanted is None:
+        return given == wanted or (wanted is not None and given is not None and text_of(given) == text_of(wanted))
+    return given == wanted
+
+
+class Model:
+    """The worlds of one rollout, and the steps between them."""
+
+    def __init__(self, rollout: Rollout, rows: int | None = None) -> None:
+        self.rollout = rollout
+        self.releases: list[Release] = [rollout.before]
+        schema: Schema = {}
+        contents: Contents = {}
+        for text in rollout.tables:
+            try:
+                schema, contents = definition_of(text)(schema, contents)
+            except Refused as error:
+                raise NotModelled(f"tables: {error}: {text}") from None
+        self.stages = self._stages(schema)
+        self.first_stage = {0: 0}
+        for stage in self.stages:
+            for release in stage.running:
+                self.first_stage.setdefault(release, stage.number)
+        self.keys = self._keys(schema)[: rows or rollout.rows or self._rows_needed()]
+        self._first_rows = self._frozen(contents)
+        self._environments: dict[tuple[int, str], list[Environment]] = {}
+        self._effects: dict[Any, Effect | Refused] = {}
+        self._contents: dict[Rows, Contents] = {}
+        self._after_writes: dict[tuple[Rows, tuple[Write, ...]], Rows] = {}
+
+    # -- stages
+
+    def _stages(self, schema: Schema) -> list[Stage]:
+        stages: list[Stage] = []
+        running: tuple[int, ...] = (0,)
+
+        def add(done: int, kind: str, text: str = "", statements: tuple[Statement, ...] = ()) -> None:
+            stages.append(Stage(len(stages), done, running, schema, kind, text, statements))
+
+        for done, deploy in enumerate(self.rollout.deploys):
+            match deploy:
+                case SchemaDeploy():
+                    for text in deploy.texts:
+                        add(done, "schema", text)
+                        try:
+                            schema, _ = definition_of(text)(schema, {})
+                        except Refused:
+                            return stages
+                case TriggerDeploy():
+                    add(done, "trigger", deploy.trigger.name)
+                    if deploy.table not in schema:
+                        return stages
+                    table = schema[deploy.table]
+                    kept = tuple(one for one in table.triggers if one.name != deploy.trigger.name)
+                    schema = {**schema, table.name: replace(table, triggers=(*kept, deploy.trigger))}
+                case BackfillDeploy():
+                    add(done, "backfill", "", deploy.statements)
+                case _:
+                    self.releases.append(deploy.release)
+                    add(done, "starts", deploy.release.name)
+                    running = (running[-1], len(self.releases) - 1)
+                    add(done, "gone", self.releases[running[0]].name)
+                    running = running[1:]
+        add(len(self.rollout.deploys), "end")
+        return stages
+
+    def _keys(self, schema: Schema) -> tuple[Value, ...]:
+        for table in schema.values():
+            for column in table.columns:
+                if column.name == self.rollout.key:
+                    return TEXT_KEYS if column.type.name not in INTEGERS else self._integer_keys()
+        return self._integer_keys()
+
+    def _integer_keys(self) -> tuple[Value, ...]:
+        given = {one for values in self.rollout.values.values() for one in values}
+        return OTHER_KEYS if given & set(INTEGER_KEYS) else INTEGER_KEYS
+
+    def _rows_needed(self) -> int:
+        """One row is exact where every statement goes by the key; two where rows have to do with each other."""
+        key = self.rollout.key
+        for stage in self.stages:
+            for table in stage.schema.values():
+                if table.references or any(
+                    set(one.columns) != {key} and one.name != table.key for one in table.uniques
+                ):
+                    return 2
+        texts = [one for release in self.releases for op in release.operations.values() for one in op.statements]
+        texts += [one for stage in self.stages for one in stage.statements]
+        return 1 if all(key in one.parameters for one in texts) else 2
+
+    # -- rows as values
+
+    def _frozen(self, contents: Contents) -> Rows:
+        return tuple((name, tuple(sorted(rows.items(), key=repr))) for name, rows in sorted(contents.items()))
+
+    def contents(self, rows: Rows) -> Contents:
+        """The rows of each table by their identities."""
+        found = self._contents.get(rows)
+        if found is None:
+            found = self._contents[rows] = {name: dict(items) for name, items in rows}
+        return found
+
+    def _overlaid(self, rows: Rows, writes: tuple[Write, ...]) -> Rows:
+        if not writes:
+            return rows
+        found = self._after_writes.get((rows, writes))
+        if found is None:
+            found = self._after_writes[rows, writes] = self._frozen(applied(self.contents(rows), writes))
+        return found
+
+    # -- the start
+
+    def start(self) -> World:
+        """Nobody has done anything yet; there are only the rows that `tables` put."""
+        return self._entered(World(0, self._first_rows, (None,) * len(self.keys)))
+
+    def start_of(self, release: int) -> World:
+        """The same, under the schema that a release meets when it begins."""
+        contents: Contents = self.contents(self._first_rows)
+        number = self.first_stage[release]
+        for stage in self.stages[:number]:
+            if stage.kind == "schema":
+                _, contents = definition_of(stage.text)(stage.schema, contents)
+        return World(number, self._frozen(contents), (None,) * len(self.keys))
+
+    def _entered(self, world: World) -> World:
+        stage = self.stages[world.stage]
+        if stage.kind != "backfill":
+            return world
+        by_key = any(self.rollout.key in one.parameters for one in stage.statements)
+        return world._replace(todo=self.keys if by_key else (ALL,))
+
+    # -- steps
+
+    def steps(self, world: World, running: tuple[int, ...] | None = None) -> Iterator[tuple[Step, Outcome | None]]:
+        """Every step from a world, with what it leads to: None where nothing changed (a read that was right).
+
+        With `running`, only these releases run, and no deploy goes on.
+        """
+        if running is None:
+            yield from self._deploy_steps(world)
+        for transaction in world.transactions:
+            others = tuple(one for one in world.transactions if one is not transaction)
+            yield from self._go_on(world, transaction, others)
+        under_way = sum(one.release != BACKFILL for one in world.transactions)
+        stage = self.stages[world.stage]
+        for release in stage.running if running is None else running:
+            for operation in self.releases[release].operations.values():
+                yield from self._begin(world, release, operation, under_way)
+        if running is None:
+            for release, name in sorted(world.lingering):
+                operation = self.releases[release].operations[name]
+                used = world._replace(lingering=world.lingering - {(release, name)})
+                yield from self._begin(used, release, operation, under_way)
+
+    def _deploy_steps(self, world: World) -> Iterator[tuple[Step, Outcome | None]]:
+        stage = self.stages[world.stage]
+        step = Step(stage.kind, stage.number)
+        following = world._replace(stage=world.stage + 1)
+        match stage.kind:
+            case "starts":
+                yield step, self._entered(following)
+            case "gone":
+                old = stage.running[0]
+                if not any(one.release == old for one in world.transactions):
+                    left = {(old, op.name) for op in self.releases[old].operations.values() if op.lingers}
+                    yield step, self._entered(following._replace(lingering=world.lingering | left))
+            case "schema" | "trigger":
+                yield from self._define(world, stage, step, following)
+            case "backfill" if not any(one.release == BACKFILL for one in world.transactions):
+                for key in world.todo:
+                    environment = () if key == ALL else ((self.rollout.key, key),)
+                    transaction = Transaction(BACKFILL, "backfill", 0, environment)
+                    yield from self._go_on(world, transaction, world.transactions)
+
+    def _define(self, world: World, stage: Stage, step: Step, following: World) -> Iterator[tuple[Step, Outcome]]:
+        tables = tables_named(stage.text) if stage.kind == "schema" else frozenset(stage.schema)
+        if any(one.tables & tables for one in world.transactions):
+            return
+        try:
+            if stage.kind == "schema":
+                _, contents = definition_of(stage.text)(stage.schema, self.contents(world.rows))
+                following = following._replace(rows=self._frozen(contents))
+            elif world.stage + 1 == len(self.stages):
+                raise Refused("42P01", "the table of the trigger does not exist")
+        except Refused as error:
+            yield step, Found("fails", error.code, (("message", error.message),))
+            return
+        yield step, self._entered(following)
+
+    def environments(self, release: int, operation: Operation) -> list[Environment]:
+        """The values that users may give: each key, each value of each name that no statement before has read."""
+        found = self._environments.get((release, operation.name))
+        if found is None:
+            asked, read = [], set()
+            for statement in operation.statements:
+                asked += [name for name in statement.parameters if name not in read and name not in asked]
+                if isinstance(statement, Query):
+                    read |= {output.name for output in statement.outputs}
+            choices = [self.keys if name == self.rollout.key else self.rollout.values[name] for name in asked]
+            found = [tuple(zip(asked, one, strict=True)) for one in itertools.product(*choices)]
+            self._environments[release, operation.name] = found
+        return found
+
+    def _begin(
+        self, world: World, release: int, operation: Operation, under_way: int
+    ) -> Iterator[tuple[Step, Outcome | None]]:
+        first = operation.statements[0]
+        is_short = len(operation.statements) == 1 and not self._takes_time(first)
+        if not is_short and under_way >= TRANSACTIONS_MAX:
+            return
+        writer = next((one for one in operation.statements if not isinstance(one, Query)), None)
+        for environment in self.environments(release, operation):
+            if not self._makes_sense(world, writer, dict(environment)):
+                continue
+            transaction = Transaction(
+                release, operation.name, 0, environment, allowed=self._allowed(world, operation, environment)
+            )
+            yield from self._go_on(world, transaction, world.transactions)
+
+    def _allowed(self, world: World, operation: Operation, environment: Environment) -> frozenset[Meaning]:
+        """The answers that a read of the operation may give: values meant at its beginning, or later."""
+        reads = any(isinstance(one, Query) for one in operation.statements)
+        return frozenset([self._meant(world, environment)]) if reads and len(operation.statements) > 1 else frozenset()
+
+    def _makes_sense(self, world: World, writer: Statement | None, given: Mapping[str, Value]) -> bool:
+        """An application creates what is not there, and changes what is; it may read anything."""
+        if writer is None or self.rollout.key not in given:
+            return True
+        key = given[self.rollout.key]
+        is_there = world.meant[self.keys.index(key)] is not None
+        if not isinstance(writer, Insert):
+            return is_there
+        if writer.conflict is not None:
+            return True
+        return not is_there and not any(
+            (self.rollout.key, key) in one.environment and one.writes for one in world.transactions
+        )
+
+    def _meant(self, world: World, environment: Environment) -> Meaning:
+        key = dict(environment).get(self.rollout.key)
+        return world.meant[self.keys.index(key)] if key in self.keys else None
+
+    def _takes_time(self, statement: Statement) -> bool:
+        """True for a statement during which others may commit something that it does not see."""
+        if isinstance(statement, Insert):
+            return statement.source is not None
+        return not isinstance(statement, Query) and self.rollout.key not in statement.parameters
+
+    # -- one transaction
+
+    def _statements(self, world: World, transaction: Transaction) -> tuple[Statement, ...]:
+        if transaction.release == BACKFILL:
+            return self.stages[world.stage].statements
+        return self.releases[transaction.release].operations[transaction.operation].statements
+
+    def _go_on(
+        self, world: World, transaction: Transaction, others: tuple[Transaction, ...]
+    ) -> Iterator[tuple[Step, Outcome | None]]:
+        """The next step of a transaction: its statement begins, or is done, or it commits."""
+        statements = self._statements(world, transaction)
+        step = Step(
+            "statement",
+            world.stage,
+            transaction.release,
+            transaction.operation,
+            transaction.at,
+            transaction.environment,
+        )
+        if transaction.at == len(statements):
+            yield step._replace(kind="commit"), self._committed(world, transaction, others)
+            return
+        statement = statements[transaction.at]
+        if transaction.snapshot is None and self._takes_time(statement):
+            try:
+                check_names(statement, self.stages[world.stage].schema)
+            except Refused as error:
+                yield step, self._refusal(error)
+                return
+            snapshot = self._overlaid(world.rows, transaction.writes)
+            touched = transaction.tables | tables_of(statement, self.stages[world.stage].schema)
+            begun = transaction._replace(snapshot=snapshot, tables=touched)
+            yield step._replace(kind="begins"), self._with_transaction(world, others, begun)
+            return
+        effect = self._effect(world, transaction, statement)
+        wanted = effect.locks if isinstance(effect, Refused) else effect.locks | effect.awaited
+        if _waits(wanted, others):
+            yield step, Waits(wanted)
+            return
+        if isinstance(effect, Refused):
+            yield step, self._refusal(effect)
+            return
+        yield from self._done(
+            world, transaction, others, statement, effect, step._replace(answer=effect.answer, met=effect.met)
+        )
+
+    def _refusal(self, error: Refused) -> Found:
+        return Found("refused", error.code, (("message", error.message),))
+
+    def _effect(self, world: World, transaction: Transaction, statement: Statement) -> Effect | Refused:
+        stage = self.stages[world.stage]
+        names = tables_of(statement, stage.schema)
+        mine = tuple(one for one in self._overlaid(world.rows, transaction.writes) if one[0] in names)
+        before = transaction.snapshot and tuple(one for one in transaction.snapshot if one[0] in names)
+        given = dict(transaction.environment)
+        key = (statement.text, id(stage.schema), mine, before, tuple(given[name] for name in statement.parameters))
+        found = self._effects.get(key)
+        if found is None:
+            snapshot = None if before is None else self.contents(before)
+            try:
+                self._check_prepared(transaction, statement, stage.schema)
+                found = execute(statement, stage.schema, self.contents(mine), given, snapshot)
+            except Refused as error:
+                found = error
+            self._effects[key] = found
+        return found
+
+    def _check_prepared(self, transaction: Transaction, statement: Statement, schema: Schema) -> None:
+        """Raises 0A000 for a prepared `SELECT *` whose columns have changed since its release began."""
+        if transaction.release == BACKFILL or all(output.expression is not None for output in statement.outputs):
+            return
+        if self.releases[transaction.release].operations[transaction.operation].prepared:
+            first = self.stages[self.first_stage[transaction.release]].schema
+            if statement.table in schema and first[statement.table].columns != schema[statement.table].columns:
+                raise Refused("0A000", "cached plan must not change result type")
+
+    def _done(
+        self,
+        world: World,
+        transaction: Transaction,
+        others: tuple[Transaction, ...],
+        statement: Statement,
+        effect: Effect,
+        step: Step,
+    ) -> Iterator[tuple[Step, Outcome | None]]:
+        statements = self._statements(world, transaction)
+        if isinstance(statement, Query) and transaction.release != BACKFILL:
+            wrong = self._wrong(world, transaction, statement, effect)
+            if wrong is not None:
+                yield step, wrong
+                return
+        given = dict(transaction.environment)
+        used = {name for name in statement.parameters if name in self.rollout.values}
+        is_write = not isinstance(statement, Query) and effect.met > 0
+        asked = self.asked(transaction.release, transaction.operation) if is_write else frozenset()
+        marks = {"create"} if is_write and isinstance(statement, Insert) else set()
+        marks |= {"delete"} if is_write and isinstance(statement, Delete) else set()
+        gave = transaction.gave | (used & asked) | ({f"*{mark}" for mark in marks})
+        over = effect.answer and statement.outputs and transaction.at + 1 < len(statements)
+        if over:
+            given |= dict(effect.answer[0])
+        following = transaction._replace(
+            at=transaction.at + 1,
+            environment=tuple(given.items()),
+            writes=(*transaction.writes, *effect.writes),
+            locks=transaction.locks | effect.locks,
+            tables=transaction.tables | {statement.table},
+            gave=gave,
+            snapshot=None,
+        )
+        ends = not effect.answer and any(
+            name not in given for later in statements[transaction.at + 1 :] for name in later.parameters
+        )
+        is_last = transaction.at + 1 == len(statements) or ends
+        is_autocommit = transaction.release != BACKFILL and (
+            self.releases[transaction.release].operations[transaction.operation].autocommit
+        )
+        if is_last and (len(statements) == 1 or is_autocommit or not following.writes):
+            after = self._committed(world, following, others)
+            yield step, None if after == world else after
+        elif is_last:
+            yield step, self._with_transaction(world, others, following._replace(at=len(statements)))
+        elif is_autocommit:
+            between = self._with_transaction(self._committed(world, following, others), (), None)
+            kept = following._replace(writes=(), locks=frozenset(), tables=frozenset(), gave=frozenset())
+            kept = kept._replace(
+                allowed=frozenset([self._meant(between, transaction.environment)])
+                if transaction.allowed
+                else frozenset()
+            )
+            yield step, self._with_transaction(between, between.transactions, kept)
+        else:
+            yield step, self._with_transaction(world, others, following)
+
+    def asked(self, release: int, operation: str) -> frozenset[str]:
+        """The names that a user gives for an operation; none for a backfill."""
+        if release == BACKFILL:
+            return frozenset()
+        return frozenset(
+            name for name, _ in self.environments(release, self.releases[release].operations[operation])[0]
+        )
+
+    def _with_transaction(
+        self, world: World, others: tuple[Transaction, ...], transaction: Transaction | None
+    ) -> World:
+        transactions = world.transactions if transaction is None else (*others, transaction)
+        return world._replace(transactions=in_order(transactions))
+
+    def _committed(self, world: World, transaction: Transaction, others: tuple[Transaction, ...]) -> World:
+        """The world after the transaction: its rows are there, and what its user gave is what was meant last."""
+        meant = world.meant
+        key = dict(transaction.environment).get(self.rollout.key)
+        if transaction.release != BACKFILL and key in self.keys and transaction.gave:
+            place = self.keys.index(key)
+            meant = (*meant[:place], self._meant_after(transaction, meant[place]), *meant[place + 1 :])
+            if meant[place] != world.meant[place]:
+                others = tuple(
+                    one._replace(allowed=one.allowed | {meant[place]})
+                    if one.allowed and (self.rollout.key, key) in one.environment
+                    else one
+                    for one in others
+                )
+        rows = self._overlaid(world.rows, transaction.writes)
+        after = world._replace(rows=rows, meant=meant, transactions=in_order(others))
+        if transaction.release != BACKFILL:
+            return after
+        todo = tuple(one for one in world.todo if one != (ALL if key is None else key))
+        after = after._replace(todo=todo)
+        return after if todo else self._entered(after._replace(stage=world.stage + 1))
+
+    def _meant_after(self, transaction: Transaction, before: Meaning) -> Meaning:
+        operation = self.releases[transaction.release].operations[transaction.operation]
+        if operation.gone or ("*delete" in transaction.gave and "*create" not in transaction.gave):
+            return None
+        if before is None and "*create" not in transaction.gave:
+            return None
+        given = {name: value for name, value in transaction.environment if name in transaction.gave}
+        return tuple(sorted({**dict(before or ()), **given}.items()))
+
+    # -- what a read must give
+
+    def _wrong(self, world: World, transaction: Transaction, query: Query, effect: Effect) -> Found | None:
+        """Lost or invented, if what came back is not what was meant at any moment of the operation."""
+        names = [output.name for output in query.outputs if output.name in self.rollout.values]
+        key = self.rollout.key
+        if key not in dict(transaction.environment):
+            return self._wrong_in_list(world, effect, names)
+        if not names or key not in query.parameters:
+            return None
+        own = {name: value for name, value in transaction.environment if name in transaction.gave}
+        allowed = [
+            None if one is None else {**dict(one), **own}
+            for one in transaction.allowed | {self._meant(world, transaction.environment)}
+        ]
+        if not effect.answer:
+            if None in allowed or "*delete" in transaction.gave:
+                return None
+            return Found("lost", "row", (("wanted", tuple(sorted((allowed[0] or {}).items()))),))
+        if all(one is None for one in allowed):
+            return None if "*create" in transaction.gave else Found("invented", "row", (("given", effect.answer[0]),))
+        return self._wrong_row(dict(effect.answer[0]), names, [one for one in allowed if one is not None])
+
+    def _wrong_in_list(self, world: World, effect: Effect, names: list[str]) -> Found | None:
+        for row in map(dict, effect.answer):
+            if (key := row.get(self.rollout.key)) in self.keys:
+                meaning = world.meant[self.keys.index(key)]
+                if meaning is None:
+                    return Found("invented", "row", (("given", tuple(row.items())),))
+                if wrong := self._wrong_row(row, names, [dict(meaning)]):
+                    return wrong
+        return None
+
+    def _wrong_row(self, row: Mapping[str, Value], names: list[str], allowed: list[dict[str, Value]]) -> Found | None:
+        for name in names:
+            wanted = [one[name] for one in allowed if name in one]
+            if len(wanted) < len(allowed) or any(same(row[name], one) for one in wanted):
+                continue
+            is_known = row[name] is None or any(same(row[name], one) for one in self.rollout.values[name])
+            return Found("lost" if is_known else "invented", name, (("given", row[name]), ("wanted", wanted[0])))
+        return None
+
+
+def in_order(transactions: tuple[Transaction, ...]) -> tuple[Transaction, ...]:
+    """The transactions in an order that does not depend on which began first."""
+    return tuple(sorted(transactions, key=repr)) if len(transactions) > 1 else transactions
+
+
+def _waits(locks: Iterable[Lock], others: tuple[Transaction, ...]) -> bool:
+    """True if another transaction holds one of the locks, and one of the two wants it for itself."""
+    held = {lock[:3]: lock[3] for one in others for lock in one.locks}
+    held |= {lock[:3]: True for one in others for lock in one.locks if lock[3]}
+    return any(lock[:3] in held and (lock[3] or held[lock[:3]]) for lock in locks)

@@ -1,0 +1,154 @@
+"""A trace and its fault in sentences, as texts that a page can put into another language."""
+
+from collections.abc import Iterator
+
+from catalog.text.message import Text
+from rollouts.model import BACKFILL, TRANSACTIONS_MAX, Model, Step
+from rollouts.search import Finding, Outcome
+from rollouts.statements.values import Value, text_of
+
+FOLD_FROM = 3
+"""So many deploys in a row, in which nothing else happened, become one line."""
+
+
+def shown(value: Value) -> str:
+    """A value as a reader sees it."""
+    return "NULL" if value is None else text_of(value)
+
+
+def _pairs(pairs: tuple[tuple[str, Value], ...]) -> str:
+    return ", ".join(f"{name} = {shown(value)}" for name, value in pairs)
+
+
+class Narrator:
+    """Puts the steps of one model into sentences."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def step(self, step: Step) -> Text:
+        """One step with its outcome; the fault that ends a trace has a sentence of its own."""
+        stage = self._model.stages[step.stage]
+        values: dict[str, str | int | Text] = {"number": stage.done + 1, "what": stage.text}
+        match step.kind:
+            case "schema":
+                return Text("deploy {number}: {what}", values)
+            case "trigger":
+                return Text("deploy {number}: trigger {what}", values)
+            case "starts":
+                old = self._model.releases[stage.running[0]].name
+                return Text("deploy {number}: release {what} starts beside release {old}", {**values, "old": old})
+            case "gone":
+                return Text("deploy {number}: release {what} is gone", values)
+            case "back":
+                release = self._model.releases[stage.running[0] - 1].name
+                return Text("rollback: release {release} runs again", {"release": release})
+        return self._backfill(step, values) if step.release == BACKFILL else self._operation(step)
+
+    def _backfill(self, step: Step, values: dict[str, str | int | Text]) -> Text:
+        key = dict(step.environment).get(self._model.rollout.key)
+        values["row"] = Text("row {key}", {"key": shown(key)}) if key is not None else Text("all rows")
+        if step.kind == "begins":
+            return Text("deploy {number}: the backfill looks at {row}", values)
+        if step.kind == "commit":
+            return Text("deploy {number}: the backfill commits {row}", values)
+        if step.answer:
+            values["answer"] = _pairs(step.answer[0])
+            return Text("deploy {number}: the backfill reads {row}: {answer}", values)
+        if not step.met:
+            return Text("deploy {number}: the backfill passes {row} by", values)
+        return Text("deploy {number}: the backfill writes {row}", values)
+
+    def _operation(self, step: Step) -> Text:
+        release = self._model.releases[step.release or 0]
+        operation = release.operations[step.operation]
+        asked = self._model.asked(step.release or 0, step.operation)
+        given = _pairs(tuple(pair for pair in step.environment if pair[0] in asked))
+        values: dict[str, str | int | Text] = {"release": release.name, "call": f"{operation.name}({given})"}
+        if step.kind == "commit":
+            return Text("release {release}: {call} commits", values)
+        values |= {"at": step.at + 1, "of": len(operation.statements)}
+        if step.kind == "begins":
+            return Text("release {release}: {call}, statement {at} of {of} begins", values)
+        if step.answer:
+            values["answer"] = _pairs(step.answer[0])
+            if len(operation.statements) > 1:
+                return Text("release {release}: {call}, statement {at} of {of} gives {answer}", values)
+            return Text("release {release}: {call} gives {answer}", values)
+        if step.met == 0:
+            if len(operation.statements) > 1:
+                return Text("release {release}: {call}, statement {at} of {of} finds no row", values)
+            return Text("release {release}: {call} finds no row", values)
+        if len(operation.statements) > 1:
+            return Text("release {release}: {call}, statement {at} of {of}", values)
+        return Text("release {release}: {call}", values)
+
+    def trace(self, finding: Finding) -> Iterator[Text]:
+        """The steps to the fault, one line each; deploys in which nothing else happened are one line."""
+        deploys: list[Step] = []
+        for step in (*finding.steps, None):
+            if step is not None and step.release is None and step.kind != "back" and step is not finding.steps[-1]:
+                deploys.append(step)
+                continue
+            if len(deploys) >= FOLD_FROM:
+                stages = self._model.stages
+                first, last = stages[deploys[0].stage].done + 1, stages[deploys[-1].stage].done + 1
+                yield Text("deploys {first} to {last}: nothing else happens", {"first": first, "last": last})
+            else:
+                yield from map(self.step, deploys)
+            deploys = []
+            if step is not None:
+                yield self.step(step)
+
+    def fault(self, finding: Finding) -> Text:
+        """The fault in one sentence."""
+        found = dict(finding.found.values)
+        values: dict[str, str | int | Text] = {
+            "release": finding.release,
+            "operation": finding.operation,
+            "code": finding.found.about,
+            "message": str(found.get("message", "")),
+            "number": finding.done + 1,
+        }
+        match finding.kind:
+            case "fails":
+                return Text("deploy {number} fails with {code}: {message}", values)
+            case "refused" if not finding.release:
+                return Text("the backfill of deploy {number} is refused with {code}: {message}", values)
+            case "refused":
+                return Text("release {release}: {operation} is refused with {code}: {message}", values)
+        if finding.found.about == "row":
+            if finding.kind == "lost":
+                values["wanted"] = _pairs(found["wanted"])
+                return Text("release {release}: {operation} finds no row; written last: {wanted}", values)
+            values["given"] = _pairs(found["given"])
+            return Text("release {release}: {operation} finds a row that was deleted: {given}", values)
+        values |= {"name": finding.found.about, "given": shown(found["given"]), "wanted": shown(found["wanted"])}
+        if finding.kind == "lost":
+            return Text("release {release}: {operation} gives {name} = {given}; written last: {wanted}", values)
+        return Text("release {release}: {operation} gives {name} = {given}, a value that no user wrote", values)
+
+    def bounds(self) -> Text:
+        """The bounds of the exploration."""
+        rollout = self._model.rollout
+        names = ", ".join(f"{len(values)} {name}" for name, values in rollout.values.items())
+        template = (
+            "rows: {rows}; values: {names}; operations of several statements at once: {transactions}; READ COMMITTED"
+        )
+        return Text(template, {"rows": len(self._model.keys), "names": names, "transactions": TRANSACTIONS_MAX})
+
+    def occurred(self, outcome: Outcome) -> list[Text]:
+        """Events of some schedule, without which a proof would say little."""
+        ran = {fact[1:] for fact in outcome.occurred if fact[0] == "ran"}
+        texts = []
+        readers = sorted(fact[1] for fact in outcome.occurred if fact[0] == "read what another wrote")
+        texts += [Text("release {release} read what another release had written", {"release": one}) for one in readers]
+        kinds = {fact[1] for fact in outcome.occurred if fact[0] == "backfill"}
+        texts += [Text("a backfill wrote a row")] if "wrote" in kinds else []
+        texts += [Text("a backfill met a row that a release had already written")] if "passed by" in kinds else []
+        for release in self._model.releases:
+            never = [name for name in release.operations if (release.name, name) not in ran]
+            if never:
+                values: dict[str, str | int | Text] = {"release": release.name, "names": ", ".join(never)}
+                texts.append(Text("release {release} never found a row for: {names}", values))
+        return texts

@@ -1,0 +1,53 @@
+"""The statements of an ORM, from the columns that a release knows.
+
+    orm = { style = "django", table = "users", columns = ["id", "name", "full_name"], means = { full_name = "name" } }
+
+    django       inserts and selects every column by name; a save writes all columns that it read
+    rails        the same, but a save writes the changed column only
+    sqlalchemy   as rails
+
+`means` says which column holds which value of `[values]`; a column of the same name needs no line.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+STYLES = ("django", "rails", "sqlalchemy")
+
+
+class BadOrm(ValueError):
+    """A description of an ORM that says too little, with what is missing."""
+
+
+def operations_of(part: Any, key: str) -> dict[str, Any]:
+    """The operations create, show and save, as they would stand in a file. Raises `BadOrm`."""
+    if not isinstance(part, Mapping) or not {"style", "table", "columns"} <= set(part):
+        raise BadOrm("style, table and columns are needed")
+    if unknown := set(part) - {"style", "table", "columns", "means"}:
+        raise BadOrm(f"there is no key {min(unknown)}; there are style, table, columns, means")
+    style, table, columns, means = part["style"], part["table"], part["columns"], part.get("means", {})
+    if style not in STYLES:
+        raise BadOrm(f"style is one of {', '.join(STYLES)}, not {style!r}")
+    if not isinstance(columns, list) or len(columns) < 2 or columns[0] != key:
+        raise BadOrm(f"columns is a list that begins with the key, [{key!r}, ..]")
+    others = columns[1:]
+    value = {name: means.get(name, name) for name in others}
+    names = ", ".join(columns)
+    create = f"INSERT INTO {table} ({names}) VALUES (:{key}, {', '.join(f':{value[name]}' for name in others)})"
+    first = dict(reversed([(value[name], name) for name in others]))
+    shown = ", ".join(f"{name} AS {meaning}" for meaning, name in first.items())
+    show = f"SELECT {shown} FROM {table} WHERE {key} = :{key}"
+    operations: dict[str, Any] = {"create": create, "show": show}
+    for meaning in first:
+        changed = {name for name in others if value[name] == meaning}
+        read = ", ".join(f"{name} AS read_{name}" for name in columns)
+        kept = others if style == "django" else [name for name in others if name in changed]
+        sets = ", ".join(f"{name} = :{meaning if name in changed else f'read_{name}'}" for name in kept)
+        operations[f"save {meaning}"] = {
+            "sql": [
+                f"SELECT {read} FROM {table} WHERE {key} = :{key}",
+                f"UPDATE {table} SET {sets} WHERE {key} = :{key}",
+            ],
+            "autocommit": True,
+        }
+    return operations

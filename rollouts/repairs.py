@@ -1,0 +1,138 @@
+"""The missing deploy: changes of a rollout that were tried, the first that is proved.
+
+    move a deploy        a backfill behind "the old release is gone", a SET NOT NULL behind it
+    IS DISTINCT FROM     a backfill that passes by what was written meanwhile
+    DROP NOT NULL first  before a release that no longer writes the column
+
+Nothing is proposed that was not explored: one change, then two together.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from catalog.text.message import Text, joined
+from rollouts.file import FileMistake, rollout_from
+from rollouts.findings import PROVED, Answer, answer_of
+from rollouts.search import Budget
+from rollouts.statements.errors import NotModelled, Refused
+
+TRIES_MAX = 400
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A change of the plan, the deploys in their new order, and the answer about them."""
+
+    what: Text
+    body: Body
+    answer: Answer
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "what": str(self.what),
+            "deploys": [dict(one) for one in self.body["deploy"]],
+            "worlds": self.answer.outcome.worlds,
+        }
+
+
+def repair_of(answer: Answer, budget: Budget | None = None) -> Repair | None:
+    """The first change, or pair of changes, that makes the rollout safe; None within the bounds."""
+    budget = budget or Budget()
+    until = time.process_time() + budget.seconds
+    source = answer.rollout.source
+    firsts = list(_changes(source, answer))
+    for tried, (what, body) in enumerate([*firsts, *_pairs(firsts, answer)]):
+        if tried >= TRIES_MAX or time.process_time() > until:
+            return None
+        found = _explored(body, Budget(budget.worlds, min(2.0, budget.seconds)))
+        if found is not None and found.verdict == PROVED:
+            return Repair(what, body, found)
+    return None
+
+
+def _explored(body: Body, budget: Budget) -> Answer | None:
+    try:
+        return answer_of(rollout_from(body), budget=budget)
+    except (FileMistake, NotModelled, Refused):
+        return None
+
+
+def _pairs(firsts: list[tuple[Text, Body]], answer: Answer) -> Iterator[tuple[Text, Body]]:
+    for what, body in firsts:
+        for other, changed in _changes(body, answer):
+            yield joined([what, other]), changed
+
+
+def _changes(body: Body, answer: Answer) -> Iterator[tuple[Text, Body]]:
+    deploys = list(body.get("deploy", []))
+    for place, deploy in enumerate(deploys):
+        for text, other in _distinct(deploy):
+            values: dict[str, Any] = {"number": place + 1, "what": text}
+            yield (
+                Text("let backfill {number} say {what}", values),
+                _with(body, [*deploys[:place], other, *deploys[place + 1 :]]),
+            )
+    for place, table, column in _required(answer):
+        if place <= len(deploys):
+            text = f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
+            values = {"what": text, "number": place + 1}
+            added = [*deploys[:place], {"schema": text}, *deploys[place:]]
+            yield Text("deploy {what} before deploy {number}", values), _with(body, added)
+    for place, deploy in enumerate(deploys):
+        rest = [*deploys[:place], *deploys[place + 1 :]]
+        for to in range(len(rest) + 1):
+            if to != place and "release" not in deploy:
+                values = {"number": place + 1, "place": to + 1}
+                yield (
+                    Text("move deploy {number} to place {place}", values),
+                    _with(body, [*rest[:to], deploy, *rest[to:]]),
+                )
+
+
+def _with(body: Body, deploys: list[Any]) -> Body:
+    return {**body, "deploy": deploys, "rollback_until": 0}
+
+
+def _distinct(deploy: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A backfill whose `c IS NULL` says `c IS DISTINCT FROM` what it puts there."""
+    texts = deploy.get("backfill")
+    if not isinstance(texts, str):
+        return
+    found = re.fullmatch(r"(UPDATE\s+\w+\s+SET\s+)(.*?)(\s+WHERE\s+.*)", texts, re.IGNORECASE | re.DOTALL)
+    if found is None:
+        return
+    sets = _assignments(found[2])
+    wanted = " OR ".join(f"{column} IS DISTINCT FROM {value}" for column, value in sets)
+    nulls = [rf"\b{column}\s+IS\s+NULL\b" for column, _ in sets]
+    where, count = re.subn("|".join(nulls), f"({wanted})" if len(sets) > 1 else wanted, found[3], flags=re.IGNORECASE)
+    if count == 1:
+        yield wanted, {**deploy, "backfill": f"{found[1]}{found[2]}{where}"}
+
+
+def _assignments(text: str) -> list[tuple[str, str]]:
+    """`a = x, b = f(y, z)` as pairs; commas inside of brackets and quotes belong to the value."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for place, sign in enumerate(text):
+        quoted ^= sign == "'"
+        depth += (sign == "(") - (sign == ")") if not quoted else 0
+        if sign == "," and not depth and not quoted:
+            parts.append(text[start:place])
+            start = place + 1
+    pairs = (one.split("=", 1) for one in [*parts, text[start:]] if "=" in one)
+    return [(name.strip(), value.strip()) for name, value in pairs]
+
+
+def _required(answer: Answer) -> Iterator[tuple[int, str, str]]:
+    """Columns that a later release no longer writes though they are NOT NULL, with the place of that release."""
+    for finding in answer.counted:
+        if finding.kind == "refused" and finding.found.about == "23502" and finding.release:
+            found = re.search(r'column "(.+?)" of relation "(.+?)"', str(dict(finding.found.values).get("message", "")))
+            if found:
+                names = [one.name for one in answer.model.releases]
+                first = answer.model.stages[answer.model.first_stage[names.index(finding.release)]].done
+                yield first, found[2], found[1]

@@ -1,0 +1,475 @@
+"""Effects of schema statements: on the tables, and on existing rows, which may refuse them.
+
+    ADD COLUMN c text NOT NULL         23502 where there is a row
+    SET NOT NULL, VALIDATE, UNIQUE     refused for what a release wrote meanwhile
+
+That is the statement that fails at night. On PostgreSQL it is atomic: all of it, or nothing.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from rollouts.statements.effects import execute
+from rollouts.statements.errors import NotModelled, Refused
+from rollouts.statements.expressions import Compiler, Expression, type_of
+from rollouts.statements.reading import statement_of, tree_of
+from rollouts.statements.tables import (
+    Check,
+    Column,
+    Contents,
+    Reference,
+    Rows,
+    Schema,
+    Table,
+    Unique,
+    applied,
+    check_reference,
+    check_unique,
+    table_of,
+)
+from rollouts.statements.values import Value, cast
+
+Definition = Callable[[Schema, Contents], tuple[Schema, Contents]]
+
+
+@lru_cache(maxsize=1024)
+def definition_of(text: str) -> Definition:
+    """The effect of a schema statement; an INSERT, UPDATE or DELETE without parameters may stand among them.
+
+    Raises `BadStatement`, `NotModelled`; what it gives raises `Refused`.
+    """
+    node = tree_of(text)
+    kind = str(node.WhichOneof("node"))
+    if kind in ("insert_stmt", "update_stmt", "delete_stmt"):
+        return _data(text)
+    if kind not in _MAKERS:
+        raise NotModelled(f"{kind.removesuffix('_stmt').replace('_', ' ').upper()} is not modelled: {text}")
+    body = getattr(node, kind)
+
+    def define(schema: Schema, contents: Contents) -> tuple[Schema, Contents]:
+        try:
+            return _MAKERS[kind](body, schema, contents)
+        except NotModelled as error:
+            raise NotModelled(f"{error}: {text}") from None
+
+    return define
+
+
+@lru_cache(maxsize=1024)
+def tables_named(text: str) -> frozenset[str]:
+    """The tables that the statement locks, which transactions under way keep it from."""
+    node = tree_of(text)
+    kind = str(node.WhichOneof("node"))
+    body = getattr(node, kind)
+    if kind == "drop_stmt":
+        return frozenset((one.list.items if one.HasField("list") else [one])[-1].string.sval for one in body.objects)
+    named = {body.relation.relname}
+    if kind == "alter_table_stmt":
+        constraints = [getattr(one.alter_table_cmd, "def") for one in body.cmds]
+        named |= {one.constraint.pktable.relname for one in constraints if one.HasField("constraint")}
+    return frozenset(named - {""})
+
+
+def _data(text: str) -> Definition:
+    statement = statement_of(text)
+    if statement.parameters:
+        raise NotModelled(f"a schema statement takes no parameters (a backfill does): {text}")
+
+    def define(schema: Schema, contents: Contents) -> tuple[Schema, Contents]:
+        return schema, applied(contents, execute(statement, schema, contents, {}).writes)
+
+    return define
+
+
+def _put(schema: Schema, table: Table) -> dict[str, Table]:
+    return {**schema, table.name: table}
+
+
+def _create(node: Any, schema: Schema, contents: Contents) -> tuple[Schema, Contents]:
+    name = node.relation.relname
+    if name in schema:
+        if node.if_not_exists:
+            return schema, contents
+        raise Refused("42P07", f'relation "{name}" already exists')
+    table = Table(name, ())
+    later = []
+    for element in node.table_elts:
+        if element.WhichOneof("node") == "constraint":
+            later.append(element.constraint)
+            continue
+        column, constraints = _column(element.column_def)
+        table = replace(table, columns=(*table.columns, column))
+        later += [(column.name, one) for one in constraints]
+    for one in later:
+        columns, constraint = ((one[0],), one[1]) if isinstance(one, tuple) else ((), one)
+        table = _constrained(table, constraint, columns, schema)
+    return _put(schema, table), {**contents, name: {}}
+
+
+def _column(node: Any) -> tuple[Column, list[Any]]:
+    """The column, and those of its constraints that are the table's."""
+    kind = type_of(node.type_name)
+    column, constraints = Column(node.colname, kind), []
+    for one in (part.constraint for part in node.constraints):
+        match one.contype:
+            case 2:
+                column = replace(column, is_required=True)
+            case 3:
+                column = replace(column, default=Compiler().compile(one.raw_expr))
+            case 5:
+                column = replace(column, generated=Compiler().compile(one.raw_expr))
+            case 4:
+                raise NotModelled("identity is not modelled: the parameter that is the key gives the number")
+            case 1:
+                pass
+            case _:
+                constraints.append(one)
+    return column, constraints
+
+
+def _constrained(table: Table, node: Any, columns: tuple[str, ...], schema: Schema) -> Table:
+    """The table with one more constraint; whether its rows keep it is asked elsewhere."""
+    if node.conname in {*(one.name for one in table.checks), *(one.name for one in table.references)}:
+        raise Refused("42710", f'constraint "{node.conname}" for relation "{table.name}" already exists')
+    columns = columns or tuple(key.string.sval for key in node.keys)
+    match node.contype:
+        case 6:
+            condition = Compiler().compile(node.raw_expr)
+            name = node.conname or _free(table, f"{table.name}_{'_'.join(sorted(condition.columns)[:1])}_check")
+            return replace(table, checks=(*table.checks, Check(name, condition, not node.skip_validation)))
+        case 7 | 8:
+            is_key = node.contype == 7
+            name = node.conname or _free(table, f"{table.name}_{'pkey' if is_key else '_'.join((*columns, 'key'))}")
+            if node.indexname:
+                return _from_index(table, node.indexname, name, is_key)
+            return _with_unique(table, Unique(name, _parts(table, columns), columns), is_key)
+        case 10:
+            columns = columns or tuple(key.string.sval for key in node.fk_attrs)
+            for column in columns:
+                table.column(column)
+            parent = table if node.pktable.relname == table.name else table_of(schema, node.pktable.relname)
+            key = parent.primary
+            others = tuple(one.string.sval for one in node.pk_attrs) or (key.columns if key else ())
+            if not any(set(one.columns) == set(others) for one in parent.uniques):
+                raise Refused("42830", f'there is no unique constraint matching given keys for "{parent.name}"')
+            name = node.conname or _free(table, f"{table.name}_{'_'.join(columns)}_fkey")
+            action = node.fk_del_action or "a"
+            one = Reference(name, columns, parent.name, others, action, not node.skip_validation)
+            return replace(table, references=(*table.references, one))
+    raise NotModelled("this constraint is not modelled")
+
+
+def _parts(table: Table, columns: tuple[str, ...]) -> tuple[Expression, ...]:
+    for name in columns:
+        table.column(name)
+    return tuple(_named(name) for name in columns)
+
+
+@lru_cache(maxsize=1024)
+def _named(name: str) -> Expression:
+    return Expression(name, lambda row, given: row[name], frozenset([name]), frozenset())
+
+
+def _with_unique(table: Table, unique: Unique, is_key: bool) -> Table:
+    if any(one.name == unique.name for one in table.uniques):
+        raise Refused("42P07", f'relation "{unique.name}" already exists')
+    table = replace(table, uniques=(*table.uniques, unique))
+    if not is_key:
+        return table
+    if table.key:
+        raise Refused("42P16", f'multiple primary keys for table "{table.name}" are not allowed')
+    for name in unique.columns:
+        table = table.with_column(name, lambda column: replace(column, is_required=True))
+    return replace(table, key=unique.name)
+
+
+def _from_index(table: Table, index: str, name: str, is_key: bool) -> Table:
+    found = next((one for one in table.uniques if one.name == index), None)
+    if found is None:
+        raise Refused("42704", f'index "{index}" does not exist')
+    rest = replace(table, uniques=tuple(one for one in table.uniques if one is not found))
+    return _with_unique(rest, replace(found, name=name), is_key)
+
+
+def _free(table: Table, name: str) -> str:
+    names = {one.name for group in (table.uniques, table.checks, table.references) for one in group}
+    return next(one for one in (name, *(f"{name}{n}" for n in range(1, 99))) if one not in names)
+
+
+def _alter(node: Any, schema: Schema, contents: Contents) -> tuple[Schema, Contents]:
+    name = node.relation.relname
+    if name not in schema and node.missing_ok:
+        return schema, contents
+    for command in (one.alter_table_cmd for one in node.cmds):
+        table = table_of(schema, name)
+        make = _COMMANDS.get(_kinds()[command.subtype])
+        if make is None:
+            raise NotModelled(f"ALTER TABLE .. {_kinds()[command.subtype].removeprefix('AT_')} is not modelled")
+        schema, rows = make(command, table, schema, contents)
+        contents = {**contents, name: rows}
+    return schema, contents
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> dict[int, str]:
+    from postgast import pg_query_pb2 as pb
+
+    return {number: name for name, number in pb.AlterTableType.items()}
+
+
+Altered = tuple[Schema, Rows]
+
+
+def _checked(table: Table, rows: Rows, schema: Schema, contents: Contents) -> Altered:
+    """Every row keeps every constraint that is valid; raises what PostgreSQL would."""
+    for values in rows.values():
+        row = table.row(values)
+        for column in table.columns:
+            if column.is_required and row[column.name] is None:
+                text = f'column "{column.name}" of relation "{table.name}" contains null values'
+                raise Refused("23502", text)
+        for check in table.checks:
+            if check.is_valid and check.condition(row, {}) is False:
+                text = f'check constraint "{check.name}" of relation "{table.name}" is violated by some row'
+                raise Refused("23514", text)
+    for unique in table.uniques:
+        check_unique(table, unique, rows)
+    schema = _put(schema, table)
+    for reference in table.references:
+        if reference.is_valid:
+            check_reference(schema, reference, table, rows.values(), {**contents, table.name: rows})
+    return schema, rows
+
+
+def _rows(table: Table, contents: Contents) -> Rows:
+    return contents.get(table.name, {})
+
+
+def _add_column(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    definition = getattr(node, "def").column_def
+    rows = _rows(table, contents)
+    if definition.colname in table.names:
+        if node.missing_ok:
+            return schema, rows
+        raise Refused("42701", f'column "{definition.colname}" of relation "{table.name}" already exists')
+    column, constraints = _column(definition)
+    wider = replace(table, columns=(*table.columns, column))
+    for one in constraints:
+        wider = _constrained(wider, one, (column.name,), schema)
+
+    def value(values: tuple[Value, ...]) -> Value:
+        source = column.generated or column.default
+        return cast(source(table.row(values), {}) if source else None, column.type)
+
+    return _checked(wider, {key: (*values, value(values)) for key, values in rows.items()}, schema, contents)
+
+
+def _drop_column(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    name, rows = node.name, _rows(table, contents)
+    if name not in table.names and node.missing_ok:
+        return schema, rows
+    table.column(name)
+    for other in schema.values():
+        for one in other.references:
+            if other is not table and one.parent == table.name and name in one.parent_columns:
+                text = f"cannot drop column {name}: constraint {one.name} on table {other.name} depends on it"
+                raise Refused("2BP01", text)
+    place = table.names.index(name)
+    narrower = replace(
+        table,
+        columns=tuple(one for one in table.columns if one.name != name),
+        uniques=tuple(one for one in table.uniques if not any(name in part.columns for part in one.parts)),
+        checks=tuple(one for one in table.checks if name not in one.condition.columns),
+        references=tuple(one for one in table.references if name not in one.columns),
+    )
+    narrower = replace(narrower, key=table.key if any(u.name == table.key for u in narrower.uniques) else "")
+    return _put(schema, narrower), {key: (*v[:place], *v[place + 1 :]) for key, v in rows.items()}
+
+
+def _set_not_null(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    stricter = table.with_column(node.name, lambda column: replace(column, is_required=True))
+    return _checked(stricter, _rows(table, contents), schema, contents)
+
+
+def _drop_not_null(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    looser = table.with_column(node.name, lambda column: replace(column, is_required=False))
+    return _put(schema, looser), _rows(table, contents)
+
+
+def _default(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    default = Compiler().compile(getattr(node, "def")) if node.HasField("def") else None
+    return _put(schema, table.with_column(node.name, lambda c: replace(c, default=default))), _rows(table, contents)
+
+
+def _type(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    definition = getattr(node, "def").column_def
+    kind, name = type_of(definition.type_name), node.name
+    using = Compiler().compile(definition.raw_default) if definition.HasField("raw_default") else None
+    place = table.names.index(table.column(name).name)
+
+    def value(values: tuple[Value, ...]) -> Value:
+        return cast(using(table.row(values), {}) if using else values[place], kind)
+
+    altered = table.with_column(name, lambda column: replace(column, type=kind))
+    rows = {key: (*v[:place], value(v), *v[place + 1 :]) for key, v in _rows(table, contents).items()}
+    return _checked(altered, rows, schema, contents)
+
+
+def _add_constraint(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    constraint = getattr(node, "def").constraint
+    if constraint.contype == 2:
+        name = constraint.keys[0].string.sval
+        stricter = table.with_column(name, lambda column: replace(column, is_required=True))
+    else:
+        stricter = _constrained(table, constraint, (), schema)
+    return _checked(stricter, _rows(table, contents), schema, contents)
+
+
+def _validate(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    if node.name not in {*(one.name for one in table.checks), *(one.name for one in table.references)}:
+        raise Refused("42704", f'constraint "{node.name}" of relation "{table.name}" does not exist')
+    valid = replace(
+        table,
+        checks=tuple(replace(one, is_valid=True) if one.name == node.name else one for one in table.checks),
+        references=tuple(replace(one, is_valid=True) if one.name == node.name else one for one in table.references),
+    )
+    return _checked(valid, _rows(table, contents), schema, contents)
+
+
+def _drop_constraint(node: Any, table: Table, schema: Schema, contents: Contents) -> Altered:
+    left = replace(
+        table,
+        uniques=tuple(one for one in table.uniques if one.name != node.name),
+        checks=tuple(one for one in table.checks if one.name != node.name),
+        references=tuple(one for one in table.references if one.name != node.name),
+        key="" if table.key == node.name else table.key,
+    )
+    if left == table and not node.missing_ok:
+        raise Refused("42704", f'constraint "{node.name}" of relation "{table.name}" does not exist')
+    return _put(schema, left), _rows(table, contents)
+
+
+def _rename(node: Any, schema: Schema, contents: Contents) -> tuple[Schema, Contents]:
+    table = table_of(schema, node.relation.relname)
+    rows = _rows(table, contents)
+    if node.subname:
+        renamed = _renamed_column(table, node.subname, node.newname)
+        return _put(schema, renamed), contents
+    if node.newname in schema:
+        raise Refused("42P07", f'relation "{node.newname}" already exists')
+    rest = {name: one for name, one in schema.items() if name != table.name}
+    rest = {
+        name: replace(
+            one,
+            references=tuple(replace(r, parent=node.newname) if r.parent == table.name else r for r in one.references),
+        )
+        for name, one in rest.items()
+    }
+    others = {name: one for name, one in contents.items() if name != table.name}
+    return {**rest, node.newname: replace(table, name=node.newname)}, {**others, node.newname: rows}
+
+
+def _renamed_column(table: Table, old: str, new: str) -> Table:
+    table.column(old)
+    if new in table.names:
+        raise Refused("42701", f'column "{new}" of relation "{table.name}" already exists')
+
+    def name(one: str) -> str:
+        return new if one == old else one
+
+    def expression(one: Expression) -> Expression:
+        if old not in one.columns:
+            return one
+        evaluate = one.evaluate
+        return replace(
+            one,
+            columns=frozenset(map(name, one.columns)),
+            evaluate=lambda row, given: evaluate({**row, old: row[new]}, given),
+        )
+
+    return replace(
+        table,
+        columns=tuple(
+            replace(c, name=name(c.name), generated=c.generated and expression(c.generated)) for c in table.columns
+        ),
+        uniques=tuple(
+            replace(
+                u,
+                parts=tuple(map(expression, u.parts)),
+                columns=tuple(map(name, u.columns)),
+                condition=u.condition and expression(u.condition),
+            )
+            for u in table.uniques
+        ),
+        checks=tuple(replace(c, condition=expression(c.condition)) for c in table.checks),
+        references=tuple(replace(r, columns=tuple(map(name, r.columns))) for r in table.references),
+    )
+
+
+def _index(node: Any, schema: Schema, contents: Contents) -> tuple[Schema, Contents]:
+    table = table_of(schema, node.relation.relname)
+    if not node.unique:
+        for part in node.index_params:
+            if part.index_elem.name:
+                table.column(part.index_elem.name)
+        return schema, contents
+    columns = tuple(part.index_elem.name for part in node.index_params)
+    parts = tuple(
+        _named(part.index_elem.name) if part.index_elem.name else Compiler().compile(part.index_elem.expr)
+        for part in node.index_params
+    )
+    for one in parts:
+        for name in one.columns:
+            table.column(name)
+    condition = Compiler().compile(node.where_clause) if node.HasField("where_clause") else None
+    name = node.idxname or _free(table, f"{table.name}_{'_'.join(filter(None, columns)) or 'expr'}_idx")
+    table = _with_unique(table, Unique(name, parts, columns, condition), is_key=False)
+    schema, _ = _checked(table, _rows(table, contents), schema, contents)
+    return schema, contents
+
+
+def _drop(node: Any, schema: Schema, contents: Contents) -> tuple[Schema, Contents]:
+    for one in node.objects:
+        items = one.list.items if one.HasField("list") else [one]
+        name = items[-1].string.sval
+        if name in schema and len(items) < 3:
+            for other in schema.values():
+                if other.name != name and any(r.parent == name for r in other.references) and node.behavior != 2:
+                    raise Refused("2BP01", f"cannot drop table {name} because other objects depend on it")
+            schema = {
+                key: replace(t, references=tuple(r for r in t.references if r.parent != name))
+                for key, t in schema.items()
+                if key != name
+            }
+            contents = {key: rows for key, rows in contents.items() if key != name}
+            continue
+        for table in schema.values():
+            left = replace(
+                table,
+                uniques=tuple(u for u in table.uniques if u.name != name),
+                triggers=tuple(t for t in table.triggers if t.name != name),
+            )
+            schema = _put(schema, left)
+    return schema, contents
+
+
+_MAKERS: dict[str, Callable[[Any, Schema, Contents], tuple[Schema, Contents]]] = {
+    "create_stmt": _create,
+    "alter_table_stmt": _alter,
+    "rename_stmt": _rename,
+    "index_stmt": _index,
+    "drop_stmt": _drop,
+}
+_COMMANDS: dict[str, Callable[[Any, Table, Schema, Contents], Altered]] = {
+    "AT_AddColumn": _add_column,
+    "AT_DropColumn": _drop_column,
+    "AT_SetNotNull": _set_not_null,
+    "AT_DropNotNull": _drop_not_null,
+    "AT_ColumnDefault": _default,
+    "AT_AlterColumnType": _type,
+    "AT_AddConstraint": _add_constraint,
+    "AT_ValidateConstraint": _validate,
+    "AT_DropConstraint": _drop_constraint,
+}

@@ -1,0 +1,421 @@
+"""Effects of one statement of an application on rows, under one schema, as in PostgreSQL at READ COMMITTED.
+
+    Query     SELECT columns FROM table WHERE ..          the rows that it returns
+    Insert    INSERT .. VALUES or SELECT, ON CONFLICT     the rows that it writes, and the locks that it takes
+    Update    UPDATE table SET .. WHERE ..
+    Delete    DELETE FROM table WHERE ..
+
+A statement finds its rows in a snapshot. Where it had to wait for a lock, it looks at the newest version of each row
+again, as PostgreSQL does; rows that came after the snapshot are passed by.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rollouts.statements.errors import NotModelled, Refused
+from rollouts.statements.expressions import Expression
+from rollouts.statements.tables import (
+    Contents,
+    Identity,
+    Lock,
+    Reference,
+    Schema,
+    Table,
+    Unique,
+    Values,
+    Write,
+    applied,
+    check_reference,
+    check_row,
+    table_of,
+)
+from rollouts.statements.values import Value, cast
+
+Parameters = Mapping[str, Value]
+Answer = tuple[tuple[tuple[str, Value], ...], ...]
+"""Rows as they come back: pairs of a column's name and its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The effect of a statement: rows that came back, rows written, locks taken and how many rows it met."""
+
+    answer: Answer = ()
+    writes: tuple[Write, ...] = ()
+    locks: frozenset[Lock] = frozenset()
+    met: int = 0
+    awaited: frozenset[Lock] = frozenset()
+    """Locks that it waits for and does not keep: of a row that made ON CONFLICT DO NOTHING do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of a result; without an expression it is `*`."""
+
+    name: str
+    expression: Expression | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """A statement of one table. `parameters` are the names that it takes, in the order of their appearance."""
+
+    text: str
+    table: str
+    parameters: tuple[str, ...]
+    where: Expression | None
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query(Statement):
+    """A SELECT; one with a locking clause locks the rows that it finds."""
+
+    locks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """ON CONFLICT: DO NOTHING without `sets`. `columns` name the unique key, all keys where there are none."""
+
+    columns: tuple[str, ...]
+    sets: tuple[tuple[str, Expression | None], ...] = ()
+    where: Expression | None = None
+    updates: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Insert(Statement):
+    """An INSERT of rows of expressions (None: the default), or of what a query finds."""
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Expression | None, ...], ...] = ()
+    source: Query | None = None
+    conflict: Conflict | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Update(Statement):
+    """An UPDATE; None stands for DEFAULT."""
+
+    sets: tuple[tuple[str, Expression | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Delete(Statement):
+    """A DELETE."""
+
+
+def tables_of(statement: Statement, schema: Schema) -> frozenset[str]:
+    """The tables whose rows decide what the statement does: its own, and those tied to it by foreign keys."""
+    own = {statement.table}
+    if isinstance(statement, Insert) and statement.source is not None:
+        own.add(statement.source.table)
+    tied = {one.parent for name in own if name in schema for one in schema[name].references}
+    tied |= {name for name, table in schema.items() for one in table.references if one.parent in own}
+    return frozenset(own | tied)
+
+
+def check_names(statement: Statement, schema: Schema) -> None:
+    """Raises 42P01 or 42703 for a name that the schema does not have, whatever rows there are."""
+    table = table_of(schema, statement.table)
+    expressions = [statement.where, *(output.expression for output in statement.outputs)]
+    match statement:
+        case Insert():
+            for name in statement.columns:
+                table.column(name)
+            if statement.source is not None:
+                check_names(statement.source, schema)
+            if statement.conflict is not None:
+                for name in (*statement.conflict.columns, *(name for name, _ in statement.conflict.sets)):
+                    table.column(name)
+                expressions += [statement.conflict.where, *(one for _, one in statement.conflict.sets)]
+        case Update():
+            for name, _ in statement.sets:
+                table.column(name)
+            expressions += [one for _, one in statement.sets]
+    for expression in expressions:
+        for name in sorted(expression.columns) if expression else ():
+            if name.rpartition(".")[2] not in table.names:
+                raise Refused("42703", f'column "{name}" does not exist')
+
+
+def execute(
+    statement: Statement, schema: Schema, contents: Contents, parameters: Parameters, snapshot: Contents | None = None
+) -> Effect:
+    """Do the statement. `contents` is what is committed now and what the transaction wrote, `snapshot` what its
+    statement began with, where that is older. Raises `Refused`.
+    """
+    check_names(statement, schema)
+    return _Execution(statement, schema, contents, parameters, contents if snapshot is None else snapshot).run()
+
+
+class _Execution:
+    """One statement on its way: rows written so far, locks taken so far."""
+
+    def __init__(
+        self, statement: Statement, schema: Schema, contents: Contents, parameters: Parameters, snapshot: Contents
+    ) -> None:
+        self._statement, self._schema, self._parameters = statement, schema, parameters
+        self._table = table_of(schema, statement.table)
+        self._contents, self._snapshot = contents, snapshot
+        self._writes: list[Write] = []
+        self._locks: set[Lock] = set()
+        self._awaited: set[Lock] = set()
+        self._answer: list[tuple[tuple[str, Value], ...]] = []
+        self._met = 0
+
+    def run(self) -> Effect:
+        try:
+            return self._done()
+        except Refused as error:
+            error.locks = frozenset(self._locks | self._awaited)
+            raise
+
+    def _done(self) -> Effect:
+        match self._statement:
+            case Query():
+                self._query(self._statement)
+            case Insert():
+                self._check_constants(self._statement.conflict.sets if self._statement.conflict else ())
+                for given in self._new_rows(self._statement):
+                    self._insert(given, self._statement.conflict)
+            case Update():
+                sets = self._statement.sets
+                self._check_constants(sets)
+                for identity, row in self._found(sets):
+                    self._met += 1
+                    self._update(identity, row, self._assigned(sets, row))
+            case Delete():
+                for identity, row in self._found():
+                    self._met += 1
+                    self._delete(self._table, identity, row)
+                    self._return(row)
+        locks, awaited = frozenset(self._locks), frozenset(self._awaited)
+        return Effect(tuple(self._answer), tuple(self._writes), locks, self._met, awaited)
+
+    def _check_constants(self, sets: tuple[tuple[str, Expression | None], ...]) -> None:
+        """Raises what PostgreSQL raises when it plans: a constant of the wrong length is refused without a row, too."""
+        for name, expression in sets:
+            if expression is not None and not expression.columns:
+                cast(expression({}, self._parameters), self._table.column(name).type)
+
+    def _now(self, table: str) -> Mapping[Identity, Values]:
+        return applied(self._contents, self._writes).get(table, {}) if self._writes else self._contents.get(table, {})
+
+    def _holds(self, where: Expression | None, row: Mapping[str, Value]) -> bool:
+        return where is None or bool(where(row, self._parameters))
+
+    def _found(
+        self, sets: tuple[tuple[str, Expression | None], ...] = ()
+    ) -> Iterator[tuple[Identity, dict[str, Value]]]:
+        """The rows of the snapshot that the condition met, in their newest version, where it still meets them.
+
+        Without triggers PostgreSQL computes and checks the new row before it waits for the lock of the old one.
+        """
+        table, where = self._table, self._statement.where
+        newest = self._contents.get(table.name, {})
+        for identity, values in self._snapshot.get(table.name, {}).items():
+            if not self._holds(where, table.row(values)):
+                continue
+            if sets and not table.triggers:
+                old = table.row(values)
+                check_row(table, self._fired(old, self._assigned(sets, old)))
+            self._locks.add((table.name, "row", identity, True))
+            if identity in newest and self._holds(where, row := table.row(newest[identity])):
+                yield identity, row
+
+    def _query(self, query: Query) -> None:
+        table = table_of(self._schema, query.table)
+        for identity, values in self._snapshot.get(table.name, {}).items():
+            row = table.row(values)
+            if self._holds(query.where, row):
+                self._met += 1
+                self._return(row, query)
+                if query.locks:
+                    self._locks.add((table.name, "row", identity, True))
+                    keys = ((unique.name, unique.of(row)) for unique in table.uniques)
+                    self._locks |= {(table.name, f"key {name}", key, True) for name, key in keys if key is not None}
+
+    def _return(self, row: Mapping[str, Value], statement: Statement | None = None) -> None:
+        statement = statement or self._statement
+        if not statement.outputs:
+            return
+        answer: list[tuple[str, Value]] = []
+        for output in statement.outputs:
+            if output.expression is None:
+                answer += row.items()
+            else:
+                answer.append((output.name, output.expression(row, self._parameters)))
+        self._answer.append(tuple(answer))
+
+    def _new_rows(self, insert: Insert) -> Iterator[dict[str, Value]]:
+        """The rows to insert, with their defaults."""
+        table = self._table
+        names = insert.columns or table.names
+        if insert.source is None:
+            rows: Iterable[tuple[Value | Expression | None, ...]] = insert.rows
+        else:
+            self._query(insert.source)
+            rows, self._answer = [tuple(v for _, v in row) for row in self._answer], []
+            self._met = 0
+        defaults = {c.name: c.default({}, self._parameters) if c.default else None for c in table.columns}
+        for given in rows:
+            if len(given) > len(names):
+                raise Refused("42601", "INSERT has more expressions than target columns")
+            row = dict(defaults)
+            for name, part in zip(names, given, strict=False):
+                if isinstance(part, Expression):
+                    row[name] = part({}, self._parameters)
+                elif insert.source is not None:
+                    row[name] = part
+            yield {column.name: cast(row[column.name], column.type) for column in table.columns}
+
+    def _assigned(
+        self,
+        sets: tuple[tuple[str, Expression | None], ...],
+        row: Mapping[str, Value],
+        excluded: Mapping[str, Value] | None = None,
+    ) -> dict[str, Value]:
+        table = self._table
+        scope = {**row, **{f"excluded.{name}": value for name, value in (excluded or {}).items()}}
+        result = {name: row[name] for name in table.names}
+        for name, expression in sets:
+            column = table.column(name)
+            source = expression or column.default
+            result[name] = cast(source(scope, self._parameters) if source else None, column.type)
+        return result
+
+    def _fired(self, old: Mapping[str, Value] | None, new: dict[str, Value]) -> dict[str, Value]:
+        """The new row after the triggers, by their names, and after what is generated."""
+        table = self._table
+        for trigger in sorted(table.triggers, key=lambda one: one.name):
+            scope = {f"old.{name}": old[name] if old else None for name in table.names}
+            scope |= {f"new.{name}": value for name, value in new.items()}
+            if trigger.condition is not None and not trigger.condition(scope, {}):
+                continue
+            for name, expression in trigger.sets:
+                new = {**new, name: cast(expression(scope, {}), table.column(name).type)}
+                scope[f"new.{name}"] = new[name]
+        for column in table.columns:
+            if column.generated is not None:
+                new = {**new, column.name: cast(column.generated(new, {}), column.type)}
+        return new
+
+    def _insert(self, given: dict[str, Value], conflict: Conflict | None) -> None:
+        table = self._table
+        row = self._fired(None, given)
+        check_row(table, row)
+        for unique in table.uniques:
+            key = unique.of(row)
+            if key is None:
+                continue
+            other = self._holder(unique, key)
+            if other is None:
+                self._locks |= key_locks(table, unique, key)
+                continue
+            self._awaited.add((table.name, unique.name, key, True))
+            if conflict is None or (conflict.columns and set(conflict.columns) != set(unique.columns)):
+                raise Refused("23505", f'duplicate key value violates unique constraint "{unique.name}"')
+            identity, existing = other
+            if conflict.updates:
+                self._locks.add((table.name, "row", identity, True))
+                scope = {**existing, **{f"excluded.{name}": value for name, value in row.items()}}
+                if self._holds(conflict.where, scope):
+                    self._met += 1
+                    self._update(identity, existing, self._assigned(conflict.sets, existing, row))
+            return
+        self._met += 1
+        primary = table.primary
+        identity = (primary.of(row) if primary else None) or tuple(table.values(row))
+        self._locks.add((table.name, "row", identity, True))
+        self._refer(row)
+        self._writes.append((table.name, identity, table.values(row)))
+        self._return(row)
+
+    def _holder(self, unique: Unique, key: Identity) -> tuple[Identity, dict[str, Value]] | None:
+        table = self._table
+        for identity, values in self._now(table.name).items():
+            row = table.row(values)
+            if unique.of(row) == key:
+                return identity, row
+        return None
+
+    def _update(self, identity: Identity, old: Mapping[str, Value], new: dict[str, Value]) -> None:
+        table = self._table
+        new = self._fired(old, new)
+        check_row(table, new)
+        if table.primary is not None and table.primary.of(new) != table.primary.of(old):
+            raise NotModelled("an update of the primary key is not modelled: delete the row and insert another one")
+        for unique in table.uniques:
+            before, after = unique.of(old), unique.of(new)
+            if before == after:
+                self._locks |= {(table.name, unique.name, key, True) for key in (after,) if key is not None}
+                continue
+            if before is not None:
+                self._locks |= key_locks(table, unique, before)
+            if after is None:
+                continue
+            if self._holder(unique, after) is None:
+                self._locks |= key_locks(table, unique, after)
+            else:
+                self._awaited.add((table.name, unique.name, after, True))
+                raise Refused("23505", f'duplicate key value violates unique constraint "{unique.name}"')
+        self._refer(new, old)
+        self._writes.append((table.name, identity, table.values(new)))
+        self._return(new)
+
+    def _refer(self, row: Mapping[str, Value], old: Mapping[str, Value] | None = None) -> None:
+        """Locks the rows that this one refers to, so that they stay until the transaction ends. Raises 23503."""
+        table = self._table
+        for reference in table.references:
+            if old is not None and all(old[name] == row[name] for name in reference.columns):
+                continue
+            contents = applied(self._contents, self._writes)
+            check_reference(self._schema, reference, table, [table.values(row)], contents)
+            key = tuple(row[name] for name in reference.columns)
+            if None not in key:
+                self._locks.add((reference.parent, f"key {_key_of(self._schema, reference)}", key, False))
+
+    def _delete(self, table: Table, identity: Identity, row: Mapping[str, Value]) -> None:
+        self._locks.add((table.name, "row", identity, True))
+        for unique in table.uniques:
+            key = unique.of(row)
+            if key is not None:
+                self._locks |= key_locks(table, unique, key)
+        self._writes.append((table.name, identity, None))
+        for child in self._schema.values():
+            for reference in child.references:
+                if reference.parent == table.name:
+                    self._leave(child, reference, tuple(row[name] for name in reference.parent_columns))
+
+    def _leave(self, child: Table, reference: Reference, key: Identity) -> None:
+        """Deletes, clears or keeps the rows that refer to a deleted one. Raises 23503."""
+        for identity, values in list(self._now(child.name).items()):
+            row = child.row(values)
+            if tuple(row[name] for name in reference.columns) != key:
+                continue
+            if reference.action == "c":
+                self._delete(child, identity, row)
+            elif reference.action == "n":
+                self._locks.add((child.name, "row", identity, True))
+                row |= dict.fromkeys(reference.columns)
+                check_row(child, row)
+                self._writes.append((child.name, identity, child.values(row)))
+            else:
+                text = f'update or delete on table "{reference.parent}" violates foreign key constraint'
+                raise Refused("23503", f'{text} "{reference.name}" on table "{child.name}"')
+
+
+def key_locks(table: Table, unique: Unique, key: Identity) -> set[Lock]:
+    """The locks of a statement that puts or removes a unique key. One that leaves it as it is takes the first alone:
+    another row with that key waits for it, a row that refers to it does not.
+    """
+    return {(table.name, unique.name, key, True), (table.name, f"key {unique.name}", key, True)}
+
+
+def _key_of(schema: Schema, reference: Reference) -> str:
+    """The name of the parent's unique key that the reference is to."""
+    parent = table_of(schema, reference.parent)
+    wanted = set(reference.parent_columns)
+    return next((one.name for one in parent.uniques if set(one.columns) == wanted), "row")

@@ -1,0 +1,191 @@
+"""Tables as a release finds them: columns, keys, constraints, triggers; and their rows as values.
+
+A schema is a value; what a statement does to it gives another one. Rows lie beside it, so that one schema serves all
+worlds of a stage. A row's identity is its primary key when it was inserted: an update of the key is not modelled.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from rollouts.statements.errors import Refused
+from rollouts.statements.expressions import Expression
+from rollouts.statements.values import Type, Value
+
+Identity = tuple[Value, ...]
+Values = tuple[Value, ...]
+Rows = Mapping[Identity, Values]
+Contents = Mapping[str, Rows]
+"""The rows of each table, by its name."""
+
+Write = tuple[str, Identity, Values | None]
+"""A row that a statement wrote; without values it is deleted."""
+
+Lock = tuple[str, str, Identity, bool]
+"""Table, what is locked of it ("row", or the name of a unique key), which one, and True for an exclusive lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    name: str
+    type: Type
+    is_required: bool = False
+    default: Expression | None = None
+    generated: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A unique key: a primary key, a constraint or an index; over columns or expressions, of all rows or some."""
+
+    name: str
+    parts: tuple[Expression, ...]
+    columns: tuple[str, ...]
+    condition: Expression | None = None
+
+    def of(self, row: Mapping[str, Value]) -> Identity | None:
+        """The row's values of the key; None for a row with a NULL among them, or outside of the condition."""
+        if self.condition is not None and not self.condition(row, {}):
+            return None
+        found = tuple(part(row, {}) for part in self.parts)
+        return None if None in found else found
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint. One that is not valid yet holds for new rows only."""
+
+    name: str
+    condition: Expression
+    is_valid: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key: `columns` refer to `parent_columns` of `parent`. `action` is PostgreSQL's letter of ON DELETE."""
+
+    name: str
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    action: str = "a"
+    is_valid: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A trigger before INSERT or UPDATE of a row: where the condition is true it sets columns of the new row.
+
+    Both are over `old.c` and `new.c`; of an INSERT every `old.c` is NULL.
+    """
+
+    name: str
+    condition: Expression | None
+    sets: tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table without its rows. `key` is the name of its primary key among `uniques`, or empty."""
+
+    name: str
+    columns: tuple[Column, ...]
+    key: str = ""
+    uniques: tuple[Unique, ...] = ()
+    checks: tuple[Check, ...] = ()
+    references: tuple[Reference, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
+    names: tuple[str, ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(column.name for column in self.columns))
+
+    def row(self, values: Values) -> dict[str, Value]:
+        """The values by the names of the columns."""
+        return dict(zip(self.names, values, strict=True))
+
+    def values(self, row: Mapping[str, Value]) -> Values:
+        return tuple(row[name] for name in self.names)
+
+    def column(self, name: str) -> Column:
+        """Raises 42703."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise Refused("42703", f'column "{name}" of relation "{self.name}" does not exist')
+
+    def with_column(self, name: str, change: Callable[[Column], Column]) -> "Table":
+        self.column(name)
+        return replace(self, columns=tuple(change(c) if c.name == name else c for c in self.columns))
+
+    @property
+    def primary(self) -> Unique | None:
+        return next((one for one in self.uniques if one.name == self.key), None)
+
+
+Schema = Mapping[str, Table]
+
+
+def table_of(schema: Schema, name: str) -> Table:
+    """Raises 42P01."""
+    if name not in schema:
+        raise Refused("42P01", f'relation "{name}" does not exist')
+    return schema[name]
+
+
+def check_row(table: Table, row: Mapping[str, Value]) -> None:
+    """Raises 23502 or 23514 for a row that breaks a constraint of its own."""
+    for column in table.columns:
+        if column.is_required and row[column.name] is None:
+            text = f'null value in column "{column.name}" of relation "{table.name}" violates not-null constraint'
+            raise Refused("23502", text)
+    for check in table.checks:
+        if check.condition(row, {}) is False:
+            text = f'new row for relation "{table.name}" violates check constraint "{check.name}"'
+            raise Refused("23514", text)
+
+
+def check_unique(table: Table, unique: Unique, rows: Rows) -> None:
+    """Raises 23505 where two rows have the same key."""
+    seen: set[Identity] = set()
+    for values in rows.values():
+        key = unique.of(table.row(values))
+        if key is not None and key in seen:
+            raise Refused("23505", f'duplicate key value violates unique constraint "{unique.name}"')
+        if key is not None:
+            seen.add(key)
+
+
+def check_reference(
+    schema: Schema, reference: Reference, table: Table, rows: Iterable[Values], contents: Contents
+) -> None:
+    """Raises 23503 for a row that refers to none."""
+    parent = table_of(schema, reference.parent)
+    there = {
+        tuple(row[name] for name in reference.parent_columns)
+        for row in map(parent.row, contents.get(parent.name, {}).values())
+    }
+    for row in map(table.row, rows):
+        key = tuple(row[name] for name in reference.columns)
+        if None not in key and key not in there:
+            text = f'insert or update on table "{table.name}" violates foreign key constraint "{reference.name}"'
+            raise Refused("23503", text)
+
+
+def applied(contents: Contents, writes: Iterable[Write]) -> dict[str, Rows]:
+    """The contents after the writes."""
+    result: dict[str, Rows] = dict(contents)
+    fresh: dict[str, dict[Identity, Values]] = {}
+    for table, identity, values in writes:
+        if table not in result:
+            continue
+        rows = fresh.get(table)
+        if rows is None:
+            rows = fresh[table] = dict(result[table])
+            result[table] = rows
+        if values is None:
+            rows.pop(identity, None)
+        else:
+            rows[identity] = values
+    return result

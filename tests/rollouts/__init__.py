@@ -1,0 +1,1 @@
+"""Rollouts: their files, what they find, and their model held against a real PostgreSQL."""

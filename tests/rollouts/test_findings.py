@@ -1,0 +1,190 @@
+"""Known rollouts: what is found in the naive form, by the shortest trace, and that the safe form is proved."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from rollouts.command import main
+from rollouts.file import FileMistake, rollout_of
+from rollouts.findings import BROKEN, PROVED, Answer, answer_of
+from rollouts.narration import Narrator
+from rollouts.repairs import repair_of
+from rollouts.statements.errors import NotModelled
+
+HEAD = """
+tables = "CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL)"
+[values]
+name = ["Ann", "Bob"]
+[before]
+release = "1"
+does.create = "INSERT INTO users (id, name) VALUES (:id, :name)"
+does.rename = "UPDATE users SET name = :name WHERE id = :id"
+does.show   = "SELECT name FROM users WHERE id = :id"
+"""
+ADD = """
+[[deploy]]
+schema = "ALTER TABLE users ADD COLUMN full_name text"
+"""
+BOTH = """
+[[deploy]]
+release = "2 writes both"
+does.create = "INSERT INTO users (id, name, full_name) VALUES (:id, :name, :name)"
+does.rename = "UPDATE users SET name = :name, full_name = :name WHERE id = :id"
+does.show   = "SELECT name FROM users WHERE id = :id"
+"""
+READS_NEW = """
+[[deploy]]
+release = "3 reads new"
+like = "2 writes both"
+does.show = "SELECT full_name AS name FROM users WHERE id = :id"
+"""
+NEW_ONLY = """
+[[deploy]]
+schema = "ALTER TABLE users ALTER COLUMN name DROP NOT NULL"
+[[deploy]]
+release = "4 new only"
+does.create = "INSERT INTO users (id, full_name) VALUES (:id, :name)"
+does.rename = "UPDATE users SET full_name = :name WHERE id = :id"
+does.show   = "SELECT full_name AS name FROM users WHERE id = :id"
+[[deploy]]
+schema = "ALTER TABLE users DROP COLUMN name"
+"""
+
+
+def backfill(where: str) -> str:
+    return f'\n[[deploy]]\nbackfill = "UPDATE users SET full_name = name WHERE id = :id AND {where}"\n'
+
+
+DISTINCT = backfill("full_name IS DISTINCT FROM name")
+SAFE = HEAD + ADD + BOTH + DISTINCT + READS_NEW + NEW_ONLY
+
+
+def kinds(answer: Answer) -> set[tuple[str, str]]:
+    return {(one.kind, one.release) for one in answer.counted}
+
+
+def first_trace(answer: Answer, kind: str) -> list[str]:
+    finding = next(one for one in answer.counted if one.kind == kind)
+    return [str(text) for text in Narrator(answer.model).trace(finding)]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_the_safe_rename_is_proved(rows: int) -> None:
+    answer = answer_of(rollout_of(SAFE), rows=rows)
+    assert answer.verdict == PROVED
+    occurred = {str(text) for text in Narrator(answer.model).occurred(answer.outcome)}
+    assert "a backfill met a row that a release had already written" in occurred
+    assert "release 1 read what another release had written" in occurred
+
+
+def test_a_rename_at_once_refuses_the_old_release() -> None:
+    renamed = '[[deploy]]\nschema = "ALTER TABLE users RENAME COLUMN name TO full_name"\n'
+    answer = answer_of(rollout_of(HEAD + renamed))
+    assert answer.verdict == BROKEN
+    assert first_trace(answer, "refused") == [
+        "deploy 1: ALTER TABLE users RENAME COLUMN name TO full_name",
+        "release 1: create(id = 1, name = Ann)",
+    ]
+
+
+def test_a_backfill_of_null_alone_loses_what_the_old_release_wrote() -> None:
+    answer = answer_of(rollout_of(HEAD + ADD + BOTH + backfill("full_name IS NULL") + READS_NEW))
+    assert kinds(answer) == {("lost", "3 reads new")}
+    assert first_trace(answer, "lost")[2:] == [
+        "release 2 writes both: create(id = 1, name = Ann)",
+        "release 1: rename(name = Bob, id = 1)",
+        "deploy 2: release 1 is gone",
+        "deploy 3: the backfill passes row 1 by",
+        "deploy 4: release 3 reads new starts beside release 2 writes both",
+        "release 3 reads new: show(id = 1) gives name = Ann",
+    ]
+
+
+def test_a_backfill_before_both_are_written_lets_a_later_deploy_fail() -> None:
+    required = '\n[[deploy]]\nschema = "ALTER TABLE users ALTER COLUMN full_name SET NOT NULL"\n'
+    answer = answer_of(rollout_of(HEAD + ADD + DISTINCT + BOTH + required + READS_NEW))
+    assert ("fails", "") in kinds(answer)
+    assert first_trace(answer, "fails")[-1] == "deploy 4: ALTER TABLE users ALTER COLUMN full_name SET NOT NULL"
+
+
+def test_the_missing_order_is_found_by_trying() -> None:
+    answer = answer_of(rollout_of(HEAD + ADD + DISTINCT + BOTH + READS_NEW))
+    repair = repair_of(answer)
+    assert repair is not None
+    assert repair.answer.verdict == PROVED
+    assert str(repair.what) == "move deploy 2 to place 3"
+
+
+def test_a_lost_update_of_one_release_alone_is_its_own() -> None:
+    touch = (
+        'does.touch = ["SELECT name AS n, full_name AS f FROM users WHERE id = :id",'
+        ' "UPDATE users SET name = :n, full_name = :f WHERE id = :id"]\n'
+    )
+    answer = answer_of(rollout_of(HEAD + ADD + BOTH + touch))
+    assert answer.verdict == PROVED
+    assert {one.kind for one in answer.outcome.findings if one.is_yours} == {"lost"}
+
+
+def test_dollars_become_cents_and_no_statement_is_refused() -> None:
+    text = """
+tables = "CREATE TABLE items (id bigint PRIMARY KEY, price int)"
+[values]
+dollars = [1, 2]
+[before]
+release = "1"
+does.create = "INSERT INTO items (id, price) VALUES (:id, :dollars)"
+does.show   = "SELECT price AS dollars FROM items WHERE id = :id"
+[[deploy]]
+release = "2"
+does.create = "INSERT INTO items (id, price) VALUES (:id, :dollars * 100)"
+does.show   = "SELECT price / 100 AS dollars FROM items WHERE id = :id"
+"""
+    answer = answer_of(rollout_of(text))
+    assert kinds(answer) == {("invented", "1"), ("invented", "2")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(HEAD + "[[deploy]]\nshema = 'x'\n", "line 10: deploy.0: a deploy is one of", id="a misspelt key"),
+        pytest.param(HEAD.replace(":id, :name)", ":id, :nam)"), "did you mean :name?", id="a misspelt parameter"),
+        pytest.param(HEAD + '[[deploy]]\nrelease = "2"\nlike = "0"\n', "there is no earlier release '0'", id="like"),
+        pytest.param("tables = ", "line 1: this is not TOML", id="not TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(FileMistake) as caught:
+        rollout_of(text)
+    assert message in str(caught.value)
+
+
+def test_a_join_is_refused_by_name() -> None:
+    joined = HEAD + '[[deploy]]\nrelease = "2"\ndoes.show = "SELECT a.id FROM users a JOIN users b ON true"\n'
+    with pytest.raises(NotModelled, match="write a join or a subquery as two statements"):
+        rollout_of(joined)
+
+
+def test_the_command_exits_by_its_answer(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rollout.toml"
+    texts = [
+        (SAFE, 0),
+        (HEAD + ADD + BOTH + READS_NEW, 1),
+        ("nothing", 2),
+        (HEAD.replace("SELECT name", "SELECT random() AS name"), 4),
+    ]
+    for text, code in texts:
+        file.write_text(text)
+        assert main(["check", str(file)]) == code
+    file.write_text(SAFE)
+    assert main(["check", str(file), "--worlds", "3"]) == 3
+    assert main(["check", str(file), "--json"]) == 0
+    assert '"verdict": "proved"' in capsys.readouterr().out
+
+
+def test_the_command_needs_no_django() -> None:
+    others = ("django", "psycopg", "celery", "pyspark")
+    code = f"import sys, rollouts.command; print([name for name in {others} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
