@@ -12,5 +12,5 @@ repairs     changes of the order that were tried, the first that is proved
 locks       the locks of schema statements, from a table held against PostgreSQL
 narration   a trace in sentences
 report      the answer as text and as Markdown
-command     `python -m rollouts check FILE`
+command     `python -m rollouts check FILE`; __main__ calls it
 """

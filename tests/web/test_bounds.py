@@ -255,33 +255,40 @@ def test_an_answer_that_nobody_reads_ends_its_connection(site: Site, monkeypatch
 
 
 def test_a_visitors_many_requests_slow_nobody_elses(site: Site, client_of: ClientOf) -> None:
-    """40 at a time of one; the home page of another takes at most three times as long as it does alone."""
+    """40 at a time of one; the home page of another takes at most three times as long as it does alone.
+
+    Without a queue it took 40 times as long. Other tests on the machine may begin between the two measurements: so
+    three pairs are tried.
+    """
     cookies = {name: site.cookie(client_of(name)).encode() for name in ("lea", "sam")}
-    stop = threading.Event()
 
     def ask(name: str) -> float:
         began = time.monotonic()
         assert answer_to(site, REQUEST % (b"/", cookies[name])).startswith(b"HTTP/1.1 200 ")
         return time.monotonic() - began
 
-    def ask_again() -> None:
-        while not stop.is_set():
-            ask("sam")
+    def times_slower() -> float:
+        stop = threading.Event()
+
+        def ask_again() -> None:
+            while not stop.is_set():
+                ask("sam")
+
+        alone = median(ask("lea") for _ in range(15))
+        crowd = [threading.Thread(target=ask_again) for _ in range(40)]
+        for thread in crowd:
+            thread.start()
+        try:
+            time.sleep(0.5)
+            return median(ask("lea") for _ in range(15)) / alone
+        finally:
+            stop.set()
+            for thread in crowd:
+                thread.join()
 
     for name in cookies:
         ask(name)
-    alone = median(ask("lea") for _ in range(15))
-    crowd = [threading.Thread(target=ask_again) for _ in range(40)]
-    for thread in crowd:
-        thread.start()
-    try:
-        time.sleep(0.5)
-        beside = median(ask("lea") for _ in range(15))
-    finally:
-        stop.set()
-        for thread in crowd:
-            thread.join()
-    assert beside <= 3 * alone
+    assert any(times_slower() <= 3 for _ in range(3))
 
 
 def test_sockets_are_bounded(
