@@ -8,6 +8,7 @@ from expressions.analysis.building import Parameters
 from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
+from expressions.typed import Context
 from leases.holders import shown
 from leases.rules import LeaseError
 from nodes.clients.portals import Prepared
@@ -29,6 +30,7 @@ from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.functions.calls import SessionCalls
 from nodes.session.functions.numbers import FIELDS as SETVAL_FIELDS
 from nodes.session.functions.numbers import setval
+from nodes.session.functions.procedures import refusal
 from nodes.session.functions.values import SessionValues
 from nodes.session.named import NamedStatements
 from nodes.session.planned import PlannedStatements
@@ -248,6 +250,8 @@ class Session:
                 return Result("NOTIFY")
             case "call":
                 return await self.calls.run(asked, alone=alone)
+            case "procedure":
+                raise self._no_procedure(asked.statement, Parameters([]))
             case "cursor":
                 return await self.cursors.declare(asked, prepared, alone=alone)
             case "fetch":
@@ -266,6 +270,8 @@ class Session:
             return self.requests.fields(statement, parameters)
         if statement.kind == "call":
             return self.calls.fields(statement, parameters)
+        if statement.kind == "procedure":
+            raise self._no_procedure(statement, parameters)
         if statement.kind == "setval":
             return SETVAL_FIELDS
         if statement.kind in FOLLOWING:
@@ -278,6 +284,9 @@ class Session:
             await self.planned.fields(made.query, parameters)
             return None
         return self.utility.fields(statement)
+
+    def _no_procedure(self, statement: Statement, parameters: Parameters) -> SqlError:
+        return refusal(statement.node, parameters, Context(style=self.variables.style))
 
     def _fields_now(self, statement: Statement) -> tuple[Field, ...] | None:
         """The columns of what EXECUTE or FETCH names, as it is now."""

@@ -32,6 +32,7 @@ KINDS = {
     "variable_show_stmt": "show", "discard_stmt": "discard", "explain_stmt": "explain",
     "prepare_stmt": "prepare", "execute_stmt": "execute", "deallocate_stmt": "deallocate",
     "declare_cursor_stmt": "cursor", "listen_stmt": "listen", "vacuum_stmt": "vacuum",
+    "call_stmt": "procedure",
 }  # fmt: skip
 
 

@@ -3,5 +3,6 @@
 calls           LISTEN, NOTIFY, functions that stand alone, of:
 advisory_locks    held at the store
 numbers           setval
+procedures      CALL, which a node refuses
 values          version(), current_user and the like
 """
