@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.password_validation import validate_password
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
+from django.core.exceptions import ValidationError
 from django.db import connection
 
 
@@ -22,7 +24,7 @@ def is_loopback(host: str) -> bool:
 
 @register("settings")
 def check_settings(**_: Any) -> list[CheckMessage]:
-    return [*_cluster_mistakes(), *_exposure_mistakes(), *_spark_mistakes()]
+    return [*_cluster_mistakes(), *_password_mistakes(), *_exposure_mistakes(), *_spark_mistakes()]
 
 
 def _cluster_mistakes() -> Iterator[CheckMessage]:
@@ -32,6 +34,21 @@ def _cluster_mistakes() -> Iterator[CheckMessage]:
             "some storages would stay empty",
             hint="Set BUCKET_COUNT to a multiple of STORAGE_COUNT; 3000 is the default.",
             id="schemalab.E004",
+        )
+
+
+def _password_mistakes() -> Iterator[CheckMessage]:
+    """The owner's SQL password is judged as everybody's is (`nodes.services.set_sql_password`)."""
+    if not settings.NODE_PASSWORD:
+        return
+    try:
+        validate_password(settings.NODE_PASSWORD)
+    except ValidationError as weak:
+        yield Error(
+            f"NODE_PASSWORD is too weak: {' '.join(weak.messages)}",
+            hint="Set one of at least ten characters, not only digits and not a common one: `openssl rand -base64 18`"
+            " makes one. Or leave it empty, and the nodes on loopback.",
+            id="schemalab.E011",
         )
 
 

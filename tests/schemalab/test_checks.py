@@ -1,9 +1,14 @@
 """Settings that contradict each other are found by Django's checks, with an id and a hint."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from pytest_django import Settings
 
 from schemalab.checks import check_settings
+from tests.harness.cluster import ROOT, environment_of
 
 
 def test_the_settings_of_these_tests_are_in_order() -> None:
@@ -27,6 +32,24 @@ def test_the_settings_of_these_tests_are_in_order() -> None:
             "schemalab.E009",
             "NODE_TLS_CERT is set and NODE_TLS_KEY is not",
             id="a certificate without its key",
+        ),
+        pytest.param(
+            {"NODE_PASSWORD": "x"},
+            "schemalab.E011",
+            "NODE_PASSWORD is too weak: This password is too short.",
+            id="a password of one letter",
+        ),
+        pytest.param(
+            {"NODE_PASSWORD": "password123"},
+            "schemalab.E011",
+            "NODE_PASSWORD is too weak: This password is too common.",
+            id="a common password",
+        ),
+        pytest.param(
+            {"NODE_PASSWORD": "3141592653589"},
+            "schemalab.E011",
+            "NODE_PASSWORD is too weak: This password is entirely numeric.",
+            id="a password of digits",
         ),
         pytest.param(
             {"DEBUG": True, "HOST": "10.0.0.1", "PUBLIC_URL": "https://lab.example.org"},
@@ -67,3 +90,20 @@ def test_a_contradiction_is_named(settings: Settings, changed: dict[str, object]
 def test_half_a_certificate_encrypts_nothing(settings: Settings) -> None:
     settings.NODE_HOST, settings.NODE_TLS_CERT = "0.0.0.0", "cert.pem"
     assert [found.id for found in check_settings()] == ["schemalab.E009", "schemalab.W003"]
+
+
+def test_a_good_password_of_nodes_is_taken(settings: Settings) -> None:
+    settings.NODE_PASSWORD = "correct horse battery"
+    assert check_settings() == []
+
+
+def test_a_weak_password_of_nodes_starts_no_cluster(tmp_path: Path) -> None:
+    """The password is not repeated: what is printed may be kept."""
+    env = environment_of(tmp_path / "home", NODE_PASSWORD="hunter2")
+    up = subprocess.run(
+        [sys.executable, "manage.py", "up"], cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert up.returncode == 1
+    assert "schemalab.E011" in up.stderr
+    assert "HINT: Set one of at least ten characters" in up.stderr
+    assert "hunter2" not in up.stderr
