@@ -8,6 +8,7 @@ Node = Any
 
 TO_A_NODE = "Send it to a node."
 ROLES = "Who may do what is decided by the roles of people: docs/how-to/let-people-connect.md."
+PASSWORDS = "SQL has no way to set a password: My account on the page does, and asks for the old one."
 NO_CODE = "Nodes run no code of their own: write it in the statements of the application, in one transaction."
 SPREAD = "Rows are spread over storages by a sharding key: docs/how-to/choose-a-sharding-key.md."
 NOT_SENT_ON = "Rows are not replicated to other servers: read them with COPY .. TO STDOUT."
@@ -71,7 +72,15 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str | None]] = {
 def refusal(kind: str, node: Node, position: int | None) -> DdlError:
     """The refusal of a statement whose kind is one of `REFUSED_STATEMENTS`."""
     what, hint = REFUSED_STATEMENTS[kind]
-    return unsupported(what, position=position, hint=_of_enum(node) if kind == "create_enum_stmt" else hint)
+    if kind == "create_enum_stmt":
+        hint = _of_enum(node)
+    elif kind in ("create_role_stmt", "alter_role_stmt") and _sets_password(node):
+        hint = PASSWORDS
+    return unsupported(what, position=position, hint=hint)
+
+
+def _sets_password(node: Node) -> bool:
+    return any(option.def_elem.defname == "password" for option in node.options)
 
 
 def _of_enum(node: Node) -> str:

@@ -42,7 +42,7 @@ from nodes.session.schema.view_statements import ViewStatements
 from nodes.session.utility import Utility
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, FROM, TO
-from nodes.sql.statements import Statement, parse
+from nodes.sql.statements import Statement, parse, public_text
 from nodes.sql.tables_of_queries import table_of_query
 from nodes.trace.record import Trace
 from nodes.wire.columns import BINARY_FORMAT
@@ -159,7 +159,7 @@ class Session:
             if self.variables.is_read_only:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
         began, is_answered = perf_counter(), False
-        self.statement, self.is_running = prepared.sql, True
+        self.statement, self.is_running = public_text(statement, prepared.sql), True
         begin_anew()
         kind = TRACED_AS.get(statement.kind, statement.kind)
         trace = Trace(kind, statement.text) if self.variables.is_traced else None

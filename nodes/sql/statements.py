@@ -64,6 +64,13 @@ class Statement:
         return self._within
 
 
+def public_text(statement: Statement, sql: str) -> str:
+    """The text of a statement for other people: without what may be a password."""
+    if isinstance(statement.node, pb.AlterRoleStmt):
+        return "ALTER ROLE .."
+    return "CREATE ROLE .." if isinstance(statement.node, pb.CreateRoleStmt) else sql
+
+
 def parse(sql: str) -> list[Statement]:
     """The statements of a text. Raises 42601 with the place."""
     return _remembered(sql) if len(sql) <= CACHED_CHARS_MAX else _parse(sql)
