@@ -245,7 +245,7 @@ class Many:
 
 def is_of_old_schema(error: SqlError) -> bool:
     """True for a row that another version of its table might take."""
-    is_misfit = isinstance(error, RequestError) and error.kind == "FlattenError"
+    is_misfit = isinstance(error, RequestError) and error.kind in ("FlattenError", "UnknownFieldError")
     return is_misfit or error.sqlstate == NOT_NULL_VIOLATION
 
 

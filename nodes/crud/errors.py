@@ -20,6 +20,7 @@ from expressions.errors import (
     SERIALIZATION_FAILURE,
     TRANSACTION_UNKNOWN,
     UNDEFINED_COLUMN,
+    UNDEFINED_OBJECT,
     UNDEFINED_TABLE,
     UNIQUE_VIOLATION,
     SqlError,
@@ -67,6 +68,16 @@ def bad_option(message: str, *, hint: str | None = None) -> RequestError:
 def bad_row(message: str, *, hint: str | None = None) -> RequestError:
     """A row, key or condition that does not fit the version of the table: another version may have it."""
     return RequestError(INVALID_TEXT, message, hint=hint, kind="FlattenError")
+
+
+def unknown_field(message: str, *, hint: str | None = None) -> RequestError:
+    """A column that a request names, and the version of the table does not have."""
+    return RequestError(UNDEFINED_COLUMN, message, hint=hint, kind=CLASSES[UNDEFINED_COLUMN])
+
+
+def unknown_index(message: str, *, hint: str | None = None) -> RequestError:
+    """An index that a request names, and the version of the table does not have."""
+    return RequestError(UNDEFINED_OBJECT, message, hint=hint, kind="UnknownIndexError")
 
 
 def bad_bucket(message: str, *, hint: str | None = None) -> RequestError:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
 from catalog.text.numbers import counted
-from nodes.crud.errors import bad_row, named
+from nodes.crud.errors import bad_row, named, unknown_index
 from nodes.crud.values import Condition, named_key
 
 Parts = Sequence[tuple[Column, bool]]
@@ -27,12 +27,12 @@ def quoted(name: str) -> str:
 
 
 def index_named(descriptor: Descriptor, name: str) -> Index:
-    """Raises `FlattenError` where there is none over all rows."""
+    """Raises `UnknownIndexError` where there is none over all rows."""
     found = next((one for one in descriptor.public_indexes if one.name == name and one.where is None), None)
     if found is None:
         names = [one.name for one in descriptor.public_indexes if one.where is None]
         there = f"there are {', '.join(names)}" if names else "there is none"
-        raise bad_row(f'there is no index "{named(name)}" over all rows of {descriptor}: {there}')
+        raise unknown_index(f'there is no index "{named(name)}" over all rows of {descriptor}: {there}')
     return found
 
 

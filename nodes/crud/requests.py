@@ -64,7 +64,7 @@ PART_S_MAX = 30.0
 MISMATCHES = frozenset({BELOW_FENCE, HASH_DIFFERS})
 """The refusals of `enter` that say: another schema. The others are of time, and end with a new transaction."""
 EXPLAINED_BY_OLD_SCHEMA = frozenset({UNDEFINED_TABLE, UNDEFINED_COLUMN, NOT_NULL_VIOLATION})
-OLD_SCHEMA_KINDS = frozenset({"FlattenError", "BucketError"})
+OLD_SCHEMA_KINDS = frozenset({"FlattenError", "UnknownIndexError", "BucketError"})
 Planned = Callable[[Transaction, Mapping[str, Descriptor], Plan, Context], None]
 Work = Callable[[Transaction, Descriptor], Awaitable[T]]
 
@@ -330,7 +330,7 @@ class Request:
         return found
 
     def shown(self, descriptor: Descriptor) -> Shown:
-        """The columns of the answer under a version. Raises `FlattenError` for one that it does not have."""
+        """The columns of the answer under a version. Raises `UnknownFieldError` for one that it does not have."""
         fields, compiled = self.call.options.get("fields"), self.env.router.compiled
         kind = "shown", fields if fields is None else tuple(fields)
         known = compiled.get(descriptor, kind)

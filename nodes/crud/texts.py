@@ -12,7 +12,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import Column
 from catalog.text.similar import perhaps
 from nodes.crud import orders
-from nodes.crud.errors import bad_row, named
+from nodes.crud.errors import named, unknown_field
 from nodes.crud.orders import quoted
 from nodes.crud.values import Assignment, Condition, named_key
 
@@ -39,14 +39,14 @@ class _Values:
 
 
 def shown_columns(descriptor: Descriptor, fields: Sequence[str] | None) -> list[Column]:
-    """The columns of an answer: those that are asked for, or all. Raises `FlattenError` for an unknown one."""
+    """The columns of an answer: those that are asked for, or all. Raises `UnknownFieldError`."""
     if fields is None:
         return list(descriptor.public_columns)
     known = {column.name: column for column in descriptor.public_columns}
     missing = [name for name in fields if name not in known]
     if missing:
         meant = perhaps("column", missing[0], known)
-        raise bad_row(f'column "{named(missing[0])}" of option fields does not exist in {descriptor}', hint=meant)
+        raise unknown_field(f'column "{named(missing[0])}" of option fields does not exist in {descriptor}', hint=meant)
     return [known[name] for name in fields]
 
 
@@ -159,6 +159,6 @@ def ordered(
 
 
 def first_by(descriptor: Descriptor, index: str | None, shown: Sequence[Column], *, is_last: bool) -> Text:
-    """The row that comes first, or last, by an index, or by the primary key. Raises `FlattenError`."""
+    """The row that comes first, or last, by an index, or by the primary key. Raises `UnknownIndexError`."""
     order = orders.order_by(orders.parts_of(descriptor, index), backwards=is_last)
     return Text(f"SELECT {_list(shown)} FROM {quoted(descriptor.name)} ORDER BY {order} LIMIT 1")

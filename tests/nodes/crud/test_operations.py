@@ -139,7 +139,7 @@ def test_conditions_on_a_column_of_any_type(cluster: Cluster, crud: Crud, of: st
     pytest.param(("insert", "", [9, "x"], {"bogus": 1}), "OptionsError", "has no option bogus", id="unknown option"),
     pytest.param(("insert", "", [9, "x"], {"first": 1}), "OptionsError", "has no option first", id="another's option"),
     pytest.param(("insert", "", [9, "x"], {"timeout": "2"}), "OptionsError", "must be seconds", id="a bad timeout"),
-    pytest.param(("insert", "", [9, "x"], {"fields": ["no"]}), "FlattenError", 'column "no"', id="a bad field"),
+    pytest.param(("insert", "", [9, "x"], {"fields": ["no"]}), "UnknownFieldError", '"no"', id="a bad field"),
     pytest.param(("insert", "", [9, "x"], {"bucket_id": 1}), "BucketError", "contradicts", id="another row's bucket"),
     pytest.param(("insert", "", [9, "x"], {"bucket_id": 3001}), "BucketError", "there are 3000", id="no bucket"),
     pytest.param(("select", "", [["~", "id", 1]]), "RequestError", "no comparison '~'", id="no comparison"),
@@ -147,7 +147,11 @@ def test_conditions_on_a_column_of_any_type(cluster: Cluster, crud: Crud, of: st
     pytest.param(("update", "", 1, [["*", "age", 1]]), "RequestError", "no update operator", id="no operator"),
     pytest.param(("update", "", [1, 2], [["=", "age", 1]]), "FlattenError", "a key of 2 values", id="a key too long"),
     pytest.param(("insert_many", "", {"id": 1}), "RequestError", "the rows must be a list", id="no batch"),
-    pytest.param(("max", "", "nosuch"), "FlattenError", 'no index', id="no index"),
+    pytest.param(("max", "", "nosuch"), "UnknownIndexError", 'no index "nosuch"', id="no index"),
+    pytest.param(("min", "", "id"), "UnknownIndexError", 'no index "id"', id="a column is no index"),
+    pytest.param(("get", "", 1, {"fields": ["no"]}), "UnknownFieldError", '"no"', id="a bad field of a read"),
+    pytest.param(("insert_many", "", [[9, "x"]], {"fields": ["no"]}), "UnknownFieldError", '"no"', id="of a batch"),
+    pytest.param(("update", "", 1, [["=", "no", 1]]), "UnknownFieldError", 'column "no"', id="a field to be set"),
 ])  # fmt: skip
 def test_a_mistake_is_an_error_object_and_nothing_is_written(
     crud: Crud, cluster: Cluster, people: str, call: tuple[Any, ...], error: str, message: str

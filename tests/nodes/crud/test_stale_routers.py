@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from catalog.descriptor import Descriptor
-from catalog.elements import PlacementId, State
+from catalog.elements import Index, IndexColumn, IndexId, PlacementId, State
 from changes.driver import publish as publishing
 from nodes.client import AsyncCrud, Crud, CrudError
 from storage.buckets import bucket_of, storage_of
@@ -97,6 +97,24 @@ def test_values_are_right_after_two_columns_of_one_type_were_swapped(cluster: Cl
         raise AssertionError("no request was ever refused")
     assert crud.select(table, [(">", "id", 0)]).objects()[-1] == {"id": number, "a": "A", "b": "B"}
     assert cluster.violations(table) == []
+
+
+def test_an_index_or_a_column_that_is_new_is_asked_for_by_name(cluster: Cluster, crud: Crud):
+    """A node that does not know it yet loads the schema again before it says that there is none."""
+    table = cluster.table(f"id int PRIMARY KEY, a text{BOTH}")
+    crud.insert_object(table, {"id": 1, "a": "A"})
+    for number in range(1, 6):
+        now = cluster.descriptor(table)
+        publish(cluster, now.with_index(Index(IndexId(number), f"new_{number}", (IndexColumn(now.columns[1].id),))))
+        assert crud.max(table, f"new_{number}").metadata
+        renamed = replace(now.columns[1], name=f"a{number}")
+        publish(cluster, cluster.descriptor(table).next_version(columns=(now.columns[0], renamed)))
+        assert [one["name"] for one in crud.get(table, 1, fields=[f"a{number}"]).metadata] == [f"a{number}"]
+    assert crud.stats(table)["reloads"] > 0
+    for ask in (lambda: crud.max(table, "new_6"), lambda: crud.get(table, 1, fields=["a6"])):
+        with pytest.raises(CrudError) as refused:
+            ask()
+        assert refused.value.kind in ("UnknownIndexError", "UnknownFieldError")
 
 
 def test_a_traced_request_shows_version_hashes_refusal_reload_and_retry(cluster: Cluster):
