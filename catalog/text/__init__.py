@@ -4,6 +4,7 @@ descriptors  a descriptor, and what differs between two versions
 job_nodes    names of nodes that are jobs: loaders
 glossary     words of a text that the glossary explains
 marking      where in a statement a mistake stands
+sentence     English of a script, log or SQL error, with the values in it
 message      a sentence as a value: template and values
 mistakes     an exception as one line for people
 phrases      sentences of the core, in English, in the language of a page

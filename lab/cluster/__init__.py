@@ -1,6 +1,7 @@
 """A whole cluster as one deterministic value: the product's machines around a store in memory.
 
 world            nodes, store, the messages between them, a clock
+lines              sentences that several of them print
 parts              nodes, transactions and messages, as values
 database           what the database answers to a node's lease machine
 consistency        the clauses that its pairs break

@@ -1,9 +1,17 @@
 """Answers of the database to a node's lease machine, and what the node hears instead of one that is lost."""
 
 from catalog.elements import TableId
+from catalog.text.sentence import Sentence
 from lab.cluster.control_plane import Control
 from lab.cluster.parts import Node
 from leases.node import vocabulary
+
+SILENT, LOST = Sentence("the database does not answer"), Sentence("the connection was lost")
+
+
+def cannot(act: str, why: Sentence) -> Sentence:
+    """The failure of a request to lease, renew or release."""
+    return Sentence(f"cannot {act}: {{why}}", why=why)
 
 
 def answer(
@@ -15,11 +23,11 @@ def answer(
             return [_acquire(control, node, table, now)]
         case vocabulary.Renew(tables):
             if node.is_cut_off:
-                return [vocabulary.RenewFailed("cannot renew: the database does not answer")]
+                return [vocabulary.RenewFailed(cannot("renew", SILENT))]
             return [vocabulary.Renewed(tuple(_renew(control, node, table, now) for table in tables))]
         case vocabulary.Release(table, version):
             if node.is_cut_off:
-                reason = "cannot release: the database does not answer"
+                reason = cannot("release", SILENT)
                 return [vocabulary.ReleaseFailed(table, version, reason)]
             control.release(table, version, node.name)
             return [vocabulary.Released(table, version)]
@@ -30,11 +38,12 @@ def answer(
 def _acquire(control: Control, node: Node, table: TableId, now: float) -> vocabulary.Event:
     name = control.newest(table).name
     if node.is_cut_off:
-        return vocabulary.AcquireFailed(table, f"cannot lease {name}: the database does not answer")
+        return vocabulary.AcquireFailed(table, Sentence("cannot lease {table}: {why}", table=name, why=SILENT))
     lease = control.acquire(table, node.name, now)
     if lease is None:
-        state = control.newest(table).state.value
-        return vocabulary.AcquireFailed(table, f"cannot lease {name}: it is {state}", gone=True)
+        state = Sentence("it is {state}", state=control.newest(table).state.value)
+        why = Sentence("cannot lease {table}: {why}", table=name, why=state)
+        return vocabulary.AcquireFailed(table, why, gone=True)
     left_s, is_leased = lease.expires_at - now, control.newest(table).coordination.has_leases
     return vocabulary.Acquired(table, lease.version, lease.expires_at, left_s, name, is_leased)
 
@@ -52,10 +61,10 @@ def failure(lost: vocabulary.Effect | vocabulary.Event) -> vocabulary.Event | No
     """The failure that a node hears instead of an answer: whether it was done, it cannot know."""
     match lost:
         case vocabulary.Acquire(table) | vocabulary.Acquired(table):
-            return vocabulary.AcquireFailed(table, "cannot lease: the connection was lost")
+            return vocabulary.AcquireFailed(table, cannot("lease", LOST))
         case vocabulary.Renew() | vocabulary.Renewed():
-            return vocabulary.RenewFailed("cannot renew: the connection was lost")
+            return vocabulary.RenewFailed(cannot("renew", LOST))
         case vocabulary.Release(table, version) | vocabulary.Released(table, version):
-            return vocabulary.ReleaseFailed(table, version, "cannot release: the connection was lost")
+            return vocabulary.ReleaseFailed(table, version, cannot("release", LOST))
         case _:
             return None

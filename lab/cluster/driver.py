@@ -11,17 +11,26 @@ from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Kind, TableId
+from catalog.text.sentence import Sentence
 from changes.executor import events, machine
 from changes.executor.grace import Grace
 from changes.executor.state import Execution, Mode, execution_from_json
-from changes.plan.model import RUNS, Element, Plan, Step, StepKind, describe, pairs_of
+from changes.plan.model import RUNS, Element, Plan, Step, StepKind, Transition, edits_in, pairs_of
 from lab.cluster.control_plane import Hindrances, LabError, Without
+from lab.cluster.lines import listed, names_of
 from lab.cluster.reorganisation import Run, clear, close, delete, fill, labels, names, purge, verify
 from lab.cluster.world import World
 from leases.rules import Hindrance, all_hindrances, grace_s
 from storage.integrity.clauses import element_label
 from storage.pairs import CannotDerive
 
+ENDINGS = {
+    (outcome, has_error): f"change {{change}} {outcome.value}" + (": {error}" if has_error else "")
+    for outcome in events.Outcome
+    for has_error in (False, True)
+}
+"""The line of each end of a change, without an error and with one."""
+NOTHING_MOVES = Sentence("nothing moves")
 STEPS_MAX = 200
 """A change takes a dozen steps; one that takes so many runs in a circle."""
 
@@ -80,20 +89,21 @@ class Driver:
         match effect:
             case events.AppendEvent(story):
                 if story.kind in SENTENCES:
-                    world.say(SENTENCES[story.kind].format_map(story.payload))
+                    world.say(Sentence(SENTENCES[story.kind], **story.payload))
             case events.RefuseCancel():
                 pass
             case events.Finish(outcome, error, _):
                 self.asked = None
                 world.untidy -= labels(tuple(move.element for move in self.state.plan.moves))
-                why = f": {error}" if error else ""
-                world.say(f"change {self.state.change} {outcome.value}{why}")
+                ended = ENDINGS[outcome, bool(error)]
+                world.say(Sentence(ended, change=self.state.change, error=error))
             case events.PauseRun():
                 self.asked = None
             case events.Wait():
                 self.asked = effect
                 if effect.hindrance is not None:
-                    world.say(f"waits: {world.hindered_by(self.blocked_by, of=len(self.state.plan.table_ids))}")
+                    blocks = world.hindered_by(self.blocked_by, of=len(self.state.plan.table_ids))
+                    world.say(Sentence("waits: {hindrances}", hindrances=blocks))
             case _:
                 self.asked = effect
 
@@ -190,10 +200,12 @@ class Driver:
             world.spread_news(one)
         return events.Published(descriptor.version)
 
-    def _published(self, tables: tuple[Descriptor, ...]) -> str:
-        at = self.step
-        what = describe(self.state.plan, at).partition(": ")[2] if at else ""
-        return f"published {', '.join(map(str, tables))}: {what}"
+    def _published(self, tables: tuple[Descriptor, ...]) -> Sentence:
+        at, what = self.step, names_of(tables)
+        if at is None:
+            return Sentence("published {what}: {changes}", what=what, changes="")
+        changes = listed([*map(_moved, at.transitions), *map(_as_is, edits_in(self.state.plan, at))] or [NOTHING_MOVES])
+        return Sentence("published {what}: {changes}", what=what, changes=changes)
 
     def _drain(self, world: World, version: int, partners: tuple[Descriptor, ...]) -> events.Event:
         versions = {self.table: version} | {one.table_id: one.version for one in partners}
@@ -201,7 +213,8 @@ class Driver:
         if hindrances:
             return self._blocked(world, hindrances, versions)
         self.grace = Grace()
-        world.say(f"drained {', '.join(world.table_name(table, one) for table, one in versions.items())}")
+        drained = listed([world.table_name(table, one) for table, one in versions.items()])
+        world.say(Sentence("drained {what}", what=drained))
         return events.Drained(version)
 
     def _blocked(self, world: World, hindrances: Hindrances, below: dict[TableId, int]) -> events.Event:
@@ -245,7 +258,8 @@ class Driver:
             return self._verify(world, elements)
         if kind is StepKind.FILL:
             return self._fill(world)
-        world.say(f"purged {names(elements)}: {purge(world, self.table, elements)} tombstones")
+        count = purge(world, self.table, elements)
+        world.say(Sentence("purged {elements}: {count} tombstones", elements=names(elements), count=count))
         return events.RunDone(kind)
 
     def _fill(self, world: World) -> events.Event | None:
@@ -255,7 +269,7 @@ class Driver:
             return None
         if not world.by_hand:
             try:
-                world.say(f"filled {self.run.name}: {fill(world, self.run)} put")
+                world.say(filled(self.run.name, fill(world, self.run)))
             except CannotDerive as error:
                 return events.RunFailed(StepKind.FILL, str(error))
         elif not self.run.is_finished:
@@ -280,13 +294,13 @@ class Driver:
         wrong = verify(world, self.table, elements)
         if wrong:
             return events.RunFailed(StepKind.VERIFY, "; ".join(wrong))
-        world.say(f"verified {names(elements)}")
+        world.say(Sentence("verified {elements}", elements=names(elements)))
         return events.RunDone(StepKind.VERIFY)
 
     def _close(self, world: World) -> None:
         if self.started is not None:
             close(self.started)
-        world.say("closed the run")
+        world.say(Sentence("closed the run"))
 
     def go(self, world: World) -> None:
         """Until it is over, rests, or has to wait."""
@@ -294,6 +308,19 @@ class Driver:
             if not self.do(world):
                 return
         raise AssertionError(f"change {self.state.change} took more than {STEPS_MAX} steps")
+
+
+def filled(name: str, count: int) -> Sentence:
+    return Sentence("filled {elements}: {count} put", elements=name, count=count)
+
+
+def _moved(moved: Transition) -> Sentence:
+    values = {"before": moved.before.value, "after": moved.after.value}
+    return Sentence("{element} {before} -> {after}", element=moved.element, name=moved.element.name, **values)
+
+
+def _as_is(words: str) -> Sentence:
+    return Sentence("{words}", words=words)
 
 
 def note_filling(world: World, descriptor: Descriptor) -> None:

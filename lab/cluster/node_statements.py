@@ -14,9 +14,11 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import Index, NodeId, State, TableId
+from catalog.text.sentence import Sentence
 from catalog.values.types import BadValue
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.foreign_keys import check_references
+from lab.cluster.lines import version_of, words_of
 from lab.cluster.parts import Message, Node, Transaction
 from lab.cluster.world import World
 from lab.scripts.text import BadRow, assignments, key_of, new_row, op_text, row_text, subject
@@ -42,7 +44,7 @@ class Done:
     """The result of a statement: the version it ran under, and the pairs it wrote, in words."""
 
     descriptor: Descriptor
-    written: tuple[str, ...]
+    written: tuple[Sentence, ...]
 
 
 def node_of(actor: str) -> NodeId:
@@ -53,9 +55,9 @@ def node_of(actor: str) -> NodeId:
 def serving(world: World, actor: str) -> Node:
     node = world.node(node_of(actor))
     if not node.is_running:
-        raise LabError(f"{node.name} is not running")
+        raise LabError(Sentence("{node} is not running", node=node.name))
     if node.is_frozen:
-        raise LabError(f"{node.name} is frozen")
+        raise LabError(Sentence("{node} is frozen", node=node.name))
     return node
 
 
@@ -72,7 +74,8 @@ def pin(
         raise LabError(world.refused.pop(request))
     if request not in world.granted:
         world.hears(node.name, vocabulary.Unpin(request, table))
-        raise LabError(f"{node.name} waits for a lease on {world.control.newest(table).name}")
+        waits, name = "{node} waits for a lease on {table}", world.control.newest(table).name
+        raise LabError(Sentence(waits, node=node.name, table=name))
     return request, world.granted.pop(request)
 
 
@@ -97,7 +100,7 @@ def begin(world: World, actor: str) -> Transaction:
     """A transaction begins; its snapshot is taken now."""
     node = serving(world, actor)
     if actor in world.transactions:
-        raise LabError(f"{actor} is in a transaction already")
+        raise LabError(Sentence("{node} is in a transaction already", node=actor))
     newest = {table: world.control.newest(table).version for table in world.control.published}
     one = Transaction(actor, node.name, world.store.begin(), newest)
     world.transactions[actor] = one
@@ -158,14 +161,14 @@ def rollback(world: World, actor: str) -> None:
 def _running(world: World, actor: str) -> Transaction:
     one = world.transactions.get(actor)
     if one is None:
-        raise LabError(f"{actor} is not in a transaction")
+        raise LabError(Sentence("{node} is not in a transaction", node=actor))
     if one.is_sent:
         raise LabError(f"the COMMIT of {actor} is on its way")
     if one.query is not None:
         raise LabError(f"a query of {actor} still runs")
     if one.ended is not None:
         _leave(world, one)
-        raise LabError(f"the transaction was ended: {one.ended} (40001)")
+        raise LabError(Sentence("the transaction was ended: {why} (40001)", why=one.ended))
     return one
 
 
@@ -203,7 +206,7 @@ def _alone(world: World, node: Node, actor: str, table: TableId) -> Transaction:
         refusal = world.control.why_not_enter(used, one.newest.get(table, 0))
         if fresh or refusal is None or not world.control.newest(table).coordination.is_strict:
             break
-        world.say(f"{actor}: refused: {refusal}")
+        world.say(Sentence("{node}: refused: {why}", node=actor, why=refusal))
         one.store.rollback()
         _leave(world, one)
     return one
@@ -234,10 +237,12 @@ def refusal_words(world: World, error: Exception) -> str:
     """An error of the store in words rather than keys."""
     if isinstance(error, DuplicateKey):
         newest = world.control.newest(TableId(int.from_bytes(error.key[:4])))
-        return f"{subject(newest, error.key)} exists already ({error.sqlstate})"
+        what = subject(newest, error.key)
+        return Sentence("{what} exists already ({sqlstate})", what=what, sqlstate=error.sqlstate)
     if isinstance(error, SerializationFailure):
-        return f"another transaction changed what this one read or wrote ({error.sqlstate})"
-    return str(error)
+        changed = "another transaction changed what this one read or wrote ({sqlstate})"
+        return Sentence(changed, sqlstate=error.sqlstate)
+    return words_of(error)
 
 
 def pin_only(world: World, actor: str, table: TableId) -> Descriptor:
@@ -351,7 +356,7 @@ def find_row(one: Transaction, descriptor: Descriptor, key: bytes) -> StoredRow:
         found = rows_of(descriptor, descriptor.placement, one.store.scan(storage, start, after(start)))
         if found:
             return found[0]
-    raise LabError("there is no such row")
+    raise LabError(Sentence("there is no such row"))
 
 
 def select(world: World, actor: str, table: TableId, by: str | None = None) -> tuple[Descriptor, list[str]]:
@@ -421,10 +426,13 @@ def _rows_with_tombstones(one: Transaction, descriptor: Descriptor) -> list[Stor
 
 
 def _readable_index(descriptor: Descriptor, by: str) -> Index:
-    index = descriptor.index_named(by)
+    index = next((index for index in descriptor.indexes if index.name == by), None)
+    if index is None:
+        raise LabError(Sentence("there is no index {index} of {what}", index=by, what=version_of(descriptor)))
     if index.state is not State.PUBLIC:
-        what = f"index {descriptor.name}.{index.name} is {index.state.value}"
-        raise LabError(f"{what}: queries may use it once it is public")
+        not_yet = "index {table}.{index} is {state}: queries may use it once it is public"
+        values = {"table": descriptor.name, "index": index.name, "state": index.state.value}
+        raise LabError(Sentence(not_yet, **values))
     return index
 
 

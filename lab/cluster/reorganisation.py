@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import PRIMARY, Column, Index, Kind, Placement, State, TableId
+from catalog.text.sentence import Sentence
 from changes.plan.element_states import state_of, with_state
 from changes.plan.model import Element
 from lab.cluster import consistency
@@ -128,7 +129,7 @@ def clear(world: World, run: Run) -> None:
         return
     run.is_cleared = True
     removed = 0 if Without.CLEAR in world.control.without else _remove_tombstones(world, run.table, run.elements)
-    world.say(f"cleared {run.name}: {removed} tombstones")
+    world.say(Sentence("cleared {elements}: {count} tombstones", elements=run.name, count=removed))
 
 
 def _remove_tombstones(world: World, table: TableId, elements: Elements) -> int:

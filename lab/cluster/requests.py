@@ -16,9 +16,11 @@ from enum import Enum
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
+from catalog.text.sentence import Sentence
 from lab.cluster import node_statements
 from lab.cluster.acknowledged import Acknowledged, Done
 from lab.cluster.control_plane import LabError, Without
+from lab.cluster.lines import words_of
 from lab.cluster.parts import Transaction
 from lab.cluster.rolling import RollingPublish
 from lab.cluster.world import World
@@ -133,7 +135,7 @@ class Routers:
         if refusal is not None:
             self._release_pin(request)
             is_mismatch = refusal in (Refusal.BELOW_FENCE, Refusal.OTHER_SCHEMA)
-            self._after(request, Failure.MISMATCH if is_mismatch else Failure.CONFLICT, refusal.value)
+            self._after(request, Failure.MISMATCH if is_mismatch else Failure.CONFLICT, Sentence(refusal.value))
             return
         one = node_statements.begin(self.world, request.actor)
         assert request.pin is not None
@@ -153,7 +155,7 @@ class Routers:
             node_statements.commit(self.world, request.actor)
         except LabError as error:
             is_final = isinstance(error.__cause__, StoreError) and not isinstance(error.__cause__, SerializationFailure)
-            self._after(request, Failure.FINAL if is_final else Failure.CONFLICT, str(error))
+            self._after(request, Failure.FINAL if is_final else Failure.CONFLICT, words_of(error))
             return
         errors: dict[int, object] = dict(request.errors)
         request.batch.close_part(request.part, errors, tried=len(request.part), is_rolled_back=False)
@@ -227,7 +229,7 @@ class Routers:
             table = self.world.control.find(request.table)
             number, version = node_statements.pin(self.world, node, table)
         except LabError as error:
-            self._give_up(request, str(error))
+            self._give_up(request, words_of(error))
             return
         request.pin = table, number
         request.descriptor = descriptor = self.world.control.version(table, version)
@@ -335,7 +337,7 @@ class Routers:
             self.counts["retries"] += 1
             self._plan(request)
         else:
-            self._give_up(request, wake.cause or wake.outcome.value)
+            self._give_up(request, wake.cause or Sentence(wake.outcome.value))
 
 
 def _not_of_key(descriptor: Descriptor, asked: RowRequest) -> Mapping[str, str | None]:

@@ -16,8 +16,10 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, TableId
+from catalog.text.sentence import Sentence
 from lab.cluster.control_plane import Control, Hindrances, LabError, Without
 from lab.cluster.database import answer, failure
+from lab.cluster.lines import RENEWALS, clauses, names_of, versioned
 from lab.cluster.parts import Message, Node, Transaction
 from leases.gossip import News
 from leases.node import machine, vocabulary
@@ -58,8 +60,8 @@ class World:
     def say(self, line: str) -> None:
         self.output.append(line)
 
-    def table_name(self, table: TableId, version: int) -> str:
-        return f"{self.control.newest(table).name}@{version}"
+    def table_name(self, table: TableId, version: int) -> Sentence:
+        return versioned(self.control.newest(table).name, version)
 
     # Nodes
 
@@ -87,7 +89,7 @@ class World:
     def _drop_transactions(self, name: NodeId) -> None:
         for one in self.transactions.values():
             if one.node == name:
-                self.end_transaction(one, "its node has ended")
+                self.end_transaction(one, Sentence("its node has ended"))
         self.transactions = {actor: one for actor, one in self.transactions.items() if one.node != name}
 
     def hears(self, name: NodeId, event: vocabulary.Event) -> None:
@@ -112,13 +114,14 @@ class World:
             case vocabulary.Refuse(request, _, _, reason):
                 self.refused[int(str(request))] = reason
             case vocabulary.EndTransactions(table, version, requests, reason):
-                self.say(f"{node.name}: all that use {self.table_name(table, version)} end: {reason}")
+                used = self.table_name(table, version)
+                self.say(Sentence("{node}: all that use {used} end: {why}", node=node.name, used=used, why=reason))
                 self._end(node, requests, reason)
             case vocabulary.Exit(reason):
-                self.say(f"{node.name}: exits: {reason}")
+                self.say(Sentence("{node}: exits: {why}", node=node.name, why=reason))
                 self.stop_node(node.name)
             case vocabulary.DrainDone():
-                self.say(f"{node.name}: drained")
+                self.say(Sentence("{node}: drained", node=node.name))
             case vocabulary.WakeAt():
                 pass
 
@@ -165,26 +168,27 @@ class World:
         message = self.messages[at]
         instead = failure(message.content)
         if instead is None and not isinstance(message.content, News):
-            raise LabError(f"what {message.node} is going to hear is its own: it can't be lost")
+            raise LabError(Sentence("what {node} is going to hear is its own: it can't be lost", node=message.node))
         self.messages[at : at + 1] = [] if instead is None else [Message(message.node, instead)]
 
     def _notify(self, message: Message) -> None:
         content = message.content
         match content:
             case vocabulary.Acquired(table, version):
-                how = "leased" if content.is_leased else "loaded"
-                self.say(f"{message.node}: {how} {self.table_name(table, version)}")
+                what = self.table_name(table, version)
+                how = "{node}: leased {what}" if content.is_leased else "{node}: loaded {what}"
+                self.say(Sentence(how, node=message.node, what=what))
                 content = self._counted_late(message.node, content)
             case vocabulary.Released(table, version):
-                self.say(f"{message.node}: released {self.table_name(table, version)}")
+                self.say(Sentence("{node}: released {what}", node=message.node, what=self.table_name(table, version)))
             case vocabulary.Renewed(outcomes):
                 for one in outcomes:
                     self._report_renewal(message.node, one)
             case vocabulary.AcquireFailed(table, reason, _):
                 if not self.nodes[message.node].leases.table(table).waiters:
-                    self.say(f"{message.node}: {reason}")
+                    self.say(Sentence("{node}: {why}", node=message.node, why=reason))
             case vocabulary.RenewFailed() | vocabulary.ReleaseFailed():
-                self.say(f"{message.node}: {content.reason}")
+                self.say(Sentence("{node}: {why}", node=message.node, why=content.reason))
         self.hears(message.node, content)  # type: ignore[arg-type]  # no request, hence an event
 
     def _counted_late(self, name: NodeId, answer: vocabulary.Acquired) -> vocabulary.Acquired:
@@ -198,11 +202,11 @@ class World:
     def _report_renewal(self, node: NodeId, one: vocabulary.RenewOutcome) -> None:
         what = self.table_name(one.table, one.version)
         if one.outcome is not vocabulary.Renewal.LOST:
-            self.say(f"{node}: {one.outcome.value} {what}")
+            self.say(Sentence(RENEWALS[one.outcome], node=node, what=what))
         elif self.nodes[node].leases.table(one.table).version(one.version):
-            self.say(f"{node}: lost its lease on {what}")
+            self.say(Sentence("{node}: lost its lease on {what}", node=node, what=what))
         else:
-            self.say(f"{node}: learns of {what} as it renews")
+            self.say(Sentence("{node}: learns of {what} as it renews", node=node, what=what))
 
     # Time
 
@@ -244,8 +248,8 @@ class World:
             and one.store.status is TransactionStatus.OPEN
             and not self.control.without & {Without.FENCE, Without.DEADLINE}
         ):
-            self.say(f"{one.actor}: its transaction is past its deadline and ends")
-            self.end_transaction(one, "it was past its deadline")
+            self.say(Sentence("{node}: its transaction is past its deadline and ends", node=one.actor))
+            self.end_transaction(one, Sentence("it was past its deadline"))
 
     def why_not_write(self, one: Transaction) -> str | None:
         """Why a transaction that has only read may not write now: each of its tables is entered again first (T4)."""
@@ -254,7 +258,10 @@ class World:
             held = self.nodes[one.node].leases.table(table).version(version)
             is_over = used.coordination.has_leases and held is None
             if (is_over or self._is_over(one, table, version)) and Without.REENTRY not in self.control.without:
-                return f"the lease on {used} has expired: its transaction writes nothing more (40001)"
+                what = versioned(used.name, version)
+                return Sentence(
+                    "the lease on {what} has expired: its transaction writes nothing more (40001)", what=what
+                )
         return None
 
     def _is_over(self, one: Transaction, table: TableId, version: int) -> bool:
@@ -269,8 +276,9 @@ class World:
         """Publish the next version of a table, or of several at once, and spread the news; raises `LabError`."""
         hindrances = self.control.publish(descriptors, self.now, self.locked())
         if hindrances:
-            names = ", ".join(map(str, descriptors))
-            raise LabError(f"cannot publish {names}: {self.hindered_by(hindrances, of=len(descriptors))}")
+            what = names_of(descriptors)
+            why = self.hindered_by(hindrances, of=len(descriptors))
+            raise LabError(Sentence("cannot publish {what}: {hindrances}", what=what, hindrances=why))
         for descriptor in descriptors:
             self.spread_news(descriptor)
 
@@ -281,19 +289,26 @@ class World:
             if node.is_running:
                 self.messages.append(Message(node.name, News(descriptor.table_id, descriptor.version)))
 
-    def hindered_by(self, hindrances: Hindrances, *, of: int) -> str:
-        """The nodes in the way, and until when at most; of several tables, with the table's name."""
-        lines: list[str] = []
+    def hindered_by(self, hindrances: Hindrances, *, of: int) -> Sentence:
+        """The leases and locks that block, and until when at most; of several tables, with the table's name."""
+        lines: list[Sentence] = []
         for table, hindrance in hindrances.items():
             lines += self._hindered_by(hindrance, f" of {self.control.newest(table).name}" if of > 1 else "")
-        return "; ".join(lines)
+        return clauses(lines)
 
-    def _hindered_by(self, hindrance: Hindrance, of_table: str) -> list[str]:
+    def _hindered_by(self, hindrance: Hindrance, of_table: str) -> list[Sentence]:
         lines = [
-            f"{one.node} still leases version {one.version}{of_table} (expires in {one.expires_at - self.now:g} s)"
+            Sentence(
+                "{node} still leases version {version}{of_table} (expires in {seconds:g} s)",
+                node=one.node,
+                version=one.version,
+                of_table=of_table,
+                seconds=one.expires_at - self.now,
+            )
             for one in hindrance.leases
         ]
-        return lines + [f"a transaction still runs on version {version}{of_table}" for version in hindrance.locked]
+        locked = "a transaction still runs on version {version}{of_table}"
+        return lines + [Sentence(locked, version=version, of_table=of_table) for version in hindrance.locked]
 
     # Transactions
 
@@ -318,14 +333,15 @@ class World:
         self.store.crash(kept)
         for one in self.transactions.values():
             one.is_lost = one.is_sent
-            self.end_transaction(one, "the store crashed")
+            self.end_transaction(one, Sentence("the store crashed"))
 
     def end_lock_holders(self, table: TableId, *, below: int) -> None:
         """L8: end the sessions that hold a version older than `below` without a lease."""
         for one in self.transactions.values():
             if one.holds_locks and table in one.entered and one.entered[table] < below:
-                self.say(f"{one.actor}: its session on {self.table_name(table, one.entered[table])} is ended")
-                self.end_transaction(one, "its session was ended: it held back a change without a lease")
+                what = self.table_name(table, one.entered[table])
+                self.say(Sentence("{node}: its session on {what} is ended", node=one.actor, what=what))
+                self.end_transaction(one, Sentence("its session was ended: it held back a change without a lease"))
 
     def pairs(self, table: TableId) -> list[list[Pair]]:
         """The table's pairs on every storage, in key order."""

@@ -17,6 +17,7 @@ from itertools import groupby
 
 from catalog.descriptor import UnknownElement
 from catalog.elements import NodeId, TableId
+from catalog.text.sentence import Sentence
 from catalog.values.types import BadValue
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import NothingToDo
@@ -24,6 +25,7 @@ from changes.plan.model import Element, StepKind
 from lab.cluster import reorganisation
 from lab.cluster.control_plane import LabError
 from lab.cluster.driver import Driver
+from lab.cluster.lines import words_of
 from lab.cluster.requests import Routers
 from lab.cluster.world import World
 from lab.scripts.text import BadRow
@@ -114,7 +116,7 @@ def perform(lab: Lab, line: str) -> list[str]:
     try:
         one.handler(lab, match)
     except REFUSALS as error:
-        raise Refusal(str(error), _output(lab)) from error
+        raise Refusal(words_of(error), _output(lab)) from error
     return _output(lab)
 
 
@@ -133,7 +135,9 @@ def _output(lab: Lab) -> list[str]:
     _hear_callers(lab)
     lab.world.output, lines = [], lab.world.output
     counted = ((line, sum(1 for _ in same)) for line, same in groupby(lines))
-    return [line if times == 1 else f"{line} ({times} times)" for line, times in counted]
+    return [
+        line if times == 1 else Sentence("{line} ({times} times)", line=line, times=times) for line, times in counted
+    ]
 
 
 class Refusal(LabError):
@@ -148,11 +152,11 @@ def _hear_callers(lab: Lab) -> None:
     """Those who waited for a lease hear what became of it."""
     for request in list(lab.callers):
         node, table, name = lab.callers[request]
-        who = f"{node}: {name}" if name else f"{node}:"
+        who = f"{node}: {name} " if name else f"{node}: "
         if request in lab.world.granted:
             version = lab.world.granted.pop(request)
             lab.world.nodes[node].taken.setdefault(table, []).append(request)
-            lab.world.say(f"{who} uses {lab.world.table_name(table, version)}")
+            lab.world.say(Sentence("{who}uses {what}", who=who, node=node, what=lab.world.table_name(table, version)))
         if request in lab.world.refused:
             del lab.callers[request]
-            lab.world.say(f"{who} refused: {lab.world.refused.pop(request)}")
+            lab.world.say(Sentence("{who}refused: {why}", who=who, node=node, why=lab.world.refused.pop(request)))

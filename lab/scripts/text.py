@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State, TableId
+from catalog.text.sentence import Sentence
 from catalog.values.types import FLOATING, WHOLE, SqlType, Value, parse_text, to_text
 from storage import encoding
 from storage.mutations import REMOVALS, Act, Op
@@ -136,13 +137,14 @@ def key_text(descriptor: Descriptor, key: bytes) -> str:
     return f"({', '.join(_decoded(descriptor.column(c).type, parts[c]) for c in descriptor.primary_key)})"
 
 
-def pair_text(descriptor: Descriptor, pair: Pair) -> str:
+def pair_text(descriptor: Descriptor, pair: Pair) -> Sentence:
     """One pair in words."""
     key, value = pair
-    return subject(descriptor, key, value) + _content(descriptor, key, value)
+    content = _content(descriptor, key, value)
+    return Sentence("{subject}{content}", subject=subject(descriptor, key, value), content=content)
 
 
-def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> str:
+def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> Sentence:
     """The owner of a pair by its key, in words. Of a unique entry, `value` says whose it is.
 
     A placement is named where it is not the one that is read.
@@ -150,10 +152,12 @@ def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> s
     try:
         name = name_of(descriptor, key)
     except StrayKey:
-        return f"key {key.hex()} of an element that {descriptor} does not contain"
+        stray = "key {key} of an element that {what} does not contain"
+        return Sentence(stray, key=key.hex(), what=f"{descriptor}")
     there = "" if name.placement == descriptor.placement.id else f"placement {name.placement}: "
     if name.index == PRIMARY:
-        return f"{there}{descriptor.name} {key_text(descriptor, name.row_key or b'')}{_column(descriptor, name)}"
+        of_row = {"table": descriptor.name, "key": key_text(descriptor, name.row_key or b"")}
+        return Sentence("{there}{table} {key}{column}", there=there, column=_column(descriptor, name), **of_row)
     owner = name.row_key if name.row_key is not None else value
     index = descriptor.index(name.index)
     values, offset = [], 0
@@ -162,8 +166,9 @@ def subject(descriptor: Descriptor, key: bytes, value: bytes | None = None) -> s
         piece = (name.values or b"")[offset:]
         values.append(_decoded(sql_type, piece, descending=part.descending))
         offset += encoding.length_at(sql_type, piece, 0, descending=part.descending)
-    points_at = f" -> {key_text(descriptor, owner)}" if owner else ""
-    return f"{there}{index.name} ({', '.join(values)}){points_at}"
+    entry = "{there}{index} ({values}) -> {key}" if owner else "{there}{index} ({values})"
+    row = key_text(descriptor, owner) if owner else ""
+    return Sentence(entry, there=there, index=index.name, values=", ".join(values), key=row)
 
 
 def _column(descriptor: Descriptor, name: PairName) -> str:
@@ -192,10 +197,10 @@ def _content(descriptor: Descriptor, key: bytes, value: bytes | None) -> str:
 SIGNS = {Act.TOMBSTONE: "~", Act.TOMBSTONE_UNIQUE: "~"}
 
 
-def op_text(descriptor: Descriptor, op: Op) -> str:
+def op_text(descriptor: Descriptor, op: Op) -> Sentence:
     """One operation in words: + put, - removed, ~ tombstone."""
     if op.act in SIGNS:
-        return f"~ {subject(descriptor, op.key, op.value)}"
+        return Sentence("~ {pair}", pair=subject(descriptor, op.key, op.value))
     if op.act in REMOVALS:
-        return f"- {subject(descriptor, op.key, op.value)}"
-    return f"+ {pair_text(descriptor, (op.key, op.value))}"
+        return Sentence("- {pair}", pair=subject(descriptor, op.key, op.value))
+    return Sentence("+ {pair}", pair=pair_text(descriptor, (op.key, op.value)))

@@ -30,6 +30,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from catalog.elements import TableId
+from catalog.text.sentence import Sentence
 from leases import rules
 from leases.gossip import News, highest, is_news
 from leases.node import holdings, vocabulary
@@ -92,7 +93,7 @@ def _react(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> h
         case vocabulary.Released() | vocabulary.ReleaseFailed():
             return holdings.edit(state, event.table, (_answered_release(state.table(event.table), event, now), ()))
         case vocabulary.Revoked():
-            reason = f"its lease on version {event.version} was revoked"
+            reason = Sentence("its lease on version {version} was revoked", version=event.version)
             return holdings.edit(
                 state, event.table, holdings.end(state.table(event.table), event.version, event.table, reason)
             )
@@ -109,7 +110,7 @@ def _react(state: holdings.NodeLeases, event: vocabulary.Event, now: float) -> h
 
 
 def _refuse_stopped(state: holdings.NodeLeases, asked: vocabulary.Pin | vocabulary.Grant) -> vocabulary.Refuse:
-    reason = f"node {state.node} has stopped serving: a lease could not be renewed"
+    reason = Sentence("node {node} has stopped serving: a lease could not be renewed", node=state.node)
     return vocabulary.Refuse(asked.request, asked.table, vocabulary.Why.STOPPED, reason)
 
 
@@ -157,7 +158,7 @@ def _drain(state: holdings.NodeLeases) -> holdings.Step:
 
 
 def _refuse_draining(state: holdings.NodeLeases, request: vocabulary.RequestId, table: TableId) -> vocabulary.Refuse:
-    reason = f"node {state.node} is draining: it takes no new leases, use another node"
+    reason = Sentence("node {node} is draining: it takes no new leases, use another node", node=state.node)
     return vocabulary.Refuse(request, table, vocabulary.Why.DRAINING, reason)
 
 
@@ -168,7 +169,9 @@ def _acquired(leases: holdings.TableLeases, event: vocabulary.Acquired, now: flo
     acquisition = _asked(leases, event.table, "a lease was acquired")
     deadline = rules.local_deadline(asked_at=acquisition.asked_at, remaining_s=event.remaining_s)
     if now >= rules.stop_at(asked_at=acquisition.asked_at, deadline=deadline):
-        late = f"the lease on {event.name}@{event.version} was over before it arrived"
+        late = Sentence(
+            "the lease on {table}@{version} was over before it arrived", table=event.name, version=event.version
+        )
         return _acquire_failed(leases, vocabulary.AcquireFailed(event.table, late), now)
     held = holdings.hold(
         leases,

@@ -14,6 +14,7 @@ from dataclasses import replace
 from math import inf
 
 from catalog.elements import TableId
+from catalog.text.sentence import Sentence
 from leases.node import holdings, vocabulary
 
 
@@ -52,14 +53,19 @@ def _unrenewed(state: holdings.NodeLeases, now: float) -> str | None:
             continue
         newest = leases.newest
         if newest is not None and not leases.is_behind and now >= newest.stop_at:
-            return f"the lease on {newest} could not be renewed before it ends"
+            return Sentence(
+                "the lease on {table}@{version} could not be renewed before it ends",
+                table=newest.name,
+                version=newest.version,
+            )
     return None
 
 
 def _stop(state: holdings.NodeLeases, reason: str) -> holdings.Step:
     """Serve nobody any more: refuse who waits, end who runs, exit (L10)."""
+    why = Sentence("node {node} stops: {why}", node=state.node, why=reason)
     refusals = (
-        vocabulary.Refuse(waiter.request, table, vocabulary.Why.STOPPED, f"node {state.node} stops: {reason}")
+        vocabulary.Refuse(waiter.request, table, vocabulary.Why.STOPPED, why)
         for table, leases in state.tables
         for waiter in leases.waiters
     )
@@ -87,7 +93,8 @@ def _expire(leases: holdings.TableLeases, table: TableId, now: float) -> holding
     effects: tuple[vocabulary.Effect, ...] = ()
     for held in leases.held:
         if now >= held.stop_at:
-            leases, more = holdings.end(leases, held.version, table, f"its lease on version {held.version} ran out")
+            why = Sentence("its lease on version {version} ran out", version=held.version)
+            leases, more = holdings.end(leases, held.version, table, why)
             effects += more
     return leases, effects
 

@@ -1,5 +1,6 @@
 """Sentences about changes: plan them, submit them, walk them, let their workers die."""
 
+from catalog.text.sentence import Sentence
 from changes.ddl.actions import UNNAMED, CreateIndex, CreateTable, DropIndex, RenameIndex
 from changes.ddl.errors import check_has_key
 from changes.ddl.resolve import CatalogView, resolve
@@ -66,7 +67,8 @@ def planned(lab: Lab, ddl: str) -> Plan:
 def _step(lab: Lab, match: Match) -> None:
     for _ in range(int(match[1] or 1)):
         if lab.change.asked is None:
-            raise LabError(f"change {len(lab.changes)} has nothing to do: it is {lab.change.state.mode.value}")
+            idle, mode = "change {change} has nothing to do: it is {mode}", lab.change.state.mode.value
+            raise LabError(Sentence(idle, change=len(lab.changes), mode=mode))
         if not lab.change.do(lab.world):
             return
 

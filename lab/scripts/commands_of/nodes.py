@@ -1,6 +1,7 @@
 """Sentences about nodes: the leases they take and give, what happens to their processes and their messages."""
 
 from catalog.elements import NodeId
+from catalog.text.sentence import Sentence
 from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError
 from lab.cluster.parts import Message
@@ -20,7 +21,9 @@ def _take(lab: Lab, match: Match) -> None:
         del lab.callers[request]
         raise LabError(lab.world.refused.pop(request))
     if request not in lab.world.granted:
-        lab.world.say(f"{node.name}: {match[4] + ' ' if match[4] else ''}waits for a lease on {match[2]}")
+        caller = f"{match[4]} " if match[4] else ""
+        waits = "{node}: {caller}waits for a lease on {table}"
+        lab.world.say(Sentence(waits, node=node.name, caller=caller, table=match[2]))
 
 
 @command("NODE: give TABLE [as CALLER]", r"(\w+): give (\w+)(?: as (\w+))?", "stop using it, or waiting for it")
@@ -41,7 +44,7 @@ def _revoke(lab: Lab, match: Match) -> None:
         lab.world.say(f"revoked {lab.world.table_name(table, lease.version)} from {node}")
         for one in lab.world.transactions.values():
             if one.node == node and one.uses(table, lease.version):
-                lab.world.end_transaction(one, "its lease was revoked")
+                lab.world.end_transaction(one, Sentence("its lease was revoked"))
         if lab.world.nodes[node].is_frozen:
             lab.world.messages.append(Message(node, vocabulary.Revoked(table, lease.version)))
         elif lab.world.nodes[node].is_running:
@@ -94,12 +97,13 @@ def _deliver(lab: Lab, match: Match) -> None:
     at = _place_of(lab, match)
     message = lab.world.messages[at]
     if lab.world.nodes[message.node].is_frozen and not message.is_request:
-        raise LabError(f"{message.node} is frozen: it hears nothing")
+        raise LabError(Sentence("{node} is frozen: it hears nothing", node=message.node))
     if message.is_request:
-        lab.world.say(f"{match[1]}: its request arrives")
+        lab.world.say(Sentence("{node}: its request arrives", node=match[1]))
     elif isinstance(message.content, News):
         news = message.content
-        lab.world.say(f"{match[1]}: hears of {lab.world.table_name(news.table, news.version)}")
+        what = lab.world.table_name(news.table, news.version)
+        lab.world.say(Sentence("{node}: hears of {what}", node=match[1], what=what))
     lab.world.deliver(at)
 
 
@@ -112,7 +116,7 @@ def _place_of(lab: Lab, match: Match) -> int:
     """The place of the oldest message of a node among all that are on their way, or of its last."""
     places = [at for at, message in enumerate(lab.world.messages) if message.node == match[1]]
     if not places:
-        raise LabError(f"there is no message of {match[1]}")
+        raise LabError(Sentence("there is no message of {node}", node=match[1]))
     return places[-1 if match[2] else 0]
 
 

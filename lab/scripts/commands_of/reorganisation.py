@@ -1,9 +1,11 @@
 """Sentences about reorganisation done by hand, one chunk at a time."""
 
+from catalog.text.sentence import Sentence
 from changes.executor.events import RunFailed
 from changes.plan.model import StepKind, pairs_of
 from lab.cluster import reorganisation
 from lab.cluster.control_plane import LabError
+from lab.cluster.driver import filled
 from lab.scripts.commands import Lab, Match, command
 from storage.pairs import CannotDerive
 
@@ -18,7 +20,7 @@ ELEMENT = r"(\w+(?: \(as \w+\)|\([\w, ]+\)(?: on \d+ storages?)?)?)"
 )
 def _fill(lab: Lab, match: Match) -> None:
     put = reorganisation.fill(lab.world, lab.run_of(match[1]), int(match[2]) if match[2] else None)
-    lab.world.say(f"filled {match[1]}: {put} put")
+    lab.world.say(filled(match[1], put))
 
 
 @command("read INDEX [N rows]", rf"read {ELEMENT}(?: (\d+) rows?)?", "an attempt reads rows and puts nothing yet")
@@ -39,7 +41,7 @@ def _put(lab: Lab, match: Match) -> None:
         raise LabError(f"nothing was read for {match[1]}")
     chunk = run.chunks[-1 if match[2] else 0]
     try:
-        lab.world.say(f"filled {match[1]}: {reorganisation.put_chunk(lab.world, run, chunk)} put")
+        lab.world.say(filled(match[1], reorganisation.put_chunk(lab.world, run, chunk)))
     except CannotDerive as error:
         _fail(lab, run, str(error))
 
@@ -57,7 +59,7 @@ def _fail(lab: Lab, run: reorganisation.Run, error: str) -> None:
 def _verify(lab: Lab, match: Match) -> None:
     table, element = lab.element(match[1])
     wrong = reorganisation.verify(lab.world, table, (element,))
-    for line in wrong or [f"verified {match[1]}"]:
+    for line in wrong or [Sentence("verified {elements}", elements=match[1])]:
         lab.world.say(line)
 
 
@@ -75,4 +77,5 @@ def _delete(lab: Lab, match: Match) -> None:
 @command("purge INDEX", r"purge (\w+)", "remove the tombstones of the fill (R8)")
 def _purge(lab: Lab, match: Match) -> None:
     table, element = lab.element(match[1])
-    lab.world.say(f"purged {element.name}: {reorganisation.purge(lab.world, table, (element,))} tombstones")
+    count = reorganisation.purge(lab.world, table, (element,))
+    lab.world.say(Sentence("purged {elements}: {count} tombstones", elements=element.name, count=count))

@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator
 
 from catalog.elements import NodeId, TableId
+from catalog.text.sentence import Sentence
 from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError
+from lab.cluster.lines import version_of
 from lab.cluster.requests import LabRequest, Routers, RowRequest, Stage, Write
 from lab.scripts.commands import Lab, Match, command
 from lab.scripts.text import key_text, literals, op_text, value_text
@@ -32,20 +34,20 @@ def _request(lab: Lab, match: Match) -> None:
 @command("NODE: send request", r"(\w+): send request", "its oldest request that is planned goes to the storages")
 def _send(lab: Lab, match: Match) -> None:
     routers, node = _routers(lab), node_statements.serving(lab.world, match[1]).name
-    request = _oldest(routers, node, Stage.PLANNED, "has no request that is planned")
+    request = _oldest(routers, node, Stage.PLANNED, "{node} has no request that is planned")
     descriptor = request.descriptor
     assert descriptor is not None
     refusal = routers.refusal(descriptor)
     is_loading = (node, request.table) in routers.loading
     routers.send(request)
     if refusal is None:
-        lab.world.say(f"{node}: request {request.number}: the storages accept {descriptor}")
+        _say(lab, request, "the storages accept {what}", what=version_of(descriptor))
         for line in _written(lab, request):
-            lab.world.say(f"  {line}")
+            lab.world.say(Sentence("  {pair}", pair=line))
         return
-    lab.world.say(f"{node}: request {request.number}: refused, and nothing is written: {refusal.value}")
+    _say(lab, request, "refused, and nothing is written: {why}", why=Sentence(refusal.value))
     if request.stage is Stage.WAITING and is_loading:
-        lab.world.say(f"{node}: request {request.number}: joins the reload of {request.table}")
+        _say(lab, request, "joins the reload of {table}", table=request.table)
     else:
         _say_stage(lab, request)
 
@@ -53,11 +55,11 @@ def _send(lab: Lab, match: Match) -> None:
 @command("NODE: commit request", r"(\w+): commit request", "the oldest that the storages have accepted is committed")
 def _commit(lab: Lab, match: Match) -> None:
     routers, node = _routers(lab), node_statements.serving(lab.world, match[1]).name
-    request = _oldest(routers, node, Stage.OPEN, "has no request that the storages have accepted")
+    request = _oldest(routers, node, Stage.OPEN, "{node} has no request that the storages have accepted")
     read = [one for one in request.written if one.verb == "get"]
     routers.commit(request)
     for one in read:
-        lab.world.say(f"{node}: request {request.number}: finds {_found(request, one)}")
+        _say(lab, request, "finds {row}", row=_found(request, one))
     _say_stage(lab, request)
 
 
@@ -65,12 +67,13 @@ def _commit(lab: Lab, match: Match) -> None:
 def _reload(lab: Lab, match: Match) -> None:
     routers, node = _routers(lab), node_statements.serving(lab.world, match[1]).name
     if (node, match[2]) not in routers.loading:
-        raise LabError(f"{node} reloads nothing")
+        raise LabError(Sentence("{node} reloads nothing", node=node))
     waiting = [one for one in routers.at(Stage.WAITING) if (one.node, one.table) == (node, match[2])]
     routers.read_catalog(node, match[2])
     found = routers.loading[node, match[2]]
     assert found is not None
-    lab.world.say(f"{node}: reloads {lab.world.table_name(TableId(found.table_id), found.version)}")
+    what = lab.world.table_name(TableId(found.table_id), found.version)
+    lab.world.say(Sentence("{node}: reloads {what}", node=node, what=what))
     routers.answer_reload(node, match[2])
     for request in waiting:
         _say_stage(lab, request)
@@ -85,25 +88,30 @@ def _routers(lab: Lab) -> Routers:
 def _oldest(routers: Routers, node: NodeId, stage: Stage, none: str) -> LabRequest:
     found = next((one for one in routers.at(stage) if one.node == node), None)
     if found is None:
-        raise LabError(f"{node} {none}")
+        raise LabError(Sentence(none, node=node))
     return found
 
 
 def _say_stage(lab: Lab, request: LabRequest) -> None:
     """Where a request is now, and which version it goes by."""
-    who = f"{request.node}: request {request.number}:"
     match request.stage:
         case Stage.PLANNED:
-            lab.world.say(f"{who} planned with {request.descriptor}")
+            assert request.descriptor is not None
+            _say(lab, request, "planned with {what}", what=version_of(request.descriptor))
         case Stage.WAITING:
-            lab.world.say(f"{who} waits for a reload of {request.table}")
+            _say(lab, request, "waits for a reload of {table}", table=request.table)
         case Stage.OVER:
             for outcome in request.batch.outcomes.values():
-                done = outcome.ending is Ending.DONE
-                lab.world.say(f"{who} {'done' if done else f'{outcome.ending.value}: {outcome.error}'}")
+                ended = "done" if outcome.ending is Ending.DONE else f"{outcome.ending.value}: {{why}}"
+                _say(lab, request, ended, why=outcome.error)
 
 
-def _written(lab: Lab, request: LabRequest) -> Iterator[str]:
+def _say(lab: Lab, request: LabRequest, template: str, **values: object) -> None:
+    who = {"node": request.node, "number": request.number}
+    lab.world.say(Sentence("{node}: request {number}: " + template, **who, **values))
+
+
+def _written(lab: Lab, request: LabRequest) -> Iterator[Sentence]:
     assert request.descriptor is not None
     for op in lab.world.transactions[request.actor].store.ops:
         yield op_text(request.descriptor, op)

@@ -2,8 +2,11 @@
 
 import re
 
+from catalog.descriptor import Descriptor
+from catalog.text.sentence import Sentence
 from lab.cluster import node_statements
 from lab.cluster.control_plane import LabError
+from lab.cluster.lines import version_of
 from lab.scripts.commands import Lab, Match, command
 from lab.scripts.text import literals
 from storage.commit_outcomes import Outcome
@@ -43,7 +46,7 @@ def _enter(lab: Lab, match: Match) -> None:
 @command("SESSION: late commit", r"([\w.]+): late commit", "the last message of a frozen process arrives")
 def _late_commit(lab: Lab, match: Match) -> None:
     node_statements.commit(lab.world, match[1], late=True)
-    lab.world.say(f"{match[1]}: committed")
+    lab.world.say(Sentence("{node}: committed", node=match[1]))
 
 
 @command("SESSION: send commit", r"([\w.]+): send commit", "COMMIT is on its way; `commit` brings the answer")
@@ -82,8 +85,7 @@ def _delete_row(lab: Lab, match: Match) -> None:
 @command("SESSION: select TABLE [by INDEX]", r"([\w.]+): select (\w+)(?: by (\w+))?", "what a query sees")
 def _select(lab: Lab, match: Match) -> None:
     table = lab.world.control.find(match[2])
-    descriptor, rows = node_statements.select(lab.world, match[1], table, match[3])
-    lab.world.say(f"{match[1]}: {descriptor}: {', '.join(rows) or 'no row'}")
+    _say_rows(lab, match[1], *node_statements.select(lab.world, match[1], table, match[3]))
 
 
 @command("SESSION: start select TABLE [by INDEX]", r"([\w.]+): start select (\w+)(?: by (\w+))?", "a query reads on")
@@ -97,13 +99,18 @@ def _finish_select(lab: Lab, match: Match) -> None:
     descriptor, rows, is_again = node_statements.finish_select(lab.world, match[1])
     if is_again:
         lab.world.say(f"{match[1]}: {TRIED_AGAIN}")
-    lab.world.say(f"{match[1]}: {descriptor}: {', '.join(rows) or 'no row'}")
+    _say_rows(lab, match[1], descriptor, rows)
+
+
+def _say_rows(lab: Lab, actor: str, descriptor: Descriptor, rows: list[str]) -> None:
+    found = "{node}: {what}: {rows}" if rows else "{node}: {what}: no row"
+    lab.world.say(Sentence(found, node=actor, what=version_of(descriptor), rows=", ".join(rows)))
 
 
 def _say_done(lab: Lab, actor: str, done: node_statements.Done) -> None:
-    lab.world.say(f"{actor}: under {done.descriptor}")
+    lab.world.say(Sentence("{node}: under {what}", node=actor, what=version_of(done.descriptor)))
     for line in done.written:
-        lab.world.say(f"  {line}")
+        lab.world.say(Sentence("  {pair}", pair=line))
 
 
 @command(

@@ -1,11 +1,14 @@
 """Sentences about tables and versions made by hand, rules left out, time, and what there is to see."""
 
+from catalog.descriptor import Descriptor
 from catalog.elements import TableId
+from catalog.text.sentence import Sentence
 from changes.ddl.actions import CreateTable
 from changes.ddl.statements import parse
 from lab.cluster import consistency
 from lab.cluster.control_plane import LabError, Without
 from lab.cluster.driver import note_filling
+from lab.cluster.lines import version_of
 from lab.scripts.commands import Lab, Match, command
 from lab.scripts.hand_made_versions import edited, first_version
 from lab.scripts.text import pair_text
@@ -39,7 +42,17 @@ def _publish(lab: Lab, match: Match) -> None:
     descriptor = edited(newest, match[2] or "")
     lab.world.publish(descriptor)
     note_filling(lab.world, descriptor)
-    lab.world.say(f"published {descriptor}" + (f": {match[2]}" if match[2] else ""))
+    lab.world.say(_published(descriptor, match[2] or ""))
+
+
+def _published(descriptor: Descriptor, edit: str) -> Sentence:
+    what = version_of(descriptor)
+    match edit.split():
+        case []:
+            return Sentence("published {what}", what=what)
+        case ["swap", one, other]:
+            return Sentence("published {what}: swap {one} {other}", what=what, one=one, other=other)
+    return Sentence("published {what}: {edit}", what=what, edit=edit)
 
 
 @command("drain TABLE", r"drain (\w+)", "prove that no version before the newest is in use (L9)")
@@ -50,7 +63,7 @@ def _drain(lab: Lab, match: Match) -> None:
     hindrances = world.control.drain({table: newest.version}, world.now, world.locked())
     if hindrances:
         raise LabError(f"{newest} is not drained: {world.hindered_by(hindrances, of=1)}")
-    world.say(f"drained {newest}")
+    world.say(Sentence("drained {what}", what=version_of(newest)))
 
 
 @command("without RULE", r"without (.+)", "leave out a rule, to see what it is for")

@@ -29,7 +29,7 @@ from lab.sessions.shown import (
     Transaction,
     Version,
 )
-from lab.sessions.world.script_texts import act_text, reason_text
+from lab.sessions.world.script_texts import act_text, text_of
 from lab.texts import Values
 from leases.gossip import News
 from leases.node import vocabulary
@@ -123,7 +123,7 @@ class Drawing:
         versions = {NAME: one.pins[T][1]} if T in one.pins else {}
         written = len(one.store.ops)
         did = Text("has written {pairs} pairs", {"pairs": written}) if written else Text("has begun")
-        why = reason_text(one.ended) if one.ended else NOTHING
+        why = text_of(one.ended) if one.ended else NOTHING
         return Transaction(versions, did, why)
 
     def _message(self, at: int, message: WorldMessage) -> Message:

@@ -20,6 +20,7 @@ from catalog.descriptor import Descriptor
 from changes.plan.model import Plan
 from lab.cluster import consistency
 from lab.cluster.control_plane import Without
+from lab.cluster.lines import words_of
 from lab.explorer.contents.numbered import Fault
 from lab.scripts.commands_of import Lab, Refusal, perform
 from lab.sessions import pairs
@@ -28,7 +29,7 @@ from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
 from lab.sessions.shown import NOTHING, Offer, Refused, Severity, Shown, Strip, Text, TraceLine, step_text
 from lab.sessions.world.cluster import Drawing, T, held_by
-from lab.sessions.world.script_texts import heard_text, refusal_text
+from lab.sessions.world.script_texts import heard_text, text_of
 from lab.sessions.world.setups import EXECUTOR, SCENERY, Line, Scenery
 
 POSITIONS_MAX = 4_000
@@ -147,7 +148,7 @@ class Machine:
         try:
             output = perform(lab, step)
         except Refusal as refusal:
-            return refusal_text(str(refusal))
+            return text_of(words_of(refusal))
         line = TraceLine(step, known.actor, known.to or _receiver(known, output), _narrated(known, output))
         return self._position(lab, line, position.faults)
 
@@ -226,9 +227,9 @@ def _offer(position: Position, line: Line) -> Offer:
     try:
         is_heard = bool(perform(lab, line.text))
     except Refusal as refusal:
-        why = str(refusal)
+        why = words_of(refusal)
         rule = RULE.search(why)
-        return Offer(line.text, line.actor, line.label, (line.text,), refusal_text(why), rule[1] if rule else "")
+        return Offer(line.text, line.actor, line.label, (line.text,), text_of(why), rule[1] if rule else "")
     same = not is_heard and COPIES.freeze(lab) == position.frozen
     return Offer(line.text, line.actor, line.label, (line.text,), NOTHING, changes_nothing=same)
 
