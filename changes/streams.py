@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
+from catalog.database import database_clock_s
 from catalog.live import snapshot as live
 from catalog.live.relay import SAMPLE_S
 from changes import change_list, selectors
 from changes.models import ENDED, Change
 from changes.pages import change_page
+from changes.pages import picture as cluster_picture
 from changes.records import windows
 from leases.lanes import lanes
+from leases.recorder import reading
 from leases.selectors import lane_snapshot
 from leases.staircase.facts import Facts
 from leases.staircase.picture import picture
+from spark_tasks.models import ReorgRun
 
 OPEN_SHOWN = 8
 ENDED_SHOWN = 5
 ENDED_OF_TABLE_SHOWN = 20
 PICTURES_KEPT = 32
+ENDED_KEPT = 8
+AT_REST_S = 60.0
+"""A table that no change has moved is shown from so long ago on."""
 Json = dict[str, Any]
-Shown = tuple[Facts | None, list[tuple[int, str]]]
-"""The facts of a picture, and the other tables that are named below it."""
 
 
 def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
@@ -82,29 +91,75 @@ def _headline(_id: int) -> Json:
     }
 
 
+def _table() -> int | None:
+    return windows.table_of_interest() or windows.table_at_rest()
+
+
+def _facts(_id: int) -> Json:
+    """The time until now of the table that moves, or moved last; empty when there is no table."""
+    table_id = _table()
+    if table_id is None:
+        return {}
+    facts = windows.of_table(table_id)
+    if facts is None:
+        start = database_clock_s() - AT_REST_S
+        facts = reading.read_facts(windows.named([table_id]), [], start=start)
+    return cluster_picture.facts_json(facts, _runs([work.change for work in facts.works]), settings.LEASE_S)
+
+
+def _runs(changes: list[int]) -> list[Json]:
+    """The reorganisations of these changes that have begun, oldest first."""
+    found = ReorgRun.objects.filter(change_id__in=changes, started_at__isnull=False).order_by("id")
+    return [
+        {"kind": run.kind, "version": run.version, "change": run.change_id, "began": run.started_at.timestamp()}
+        | {"ended": None if run.ended_at is None else run.ended_at.timestamp()}
+        for run in found
+    ]
+
+
+def _now(_id: int) -> Json:
+    """The table of the picture, and its change; the one that ended last stays, as long as no other one has begun."""
+    table_id = _table()
+    if table_id is None:
+        return {}
+    open_one = next(iter(summaries(table_id, most=1)), None)
+    shown = open_one or _last_ended(table_id)
+    change = cluster_picture.change_json(shown) if shown else None
+    found = cluster_picture.now_json(table_id, lane_snapshot(), change)
+    return found | {"is_busy": bool(open_one and open_one["progress"])}
+
+
+def _last_ended(table_id: int) -> Json | None:
+    ended_last = Change.objects.filter(status__in=ENDED, table_ids__contains=[table_id]).order_by("-ended_at")
+    found = ended_last.values_list("pk", "ended_at").first()
+    return None if found is None else _ended(*found)
+
+
+@lru_cache(ENDED_KEPT)
+def _ended(change_id: int, _ended_at: datetime) -> Json:
+    """A change that has ended stays as it is."""
+    return change_page.summary(selectors.change_snapshot(change_id), [])
+
+
 def _over_time(_id: int) -> live.Drawing:
     """Lanes over time of the table that moves, or moved last."""
-    return _drawn("cluster", _of_cluster)
+    table_id = windows.table_of_interest()
+    return _drawn("cluster", lambda: None if table_id is None else windows.of_table(table_id))
 
 
 def _over_time_of_table(table_id: int) -> live.Drawing:
-    return _drawn(f"table {table_id}", lambda: (windows.of_table(table_id), []))
+    return _drawn(f"table {table_id}", lambda: windows.of_table(table_id))
 
 
 def _over_time_of_change(change_id: int) -> live.Drawing:
-    return _drawn(f"change {change_id}", lambda: (windows.of_change(Change.objects.get(pk=change_id)), []))
-
-
-def _of_cluster() -> Shown:
-    table_id = windows.table_of_interest()
-    return (None, []) if table_id is None else (windows.of_table(table_id), windows.other_tables(table_id))
+    return _drawn(f"change {change_id}", lambda: windows.of_change(Change.objects.get(pk=change_id)))
 
 
 class _Drawn(NamedTuple):
     """A picture, of which facts it is, and when (by `monotonic`) those were read."""
 
     read_at: float
-    shown: Shown
+    shown: Facts | None
     drawing: live.Drawing
 
 
@@ -112,21 +167,21 @@ _drawing = Lock()
 _drawn_last: dict[str, _Drawn] = {}
 
 
-def _drawn(of: str, read: Callable[[], Shown]) -> live.Drawing:
+def _drawn(of: str, read: Callable[[], Facts | None]) -> live.Drawing:
     """The picture of these facts, read once a second for all who look; the same one while the facts are the same."""
     began = monotonic()
     known = _drawn_last.get(of)
     if known is not None and began - known.read_at < SAMPLE_S:
         return known.drawing
-    facts, others = read()
+    facts = read()
     with _drawing:
         known = _drawn_last.pop(of, None)
-        if known is None or known.shown != (facts, others):
+        if known is None or known.shown != facts:
             drawn = picture(facts) if facts is not None and facts.walks else None
-            drawing = live.Drawing({"picture": drawn, "others": others})
+            drawing = live.Drawing({"picture": drawn})
         else:
             drawing = known.drawing
-        _drawn_last[of] = _Drawn(began, (facts, others), drawing)
+        _drawn_last[of] = _Drawn(began, facts, drawing)
         while len(_drawn_last) > PICTURES_KEPT:
             del _drawn_last[next(iter(_drawn_last))]
         return drawing
@@ -138,6 +193,8 @@ for _prefix, _read in (
     ("change", _over_time_of_change),
 ):
     live.register(_prefix, "over_time", "parts/over_time.html", _read, is_sampled=True, is_html_only=True)
+live.register("cluster", "facts", "parts/json.html", _facts, is_once=True)
+live.register("cluster", "now", "parts/json.html", _now)
 live.register("cluster", "headline", "parts/headline.html", _headline)
 live.register("cluster", "changes", "parts/changes.html", _in_flight)
 live.register("table", "changes", "parts/changes.html", _of_table)

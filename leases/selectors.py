@@ -34,6 +34,7 @@ class LeaseOn:
     incarnation: int
     expires_at: datetime
     remaining_s: float
+    acquired_at: datetime | None = None
     holders: tuple[Holder, ...] = ()
     """Sessions whose transactions use it, as the node has reported within the last second or so."""
 
@@ -59,7 +60,7 @@ class NodeWithLeases:
 
 LEASES = """
     SELECT l.id, l.table_id, t.name, l.version, newest.version, l.node, l.incarnation, l.expires_at,
-           lease_remaining(l.expires_at)
+           lease_remaining(l.expires_at), l.acquired_at
     FROM leases_lease l
     JOIN catalog_table t ON t.id = l.table_id
     CROSS JOIN LATERAL (SELECT max(d.version) AS version FROM catalog_descriptor d WHERE d.table_id = t.id) newest
@@ -209,6 +210,7 @@ def node_json(node: NodeWithLeases) -> dict[str, Any]:
 def lease_json(lease: LeaseOn) -> dict[str, Any]:
     return asdict(lease) | {
         "expires_at": lease.expires_at.isoformat(),
+        "acquired_at": _iso(lease.acquired_at),
         "remaining_s": round(lease.remaining_s, 3),
         "holders": [holder_json(holder) for holder in lease.holders],
     }

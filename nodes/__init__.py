@@ -18,6 +18,7 @@ crud/          operations on rows, called by name
 router/        the path of a request: reload, and one more attempt
 console/       the SQL console of the page
 traffic/       steady load that checks what it reads
+entries        how many entries of an index each storage has
 tasks          the timetable: lost runs of traffic are ended
 server         a node's life
 context        what all its sessions share

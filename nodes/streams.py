@@ -7,7 +7,13 @@ from typing import Any
 from django.utils.translation import gettext, gettext_lazy
 
 from catalog.live import snapshot
+from catalog.selectors import newest_descriptor
+from changes.records import windows
+from leases.models import Node
+from leases.redis.samples import read_all
+from leases.samples import minute
 from nodes import selectors
+from nodes.entries import entries_of
 from nodes.models import TrafficRun
 from nodes.traffic import runs
 
@@ -78,6 +84,37 @@ def _run(run: TrafficRun) -> dict[str, Any]:
     }
 
 
+def _pulse(_id: int) -> dict[str, Any]:
+    """A second as the picture shows it: statements of each node, traffic in short, entries on each storage."""
+    samples = read_all(Node.objects.values_list("name", flat=True))
+    rates = {name: round(newest.statements_per_s) for name, of in samples.items() if (newest := minute(of)[-1])}
+    table_id = windows.table_of_interest() or windows.table_at_rest()
+    descriptor = None if table_id is None else newest_descriptor(table_id)
+    return {
+        "rates": rates,
+        "traffic": _traffic_in_short(),
+        "entries": [] if descriptor is None else entries_of(descriptor),
+    }
+
+
+def _traffic_in_short() -> dict[str, Any]:
+    """The runs that go on with their figures, or else the one that ended last."""
+    runs_now = list(TrafficRun.objects.filter(ended_at=None).order_by("id"))
+    last = TrafficRun.objects.exclude(ended_at=None).order_by("-ended_at").first()
+    shown = runs_now or ([last] if last else [])
+    counted = [run.figures for run in shown]
+    return {
+        "is_running": bool(runs_now) and not all(runs.is_lost(run) for run in runs_now),
+        "has_begun": any(counted),
+        "clients": sum(run.clients for run in runs_now),
+        "wrong": sum(figures.get("wrong", 0) for figures in counted),
+        "checked": sum(figures.get("statements", 0) for figures in counted),
+        "ends_at": max((run.ends_at.isoformat() for run in runs_now), default=None),
+        "ended_at": None if runs_now or last is None else last.ended_at and last.ended_at.isoformat(),
+    }
+
+
+snapshot.register("cluster", "pulse", "parts/json.html", _pulse, is_sampled=True)
 snapshot.register("cluster", "traffic", "parts/traffic.html", _traffic, is_sampled=True)
 snapshot.register(
     "cluster", "storages", "parts/storages.html", lambda _id: selectors.storages_now(selectors.TABLES_ON_CLUSTER)

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import ProgrammingError, connection, transaction
+from django.db import OperationalError, ProgrammingError, connection, transaction
 
 from catalog.descriptor import Descriptor
-from catalog.elements import IndexId, PlacementId
+from catalog.elements import IndexId, PlacementId, State
 from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
 from storage.browser.row import Layout, Shown, Stored, entry_keys, ranges, read_row, row_shown
 from storage.derived import derived_columns
@@ -22,7 +22,8 @@ from storage.reads import reads
 from storage.statements import COLUMN_SUFFIX, column_suffixes, get_every_sql, kv, next_low, scan_sql
 
 PAIRS_SHOWN = 50
-UNDEFINED_TABLE = "42P01"
+READ_S_MAX, COUNT_S_MAX = 2.0, 0.5
+UNDEFINED_TABLE, QUERY_CANCELED = "42P01", "57014"
 
 
 def pairs_page(
@@ -50,6 +51,29 @@ def pairs_page(
     return lines, next_low(rows[limit - 1][0]) if len(rows) > limit else None
 
 
+def count_entries(descriptor: Descriptor, *, storage: int, index: IndexId) -> int | None:
+    """The entries of an index on one storage, tombstones left out. None: counting takes too long, or it is dropped."""
+    low = prefix(descriptor, descriptor.placement.id, index)
+    sql = f"SELECT count(*) FROM {kv(storage, descriptor.table_id)} WHERE key >= %s AND key < %s AND value IS NOT NULL"
+    try:
+        with _reading(COUNT_S_MAX) as cursor:
+            cursor.execute(sql, [low, after(low)])
+            return int(cursor.fetchone()[0])
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != QUERY_CANCELED:
+            raise
+    return None
+
+
+def about_rows(descriptor: Descriptor, *, storage: int) -> int | None:
+    """The rows of a table on one storage, from PostgreSQL's own estimate of its pairs; None before there is one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE oid = to_regclass(%s)", [kv(storage, descriptor.table_id)])
+        pairs = cursor.fetchone()
+    each = 1 + len(descriptor.stored_columns) + sum(one.state is State.PUBLIC for one in descriptor.indexes)
+    return None if pairs is None or pairs[0] < 0 else round(pairs[0] / each)
+
+
 def storage_numbers() -> range:
     """The storages there are."""
     with connection.cursor() as cursor:
@@ -69,11 +93,11 @@ def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
 
 
 @contextmanager
-def _reading() -> Iterator[Any]:
+def _reading(seconds_max: float = READ_S_MAX) -> Iterator[Any]:
     """A short transaction; of a table that was dropped a moment ago nothing is read."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"{PLAN_LOCALLY}; SET LOCAL statement_timeout = '2s'")
+            cursor.execute(f"{PLAN_LOCALLY}; SET LOCAL statement_timeout = '{int(1000 * seconds_max)}ms'")
             yield cursor
     except ProgrammingError as error:
         if getattr(error.__cause__, "sqlstate", None) != UNDEFINED_TABLE:

@@ -260,12 +260,14 @@ class Relay:
         return message | {"texts": {}}
 
     def _changed(self, stream: str, language: str, html: bool, whole: snapshot.Message) -> snapshot.Message | None:
-        """The parts that are not as they were sent last; None when all are."""
+        """The parts that are not as they were sent last, without those sent once; None when all are."""
+        once = {part.name for part in snapshot.parts_of(stream) if part.is_once}
         shown = "parts" if html else "state"
         before = self.sent.get((stream, language, html), {})
         now = {name: _digest(part) for name, part in whole[shown].items()}
         self.sent[stream, language, html] = before | now
-        parts = {name: part for name, part in whole[shown].items() if before.get(name) != now[name]}
+        fresh = {name for name in now.keys() - once if before.get(name) != now[name]}
+        parts = {name: part for name, part in whole[shown].items() if name in fresh}
         return whole | {shown: parts, "texts": {}} if parts else None
 
     async def _beat(self) -> None:

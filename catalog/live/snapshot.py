@@ -12,7 +12,7 @@ first page, a live update and the answer to polling all come from the same two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -41,7 +41,8 @@ class Part:
     """One thing that streams called `prefix` or `prefix:<id>` show; `read` takes the id (0 without one).
 
     `is_sampled`: it changes by itself, and is read anew every second while somebody looks. `is_html_only`: it is for
-    pages, and no part of the state as JSON.
+    pages, and no part of the state as JSON. `is_once`: a follower gets it when it begins to follow, and makes it newer
+    by events and other parts.
     """
 
     prefix: str
@@ -50,6 +51,7 @@ class Part:
     read: Callable[[int], Mapping[str, Any]]
     is_sampled: bool = False
     is_html_only: bool = False
+    is_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,10 @@ def register(
     *,
     is_sampled: bool = False,
     is_html_only: bool = False,
+    is_once: bool = False,
 ) -> None:
     """Add a part to every stream of this prefix; called by an app's `streams` module."""
-    _parts[prefix, name] = Part(prefix, name, template, read, is_sampled, is_html_only)
+    _parts[prefix, name] = Part(prefix, name, template, read, is_sampled, is_html_only, is_once)
 
 
 def register_stream(
@@ -129,15 +132,19 @@ def may_follow(user: Any, stream: str) -> bool:
 
 
 def parts_of(stream: str, *, sampled: bool | None = None) -> list[Part]:
-    """All parts of the stream, or only those that are `sampled`, or that are not."""
+    """All parts of the stream, or only those that are `sampled`, or that are neither sampled nor sent once."""
     prefix, _ = split(stream)
-    return [part for part in _parts.values() if part.prefix == prefix and sampled in (None, part.is_sampled)]
+    own = [part for part in _parts.values() if part.prefix == prefix]
+    return own if sampled is None else [part for part in own if part.is_sampled is sampled and not part.is_once]
 
 
-def read_state(stream: str, *, sampled: bool | None = None, html: bool = True) -> dict[str, Mapping[str, Any]]:
-    """The data of the stream's parts, as of now; without `html` not of those that are for pages only."""
+def read_state(
+    stream: str, *, sampled: bool | None = None, html: bool = True, names: Collection[str] | None = None
+) -> dict[str, Mapping[str, Any]]:
+    """The data of the stream's parts, or of those with these `names`, as of now; without `html` not of those that are
+    for pages only."""
     _, number = split(stream)
-    parts = parts_of(stream, sampled=sampled)
+    parts = [part for part in parts_of(stream, sampled=sampled) if names is None or part.name in names]
     return {part.name: part.read(number) for part in parts if html or not part.is_html_only}
 
 
@@ -162,10 +169,10 @@ def recent_events(stream: str, limit: int = EVENTS_SHOWN) -> list[Message]:
     return [selectors.event_json(row) for row in rows]
 
 
-def page_context(stream: str) -> dict[str, Any]:
-    """The context that a template needs to show a stream and to go on from there."""
+def page_context(stream: str, names: Collection[str] | None = None) -> dict[str, Any]:
+    """The context that a template needs to show a stream and to go on from there; `names`: the parts that it shows."""
     with one_snapshot():
-        seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream)
+        seq, events, state = selectors.newest_seq(stream), recent_events(stream), read_state(stream, names=names)
     parts = render_state(stream, state)
     return {"stream": stream, "seq": seq, "events": events, "parts": parts, "state": state}
 

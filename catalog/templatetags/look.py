@@ -6,6 +6,7 @@ A state is shown by glyph, word and pattern, and only then by colour, so that no
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -226,6 +227,13 @@ def latency(ms: float) -> str:
     if ms >= 1000:
         return gettext("%(s)s s") % {"s": f"{ms / 1000:.1f}"}
     return gettext("%(ms)s ms") % {"ms": f"{ms:.2f}" if ms < 1 else f"{ms:.1f}" if ms < 10 else f"{ms:.0f}"}
+
+
+@register.filter
+def as_json(part: Mapping[str, Any]) -> SafeString:
+    """The part as JSON that can stand in a page: it has no character that HTML reads as its own."""
+    text = json.dumps(part, default=str)
+    return SafeString(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 @register.filter

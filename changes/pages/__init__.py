@@ -9,4 +9,5 @@ estimates      the time that a reorganisation will take, before there is a rate 
 refused        a statement that cannot become a plan
 failure        the cause of a failed change, and the query that finds its rows
 failure_codes  which SQLSTATE a change failed with
+picture        the facts from which a browser draws the cluster
 """

@@ -15,6 +15,7 @@ from changes.pages.timeline import points, span_s, taken
 from spark_tasks.runs.feedback import Verdict, Why, are_counted
 
 Json = dict[str, Any]
+WORKS = ("fill", "verify", "delete")
 MOVING = ("running", "waiting", "paused", "rolling_back")
 GIVES_WAY_AT = 0.9
 """A run that works no more than this of its time gives way: less would be noise."""
@@ -76,7 +77,25 @@ def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) ->
         "timeline": back_timeline(snapshot) if is_back else forward_timeline(snapshot),
         "wait": wait(snapshot, leases),
         "progress": progress(snapshot),
+        "next": following(snapshot),
     }
+
+
+def following(snapshot: Mapping[str, Any]) -> list[Json]:
+    """The next steps, in order: each version with its state, each work; at last "done". A wait is no step of its own.
+
+    A version that waits to be published is the first of these.
+    """
+    position = _position(snapshot)
+    steps = snapshot["roads"].get(snapshot["road"], [])
+    shown: list[Json] = []
+    for step in steps[max(position, 0) :] if snapshot["status"] not in ENDED else ():
+        if step["kind"] == "publish":
+            moved = step["transitions"] or [{"after": "public"}]
+            shown.append({"kind": "publish", "version": step["version"], "state": moved[0]["after"]})
+        elif step["kind"] in WORKS and step["number"] > position:
+            shown.append({"kind": step["kind"], "version": step["version"], "state": None})
+    return [*shown, {"kind": "done", "version": None, "state": None}]
 
 
 def tables(change: Mapping[str, Any]) -> str:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from django.db.models import Case, Max, Q, When
+from django.db.models import Case, Count, Max, Q, When
 from django.utils.timezone import now
 
 from catalog.models import Descriptor, Table
 from changes.models import ENDED, MOVING, Change, Record, Status
+from leases.models import Lease
 from leases.recorder import reading
 from leases.recorder.trim import SECONDS_KEPT_S
 from leases.staircase.facts import Facts, Work, from_json
@@ -105,14 +106,12 @@ def table_of_interest() -> int | None:
     return None
 
 
-def other_tables(table_id: int) -> list[tuple[int, str]]:
-    """The other tables that were changed lately, by name: each has a picture on its page. The lab's sandboxes are not
-    among them: their changes are shown where they were asked for."""
-    there = Table.objects.filter(state=Table.State.LIVE, sandbox_of=None, descriptors__isnull=False).distinct()
-    begun = Change.objects.filter(started_at__isnull=False, table_id__in=there.values("pk")).order_by("-started_at")
-    recent = begun.values_list("table_ids", flat=True)[: 4 * OTHERS_SHOWN]
-    ids = {one for of_change in recent for one in of_change} - {table_id}
-    return list(there.filter(pk__in=ids).order_by("name").values_list("id", "name")[:OTHERS_SHOWN])
+def table_at_rest() -> int | None:
+    """The table that most nodes lease, where no change has moved any yet."""
+    there = Table.objects.filter(state=Table.State.LIVE, descriptors__isnull=False, sandbox_of=None)
+    leased = Lease.objects.filter(table_id__in=there.values("pk")).values("table_id").annotate(nodes=Count("node"))
+    most = leased.order_by("-nodes", "table_id").values_list("table_id", flat=True).first()
+    return most or there.order_by("id").values_list("id", flat=True).first()
 
 
 def named(table_ids: list[int]) -> list[tuple[int, str]]:

@@ -124,7 +124,7 @@ def _page(request: HttpRequest, wanted: dict[str, str], *, refusal: str | None =
         "back": back_to(request),
     }
     status = 200 if refusal is None else 409
-    return render(request, "traffic.html", context | snapshot.page_context(CLUSTER), status=status)
+    return render(request, "traffic.html", context | snapshot.page_context(CLUSTER, ("traffic",)), status=status)
 
 
 def suitable_tables() -> list[str]:

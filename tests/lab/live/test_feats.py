@@ -123,7 +123,7 @@ def holding(monkeypatch: pytest.MonkeyPatch, table: Descriptor, *holders: tuple[
         for who, node, version in holders
     }
     leases = [
-        LeaseOn(1, table.table_id, table.name, version, 3, node, 1, now(), 9.0, (holder,))
+        LeaseOn(1, table.table_id, table.name, version, 3, node, 1, now(), 9.0, now(), (holder,))
         for (node, version), holder in sessions.items()
     ]
     monkeypatch.setattr("lab.live.holding.held_leases", lambda _: leases)

@@ -1,0 +1,189 @@
+"""The facts from which the Cluster page draws: once the time until now, then what differs."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.template.loader import render_to_string
+from django.utils.timezone import now
+from redis import Redis
+
+from catalog.live import snapshot
+from catalog.models import Table
+from catalog.selectors import newest_descriptor
+from changes.pages.change_page import following
+from leases.holders import Holder, to_text
+from leases.models import Node
+from nodes import entries
+from nodes.models import TrafficRun
+from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
+from storage.pairs import prefix
+from storage.statements import kv
+from tests.web.test_live import Open, browse  # noqa: F401  a fixture
+
+STREAM = "cluster"
+
+
+def state(*names: str) -> dict[str, Any]:
+    return {name: dict(part) for name, part in snapshot.read_state(STREAM, names=names).items()}
+
+
+@pytest.fixture
+def nodes(flights: Table) -> None:
+    """n1 leases the newest version of flights, n2 the one before."""
+    for name, version in (("n1", 2), ("n2", 1)):
+        Node.objects.create(name=name, incarnation=1, host="127.0.0.1", port=1, pid=1, heartbeat_at=now())
+        lease(flights, name, version)
+
+
+def lease(table: Table, node: str, version: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO leases_lease (table_id, version, node, incarnation, acquired_at, expires_at)"
+            " VALUES (%s, %s, %s, 1, clock_timestamp(), clock_timestamp() + interval '1 minute')",
+            [table.pk, version, node],
+        )
+
+
+def test_the_picture_names_versions_by_their_state_and_leases_by_their_time(flights: Table, nodes: None) -> None:
+    found = state("now", "facts")
+    assert found["now"]["table"] == {
+        "id": flights.pk, "name": "flights", "newest": 2, "in_use": [1, 2], "has_leases": True
+    }  # fmt: skip
+    assert [(one["version"], one["phase"], one["of"]) for one in found["now"]["versions"]] == [
+        (2, "delete-only", "index by_dest"), (1, "absent", ""),
+    ]  # fmt: skip
+    assert [(one["node"], one["version"]) for one in found["now"]["leases"]] == [("n1", 2), ("n2", 1)]
+    assert all(one["began"] < one["until"] for one in found["now"]["leases"])
+    uses = found["facts"]["uses"]
+    assert {(use["node"], use["version"], use["ended"]) for use in uses} == {("n1", 2, None), ("n2", 1, None)}
+    assert found["facts"]["lease_s"] > 0
+
+
+def test_a_session_that_holds_a_lease_is_named_and_a_statement_that_passes_is_not(
+    flights: Table, nodes: None, redis_url: str
+) -> None:
+    held = [
+        Holder(flights.pk, 1, number, "sam", name, "SELECT 1", is_running=False, for_s=seconds)
+        for number, name, seconds in ((7, "report-17", 9.0), (8, "traffic", 0.1))
+    ]
+    with Redis.from_url(redis_url) as client:
+        client.set("schemalab:holders:n2", to_text(1, held))
+    holders = {one["node"]: one["holders"] for one in state("now")["now"]["leases"]}
+    assert holders == {"n1": [], "n2": [{"who": "report-17", "user": "sam", "session": 7}]}
+
+
+def test_without_a_table_there_is_nothing_to_draw(db: None) -> None:
+    assert state("now", "facts") == {"now": {}, "facts": {}}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_facts_are_sent_once_and_then_what_differs(
+    browse: Open,  # noqa: F811
+    flights: Table,
+) -> None:
+    """Though the facts differ by then, whoever follows already makes them newer from what holds now."""
+    wanted = ["facts", "now"]
+    with browse() as browser:
+        browser.follow(STREAM, parts=wanted)
+        assert set(browser.next("snapshot")["state"]) == {"facts", "now"}
+        browser.next("state")
+        Node.objects.create(name="n1", incarnation=1, host="127.0.0.1", port=1, pid=1, heartbeat_at=now())
+        lease(flights, "n1", 2)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify('schemalab_lease', %s)", [str(flights.pk)])
+        seen = browser.next("state")["state"]
+        while not seen.get("now", {}).get("leases"):
+            assert "facts" not in seen
+            seen = browser.next("state")["state"]
+        assert "facts" not in seen
+        with browse() as late:
+            late.follow(STREAM, parts=wanted)
+            assert [use["version"] for use in late.next("snapshot")["state"]["facts"]["uses"]] == [2]
+
+
+def test_a_part_as_json_closes_no_element() -> None:
+    part = {"sql": "</script><b>&amp;"}
+    shown = render_to_string("parts/json.html", {"part": part}).strip()
+    assert "<" not in shown
+    assert json.loads(shown) == part
+
+
+STEPS = [
+    {"number": 0, "kind": "publish", "version": 3, "transitions": [{"after": "delete-only"}]},
+    {"number": 1, "kind": "drain", "version": 3, "transitions": []},
+    {"number": 2, "kind": "publish", "version": 4, "transitions": [{"after": "write-only"}]},
+    {"number": 3, "kind": "fill", "version": 4, "transitions": []},
+    {"number": 4, "kind": "verify", "version": 4, "transitions": []},
+    {"number": 5, "kind": "publish", "version": 5, "transitions": [{"after": "public"}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("position", "status", "first"),
+    [
+        pytest.param(0, "queued", ("publish", 3, "delete-only"), id="queued: its first version"),
+        pytest.param(1, "waiting", ("publish", 4, "write-only"), id="a wait: the version that waits"),
+        pytest.param(2, "waiting", ("publish", 4, "write-only"), id="a publish that waits is what comes next"),
+        pytest.param(3, "running", ("verify", 4, None), id="a fill: what follows it"),
+        pytest.param(6, "running", ("done", None, None), id="after the last version"),
+        pytest.param(0, "done", ("done", None, None), id="an ended change"),
+    ],
+)
+def test_a_change_says_what_comes_next(position: int, status: str, first: tuple[Any, ...]) -> None:
+    found = following({"roads": {"forward": STEPS}, "road": "forward", "status": status, "position": position})
+    assert tuple(found[0].values()) == first
+    assert found[-1]["kind"] == "done"
+
+
+def test_entries_are_counted_on_each_storage(flights: Table) -> None:
+    entries._counts.clear()
+    descriptor = newest_descriptor(flights.pk)
+    assert descriptor is not None
+    key = prefix(descriptor, descriptor.placement.id, descriptor.indexes[0].id)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {kv(1, flights.pk)} (key, value) VALUES (%s, ''), (%s, ''), (%s, NULL)",
+            [key + b"a", key + b"b", key + b"c"],
+        )
+    first, second = entries.entries_of(descriptor)
+    assert [one["elements"][0]["entries"] for one in (first, second)] == [2, 0]
+    assert first["elements"][0]["state"] == "delete-only"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {kv(1, flights.pk)}")
+    assert entries.entries_of(descriptor)[0]["elements"][0]["entries"] == 2, "the next count comes later"
+
+
+def test_while_a_fill_works_its_ranges_tell_the_entries(flights: Table) -> None:
+    entries._counts.clear()
+    descriptor = newest_descriptor(flights.pk)
+    assert descriptor is not None
+    index = descriptor.indexes[0]
+    run = ReorgRun.objects.create(
+        change_id=1, table_id=flights.pk, kind=Kind.FILL, version=2, state=RunState.RUNNING,
+        elements=[{"kind": "index", "id": index.id, "name": index.name}],
+    )  # fmt: skip
+    for number, (storage, done) in enumerate([(1, 30), (1, 5), (2, 10)]):
+        ReorgRange.objects.create(
+            run=run, number=number, storage=storage, low=b"a", high=b"b", rows_total=50, rows_done=done
+        )
+    shown = [(one["rows"], one["elements"][0]["entries"]) for one in entries.entries_of(descriptor)]
+    assert shown == [(100, 35), (50, 10)]
+
+
+def test_traffic_that_has_ended_stays_in_the_picture_with_its_end(flights: Table, redis_url: str) -> None:
+    run = TrafficRun.objects.create(
+        table_id=flights.pk, table_name="flights", clients=1, writes_percent=50, who="sam",
+        ends_at=now() + timedelta(minutes=1), figures={"wrong": 0, "statements": 8744},
+    )  # fmt: skip
+    shown = state("pulse")["pulse"]["traffic"]
+    assert (shown["is_running"], shown["checked"], shown["ended_at"]) == (True, 8744, None)
+    assert shown["ends_at"] is not None
+    TrafficRun.objects.filter(pk=run.pk).update(ended_at=now())
+    shown = state("pulse")["pulse"]["traffic"]
+    assert (shown["is_running"], shown["checked"], shown["ends_at"]) == (False, 8744, None)
+    assert shown["ended_at"] is not None
