@@ -9,21 +9,26 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rollouts.file import FileMistake, rollout_of
-from rollouts.findings import BROKEN, PROVED, Answer, answer_of
-from rollouts.repairs import Repair, repair_of
+from rollouts.checks import NOT_MODELLED, WRONG, Report, check
+from rollouts.findings import BROKEN, PROVED
 from rollouts.report import as_markdown, as_text
-from rollouts.search import SECONDS_MAX, WORLDS_MAX, Budget
-from rollouts.statements.errors import NotModelled
+from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, text_of
+from rollouts.words import pgroll_of
+from rollouts.worlds.search import SECONDS_MAX, WORLDS_MAX, Budget
 
 EXIT_PROVED, EXIT_BROKEN, EXIT_FILE, EXIT_BOUNDS, EXIT_NOT_MODELLED = 0, 1, 2, 3, 4
+EXITS = {PROVED: EXIT_PROVED, BROKEN: EXIT_BROKEN, WRONG: EXIT_FILE, NOT_MODELLED: EXIT_NOT_MODELLED}
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(prog: str = "python -m rollouts") -> argparse.ArgumentParser:
     """The command's arguments."""
-    main = argparse.ArgumentParser(
-        prog="python -m rollouts", description="Explore a rollout of schema and application."
-    )
+    main = argparse.ArgumentParser(prog=prog, description="Explore a rollout of schema and application.")
+    add_arguments(main)
+    return main
+
+
+def add_arguments(main: argparse.ArgumentParser) -> None:
+    """The commands `check` and `templates`, also those of `manage.py rollout`."""
     commands = main.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="explore every schedule of a rollout's file")
     check.add_argument("file", help="the rollout, a TOML file; - reads standard input")
@@ -32,20 +37,28 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--seconds", type=float, default=SECONDS_MAX, help="stop after so many seconds of processor time"
     )
-    check.add_argument("--repair", action="store_true", help="look for a change of the order that is safe")
+    check.add_argument("--repair", action="store_true", help="look for a change of the plan that is safe")
+    check.add_argument("--words", action="store_true", help="print the deploys in Alembic's and Django's words, too")
     shape = check.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print the answer as JSON")
     shape.add_argument("--markdown", action="store_true", help="print it for a pull request")
-    return main
+    templates = commands.add_parser("templates", help="list the templates, or print one")
+    templates.add_argument("name", nargs="?", choices=[*BY_NAME], metavar="NAME", help="one of those listed")
+    templates.add_argument("form", nargs="?", default=SAFE, choices=(NAIVE, SAFE), help="which form (default: safe)")
+    templates.add_argument("--pgroll", action="store_true", help="print pgroll's recipe for it instead")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 0 proved, 1 broken, 2 file wrong, 3 bounds reached, 4 not modelled."""
-    options = parser().parse_args(arguments)
-    return check(options)
+    return run(parser().parse_args(arguments))
 
 
-def check(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """The same for arguments that are read already."""
+    return checked(options) if options.command == "check" else templates(options)
+
+
+def checked(options: argparse.Namespace) -> int:
     """Explore the file and print the answer."""
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
@@ -53,25 +66,36 @@ def check(options: argparse.Namespace) -> int:
         print(f"cannot read {options.file}: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
         return EXIT_FILE
     budget = Budget(options.worlds, options.seconds)
-    try:
-        rollout = rollout_of(text)
-        answer = answer_of(rollout, rows=options.rows, budget=budget)
-        repair = repair_of(answer, budget) if options.repair and answer.verdict == BROKEN else None
-    except FileMistake as error:
-        print(f"{options.file}: {error}", file=sys.stderr)
-        return EXIT_FILE
-    except NotModelled as error:
-        print(f"{options.file}: not modelled: {error}", file=sys.stderr)
-        return EXIT_NOT_MODELLED
-    print(_printed(answer, repair, options))
-    return {PROVED: EXIT_PROVED, BROKEN: EXIT_BROKEN}.get(answer.verdict, EXIT_BOUNDS)
-
-
-def _printed(answer: Answer, repair: Repair | None, options: argparse.Namespace) -> str:
+    report = check(text, rows=options.rows, budget=budget, repair=options.repair)
     if options.json:
-        body = answer.to_json()
-        if options.repair:
-            body["repair"] = repair.to_json() if repair else None
-        return json.dumps(body, indent=2, ensure_ascii=False)
-    write = as_markdown if options.markdown else as_text
-    return write(answer, repair, searched=options.repair)
+        print(json.dumps(_json(report, options), indent=2, ensure_ascii=False))
+    elif report.mistake is not None:
+        kind = "not modelled: " if report.verdict == NOT_MODELLED else ""
+        print(f"{options.file}: {kind}{report.mistake}", file=sys.stderr)
+    elif options.markdown:
+        print(as_markdown(report, searched=options.repair))
+    else:
+        print(as_text(report, searched=options.repair, words=options.words))
+    return EXITS.get(report.verdict, EXIT_BOUNDS)
+
+
+def _json(report: Report, options: argparse.Namespace) -> dict[str, object]:
+    body = report.to_json()
+    if options.repair and report.mistake is None:
+        body["repair"] = report.repair.to_json() if report.repair else None
+    return body
+
+
+def templates(options: argparse.Namespace) -> int:
+    """List the templates, or print one: its TOML text, or pgroll's recipe."""
+    if options.name is None:
+        width = max(map(len, BY_NAME))
+        for one in TEMPLATES:
+            print(
+                f"{one.name:{width}}  {one.title}\n{'':{width}}  naive: {one.mistake}\n{'':{width}}  safe: {one.rule}"
+            )
+    elif options.pgroll:
+        print(pgroll_of(options.name) or f"pgroll has no recipe of its own for {options.name}")
+    else:
+        print(text_of(options.name, options.form), end="")
+    return 0

@@ -1,15 +1,12 @@
 """The answer about a rollout: proved, broken or unknown, its findings, its gates, what holds others up."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from catalog.text.message import Text
 from rollouts.file import Rollout
 from rollouts.locks import HoldUp, hold_ups
-from rollouts.model import Model
-from rollouts.narration import Narrator
-from rollouts.search import Budget, Finding, Outcome, Search
+from rollouts.worlds.model import Model
+from rollouts.worlds.search import Budget, Finding, Outcome, Search
 
 PROVED, BROKEN, UNKNOWN = "proved", "broken", "unknown"
 
@@ -39,36 +36,6 @@ class Answer:
         """The findings that make it broken, the shortest first."""
         return [one for one in self.outcome.findings if counts(one, self.rollout)]
 
-    def to_json(self) -> dict[str, Any]:
-        """The answer as data: texts in English."""
-        narrator = Narrator(self.model)
-        return {
-            "verdict": self.verdict,
-            "bounds": str(narrator.bounds()),
-            "worlds": self.outcome.worlds,
-            "seconds": round(self.outcome.seconds, 3),
-            "findings": [self._finding(one, narrator) for one in self.outcome.findings],
-            "gates": [{"done": one.done, "releases": list(one.releases), "color": one.color} for one in self.gates],
-            "occurred": [str(one) for one in narrator.occurred(self.outcome)],
-            "holds_up": [one.to_json() for one in self.hold_ups],
-        }
-
-    def _finding(self, finding: Finding, narrator: Narrator) -> Mapping[str, Any]:
-        return {
-            "kind": finding.kind if finding.back_from is None else "no rollback",
-            "because": finding.kind,
-            "about": finding.found.about,
-            "counts": counts(finding, self.rollout),
-            "yours_already": finding.is_yours,
-            "release": finding.release,
-            "operation": finding.operation,
-            "deploys_done": finding.done,
-            "back_from": finding.back_from,
-            "fault": str(narrator.fault(finding)),
-            "steps": len(finding.steps),
-            "trace": [str(one) for one in narrator.trace(finding)],
-        }
-
 
 def counts(finding: Finding, rollout: Rollout) -> bool:
     """True for a finding that makes the rollout broken: not the application's own, nor a rollback not asked for."""
@@ -78,6 +45,8 @@ def counts(finding: Finding, rollout: Rollout) -> bool:
 def answer_of(rollout: Rollout, *, rows: int | None = None, budget: Budget | None = None) -> Answer:
     """Explore the rollout. Raises `NotModelled`."""
     model = Model(rollout, rows)
+    if model.rows_needed < len(model.keys):  # no statement ties them together: their product adds no behaviour
+        model = Model(rollout, model.rows_needed)
     outcome = Search(model, budget).run()
     broken = any(counts(one, rollout) for one in outcome.findings)
     verdict = BROKEN if broken else PROVED if outcome.is_complete else UNKNOWN

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from catalog.text.message import Text
-from rollouts.model import BACKFILL, TRANSACTIONS_MAX, Model, Step
-from rollouts.search import Finding, Outcome
 from rollouts.statements.values import Value, text_of
+from rollouts.worlds.model import BACKFILL, TRANSACTIONS_MAX, Model, Step, Transaction
+from rollouts.worlds.search import Finding, Outcome
 
 FOLD_FROM = 3
 """So many deploys in a row, in which nothing else happened, become one line."""
@@ -13,7 +13,7 @@ FOLD_FROM = 3
 
 def shown(value: Value) -> str:
     """A value as a reader sees it."""
-    return "NULL" if value is None else text_of(value)
+    return "NULL" if value is None else text_of(value) or "''"
 
 
 def _pairs(pairs: tuple[tuple[str, Value], ...]) -> str:
@@ -59,12 +59,15 @@ class Narrator:
             return Text("deploy {number}: the backfill passes {row} by", values)
         return Text("deploy {number}: the backfill writes {row}", values)
 
+    def call(self, of: Step | Transaction) -> str:
+        """A call of an operation with what its user gave: `rename(id = 1, name = Bob)`."""
+        asked = self._model.asked(of.release or 0, of.operation) or {self._model.rollout.key}
+        return f"{of.operation}({_pairs(tuple(pair for pair in of.environment if pair[0] in asked))})"
+
     def _operation(self, step: Step) -> Text:
         release = self._model.releases[step.release or 0]
         operation = release.operations[step.operation]
-        asked = self._model.asked(step.release or 0, step.operation)
-        given = _pairs(tuple(pair for pair in step.environment if pair[0] in asked))
-        values: dict[str, str | int | Text] = {"release": release.name, "call": f"{operation.name}({given})"}
+        values: dict[str, str | int | Text] = {"release": release.name, "call": self.call(step)}
         if step.kind == "commit":
             return Text("release {release}: {call} commits", values)
         values |= {"at": step.at + 1, "of": len(operation.statements)}
@@ -132,10 +135,21 @@ class Narrator:
         """The bounds of the exploration."""
         rollout = self._model.rollout
         names = ", ".join(f"{len(values)} {name}" for name, values in rollout.values.items())
-        template = (
-            "rows: {rows}; values: {names}; operations of several statements at once: {transactions}; READ COMMITTED"
+        values: dict[str, str | int | Text] = {
+            "rows": len(self._model.keys),
+            "names": names,
+            "transactions": TRANSACTIONS_MAX,
+        }
+        if self._model.rows_needed == 1:
+            return Text(
+                "rows: {rows}, since no statement ties rows together; values: {names}; "
+                "operations of several statements at once: {transactions}; READ COMMITTED",
+                values,
+            )
+        return Text(
+            "rows: {rows}; values: {names}; operations of several statements at once: {transactions}; READ COMMITTED",
+            values,
         )
-        return Text(template, {"rows": len(self._model.keys), "names": names, "transactions": TRANSACTIONS_MAX})
 
     def occurred(self, outcome: Outcome) -> list[Text]:
         """Events of some schedule, without which a proof would say little."""

@@ -16,8 +16,8 @@ from typing import Any
 from catalog.text.message import Text, joined
 from rollouts.file import FileMistake, rollout_from
 from rollouts.findings import PROVED, Answer, answer_of
-from rollouts.search import Budget
 from rollouts.statements.errors import NotModelled, Refused
+from rollouts.worlds.search import Budget
 
 TRIES_MAX = 400
 

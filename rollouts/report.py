@@ -1,73 +1,86 @@
-"""The answer as text for a terminal, and as Markdown for a pull request."""
+"""The report as text for a terminal, and as Markdown for a pull request."""
 
 from collections.abc import Iterator
 
-from rollouts.findings import Answer, title_of
-from rollouts.locks import BLOCKS, TRIED_ON
-from rollouts.narration import Narrator
-from rollouts.repairs import Repair
-from rollouts.search import Finding
+from rollouts.checks import Report, Trace
+from rollouts.locks import BLOCKS, TRIED_ON, HoldUp
 
 SIGNS = {"green": "ok", "amber": "no rollback", "red": "breaks"}
 
 
-def _kind(finding: Finding) -> str:
-    return finding.kind if finding.back_from is None else f"no rollback from deploy {finding.back_from}"
+def _kind(trace: Trace) -> str:
+    return trace.kind if trace.back_from is None else f"no rollback from deploy {trace.back_from}"
 
 
-def _groups(answer: Answer) -> Iterator[tuple[str, list[Finding]]]:
-    counted = answer.counted
-    others = [one for one in answer.outcome.findings if one not in counted]
-    yield "", counted
+def _groups(report: Report) -> Iterator[tuple[str, list[Trace]]]:
+    others = [one for one in report.findings if not one.counts]
+    yield "", list(report.counted)
     yield "Going back one release would break it:", [one for one in others if not one.is_yours]
     yield "Yours already, without this rollout:", [one for one in others if one.is_yours]
 
 
-def as_text(answer: Answer, repair: Repair | None = None, *, searched: bool = False) -> str:
-    """The answer in lines of plain text."""
-    narrator = Narrator(answer.model)
-    lines = [str(title_of(answer)), f"bounds: {narrator.bounds()}"]
-    for heading, findings in _groups(answer):
-        if findings and heading:
+def as_text(report: Report, *, searched: bool = False, words: bool = False) -> str:
+    """The report in lines of plain text. `searched`: a repair was looked for. `words`: those of tools, too."""
+    lines = [str(report.title), f"bounds: {report.bounds}"]
+    for heading, traces in _groups(report):
+        if traces and heading:
             lines += ["", heading]
-        for one in findings:
-            fault = f"{_kind(one)}: {narrator.fault(one)} ({len(one.steps)} steps)"
+        for one in traces:
+            fault = f"{_kind(one)}: {one.fault} ({len(one.frames) - 1} steps)"
             lines += [f"  {fault}"] if heading else ["", fault]
             if not heading:
-                lines += [f"  {number}. {text}" for number, text in enumerate(narrator.trace(one), 1)]
+                lines += [f"  {number}. {text}" for number, text in enumerate(one.lines, 1)]
     lines += ["", "gates:"]
     lines += [
         f"  after deploy {gate.done}: release {' and '.join(gate.releases)}: {SIGNS[gate.color]}"
-        for gate in answer.gates
+        for gate in report.gates
     ]
-    lines += ["", "what occurred:", *(f"  {text}" for text in narrator.occurred(answer.outcome))]
-    if answer.hold_ups:
+    lines += ["", "what occurred:", *(f"  {text}" for text in report.occurred)]
+    if report.hold_ups:
         lines += ["", f"holds up others ({TRIED_ON}; not explored):"]
-        for held in answer.hold_ups:
-            rule = held.rule
-            reads, rewrites = "reads the table" if rule.reads else "", "rewrites it" if rule.rewrites else ""
-            how = ", ".join(filter(None, [str(BLOCKS.get(rule.lock, "")), reads, rewrites]))
-            lines.append(f"  deploy {held.deploy}: {held.text}: {how or 'reads and writes go on'}")
-            lines += [f"    {rule.instead}"] if rule.instead else []
-    return "\n".join([*lines, *_repair(repair, searched)])
+        for held in report.hold_ups:
+            lines.append(f"  deploy {held.deploy}: {held.text}: {_how(held)}")
+            lines += [f"    {held.rule.instead}"] if held.rule.instead else []
+    if words:
+        lines += ["", *_words(report)]
+    return "\n".join([*lines, *_repair(report, searched)])
 
 
-def _repair(repair: Repair | None, searched: bool) -> list[str]:
+def _how(held: HoldUp) -> str:
+    reads, rewrites = "reads the table" if held.rule.reads else "", "rewrites it" if held.rule.rewrites else ""
+    how = ", ".join(filter(None, [str(BLOCKS.get(held.rule.lock, "")), reads, rewrites]))
+    return how or "reads and writes go on"
+
+
+def _words(report: Report) -> Iterator[str]:
+    """The deploys of the database in the words of Alembic and of Django."""
+    for tool in ("alembic", "django"):
+        yield f"in {tool.capitalize()}'s words:"
+        for one in report.words:
+            yield f"  # deploy {one.deploy}"
+            yield from (f"  {line}" for line in getattr(one, tool))
+
+
+def _repair(report: Report, searched: bool) -> list[str]:
     if not searched:
         return []
-    if repair is None:
-        return ["", "No change of the order was found that is safe; it may need one more release."]
-    return ["", f"Safe, explored: {repair.what}."]
+    if report.repair is None:
+        return ["", "No change of the plan was found that is safe."]
+    return ["", f"Safe, explored: {report.repair.what}."]
 
 
-def as_markdown(answer: Answer, repair: Repair | None = None, *, searched: bool = False) -> str:
-    """The answer as a comment on a pull request."""
-    narrator = Narrator(answer.model)
-    lines = [f"**{title_of(answer)}**", "", f"Bounds: {narrator.bounds()}", ""]
-    for one in answer.counted:
-        lines += [f"### {_kind(one)}", "", f"{narrator.fault(one)}", ""]
-        lines += [*(f"{number}. `{text}`" for number, text in enumerate(narrator.trace(one), 1)), ""]
+def as_markdown(report: Report, *, searched: bool = False) -> str:
+    """The report as a comment on a pull request."""
+    lines = [f"**{report.title}**", "", f"Bounds: {report.bounds}", ""]
+    for one in report.counted:
+        lines += [f"### {_kind(one)}", "", f"{one.fault}", ""]
+        lines += [*(f"{number}. `{text}`" for number, text in enumerate(one.lines, 1)), ""]
     lines += ["| after deploy | releases | |", "|---|---|---|"]
-    lines += [f"| {gate.done} | {' and '.join(gate.releases)} | {SIGNS[gate.color]} |" for gate in answer.gates]
-    lines += _repair(repair, searched)
-    return "\n".join(lines)
+    lines += [f"| {gate.done} | {' and '.join(gate.releases)} | {SIGNS[gate.color]} |" for gate in report.gates]
+    if report.hold_ups:
+        lines += ["", f"Holds up others ({TRIED_ON}; not explored):", ""]
+        lines += [f"- deploy {held.deploy}, `{held.text}`: {_how(held)}" for held in report.hold_ups]
+    if report.words:
+        lines += ["", "<details><summary>In the words of Alembic and Django</summary>", "", "```python"]
+        lines += [*_words(report), "```", "</details>"]
+    return "\n".join([*lines, *_repair(report, searched)])

@@ -72,6 +72,24 @@ def tables_named(text: str) -> frozenset[str]:
     return frozenset(named - {""})
 
 
+@lru_cache(maxsize=1024)
+def computed_by(text: str) -> frozenset[str]:
+    """The columns with whose values a schema statement computes: a change of type casts them, USING reads others."""
+    node = tree_of(text)
+    if node.WhichOneof("node") in ("insert_stmt", "update_stmt", "delete_stmt"):
+        statement = statement_of(text)
+        parts = [statement.where, *(part for _, part in getattr(statement, "sets", ()))]
+        return frozenset().union(*(part.columns for part in parts if part), getattr(statement, "columns", ()))
+    found: set[str] = set()
+    for command in (one.alter_table_cmd for one in node.alter_table_stmt.cmds):
+        if _kinds()[command.subtype] == "AT_AlterColumnType":
+            definition = getattr(command, "def").column_def
+            found.add(command.name)
+            if definition.HasField("raw_default"):
+                found |= Compiler().compile(definition.raw_default).columns
+    return frozenset(found)
+
+
 def _data(text: str) -> Definition:
     statement = statement_of(text)
     if statement.parameters:

@@ -41,6 +41,9 @@ class Expression:
     exposed: frozenset[str] = frozenset()
     """Names of which it does more than to store or to compare them with `=`."""
 
+    required: frozenset[tuple[str, str]] = frozenset()
+    """Of the names in `equal` those that must be equal for it to be true: its own, or parts of its AND."""
+
     def __call__(self, row: Row, parameters: Mapping[str, Value]) -> Value:
         return self.evaluate(row, parameters)
 
@@ -164,7 +167,15 @@ class Compiler:
         self._columns, self._parameters = set(), set()
         evaluate = self._of(node)
         equal, exposed = self._uses(node)
-        return Expression(text, evaluate, frozenset(self._columns), frozenset(self._parameters), equal, exposed)
+        names = frozenset(self._columns), frozenset(self._parameters)
+        return Expression(text, evaluate, *names, equal, exposed, self._required(node))
+
+    def _required(self, node: Any) -> frozenset[tuple[str, str]]:
+        kind = node.WhichOneof("node")
+        if kind == "bool_expr" and node.bool_expr.boolop == 1:
+            return frozenset().union(*map(self._required, node.bool_expr.args))
+        is_plain = kind == "a_expr" and _KINDS.get(node.a_expr.kind) == "operator"
+        return self._uses(node)[0] if is_plain else frozenset()
 
     def _uses(self, node: Any) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
         """The names that are compared with `=`, and those of which more is done."""

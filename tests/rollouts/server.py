@@ -12,10 +12,10 @@ from typing import Any
 import psycopg
 
 from rollouts.file import TriggerDeploy
-from rollouts.model import BACKFILL, Found, Model, Step, Waits, World
 from rollouts.statements.effects import Query
 from rollouts.statements.reading import numbered
 from rollouts.statements.values import text_of
+from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
 
 WAIT_MS = 60
 """How long a statement must wait before we believe that it waits."""

@@ -8,9 +8,9 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from rollouts.file import rollout_from
-from rollouts.model import BACKFILL, Found, Model, Step, Waits, World
 from rollouts.statements.effects import Query
 from rollouts.statements.errors import NotModelled
+from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
 from tests.rollouts.random_rollouts import random_rollout
 from tests.rollouts.server import Server
 from tests.rounds import rounds

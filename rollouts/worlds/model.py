@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rollouts.file import BackfillDeploy, Operation, Release, Rollout, SchemaDeploy, TriggerDeploy
@@ -146,15 +147,19 @@ class Model:
             except Refused as error:
                 raise NotModelled(f"tables: {error}: {text}") from None
         self.stages = self._stages(schema)
-        self.first_stage = {0: 0}
+        self.first_stage: dict[int, int] = {}
+        self.last_stage: dict[int, int] = {}
         for stage in self.stages:
             for release in stage.running:
                 self.first_stage.setdefault(release, stage.number)
-        self.keys = self._keys(schema)[: rows or rollout.rows or self._rows_needed()]
+                self.last_stage[release] = stage.number
+        self.rows_needed = self._rows_needed()
+        self.keys = self._keys(schema)[: rows or rollout.rows or self.rows_needed]
         self._first_rows = self._frozen(contents)
         self._environments: dict[tuple[int, str], list[Environment]] = {}
         self._effects: dict[Any, Effect | Refused] = {}
         self._contents: dict[Rows, Contents] = {}
+        self._tables: dict[tuple[Statement, int], frozenset[str]] = {}
         self._after_writes: dict[tuple[Rows, tuple[Write, ...]], Rows] = {}
 
     # -- stages
@@ -215,7 +220,7 @@ class Model:
                     return 2
         texts = [one for release in self.releases for op in release.operations.values() for one in op.statements]
         texts += [one for stage in self.stages for one in stage.statements]
-        return 1 if all(key in one.parameters for one in texts) else 2
+        return 1 if all(_goes_by(key, one) for one in texts) else 2
 
     # -- rows as values
 
@@ -243,10 +248,9 @@ class Model:
         """Nobody has done anything yet; there are only the rows that `tables` put."""
         return self._entered(World(0, self._first_rows, (None,) * len(self.keys)))
 
-    def start_of(self, release: int) -> World:
-        """The same, under the schema that a release meets when it begins."""
+    def start_at(self, number: int) -> World:
+        """The same, under the schema of a stage. Raises `Refused` where a deploy before it fails without rows."""
         contents: Contents = self.contents(self._first_rows)
-        number = self.first_stage[release]
         for stage in self.stages[:number]:
             if stage.kind == "schema":
                 _, contents = definition_of(stage.text)(stage.schema, contents)
@@ -261,21 +265,26 @@ class Model:
 
     # -- steps
 
-    def steps(self, world: World, running: tuple[int, ...] | None = None) -> Iterator[tuple[Step, Outcome | None]]:
+    def steps(
+        self, world: World, running: tuple[int, ...] | None = None, only: str = ""
+    ) -> Iterator[tuple[Step, Outcome | None]]:
         """Every step from a world, with what it leads to: None where nothing changed (a read that was right).
 
-        With `running`, only these releases run, and no deploy goes on.
+        With `running`, only these releases run, and no deploy goes on. `only` names an operation: no step of others.
         """
         if running is None:
             yield from self._deploy_steps(world)
         for transaction in world.transactions:
+            if only and transaction.operation != only:
+                continue
             others = tuple(one for one in world.transactions if one is not transaction)
             yield from self._go_on(world, transaction, others)
         under_way = sum(one.release != BACKFILL for one in world.transactions)
         stage = self.stages[world.stage]
         for release in stage.running if running is None else running:
             for operation in self.releases[release].operations.values():
-                yield from self._begin(world, release, operation, under_way)
+                if not only or operation.name == only:
+                    yield from self._begin(world, release, operation, under_way)
         if running is None:
             for release, name in sorted(world.lingering):
                 operation = self.releases[release].operations[name]
@@ -378,7 +387,8 @@ class Model:
 
     # -- one transaction
 
-    def _statements(self, world: World, transaction: Transaction) -> tuple[Statement, ...]:
+    def statements(self, world: World, transaction: Transaction) -> tuple[Statement, ...]:
+        """The statements of a transaction under way."""
         if transaction.release == BACKFILL:
             return self.stages[world.stage].statements
         return self.releases[transaction.release].operations[transaction.operation].statements
@@ -387,7 +397,7 @@ class Model:
         self, world: World, transaction: Transaction, others: tuple[Transaction, ...]
     ) -> Iterator[tuple[Step, Outcome | None]]:
         """The next step of a transaction: its statement begins, or is done, or it commits."""
-        statements = self._statements(world, transaction)
+        statements = self.statements(world, transaction)
         step = Step(
             "statement",
             world.stage,
@@ -407,7 +417,7 @@ class Model:
                 yield step, self._refusal(error)
                 return
             snapshot = self._overlaid(world.rows, transaction.writes)
-            touched = transaction.tables | tables_of(statement, self.stages[world.stage].schema)
+            touched = transaction.tables | self._tables_of(statement, self.stages[world.stage])
             begun = transaction._replace(snapshot=snapshot, tables=touched)
             yield step._replace(kind="begins"), self._with_transaction(world, others, begun)
             return
@@ -428,7 +438,7 @@ class Model:
 
     def _effect(self, world: World, transaction: Transaction, statement: Statement) -> Effect | Refused:
         stage = self.stages[world.stage]
-        names = tables_of(statement, stage.schema)
+        names = self._tables_of(statement, stage)
         mine = tuple(one for one in self._overlaid(world.rows, transaction.writes) if one[0] in names)
         before = transaction.snapshot and tuple(one for one in transaction.snapshot if one[0] in names)
         given = dict(transaction.environment)
@@ -442,6 +452,12 @@ class Model:
             except Refused as error:
                 found = error
             self._effects[key] = found
+        return found
+
+    def _tables_of(self, statement: Statement, stage: Stage) -> frozenset[str]:
+        found = self._tables.get((statement, stage.number))
+        if found is None:
+            found = self._tables[statement, stage.number] = tables_of(statement, stage.schema)
         return found
 
     def _check_prepared(self, transaction: Transaction, statement: Statement, schema: Schema) -> None:
@@ -462,7 +478,7 @@ class Model:
         effect: Effect,
         step: Step,
     ) -> Iterator[tuple[Step, Outcome | None]]:
-        statements = self._statements(world, transaction)
+        statements = self.statements(world, transaction)
         if isinstance(statement, Query) and transaction.release != BACKFILL:
             wrong = self._wrong(world, transaction, statement, effect)
             if wrong is not None:
@@ -473,7 +489,8 @@ class Model:
         is_write = not isinstance(statement, Query) and effect.met > 0
         asked = self.asked(transaction.release, transaction.operation) if is_write else frozenset()
         marks = {"create"} if is_write and isinstance(statement, Insert) else set()
-        marks |= {"delete"} if is_write and isinstance(statement, Delete) else set()
+        is_gone = isinstance(statement, Delete) or self._is_gone(transaction)
+        marks |= {"delete"} if is_write and is_gone else set()
         gave = transaction.gave | (used & asked) | ({f"*{mark}" for mark in marks})
         over = effect.answer and statement.outputs and transaction.at + 1 < len(statements)
         if over:
@@ -510,6 +527,12 @@ class Model:
             yield step, self._with_transaction(between, between.transactions, kept)
         else:
             yield step, self._with_transaction(world, others, following)
+
+    def _is_gone(self, transaction: Transaction) -> bool:
+        """True for an operation after which the row counts as deleted, though an UPDATE says so."""
+        if transaction.release == BACKFILL:
+            return False
+        return self.releases[transaction.release].operations[transaction.operation].gone
 
     def asked(self, release: int, operation: str) -> frozenset[str]:
         """The names that a user gives for an operation; none for a backfill."""
@@ -599,13 +622,30 @@ class Model:
         return None
 
 
+def _goes_by(key: str, statement: Statement) -> bool:
+    """True if the statement meets no row but that of the key that it is given."""
+    if isinstance(statement, Insert):
+        return (statement.source is None and key in statement.parameters) or (
+            statement.source is not None and _goes_by(key, statement.source)
+        )
+    return statement.where is not None and any(f":{key}" in pair for pair in statement.where.required)
+
+
 def in_order(transactions: tuple[Transaction, ...]) -> tuple[Transaction, ...]:
     """The transactions in an order that does not depend on which began first."""
-    return tuple(sorted(transactions, key=repr)) if len(transactions) > 1 else transactions
+    return tuple(sorted(transactions, key=_place)) if len(transactions) > 1 else transactions
+
+
+@lru_cache(maxsize=65536)
+def _place(transaction: Transaction) -> str:
+    """Its place in the order; kept, since `repr` takes longer than a step."""
+    return repr(transaction)
 
 
 def _waits(locks: Iterable[Lock], others: tuple[Transaction, ...]) -> bool:
     """True if another transaction holds one of the locks, and one of the two wants it for itself."""
+    if not others:
+        return False
     held = {lock[:3]: lock[3] for one in others for lock in one.locks}
     held |= {lock[:3]: True for one in others for lock in one.locks if lock[3]}
     return any(lock[:3] in held and (lock[3] or held[lock[:3]]) for lock in locks)

@@ -1,0 +1,169 @@
+"""A trace as frames: after each step the rows, the transactions under way, and the values that users gave last.
+
+    frame 0      the start: the rows that `tables` put
+    frame n      after step n; the deploys done, the releases that run
+    last frame   the fault: the world in which the last step was taken, and the fault in a sentence
+
+A page draws one frame after the other; nothing in a frame refers to the model.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from catalog.text.message import NOTHING, Text, to_json
+from rollouts.narration import Narrator, shown
+from rollouts.worlds.model import BACKFILL, Model, Step, Transaction, World
+from rollouts.worlds.search import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row: its identity, its cells as text. `writer` is empty once it is committed, else the call that wrote it."""
+
+    identity: str
+    cells: tuple[str, ...]
+    writer: str = ""
+    is_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """A table of the stage's schema: its columns, its committed rows, then the rows that are not committed."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A transaction under way: its release (empty for a backfill), call, next statement, and locked rows."""
+
+    release: str
+    call: str
+    at: int
+    of: int
+    locks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The values that users gave last for one key; no pairs and `exists` False: there is no such row."""
+
+    key: str
+    exists: bool
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The picture after one step. `actor`: start, deploy, backfill, release or rollback.
+
+    `deploy` is the number of the deploy under way or next, from 1; `done` counts those that have ended.
+    """
+
+    actor: str
+    text: Text
+    release: str
+    deploy: int
+    done: int
+    running: tuple[str, ...]
+    tables: tuple[TableRows, ...]
+    calls: tuple[Call, ...]
+    meant: tuple[Meaning, ...]
+    fault: Text = NOTHING
+
+    def to_json(self) -> dict[str, object]:
+        """The frame as JSON; texts as `catalog.text.message.to_json` writes them, so that a page can translate."""
+        return {
+            "actor": self.actor,
+            "text": to_json(self.text),
+            "release": self.release,
+            "deploy": self.deploy,
+            "done": self.done,
+            "running": list(self.running),
+            "tables": [
+                {
+                    "name": table.name,
+                    "columns": list(table.columns),
+                    "rows": [
+                        {"id": r.identity, "cells": list(r.cells), "writer": r.writer, "is_deleted": r.is_deleted}
+                        for r in table.rows
+                    ],
+                }
+                for table in self.tables
+            ],
+            "calls": [
+                {"release": one.release, "call": one.call, "at": one.at, "of": one.of, "locks": list(one.locks)}
+                for one in self.calls
+            ],
+            "meant": [{"key": one.key, "exists": one.exists, "pairs": dict(one.pairs)} for one in self.meant],
+            "fault": to_json(self.fault) if self.fault else None,
+        }
+
+
+def frames_of(model: Model, finding: Finding) -> Iterator[Frame]:
+    """The frames of a finding's trace."""
+    narrator = Narrator(model)
+    is_back = False
+    yield _frame(model, narrator, finding.worlds[0], None, is_back)
+    for place, step in enumerate(finding.steps):
+        is_last = place + 1 == len(finding.steps)
+        is_back |= step.kind == "back"
+        world = finding.worlds[place if is_last else place + 1]
+        yield _frame(model, narrator, world, step, is_back, narrator.fault(finding) if is_last else NOTHING)
+
+
+def _frame(
+    model: Model, narrator: Narrator, world: World, step: Step | None, is_back: bool, fault: Text = NOTHING
+) -> Frame:
+    stage = model.stages[world.stage]
+    running = (stage.running[0] - 1, *stage.running) if is_back else stage.running
+    release = "" if step is None or step.release in (None, BACKFILL) else model.releases[step.release].name
+    return Frame(
+        actor=_actor(step),
+        text=NOTHING if step is None else narrator.step(step),
+        release=release,
+        deploy=(stage if step is None else model.stages[step.stage]).done + 1,
+        done=stage.done,
+        running=tuple(model.releases[one].name for one in running),
+        tables=tuple(_tables(model, narrator, world)),
+        calls=tuple(_call(model, narrator, one, world) for one in world.transactions),
+        meant=tuple(
+            Meaning(shown(key), one is not None, tuple((name, shown(value)) for name, value in one or ()))
+            for key, one in zip(model.keys, world.meant, strict=True)
+        ),
+        fault=fault,
+    )
+
+
+def _actor(step: Step | None) -> str:
+    if step is None:
+        return "start"
+    if step.kind == "back":
+        return "rollback"
+    return "deploy" if step.release is None else "backfill" if step.release == BACKFILL else "release"
+
+
+def _tables(model: Model, narrator: Narrator, world: World) -> Iterator[TableRows]:
+    schema = model.stages[world.stage].schema
+    for name, items in world.rows:
+        rows = [Row(_identity(identity), tuple(map(shown, values))) for identity, values in items]
+        for one in world.transactions:
+            latest = {identity: values for table, identity, values in one.writes if table == name}
+            rows += [
+                Row(_identity(identity), tuple(map(shown, values or ())), narrator.call(one), values is None)
+                for identity, values in latest.items()
+            ]
+        yield TableRows(name, schema[name].names, tuple(rows))
+
+
+def _identity(identity: tuple[object, ...]) -> str:
+    return ", ".join(map(str, identity))
+
+
+def _call(model: Model, narrator: Narrator, one: Transaction, world: World) -> Call:
+    statements = model.statements(world, one)
+    release = "" if one.release == BACKFILL else model.releases[one.release].name
+    locks = sorted({f"{table} {_identity(of)}" for table, what, of, _ in one.locks if what == "row"})
+    return Call(release, narrator.call(one), min(one.at + 1, len(statements)), len(statements), tuple(locks))

@@ -1,0 +1,7 @@
+"""Worlds of a rollout: which can be reached, by which steps, and which faults they show.
+
+model     worlds and the steps between them: deploys, statements, commits
+search    every schedule, the shortest first; rollbacks from each gate
+symmetry  worlds that mean the same
+alone     faults that a release has without a rollout
+"""

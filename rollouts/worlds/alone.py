@@ -1,0 +1,110 @@
+"""*Yours already*: a fault that one release has alone, without a rollout.
+
+The statements of the trace, all by one release and with no deploy between, are done again under the first schema that
+the release runs with, and under the last. Both must end the same way:
+
+    a lost update of a read and a save                yours, whichever releases the trace mixes
+    an INSERT without a column that was dropped since    not yours: refused under the first schema, not under the last
+    a refusal of a release that another one would get    not yours: the release that is refused must be so alone
+
+Transactions that are still under way beside the last statement are left out: no statement has seen what they wrote.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rollouts.statements.errors import Refused
+from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+
+
+class Alone:
+    """Looks for the faults that each release of a model has by itself."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._known: dict[tuple[Any, ...], bool] = {}
+
+    def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Found) -> bool:
+        """True if one release alone ends the same way: of what is refused the refused one, else any."""
+        own = [step for step in steps if step.release not in (None, BACKFILL)]
+        if not own or own[-1] is not steps[-1]:
+            return False
+        ways = [own, self._without_open(own, worlds[-1])]
+        releases = [own[-1].release] if found.kind == "refused" else list(self._model.first_stage)
+        for way in ways:
+            calls = tuple((one.kind, one.operation, one.at, one.environment) for one in way)
+            key = (own[-1].release, calls, found.kind, found.about)
+            if key not in self._known:
+                self._known[key] = any(self._ends_the_same(release, way, found) for release in releases)
+            if self._known[key]:
+                return True
+        return False
+
+    def _without_open(self, own: list[Step], world: World) -> list[Step]:
+        """The steps but those of transactions that are still under way beside the last step: no one has seen them."""
+        kept = list(own)
+        for one in world.transactions:
+            asked = self._model.asked(one.release, one.operation)
+            given = {pair for pair in one.environment if pair[0] in asked}
+            mine = [
+                step
+                for step in kept[:-1]
+                if (step.release, step.operation) == (one.release, one.operation) and given <= set(step.environment)
+            ]
+            is_last = (kept[-1].release, kept[-1].operation) == (one.release, one.operation)
+            if not (is_last and given <= set(kept[-1].environment)):
+                count = one.at + (one.snapshot is not None)
+                kept = [step for step in kept if not any(step is other for other in mine[len(mine) - count :])]
+        return kept
+
+    def _ends_the_same(self, release: int | None, own: list[Step], found: Found) -> bool:
+        """The same statements by one release alone, under the first schema that it runs with and under the last. An
+        operation that takes fewer steps there has ended before the others' last."""
+        if release not in self._model.first_stage:
+            return False
+        places = {self._model.first_stage[release], self._model.last_stage[release]}
+        try:
+            return all(self._replays(self._model.start_at(place), release, own, found) for place in places)
+        except Refused:
+            return False
+
+    def _replays(self, world: World, release: int, steps: list[Step], found: Found) -> bool:
+        """True if the steps can be taken one after the other and end in the same fault; of a refusal earlier, too."""
+        step, rest = steps[0], steps[1:]
+        taken = [reached for one, reached in self._lone_steps(world, release, step) if self._is_same(one, step)]
+        if not taken and step.at > 0 and rest:
+            return self._replays(world, release, rest, found)
+        faults = {(one.kind, one.about) for one in taken if isinstance(one, Found)}
+        is_same_fault = (found.kind, found.about) in faults
+        if not rest or (found.kind == "refused" and is_same_fault):
+            return is_same_fault
+        return any(
+            self._replays(following, release, rest, found)
+            for one in taken
+            if not isinstance(one, Found | Waits)
+            for following in self._with_the_rest(world if one is None else one, release, step)
+        )
+
+    def _lone_steps(self, world: World, release: int, step: Step) -> Iterator[tuple[Step, Any]]:
+        return self._model.steps(world, (release,), step.operation)
+
+    def _with_the_rest(self, world: World, release: int, step: Step) -> Iterator[World]:
+        """The world, and where the release's operation has more statements than the step's the one at its end."""
+        while True:
+            yield world
+            following = [
+                reached
+                for one, reached in self._lone_steps(world, release, step)
+                if one.at > step.at and self._is_same(one._replace(kind=step.kind, at=step.at), step)
+            ]
+            if not following or not isinstance(following[0], World):
+                return
+            world = following[0]
+
+    def _is_same(self, one: Step, other: Step) -> bool:
+        """The same statement with the same values from its user, of whichever release."""
+        if (one.kind, one.operation, one.at) != (other.kind, other.operation, other.at) or one.release is None:
+            return False
+        asked = self._model.asked(one.release, one.operation)
+        given, wanted = dict(one.environment), dict(other.environment)
+        return all(wanted.get(name, given[name]) == given[name] for name in asked)
