@@ -17,7 +17,8 @@ and tests compare the two on everything both can reach.
   holding the executor back, and every lease may run out at any time: publish and drain
   wait for nothing here. Locks and fence alone keep an old version out.
 - No removal misses a pair that a fill put since its snapshot: tombstones are upserts (R5),
-  and no version from before the drain is alive when the fill begins (L9).
+  no version from before the drain is alive when the fill begins (L9), and none that comes after the fill while a worker
+  may still put. Where a change is cancelled such a version is delete-only again, so closing the run (R7) is needed.
 - Where the storages accept the newest version alone, a transaction of an older one has begun before. Here it may
   commit as often as under leases, which stands for any number of sessions of a node: no less is possible here than
   there, so a proof is one; a counterexample is taken only when the plain space has it, too.
@@ -52,11 +53,16 @@ class World(NamedTuple):
 
 
 UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY, Broken.SNAPSHOT, Broken.NO_LOCK, Broken.NO_CHECK})
+"""Rules without which a proof found here is none. TLC names the same ones (`docs/spec`): a test holds the two equal."""
+
+UNSAFE_WHERE_CANCELLED = frozenset({Broken.NO_CLOSE})
+"""The same for plans that may be cancelled."""
 
 
 def fits(model: Model) -> bool:
     """True if a proof found here is one: see above. A counterexample always is."""
-    return model.fence and not model.broken & UNSAFE_HERE
+    unsafe = UNSAFE_HERE | UNSAFE_WHERE_CANCELLED if model.cancels else UNSAFE_HERE
+    return model.fence and not model.broken & unsafe
 
 
 class Atomic:

@@ -6,12 +6,14 @@ from lab.explorer.contents.effects import Effects
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.numbered import Seen
 from lab.explorer.model import Model
+from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.config import Config
 from lab.explorer.spaces.full_space import Plain
-from lab.explorer.spaces.reduced_space import Atomic, World
+from lab.explorer.spaces.reduced_space import Atomic, World, fits
 from lab.explorer.spaces.search import Space, W, search
 from lab.explorer.spaces.symmetry import Symmetry
 from lab.explorer.variant import RESHARD
+from lab.explorer.witness import parse, replay
 from tests.lab.explorer.models import foreign_key, model
 
 SOAK = pytest.mark.soak
@@ -192,3 +194,26 @@ def test_live_leases_never_span_three_versions() -> None:
     found = search(Plain(effects, fused=True))
     assert (found.faults, found.why_unknown) == ((), "")
     assert found.seen & Seen.FROZEN
+
+
+PUT_AFTER_A_CANCEL = (
+    "given.1 publish.2 n1.acquire publish.3 n1.acquire drain.3 clear fill.read.1.1 cancel publish.4 n1.acquire"
+    " n1.begin fill.put.1.1 n1.run.delete.1.0"
+)
+"""A worker puts after the cancel, unseen by a transaction in delete-only, whose delete then misses the pair."""
+
+
+def test_a_run_that_is_not_closed_takes_a_step_that_the_reduced_space_lacks_once_a_plan_may_be_cancelled() -> None:
+    broken = frozenset({Broken.NO_CLOSE})
+    small = model(nodes=1, rows=1, ranges=1, values=1, crashes=0, cancels=True, broken=broken)
+    effects = effects_of(small)
+    plain, atomic = Plain(effects, fused=True), Atomic(effects)
+    steps = parse(plain, PUT_AFTER_A_CANCEL.split(" "))
+    *_, before, after = replay(plain, steps)
+    assert len(steps) == 14
+    assert {fault.clause for fault in plain.faults(after)} == {"C5"}
+    world = World(before.stop, before.contents, ((4,),), before.ranges, before.crashes, before.operations)
+    assert after.contents not in {there.contents for _, there, _ in atomic.steps(world)}
+    assert not fits(small)
+    assert fits(model(cancels=True))
+    assert fits(model(broken=broken)), "without a cancel no version comes after the fill but the public one"
