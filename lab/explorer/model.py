@@ -109,6 +109,10 @@ class Model:
     storages: str = ""
     """The old + the new placement's number of storages, such as 2+3; "": both have two."""
 
+    late_enter: bool = False
+    """A transaction takes its snapshot, pins a version and enters in steps of their own, as at a second table: a node
+    may freeze between them."""
+
     pair: bool = False
     """Only two versions side by side over an empty table, both published: may they live together?"""
 
@@ -123,6 +127,10 @@ class Model:
         _check_stages(self)
         _check_coordination(self)
         _check_storages(self)
+        if self.late_enter and (self.foreign_key or not self.by_leases_alone):
+            raise BadModel("late enter is of one table with leases")
+        if self.broken & {Broken.STALE_FENCE, Broken.NEWER_VERSION} and not self.late_enter:
+            raise BadModel("that rule is of snapshots that are older than their enter: --late-enter")
         if self.apart and not any(kind.is_index for kind in self.kinds):
             raise BadModel("apart is for a column and an index over the primary key")
         if self.partial and (self.apart or not any(kind.is_index for kind in self.kinds)):
@@ -208,7 +216,12 @@ class Model:
             sizes.append(Text("coordination {how}", {"how": self.coordination}))
         else:
             sizes.append(Text("leases and fence") if self.fence else Text("leases without a fence"))
-        options = ((Text("key changes"), self.moves), (Text("NULLs"), self.nulls), (Text("cancel"), self.cancels))
+        options = (
+            (Text("key changes"), self.moves),
+            (Text("NULLs"), self.nulls),
+            (Text("cancel"), self.cancels),
+            (Text("late enter"), self.late_enter),
+        )
         return listed([*sizes, *(words for words, is_on in options if is_on)])
 
     @property
@@ -237,7 +250,7 @@ class Model:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
 
-UNSAID = ("coordination", "storages")
+UNSAID = ("coordination", "storages", "late_enter")
 """What the JSON of a model does not have when it is as usual: links to models of before it was there go on meaning the
 same."""
 

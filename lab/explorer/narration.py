@@ -135,6 +135,11 @@ class Narrator:
             case ("expire",):
                 return self._frozen(name, node.use)
             case ("begin",):
+                if self.model.late_enter:
+                    return Text(
+                        "{node} takes a snapshot, in which v{newest} is the newest version",
+                        {"node": name, "newest": self.plain.stops[before.stop].newest},
+                    )
                 begun: Values = {"version": version_words(node.use), "states": self._use_words(before, node.use)}
                 return Text("{node} begins a transaction as {version}: {states}", {"node": name, **begun})
         open_one = node.transaction
@@ -142,6 +147,14 @@ class Narrator:
         match step[1:]:
             case ("rollback",):
                 return Text("{node} rolls back", {"node": name})
+            case ("pin",):
+                return Text(
+                    "{node} chooses {version}, and has not entered yet",
+                    {"node": name, "version": version_words(node.use)},
+                )
+            case ("enter",):
+                uses: Values = {"version": version_words(open_one.use), "states": self._use_words(before, open_one.use)}
+                return Text("{node} enters as {version}: {states}", {"node": name, **uses})
             case ("end",):
                 ended: Values = {"node": name}
                 if not all(

@@ -33,6 +33,8 @@ class Broken(Enum):
     IN_PLACE = "in-place"
     REMOVED_EARLY = "removed-early"
     TOMBSTONE_ROW = "tombstone-row"
+    STALE_FENCE = "stale-fence"
+    NEWER_VERSION = "newer-version"
 
 
 WORDS: Mapping[Broken, str] = {
@@ -62,4 +64,6 @@ WORDS: Mapping[Broken, str] = {
     Broken.IN_PLACE: "the rows stay where they are when their storages become more or fewer",
     Broken.REMOVED_EARLY: "a storage is removed as soon as the new placement is read, not when the change has ended",
     Broken.TOMBSTONE_ROW: "a row exists though its existence pair is a tombstone (R8)",
+    Broken.STALE_FENCE: "the fence is read as of the transaction's snapshot (T2)",
+    Broken.NEWER_VERSION: "a transaction uses a version that its snapshot does not hold (T3)",
 }

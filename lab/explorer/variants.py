@@ -301,6 +301,11 @@ def _broken() -> Iterator[Variant]:
     small: dict[str, Any] = {"rows": 1, "ranges": 1}
     yield _index("lease-alone-add", "C5", Broken.NO_LOCK, **small)
     yield _index("lease-alone-drop", "C3", Broken.NO_LOCK, states=DROP_INDEX, **small)
+    late: dict[str, Any] = {"late_enter": True, "operations": 1, **small}
+    yield _index("lock-without-fence", "C5", Broken.NO_CHECK, **late)
+    yield _index("fence-without-lock", "C5", Broken.NO_LOCK, **late)
+    yield _index("fence-as-of-the-snapshot", "C5", Broken.STALE_FENCE, **late)
+    yield _index("version-newer-than-the-snapshot", "C5", Broken.NEWER_VERSION, **late)
     yield _index("tombstones-not-cleared", "C4", Broken.NOT_CLEARED)
     yield _index("tombstones-where-seen", "C5", Broken.SEEN_ONLY)
     yield _index("tombstones-purged-early", "C5", Broken.PURGED)

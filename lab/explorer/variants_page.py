@@ -106,10 +106,12 @@ def _left_out(model: Model) -> str:
         for name in ("nodes", "rows", "values")
         if getattr(model, name) != getattr(usual, name)
     ]
-    words += [f"{model.operations} operations"] if model.operations != usual.operations else []
+    if model.operations != usual.operations:
+        words.append(f"{model.operations} {'operation' if model.operations == 1 else 'operations'}")
     words += [f"{model.versions} live versions"] if model.versions != usual.versions else []
     words += ["a CHECK"] if model.check else []
     words += ["partial: WHERE a = 11"] if model.partial else []
+    words += ["enters late"] if model.late_enter else []
     words += ["over the primary key"] if model.apart else []
     words += [] if model.by_value else ["the new placement spreads by key"]
     words += [] if model.fence else ["no fence: leases alone"]

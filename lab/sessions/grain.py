@@ -65,8 +65,11 @@ def _statement(plain: Plain, config: Config, name: str, statement: Statement, ph
     write: Step = (name, "write", statement)
     if not _is_hopeless(plain, write):
         steps: tuple[Step, ...] = ((name, "begin"), (name, "read", *row_of(statement)), write, (name, "commit"))
+        steps = steps[phase + 1 :]
+        if plain.model.late_enter and phase == NOT_BEGUN:
+            steps = (steps[0], (name, "pin"), (name, "enter"), *steps[1:])
         named = f"{name}.{'.'.join(map(str, statement))}"
-        yield _offer(plain, config, steps[phase + 1 :], named, request_text(statement))
+        yield _offer(plain, config, steps, named, request_text(statement))
 
 
 def _is_hopeless(plain: Plain, step: Step) -> bool:
@@ -119,6 +122,10 @@ def label_of(plain: Plain, step: Step) -> Text:
             return Text("freeze: let the lease run out")
         case ("begin",):
             return Text("begin a transaction")
+        case ("pin",):
+            return Text("choose the newest version it leases")
+        case ("enter",):
+            return Text("enter the table")
         case ("rollback",):
             return Text("roll back")
         case ("end",):

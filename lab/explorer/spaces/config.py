@@ -15,6 +15,8 @@ from lab.explorer.plans.small_tables import NAMES
 from lab.explorer.spaces.fill import Ranges, Step
 
 BEGUN, HAS_READ, HAS_WRITTEN = 0, 1, 2
+HAS_SNAPSHOT, HAS_PINNED = 11, 12
+"""Before it has entered, where the snapshot is older than that: such a transaction has no lock yet."""
 
 
 class Held(NamedTuple):
@@ -40,6 +42,13 @@ class Transaction(NamedTuple):
     dirty: int = 0
     unseen: int = 0
     snapshot: int | None = None
+    newest: int = 0
+    """The newest version in its snapshot, and the fence there, where those are older than its enter."""
+    fence: int = 0
+
+    @property
+    def has_entered(self) -> bool:
+        return self.phase not in (HAS_SNAPSHOT, HAS_PINNED)
 
     @property
     def use(self) -> Use:
@@ -89,7 +98,8 @@ def _node_order(node: Node) -> tuple[object, ...]:
     statement = () if t is None else t.statement or ()
     snapshot = -1 if t is None or t.snapshot is None else t.snapshot
     held = () if t is None else (t.held, t.phase, tuple(map(str, t.row)), statement, t.dirty, t.unseen, snapshot)
-    return node.held, held
+    late = () if t is None else (t.newest, t.fence)
+    return node.held, held, late
 
 
 def version_words(use: Use) -> str:

@@ -1,6 +1,7 @@
 """One world step by step: leases, open transactions, and what each actor may do now.
 
     n1    acquire (a table) · begin · read row · write · commit · rollback · expire (it freezes) · end (its session)
+          where it enters late: begin (a snapshot) · pin · enter
     executor   publish · drain · clear · close · verify · purge · delete · cancel
     fill       read range · put range · again (a second worker takes over)
 
@@ -21,7 +22,9 @@ from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces import reasons
 from lab.explorer.spaces.config import (
     BEGUN,
+    HAS_PINNED,
     HAS_READ,
+    HAS_SNAPSHOT,
     HAS_WRITTEN,
     NOTHING_HELD,
     Config,
@@ -32,7 +35,7 @@ from lab.explorer.spaces.config import (
     step_id,
 )
 from lab.explorer.spaces.fill import NO_RANGES, Step
-from lab.explorer.spaces.hindrances import Hindrances, open_transactions
+from lab.explorer.spaces.hindrances import Hindrances, entered_transactions
 from lab.explorer.spaces.reasons import Reason
 from lab.explorer.spaces.reduced_space import act_step, operations_left, ranges_at, seen_of
 from leases import rules
@@ -110,7 +113,11 @@ class Plain(Hindrances):
             return
         yield name, "rollback"
         yield name, "end"
-        if self.fused:
+        if open_one.phase == HAS_SNAPSHOT:
+            yield name, "pin"
+        elif open_one.phase == HAS_PINNED:
+            yield name, "enter"
+        elif self.fused:
             yield from ((name, "run", statement) for statement in self.statements)
         elif open_one.phase == BEGUN:
             yield from ((name, "read", *row) for row in self.rows)
@@ -163,7 +170,7 @@ class Plain(Hindrances):
                 return self._with(config, at, Node(_over(node.held), gone)), Seen.FROZEN
             case ("begin",):
                 config = config._replace(operations=operations_left(config.operations))
-                begun = Transaction(_over(node.held))
+                begun = self._begun(node, stop)
                 if self.model.lacks(Broken.SNAPSHOT):
                     begun = begun._replace(snapshot=config.contents)
                 return self._with(config, at, node._replace(transaction=begun)), Seen.NOTHING
@@ -171,6 +178,12 @@ class Plain(Hindrances):
         match step[1:]:
             case ("rollback",) | ("end",):
                 return self._with(config, at, node._replace(transaction=None)), Seen.NOTHING
+            case ("pin",):
+                pinned = open_one._replace(held=_over(node.held), phase=HAS_PINNED)
+                return self._with(config, at, node._replace(transaction=pinned)), Seen.NOTHING
+            case ("enter",):
+                entered = open_one._replace(phase=BEGUN, newest=0, fence=0)
+                return self._with(config, at, node._replace(transaction=entered)), Seen.NOTHING
             case ("read", *row):
                 has_read = open_one._replace(phase=HAS_READ, row=tuple(row))
                 return self._with(config, at, node._replace(transaction=has_read)), Seen.NOTHING
@@ -179,6 +192,14 @@ class Plain(Hindrances):
                 return self._with(config, at, node._replace(transaction=wrote)), Seen.NOTHING
         statement = step[2] if step[1] == "run" else open_one.statement
         return self._commit(config, at, open_one, statement)  # type: ignore[arg-type]
+
+    def _begun(self, node: Node, stop: Stop) -> Transaction:
+        """A transaction that has begun; where it enters late, it has a snapshot and no version yet."""
+        if not self.model.late_enter:
+            return Transaction(_over(node.held))
+        table = stop.tables[0]
+        fence = table.fence if self.model.lacks(Broken.STALE_FENCE) else 0
+        return Transaction((NOTHING_HELD,), HAS_SNAPSHOT, newest=table.newest, fence=fence)
 
     def _acquired(self, node: Node, stop: Stop, at: int) -> Node:
         """The node with the newest version of a table. A transaction keeps the lease on the older one that it uses."""
@@ -222,7 +243,7 @@ class Plain(Hindrances):
         if self.model.fence and self.model.by_leases_alone:
             return table.in_force
         if self.model.fence:
-            open_ones = {transaction.use[at] for transaction in open_transactions(config)}
+            open_ones = {transaction.use[at] for transaction in entered_transactions(config)}
             used = (v for v in range(table.fence, table.newest + 1) if v >= table.accepted or v in open_ones)
             return tuple(table.schemas[version] for version in used)
         leased = {version for _, version, live in self._leases(config, at) if live}

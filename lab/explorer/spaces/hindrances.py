@@ -13,7 +13,9 @@ from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces import reasons
 from lab.explorer.spaces.config import (
     BEGUN,
+    HAS_PINNED,
     HAS_READ,
+    HAS_SNAPSHOT,
     Config,
     Held,
     Node,
@@ -90,7 +92,7 @@ class Hindrances:
     def _table_hindrance(self, config: Config, stop: Stop, at: int) -> Text | None:
         held = tuple((node, version) for node, version, live in self._leases(config, at) if live)
         asks_locks = self.model.fence and not self.model.lacks(Broken.NO_LOCK)
-        locked = tuple(sorted({t.use[at] for t in open_transactions(config)})) if asks_locks else ()
+        locked = tuple(sorted({t.use[at] for t in entered_transactions(config)})) if asks_locks else ()
         newest, name = stop.tables[at].newest, self.tables[at]
         if stop.do is Do.DRAIN:
             return reasons.drain_whys(held, locked, newest, name)
@@ -110,6 +112,11 @@ class Hindrances:
         match step[1:]:
             case ("rollback",):
                 return None
+            case ("pin",):
+                may = open_one.phase == HAS_SNAPSHOT and self._is_usable(stop, 0, node.held[0])
+                return None if may else reasons.no_lease(name)
+            case ("enter",):
+                return self._enter_hindrance(stop, open_one)
             case ("end",):
                 if not self.model.fence:
                     return reasons.NOT_LOCKED
@@ -135,11 +142,28 @@ class Hindrances:
             return reasons.ALL_USED
         if not all(self._is_usable(stop, at, held) for at, held in enumerate(node.held)):
             return reasons.no_lease(name)
+        if self.model.late_enter:
+            return None
         checks = self.model.fence and not self.model.lacks(Broken.NO_CHECK)
         for version, table in zip(node.use, stop.tables, strict=True):
             fence = table.accepted if checks else 0
             if rules.why_not_enter(version, fence=fence, newest_visible=table.newest) is rules.Refusal.BELOW_FENCE:
                 return reasons.below_fence(version, fence)
+        return None
+
+    def _enter_hindrance(self, stop: Stop, open_one: Transaction) -> Reason | None:
+        """By `leases.rules`: the fence as of now (T2), the version in the transaction's snapshot (T3)."""
+        if open_one.phase != HAS_PINNED:
+            return reasons.NO_STEP
+        (version,), model = open_one.use, self.model
+        now = open_one.fence if model.lacks(Broken.STALE_FENCE) else stop.tables[0].accepted
+        fence = now if model.fence and not model.lacks(Broken.NO_CHECK) else 0
+        visible = version if model.lacks(Broken.NEWER_VERSION) else open_one.newest
+        match rules.why_not_enter(version, fence=fence, newest_visible=visible):
+            case rules.Refusal.BELOW_FENCE:
+                return reasons.below_fence(version, fence)
+            case rules.Refusal.NOT_VISIBLE:
+                return reasons.not_in_snapshot(version)
         return None
 
     def _acquire_hindrance(self, stop: Stop, node: Node, name: str, at: int) -> Reason | None:
@@ -154,8 +178,13 @@ class Hindrances:
         return bool(held.version) and (held.live or not self.has_leases(stop, at, held.version))
 
     def _may_write(self, stop: Stop, node: Node) -> bool:
-        """True if the deadline of a first write is still to come (T4). Without leases it is the transaction's own."""
-        return all(live or not self.has_leases(stop, at, used) for at, (used, live) in enumerate(_pinned(node)))
+        """True if the deadline of a first write is still to come (T4). Without leases it is the transaction's own.
+
+        A node that freezes after it has looked at its clock writes late: where it may enter late, it may write late.
+        """
+        return self.model.late_enter or all(
+            live or not self.has_leases(stop, at, used) for at, (used, live) in enumerate(_pinned(node))
+        )
 
     def has_leases(self, stop: Stop, at: int, version: int) -> bool:
         """True if a version of a table is leased; without leases it is only loaded."""
@@ -212,6 +241,11 @@ class Hindrances:
 
 def open_transactions(config: Config) -> list[Transaction]:
     return [node.transaction for node in config.nodes if node.transaction is not None]
+
+
+def entered_transactions(config: Config) -> list[Transaction]:
+    """The open transactions that have entered: their locks are held."""
+    return [transaction for transaction in open_transactions(config) if transaction.has_entered]
 
 
 def _leased(node: Node) -> bool:

@@ -81,6 +81,10 @@ def below_fence(version: int, fence: int) -> Reason:
     return Reason(Text("version {version} is below the fence ({fence})", {"version": version, "fence": fence}), "T2")
 
 
+def not_in_snapshot(version: int) -> Reason:
+    return Reason(Text("version {version} is not in the transaction's snapshot", {"version": version}), "T3")
+
+
 def is_live(node: str, version: Text) -> Reason:
     return Reason(Text("the lease of {node} on {version} is live", {"node": node, "version": version}), "L8")
 

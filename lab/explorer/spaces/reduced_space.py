@@ -52,7 +52,17 @@ class World(NamedTuple):
     operations: int
 
 
-UNSAFE_HERE = frozenset({Broken.SEEN_ONLY, Broken.EARLY, Broken.SNAPSHOT, Broken.NO_LOCK, Broken.NO_CHECK})
+UNSAFE_HERE = frozenset(
+    {
+        Broken.SEEN_ONLY,
+        Broken.EARLY,
+        Broken.SNAPSHOT,
+        Broken.NO_LOCK,
+        Broken.NO_CHECK,
+        Broken.STALE_FENCE,
+        Broken.NEWER_VERSION,
+    }
+)
 """Rules without which a proof found here is none. TLC names the same ones (`docs/spec`): a test holds the two equal."""
 
 UNSAFE_WHERE_CANCELLED = frozenset({Broken.NO_CLOSE})

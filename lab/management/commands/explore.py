@@ -53,7 +53,7 @@ class Command(LabCommand):
             "--coordination", default="lease", help="lease, hash or both; of two tables child's+parent's"
         )
         parser.add_argument("--storages", default="", help="of the old+new placement, such as 2+3; 2+2 by default")
-        for option in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial"):
+        for option in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial", "late-enter"):
             parser.add_argument(f"--{option}", action="store_true")
         parser.add_argument("--model", metavar="FILE", help="a model as this command prints it")
         parser.add_argument("--variant", metavar="NAME", help="a built-in model")
@@ -195,7 +195,9 @@ def _described(options: dict[str, Any]) -> Model:
     ranges = options["ranges"] if options["ranges"] is not None else max(1, min(2, options["rows"]))
     sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
     sizes |= {name: options[name] for name in ("coordination", "storages")}
-    flags = {flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial")}
+    flags = {
+        flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial", "late_enter")
+    }
     stages = tuple(stage_named(text) for text in options["states"].split(","))
     kinds, fence = kinds_described(options["kind"]), not options["no_fence"]
     return Model(stages=stages, broken=broken, ranges=ranges, fence=fence, **kinds, **sizes, **flags)

@@ -114,7 +114,9 @@ class Machine:
         steps: list[Step] = [(act,) for act in ACTS]
         steps += [(do, number) for do in ("publish", "drain") for number in range(2, len(self.model.stages) + 1)]
         for name in self.plain.names:
-            steps += [(name, verb) for verb in ("acquire", "expire", "begin", "commit", "rollback", "end")]
+            steps += [
+                (name, verb) for verb in ("acquire", "expire", "begin", "pin", "enter", "commit", "rollback", "end")
+            ]
             for statement in self.plain.statements:
                 steps += [(name, "read", *row_of(statement)), (name, "write", statement)]
         return {step_id(step): step for step in steps}

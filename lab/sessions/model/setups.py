@@ -55,6 +55,8 @@ PROTECTS: Mapping[str, Text] = {
     "in-place": Text("rows are copied to their new storages before they are read there"),
     "removed-early": Text("a storage is removed when nothing uses it any more"),
     "tombstone-row": Text("R8: a row whose existence pair is a tombstone does not exist"),
+    "stale-fence": Text("T2: the fence is read as of now, not as of the transaction's snapshot"),
+    "newer-version": Text("T3: a transaction uses no version that its snapshot does not hold"),
 }
 """What each rule protects, by its id."""
 
