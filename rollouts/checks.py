@@ -16,7 +16,7 @@ from catalog.text.message import NOTHING, Text
 from rollouts.file import FileMistake, rollout_of
 from rollouts.findings import BROKEN, Answer, Gate, answer_of, counts, title_of
 from rollouts.frames import Frame, frames_of
-from rollouts.locks import HoldUp
+from rollouts.locks import HoldUp, tried
 from rollouts.narration import Narrator
 from rollouts.repairs import Repair, repair_of
 from rollouts.statements.errors import NotModelled
@@ -74,6 +74,9 @@ class Report:
     findings: tuple[Trace, ...] = ()
     occurred: tuple[Text, ...] = ()
     hold_ups: tuple[HoldUp, ...] = ()
+    tried: Text = NOTHING
+    """The version on which the table of `hold_ups` was tried, and whether that is the rollout's."""
+
     words: tuple[DeployWords, ...] = ()
     repair: Repair | None = None
 
@@ -94,6 +97,7 @@ class Report:
             "findings": [_finding_json(one) for one in self.findings],
             "gates": [{"done": one.done, "releases": list(one.releases), "color": one.color} for one in self.gates],
             "occurred": list(map(str, self.occurred)),
+            "holds_up_tried": str(self.tried),
             "holds_up": [one.to_json() for one in self.hold_ups],
             "words": [asdict(one) for one in self.words],
         }
@@ -145,6 +149,7 @@ def report_of(answer: Answer, repair: Repair | None = None) -> Report:
         tuple(_trace(answer, one, narrator) for one in answer.outcome.findings),
         tuple(narrator.occurred(answer.outcome)),
         answer.hold_ups,
+        tried(answer.rollout.database),
         tuple(words_of(answer.model)),
         repair,
     )

@@ -50,7 +50,7 @@ def answer_of(rollout: Rollout, *, rows: int | None = None, budget: Budget | Non
     outcome = Search(model, budget).run()
     broken = any(counts(one, rollout) for one in outcome.findings)
     verdict = BROKEN if broken else PROVED if outcome.is_complete else UNKNOWN
-    return Answer(rollout, model, outcome, verdict, _gates(model, outcome), tuple(hold_ups(rollout)))
+    return Answer(rollout, model, outcome, verdict, _gates(model, outcome), tuple(hold_ups(model)))
 
 
 def _gates(model: Model, outcome: Outcome) -> tuple[Gate, ...]:

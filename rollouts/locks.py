@@ -14,8 +14,10 @@ from functools import lru_cache
 from typing import Any
 
 from catalog.text.message import NOTHING, Text
-from rollouts.file import Rollout, SchemaDeploy, TriggerDeploy
+from rollouts.file import SchemaDeploy, TriggerDeploy
 from rollouts.statements.reading import tree_of
+from rollouts.statements.tables import Schema
+from rollouts.worlds.model import Model
 
 TRIED_ON = "PostgreSQL 18"
 
@@ -95,6 +97,7 @@ RULES = (
     Rule("rename table", "ALTER TABLE t RENAME TO t2", EXCLUSIVE, instead=MOMENT),
     Rule("set default", "ALTER TABLE t ALTER a SET DEFAULT 1", EXCLUSIVE, instead=MOMENT),
     Rule("set not null", "ALTER TABLE t ALTER a SET NOT NULL", EXCLUSIVE, True, instead=_NOT_NULL),
+    Rule("set not null after check", "ALTER TABLE t ALTER n SET NOT NULL", EXCLUSIVE, instead=MOMENT),
     Rule("drop not null", "ALTER TABLE t ALTER id2 DROP NOT NULL", EXCLUSIVE, instead=MOMENT),
     Rule("longer varchar", "ALTER TABLE t ALTER v TYPE varchar(40)", EXCLUSIVE, instead=MOMENT),
     Rule("varchar to text", "ALTER TABLE t ALTER v TYPE text", EXCLUSIVE, instead=MOMENT),
@@ -129,14 +132,36 @@ RULES = (
 BY_NAME = {rule.name: rule for rule in RULES}
 
 
-def hold_ups(rollout: Rollout) -> Iterator[HoldUp]:
+def hold_ups(model: Model) -> Iterator[HoldUp]:
     """The statements of a rollout that hold others up, and how."""
-    for number, deploy in enumerate(rollout.deploys, 1):
+    schemas = {(stage.done, stage.text): stage.schema for stage in model.stages}
+    for number, deploy in enumerate(model.rollout.deploys):
         if isinstance(deploy, TriggerDeploy):
-            yield HoldUp(number, f"trigger {deploy.trigger.name} on {deploy.table}", BY_NAME["create trigger"])
+            text = f"trigger {deploy.trigger.name} on {deploy.table}"
+            yield HoldUp(number + 1, text, BY_NAME["create trigger"])
         elif isinstance(deploy, SchemaDeploy):
             for text in deploy.texts:
-                yield from (HoldUp(number, text, BY_NAME[name]) for name in rules_of(text))
+                for name in rules_of(text):
+                    is_known = name == "set not null" and _is_checked(text, schemas.get((number, text), {}))
+                    yield HoldUp(number + 1, text, BY_NAME["set not null after check" if is_known else name])
+
+
+def _is_checked(text: str, schema: Schema) -> bool:
+    """True if a valid CHECK says that the column is not NULL: then SET NOT NULL does not read the table."""
+    node = tree_of(text).alter_table_stmt
+    column = node.cmds[0].alter_table_cmd.name
+    checks = schema[node.relation.relname].checks if node.relation.relname in schema else ()
+    return any(
+        one.is_valid and one.condition.columns == {column} and one.condition({column: None}, {}) is False
+        for one in checks
+    )
+
+
+def tried(database: str) -> Text:
+    """The version of PostgreSQL on which the table was tried, beside the one that the rollout names."""
+    if database in ("postgresql", TRIED_ON.lower()):
+        return Text("tried on {version}", {"version": TRIED_ON})
+    return Text("not tried on {database}; tried on {version}", {"database": database, "version": TRIED_ON})
 
 
 @lru_cache(maxsize=1024)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rollouts.checks import Report, Trace
-from rollouts.locks import BLOCKS, TRIED_ON, HoldUp
+from rollouts.locks import BLOCKS, HoldUp
 
 SIGNS = {"green": "ok", "amber": "no rollback", "red": "breaks"}
 
@@ -37,7 +37,7 @@ def as_text(report: Report, *, searched: bool = False, words: bool = False) -> s
     ]
     lines += ["", "what occurred:", *(f"  {text}" for text in report.occurred)]
     if report.hold_ups:
-        lines += ["", f"holds up others ({TRIED_ON}; not explored):"]
+        lines += ["", f"holds up others ({report.tried}; not explored):"]
         for held in report.hold_ups:
             lines.append(f"  deploy {held.deploy}: {held.text}: {_how(held)}")
             lines += [f"    {held.rule.instead}"] if held.rule.instead else []
@@ -78,7 +78,7 @@ def as_markdown(report: Report, *, searched: bool = False) -> str:
     lines += ["| after deploy | releases | |", "|---|---|---|"]
     lines += [f"| {gate.done} | {' and '.join(gate.releases)} | {SIGNS[gate.color]} |" for gate in report.gates]
     if report.hold_ups:
-        lines += ["", f"Holds up others ({TRIED_ON}; not explored):", ""]
+        lines += ["", f"Holds up others ({report.tried}; not explored):", ""]
         lines += [f"- deploy {held.deploy}, `{held.text}`: {_how(held)}" for held in report.hold_ups]
     if report.words:
         lines += ["", "<details><summary>In the words of Alembic and Django</summary>", "", "```python"]

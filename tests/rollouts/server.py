@@ -23,6 +23,17 @@ WAIT_MS = 60
 GIVE_UP_MS = 20_000
 
 
+HOLD = """
+CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF coalesce(current_setting('rollouts.hold', true), '') <> '' THEN
+        PERFORM pg_advisory_lock(current_setting('rollouts.hold')::int);
+        PERFORM pg_advisory_unlock(current_setting('rollouts.hold')::int);
+    END IF;
+    RETURN NEW;
+END $$"""
+"""A trace may stop a statement between its snapshot and its first write; a real server has to be made to."""
+
+
 class Differs(AssertionError):
     """Model and server do not agree."""
 
@@ -34,7 +45,9 @@ def words(value: Any) -> str:
 class Server:
     """One rollout on a real server, in a schema of its own."""
 
-    def __init__(self, url: str, model: Model, schema: str) -> None:
+    def __init__(self, url: str, model: Model, schema: str, *, holds: bool = False) -> None:
+        self._holds = holds
+        self._held: set[str] = set()
         self._url, self._model, self._schema = url, model, schema
         self._stack = ExitStack()
         self._sessions: list[dict[str, Any]] = []
@@ -46,7 +59,20 @@ class Server:
         self._admin.execute(f'CREATE SCHEMA "{self._schema}"')
         for text in self._model.rollout.tables:
             self._admin.execute(text)
+        if self._holds:
+            self._holder = self._connection()
+            self._admin.execute(HOLD)
+            self._hold_tables()
         return self
+
+    def _hold_tables(self) -> None:
+        """Each table gets a trigger that keeps a statement between its beginning and its end until it may go on."""
+        named = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
+        trigger = "CREATE OR REPLACE TRIGGER a_hold BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION hold()"
+        for (name,) in self._admin.execute(named, (f'"{self._schema}"',)).fetchall():
+            if name not in self._held:
+                self._admin.execute(trigger.format(f'"{name}"'))
+                self._held.add(name)
 
     def __exit__(self, *error: object) -> None:
         for session in self._sessions:
@@ -91,6 +117,8 @@ class Server:
                 self._admin.execute(text)
         except psycopg.Error as error:
             code = error.sqlstate or "?"
+        if self._holds:
+            self._hold_tables()
         self._compare("the deploy", code, outcome.about if isinstance(outcome, Found) else "")
 
     def _statements(self, step: Step) -> tuple[Any, ...]:
@@ -122,10 +150,16 @@ class Server:
             return
         statement = self._statements(step)[step.at]
         if session["thread"] is None:
+            if step.kind == "begins" and self._holds:
+                session["hold"] = session["connection"].info.backend_pid
+                self._holder.execute("SELECT pg_advisory_lock(%s)", (session["hold"],))
+                session["connection"].execute(f"SET LOCAL rollouts.hold = '{session['hold']}'")
             self._start(session, statement, dict(step.environment))
         if step.kind == "begins":
             session["thread"].join(WAIT_MS / 1000)
             return
+        if hold := session.pop("hold", None):
+            self._holder.execute("SELECT pg_advisory_unlock(%s)", (hold,))
         session["thread"].join(GIVE_UP_MS / 1000)
         self._compare(f"{statement.text} waits", session["thread"].is_alive(), False)
         session["thread"] = None

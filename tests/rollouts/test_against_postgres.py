@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import pytest
-from psycopg.conninfo import make_conninfo
-
 from rollouts.file import rollout_from
 from rollouts.statements.effects import Query
 from rollouts.statements.errors import NotModelled
@@ -16,15 +13,6 @@ from tests.rollouts.server import Server
 from tests.rounds import rounds
 
 STEPS_MAX = 28
-
-
-@pytest.fixture(scope="module")
-def url(services: None) -> str:
-    from django.conf import settings
-
-    one = settings.DATABASES["default"]
-    parts = {"host": one["HOST"], "port": one["PORT"], "user": one["USER"], "password": one["PASSWORD"]}
-    return make_conninfo(dbname="postgres", **{name: value for name, value in parts.items() if value})
 
 
 Choice = tuple[Step, World | Found | Waits | None]
