@@ -4,6 +4,7 @@ cluster/    a whole cluster as one deterministic value
 scripts/    golden scripts: sentences about a cluster, and what they showed
 simulator/  one seed, one history in which much goes wrong
 explorer/   every schedule of a small model
+ladders/    an order of versions and work, judged and played
 exercises/  chapters: files, read, checked, graded
 learning/   learners, and how far they are
 classroom/  a class that goes through chapters together

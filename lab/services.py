@@ -28,13 +28,16 @@ from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.spaces.search import Budget, Progress, Watch
+from lab.explorer.verdict import Verdict
+from lab.ladders import verdict
+from lab.ladders.order import Order, order_from_json
 from lab.learning.learner import VISITORS
 from lab.models import Question
 from lab.questions import search
 from lab.sessions import session
 
 TASK, QUEUE = "lab.tasks.answer_next_question", "lab"
-PLACES = (*session.PLACES, "lab/questions", "lab/exercises")
+PLACES = (*session.PLACES, "lab/questions", "lab/exercises", "lab/ladders")
 """The code that finds an answer: the rules of sessions, where a search begins, what it looks for. When it changes, what
 it found says nothing any more."""
 
@@ -52,6 +55,11 @@ SEND_EVERY_S = 5.0
 """While questions wait and no search runs, the next one is sent again this often, however many pages look: its message
 was lost, or there is no worker."""
 
+PREPARED = "prepared"
+"""The owner of answers that were worked out before anybody asked: they are kept as long as the rules are the same."""
+
+IS_UNKNOWN = Q(answer__verdict=Verdict.UNKNOWN.value)
+
 Json = dict[str, Any]
 
 
@@ -63,6 +71,33 @@ def ask(owner: str, question: search.Question) -> Question:
 def ask_design(owner: str, task: Design, lines: Sequence[str]) -> Question:
     """The judgement of what this person wrote, as a question like others. Raises `lab.exercises.designs.Malformed`."""
     return _ask(owner, designs.written_in(task, lines).to_json())
+
+
+def ask_order(owner: str, order: Order) -> Question:
+    """The explorer's verdict on an order of tiles, as a question like others: at once when it is kept."""
+    return _ask(owner, {"order": order.to_json()})
+
+
+def kept_order(order: Order) -> verdict.Answered | None:
+    """The answer to an order, when it is kept."""
+    found = _known(_key_of({"order": order.to_json()}))
+    return None if found is None or "runs" not in found else verdict.answered_from_json(found)
+
+
+def prepare(order: Order, *, budget: Budget) -> None:
+    """Work out the answer to an order before anybody asks, and keep it until the rules change."""
+    body: Json = {"order": order.to_json()}
+    found = verdict.answer(order, budget=budget).to_json()
+    Question.objects.create(owner=PREPARED, key=_key_of(body), asked=body, asked_at=now(), answer=found)
+
+
+def unprepared(orders: Sequence[Order]) -> list[Order]:
+    """Those of `orders` that have no kept answer; answers under other rules are forgotten."""
+    keys = {_key_of({"order": order.to_json()}): order for order in orders}
+    prepared = Question.objects.filter(owner=PREPARED)
+    prepared.exclude(key__in=keys).delete()
+    there = set(prepared.values_list("key", flat=True))
+    return [order for key, order in keys.items() if key not in there]
 
 
 def asked_design(owner: str, pk: int, task: Design, lines: Sequence[str]) -> Question | None:
@@ -81,6 +116,8 @@ def answer_of(question: Question, *, budget: Budget, watch: Watch) -> Json:
     if "task" in question.asked:
         written = designs.written_from_json(question.asked)
         return designs.judge_design(written.task, written.lines, budget=budget, watch=watch).to_json()
+    if "order" in question.asked:
+        return verdict.answer(order_from_json(question.asked["order"]), budget=budget, watch=watch).to_json()
     return search.ask(search.from_json(question.asked), budget=budget, watch=watch).to_json()
 
 
@@ -208,12 +245,18 @@ def _share_of(owner: str) -> str:
     return VISITORS if owner.startswith(VISITORS) else owner
 
 
+def _known(key: str) -> Json | None:
+    """The answer to an equal question; None when there is none, or it was unknown."""
+    answered = Question.objects.filter(key=key, answer__isnull=False).exclude(IS_UNKNOWN)
+    return answered.values_list("answer", flat=True).first()
+
+
 def _answer_if_known(question: Question) -> bool:
     """Give the question the answer that an equal one has; False when there is none, or it was unknown."""
-    known = Question.objects.filter(key=question.key, answer__isnull=False).exclude(answer__verdict="unknown").first()
+    known = _known(question.key)
     if known is None:
         return False
-    question.answer = known.answer
+    question.answer = known
     question.save(update_fields=["answer"])
     return True
 
@@ -234,4 +277,4 @@ def _forget_oldest() -> None:
     """Those that are closed: whoever waits for an answer finds it."""
     newest = Question.objects.aggregate(newest=Max("pk"))["newest"] or 0
     closed = Q(answer__isnull=False) | Q(is_stopped=True)
-    Question.objects.filter(closed, pk__lte=newest - KEPT_MAX).delete()
+    Question.objects.filter(closed, pk__lte=newest - KEPT_MAX).exclude(owner=PREPARED).delete()

@@ -8,6 +8,8 @@ of the tasks themselves are for what follows a search that found something: maki
 import logging
 import os
 import time
+from functools import partial
+from typing import Any
 
 from celery import shared_task
 from celery.exceptions import SoftTimeLimitExceeded
@@ -15,6 +17,7 @@ from celery.signals import worker_process_init, worker_ready
 from django.db import connection
 
 from catalog.descriptor import Descriptor
+from catalog.hints import sent
 from catalog.states import UndefinedState
 from changes import proofs
 from changes.ddl.statements import parse
@@ -26,6 +29,7 @@ from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
+from lab.ladders import built_in
 from lab.live import carry_out, holding, replays, sandbox
 from lab.sessions.session import BadSession
 
@@ -43,6 +47,11 @@ SECONDS_MAX, SECONDS_MAX_HARD = 20, 25
 NICENESS = 5
 QUESTION_BUDGET, QUESTION_S_MAX = Budget(states=1_000_000, seconds=30.0), 60
 LOOK_EVERY_S = 0.3
+ORDERS_S_EACH, ORDERS_S_MAX = 2.0, 60
+"""A task of orders takes so long and hands on: a question that comes while it runs waits no longer than that."""
+
+ORDERS_AFTER_S, ORDERS_REST_S, ORDERS_EXPIRE_S = 60, 1, 3600
+ORDERS_SENT: dict[str, Any] = {"queue": services.QUEUE, "priority": services.AFTER_PROOFS, "retry": False}
 FAILED = {"verdict": "unknown", "why": "the search failed: the log of the process lab says why"}
 
 BEAT = {
@@ -134,6 +143,28 @@ def usual_plans() -> list[Plan]:
         plans.append(make_plan(parse(statement).action, table, table_id=0))
         table = plans[-1].result
     return plans
+
+
+@shared_task(soft_time_limit=ORDERS_S_MAX, time_limit=ORDERS_S_MAX + 5)
+def prepare_orders() -> None:
+    """Work out orders of tiles before anybody asks for them; a few at a time, so that others get on."""
+    began = time.monotonic()
+    for order in services.unprepared(built_in.ORDERS):
+        if time.monotonic() - began > ORDERS_S_EACH:
+            prepare_orders.apply_async(countdown=ORDERS_REST_S, expires=ORDERS_EXPIRE_S, **ORDERS_SENT)
+            return
+        services.prepare(order, budget=QUESTION_BUDGET)
+
+
+@worker_ready.connect
+def prepare_orders_soon(sender: object, **_: object) -> None:
+    """After each start: what is kept is left alone, so only a release has something to do."""
+    if "lab@" in str(getattr(sender, "hostname", "")):
+        sent(
+            partial(prepare_orders.apply_async, countdown=ORDERS_AFTER_S, expires=ORDERS_EXPIRE_S, **ORDERS_SENT),
+            "orders of tiles",
+            "they are worked out when somebody asks",
+        )
 
 
 @worker_ready.connect

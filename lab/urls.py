@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import doors, explorer, exports, own, polls, replays
+from lab.pages import doors, explorer, exports, ladders, own, polls, replays
 from lab.pages.admission import for_teachers, for_teachers_open_page
 from lab.pages.courses import classroom, handouts, joining
 
@@ -24,6 +24,8 @@ urlpatterns = [
     path("lab/why/<str:situation>/", doors.why, name="lab-why"),
     path("lab/stage/export.<str:form>", exports.export, name="stage-export"),
     path("lab/stage/random/", views.random_step, name="stage-random"),
+    path("lab/ladder/", ladders.ladder, name="ladder"),
+    path("lab/ladder/<int:pk>/", ladders.ladder_question, name="ladder-question"),
     path("lab/questions/", views.ask, name="question-ask"),
     path("lab/questions/saving/", views.saving, name="question-saving"),
     path("lab/questions/<int:pk>/", views.question, name="question"),

@@ -42,6 +42,9 @@ TOGETHER = {Family.COLUMN: 1, Family.INDEX: 2, Family.CONSTRAINT: 1}
 MOVES = "moves"
 """All elements of the model at once: what is asked for when no one statement moves them together."""
 
+WORK = ("fill", "verify", "delete")
+"""The tiles of a plan in order that publish nothing: they work under the newest version."""
+
 SELF_REFERENCE = "self reference"
 """A foreign key of a table to itself, by the name the command knows it by."""
 
@@ -116,6 +119,10 @@ class Model:
     pair: bool = False
     """Only two versions side by side over an empty table, both published: may they live together?"""
 
+    tiles: tuple[str, ...] = ()
+    """A plan in this very order: states to publish and work to do (`WORK`), nothing else; none: the order is worked
+    out of the versions."""
+
     statement: str = ""
     """What the planner is asked for, a DDL statement or `MOVES`; without one the plan is written by hand."""
 
@@ -143,6 +150,7 @@ class Model:
         _between("crashes", self.crashes, 0, 2)
         if self.pair and len(self.stages) != 2:
             raise BadModel("a pair is of two versions, such as delete-only,public")
+        _check_tiles(self)
         if self.statement and (self.broken or self.pair):
             raise BadModel("rules are left out of a plan that is written by hand, not of the planner's")
         if self.operations != ANY_NUMBER:
@@ -237,12 +245,16 @@ class Model:
 
     def to_json(self) -> dict[str, Any]:
         body = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stages" and not _is_unsaid(self, f)}
-        return body | {
-            "kind": self.kind.value,
-            "also": [kind.value for kind in self.also],
-            "road": [stage_name(stage) for stage in self.stages],
-            "broken": sorted(b.value for b in self.broken),
-        }
+        return (
+            body
+            | {
+                "kind": self.kind.value,
+                "also": [kind.value for kind in self.also],
+                "road": [stage_name(stage) for stage in self.stages],
+                "broken": sorted(b.value for b in self.broken),
+            }
+            | ({"tiles": list(self.tiles)} if self.tiles else {})
+        )
 
     @property
     def digest(self) -> str:
@@ -250,7 +262,7 @@ class Model:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
 
-UNSAID = ("coordination", "storages", "late_enter")
+UNSAID = ("coordination", "storages", "late_enter", "tiles")
 """What the JSON of a model does not have when it is as usual: links to models of before it was there go on meaning the
 same."""
 
@@ -284,6 +296,7 @@ def from_json(body: Any) -> Model:
             "also": tuple(kind_named(text) for text in body.get("also", ())),
             "stages": tuple(stage_named(text) for text in body["road"]),
             "broken": frozenset(broken_named(text) for text in body.get("broken", ())),
+            "tiles": tuple(body.get("tiles", ())),
         }
     )
 
@@ -297,7 +310,7 @@ def _check_types(body: Mapping[str, Any]) -> None:
         raise BadModel("a model has a kind, such as index")
     if "road" not in body:
         raise BadModel('a model has versions, by the name "road", such as ["absent", "delete-only", "public"]')
-    for name in ("road", "also", "broken"):
+    for name in ("road", "also", "broken", "tiles"):
         value = body.get(name, [])
         if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
             raise BadModel(f"{name} is a list of names")
@@ -381,9 +394,20 @@ def _check_itself(model: Model) -> None:
         raise BadModel(f"{model.values} values and {model.rows} rows: rows refer to rows, there are as many of both")
 
 
+def _check_tiles(model: Model) -> None:
+    if not model.tiles:
+        return
+    if len(model.tiles) > STAGES_MAX:
+        raise BadModel(f"a plan has at most {STAGES_MAX} tiles, not {len(model.tiles)}")
+    if [stage_name(stage) for stage in model.stages[1:]] != [tile for tile in model.tiles if tile not in WORK]:
+        raise BadModel("the versions of a plan in order are the first one and those of its tiles")
+    if model.pair or model.statement:
+        raise BadModel("a plan in order is neither a pair nor the planner's")
+
+
 def _check_stages(model: Model) -> None:
     stages, walkers = model.stages, model.walkers
-    if len(stages) < 2:
+    if len(stages) < 2 and not model.tiles:
         raise BadModel(Text("a model has at least two versions, such as absent,delete-only"))
     if len(stages) > STAGES_MAX:
         raise BadModel(Text("a model has at most {most} versions, not {n}", {"most": STAGES_MAX, "n": len(stages)}))

@@ -24,6 +24,9 @@ from lab.sessions.shown import step_text, to_json
 from lab.texts import NOTHING, Text
 from lab.texts import from_json as text_from_json
 
+STANDING = ("id", "state", "before", "again_s", "states", "depth", "seconds")
+"""How far a search is, without what it found."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -59,7 +62,9 @@ def savings_in(body: bytes) -> list[dict[str, Any]]:
 def worded(question: models.Question) -> dict[str, Any]:
     """A question as the stage draws it, in the reader's words and in the session's names."""
     shown = services.shown(question)
-    if "verdict" not in shown or "session" not in question.asked:
+    if "session" not in question.asked:  # what an answer is about is shown when the answer is stored
+        return {name: value for name, value in shown.items() if name in STANDING}
+    if "verdict" not in shown:
         return shown
     session = from_json(question.asked).session
     names = names_of(setup_named(session.setup), session)

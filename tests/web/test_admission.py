@@ -20,6 +20,7 @@ ClientOf = Callable[[str], Client]
 WHO = ("visitor", "member", "account", "teacher")
 SCREEN = ("01-one-jump", "what-is-left")
 SESSION = json.dumps({"session": {"setup": "one-jump", "parameters": {}, "left_out": [], "steps": ["publish.2"]}})
+ORDER = json.dumps({"element": "index", "ground": "absent", "tiles": ["public"]})
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ ADDRESSES = {
     "lab-without": Address(get=everybody(302), args=("fence",)),
     "lab-why": Address(get=everybody(302), args=("lease",)),
     "lab-why-change": Address(get=everybody(404), args=(0,)),
+    "ladder": Address(post=everybody(200), body=ORDER),
+    "ladder-question": Address(get=everybody(404), args=(0,)),
     "question-ask": Address(post=everybody(200), body=SESSION),
     "question-saving": Address(post=everybody(200), body=SESSION),
     "question": Address(get=everybody(404), args=(0,)),

@@ -110,8 +110,10 @@ class Reorganisation(Judgement):
         return contents, at + 1, Seen.NOTHING
 
     def _next_version(self, at: int) -> Schema:
-        """The version that is published after stop `at`: what a verification is for."""
-        return next(stop.next_schema for stop in self.program.stops[at:] if stop.do is Do.PUBLISH)
+        """The version that is published after stop `at`: what a verification is for; at the end the newest one."""
+        following = (stop for stop in self.program.stops[at:] if stop.do in (Do.PUBLISH, Do.END))
+        stop = next(following)
+        return stop.next_schema if stop.do is Do.PUBLISH else stop.newest_schema
 
     def tidy(self, contents: int) -> Effect:
         """Tombstones of the elements are removed: clear (R6) and purge (R8)."""

@@ -21,13 +21,17 @@ from lab.explorer.rules_left_out import Broken
 
 def written_by_hand(model: Model) -> Plan:
     """The plan whose versions have the model's elements in its stages, one after the other. Raises `BadModel`."""
+    return plan_with(model, tuple(_Whole(model, elements_of(model)).steps()))
+
+
+def plan_with(model: Model, forward: tuple[Step, ...]) -> Plan:
+    """The plan of the model's elements with these steps. Raises `BadModel`."""
     elements = elements_of(model)
     first = tables_of(model, model.stages[0], (1, 1))
     moves = tuple(
         Move(element, MoveKind.DROP if state is State.PUBLIC else MoveKind.ADD)
         for element, state in zip(elements, model.stages[0], strict=False)
     )
-    forward = tuple(_Pen(model, elements).steps())
     found = point_of_no_return(moves, forward)
     last = len(forward) if found is None else found
     if model.lacks(Broken.LATE_CANCEL):
@@ -52,63 +56,26 @@ def _takes_away(moves: Sequence[Move], step: Step) -> bool:
     return any(one.element in dropped and one.after is State.ABSENT for one in step.transitions)
 
 
-class _Pen:
-    """Writes the steps down, version after version."""
+class Pen:
+    """Writes steps down: what is published, run and drained, and which tables nodes may still use in an old version."""
 
     def __init__(self, model: Model, elements: tuple[Element, ...]) -> None:
         self.model, self.elements = model, elements
         self.newest = tables_of(model, model.stages[0], (1, 1))
         self.undrained: set[int] = set()
 
-    def steps(self) -> Iterator[Step]:
-        fillings = [self._filling(*stages) for stages in pairwise(self.model.stages)] + [NOTHING]
-        for number, (before, after) in enumerate(pairwise(self.model.stages), 1):
-            if not self.model.pair:
-                yield from self._reorganise(self._arriving(before, after))
-                yield from self._delete(self._leaving(before, after))
-            yield self._publish(after, fillings[number])
-        yield from self._drain()
-        filled = frozenset().union(*fillings)
-        if filled and not self.model.lacks(Broken.NO_PURGE):
-            yield self._run(StepKind.PURGE, filled)
-
-    def _reorganise(self, arriving: frozenset[int]) -> Iterator[Step]:
-        """The steps before something becomes public."""
-        kinds = self.model.walkers
-        filled = frozenset(at for at in arriving if kinds[at].is_filled)
-        if not arriving or self.model.lacks(Broken.SKIPPED):
-            return
-        if not self.model.lacks(Broken.EARLY):
-            yield from self._drain(only_first=self.model.lacks(Broken.ONE_DRAINED))
-        if filled:
-            yield self._run(StepKind.FILL, filled)
-        if any(kinds[at].facts.is_rule for at in arriving) and not self.model.lacks(Broken.UNVERIFIED):
-            yield self._run(StepKind.VERIFY, arriving)
-        yield Step(StepKind.CLOSE, self.newest[CHILD].version)
-
-    def _delete(self, leaving: frozenset[int]) -> Iterator[Step]:
-        """Entries, then values, then rows."""
-        if not leaving or self.model.lacks(Broken.NO_DELETE) or self.model.lacks(Broken.IN_PLACE):
-            return
-        if not self.model.lacks(Broken.DELETE_EARLY):
-            yield from self._drain()
-        order = deletion_order(tuple(self.elements[at] for at in sorted(leaving)))
-        if self.model.lacks(Broken.VALUES_FIRST):
-            order = tuple(reversed(order))
-        yield Step(StepKind.DELETE, self.newest[CHILD].version, elements=order)
-
-    def _run(self, kind: StepKind, of: frozenset[int]) -> Step:
+    def run(self, kind: StepKind, of: frozenset[int]) -> Step:
         """A foreign key has two states in a stage, and is one element."""
         elements = dict.fromkeys(self.elements[min(at, len(self.elements) - 1)] for at in sorted(of))
         return Step(kind, self.newest[CHILD].version, elements=tuple(elements))
 
-    def _drain(self, *, only_first: bool = False) -> Iterator[Step]:
+    def drain(self, *, only_first: bool = False) -> Iterator[Step]:
         tables = {CHILD} if only_first else set(range(len(self.newest)))
         if self.undrained & tables:
             self.undrained -= tables
             yield drain(self.newest[CHILD], () if only_first else self.newest[PARENT:])
 
-    def _publish(self, stage: Stage, filling: frozenset[int]) -> Step:
+    def publish(self, stage: Stage, filling: frozenset[int]) -> Step:
         """The first table gets a new version (L11), any other one if it differs."""
         last = self.newest
         next_versions = [table.version + 1 for table in last]
@@ -118,6 +85,47 @@ class _Pen:
         self.newest = (new[CHILD], *(partners or last[PARENT:]))
         self.undrained |= {CHILD, PARENT} if partners else {CHILD}
         return publish(last[CHILD], new[CHILD], self.elements, partners)
+
+
+class _Whole(Pen):
+    """Works out what is needed between the versions."""
+
+    def steps(self) -> Iterator[Step]:
+        fillings = [self._filling(*stages) for stages in pairwise(self.model.stages)] + [NOTHING]
+        for number, (before, after) in enumerate(pairwise(self.model.stages), 1):
+            if not self.model.pair:
+                yield from self._reorganise(self._arriving(before, after))
+                yield from self._delete(self._leaving(before, after))
+            yield self.publish(after, fillings[number])
+        yield from self.drain()
+        filled = frozenset().union(*fillings)
+        if filled and not self.model.lacks(Broken.NO_PURGE):
+            yield self.run(StepKind.PURGE, filled)
+
+    def _reorganise(self, arriving: frozenset[int]) -> Iterator[Step]:
+        """The steps before something becomes public."""
+        kinds = self.model.walkers
+        filled = frozenset(at for at in arriving if kinds[at].is_filled)
+        if not arriving or self.model.lacks(Broken.SKIPPED):
+            return
+        if not self.model.lacks(Broken.EARLY):
+            yield from self.drain(only_first=self.model.lacks(Broken.ONE_DRAINED))
+        if filled:
+            yield self.run(StepKind.FILL, filled)
+        if any(kinds[at].facts.is_rule for at in arriving) and not self.model.lacks(Broken.UNVERIFIED):
+            yield self.run(StepKind.VERIFY, arriving)
+        yield Step(StepKind.CLOSE, self.newest[CHILD].version)
+
+    def _delete(self, leaving: frozenset[int]) -> Iterator[Step]:
+        """Entries, then values, then rows."""
+        if not leaving or self.model.lacks(Broken.NO_DELETE) or self.model.lacks(Broken.IN_PLACE):
+            return
+        if not self.model.lacks(Broken.DELETE_EARLY):
+            yield from self.drain()
+        order = deletion_order(tuple(self.elements[at] for at in sorted(leaving)))
+        if self.model.lacks(Broken.VALUES_FIRST):
+            order = tuple(reversed(order))
+        yield Step(StepKind.DELETE, self.newest[CHILD].version, elements=order)
 
     def _filling(self, before: Stage, after: Stage) -> frozenset[int]:
         """The elements that the version with `before` fills, when `after` comes next (R4): those about to be public."""

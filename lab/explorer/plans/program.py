@@ -25,6 +25,7 @@ from changes.plan.rollback import rollback_steps
 from lab.explorer.model import BadModel, Model
 from lab.explorer.plans.by_hand import written_by_hand
 from lab.explorer.plans.by_planner import plan_by_planner
+from lab.explorer.plans.by_tiles import plan_in_order
 from lab.explorer.plans.small_tables import NEW, elements_of, tables_of
 from lab.explorer.rules_left_out import Broken
 from leases import rules
@@ -114,6 +115,11 @@ class Stop:
         return tuple(table.newest for table in self.tables)
 
     @property
+    def newest_schema(self) -> Schema:
+        """The newest version of each table before this act."""
+        return self.schema(self.newest_use)
+
+    @property
     def next_schema(self) -> Schema:
         """The newest version of each table after this publish."""
         places = zip(self.published, self.tables, strict=True)
@@ -143,10 +149,12 @@ class Program:
 
 
 def plan_of(model: Model) -> Plan:
-    """The plan that a model explores: the planner's when it names a statement, else written by hand.
+    """The plan that a model explores: the planner's when it names a statement, that of its tiles, or written by hand.
 
     Raises `BadModel` when the model has none.
     """
+    if model.tiles:
+        return plan_in_order(model)
     return plan_by_planner(model) if model.statement else written_by_hand(model)
 
 
@@ -172,6 +180,8 @@ def program(model: Model, plan: Plan, steps_back: StepsBack) -> Program:
             added = range(before, len(stops.stops))
             cancelled = added[:1] if step.kind is StepKind.DELETE else added  # a deletion: until it has begun (X6)
             exits += [(at, published) for at in cancelled]
+        elif step.kind is StepKind.VERIFY:
+            exits += stops.nowhere_back(before, published)
         published += step.kind is StepKind.PUBLISH
     stops.remove_storage()
     stops.add(Do.END)
@@ -233,6 +243,13 @@ class _Stops:
             self.stops[at] = replace(
                 left, otherwise=starts[key] if fails else None, cancel=starts[key] if self.model.cancels else None
             )
+
+    def nowhere_back(self, at: int, published: int) -> Iterator[tuple[int, int]]:
+        """Of a verification that no step back follows: before the first publish it ends, too late it fails for ever."""
+        if not published:
+            yield at, published
+        elif at < len(self.stops):
+            self.stops[at] = replace(self.stops[at], otherwise=at)
 
     def _drain(self, step: Step) -> None:
         """Nobody uses an older version of the plan's own table afterwards, nor of the partners (L11)."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from catalog.elements import Kind
-from lab.explorer.model import BadModel, Model, kind_named, model_in, stage_named
+from lab.explorer.model import WORK, BadModel, Model, kind_named, kinds_described, model_in, stage_named
 from lab.explorer.rules_left_out import Broken
 from lab.explorer.variant import RESHARD, UP, stages
 from lab.explorer.variants import all_variants
@@ -204,6 +204,20 @@ def _setups() -> tuple[Setup, ...]:
             chapter="13-design-your-own",
         ),
         Setup(
+            "ladder",
+            MODEL,
+            Text("An order of tiles"),
+            Text("Versions and work in the order in which somebody has put them."),
+            (
+                Parameter("element", "index", Text("the element, as the explorer names it")),
+                Parameter("ground", "absent", Text("its state at first")),
+                Parameter("tiles", "delete-only,write-only,fill,public", Text("the tiles, in order")),
+                _rows(),
+                EXPLAINED,
+            ),
+            (*LADDER, *_may("blind", "exists-only", "not-cleared", "seen-only", "purged", "twice", "no-close")),
+        ),
+        Setup(
             "variant",
             MODEL,
             Text("A built-in model"),
@@ -253,6 +267,12 @@ def _own(values: Mapping[str, Value]) -> Model:
     return model_in(str(values["model"]))
 
 
+def _ladder(values: Mapping[str, Value]) -> Model:
+    tiles = tuple(text.strip() for text in str(values["tiles"]).split(","))
+    states = [str(values["ground"]), *(tile for tile in tiles if tile not in WORK)]
+    return Model(stages=tuple(map(stage_named, states)), tiles=tiles, **kinds_described(str(values["element"])))
+
+
 MODELS: Mapping[str, Callable[[Mapping[str, Value]], Model]] = {
     "one-jump": _index("absent,public"),
     "delete-only": _index("absent,delete-only,public"),
@@ -266,6 +286,7 @@ MODELS: Mapping[str, Callable[[Mapping[str, Value]], Model]] = {
     "placement": _element(Kind.PLACEMENT),
     "constraint": _built_in("add-constraint"),
     "foreign-key": _built_in("add-foreign-key"),
+    "ladder": _ladder,
     "variant": _variant,
     "model": _own,
 }

@@ -1,0 +1,315 @@
+"""A run as pictures, each with a sentence: what a page plays without knowing a step or a rule.
+
+    frame    "n1 deletes row 1. It does not know by_a, so the entry stays."
+             uses n1: ground, n2: tile 0      left: no row      right: 1 → row 1      marks: orphan 1>1
+
+A statement is one frame, and so is a range of the fill; steps that change nothing to look at are left out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from catalog.elements import Kind, NodeId
+from lab.explorer.contents.numbered import Fault
+from lab.explorer.contents.statements import rows_of_range
+from lab.explorer.model import TWINS, WORK, Model
+from lab.explorer.plans.program import Do
+from lab.explorer.spaces.config import Config
+from lab.explorer.spaces.full_space import Plain
+from lab.explorer.witness import Steps, replay
+from lab.ladders.elements import ANOMALIES
+from lab.ladders.sentences import Sentences
+from lab.questions.goal import DAMAGE
+from lab.sessions.model.cluster import Drawing
+from lab.sessions.model.fault_texts import fault_text
+from lab.sessions.shown import Pair, Probe
+from lab.texts import Text, from_json, to_json
+
+GROUND = -1
+"""The place of the first version, which no tile publishes."""
+
+PUBLISHER, FILLER, NOBODY = "p", "f", ""
+"""Who acts, beside nodes by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Something in the store: `owner` is the key of the row that it belongs to, "" for a row itself."""
+
+    key: str
+    text: Text
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A moment of a run. `tile` is the one that works or acts, `newest` the one that published last, `uses` where each
+    node stands; `marks` are of cells, by kind and key."""
+
+    sentence: Text
+    actor: str
+    tile: int
+    newest: int
+    uses: Mapping[str, int]
+    left: tuple[Cell, ...] = ()
+    right: tuple[Cell, ...] = ()
+    marks: tuple[tuple[str, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        def cells(some: Sequence[Cell]) -> list[list[Any]]:
+            return [[one.key, to_json(one.text), one.owner] for one in some]
+
+        return {
+            "sentence": to_json(self.sentence),
+            "actor": self.actor,
+            "tile": self.tile,
+            "newest": self.newest,
+            "uses": dict(self.uses),
+            "left": cells(self.left),
+            "right": cells(self.right),
+            "marks": [list(one) for one in self.marks],
+        }
+
+
+def frame_from_json(body: Mapping[str, Any]) -> Frame:
+    """The frame that `to_json` wrote."""
+
+    def cells(some: Sequence[Sequence[Any]]) -> tuple[Cell, ...]:
+        return tuple(Cell(key, from_json(text), owner) for key, text, owner in some)
+
+    return Frame(
+        from_json(body["sentence"]),
+        body["actor"],
+        body["tile"],
+        body["newest"],
+        body["uses"],
+        cells(body["left"]),
+        cells(body["right"]),
+        tuple((kind, key) for kind, key in body["marks"]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query and its rows under the version that met the damage, by the table and by the index."""
+
+    version: int
+    text: str
+    by_table: tuple[str, ...]
+    by_index: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The tile of each version, by its number, and of each stop of a plan."""
+
+    of_version: tuple[int, ...]
+    of_stop: Mapping[int, int] = field(default_factory=dict)
+
+    def version(self, number: int) -> int:
+        """The tile that publishes a version; of the first, and of one that no tile publishes, the ground."""
+        return self.of_version[number - 1] if number <= len(self.of_version) else GROUND
+
+
+def places_of(plain: Plain, tiles: Sequence[str], works: Mapping[Do, str]) -> Places:
+    """Where the versions and stops of a plan stand among tiles: `works` names the tiles of work, all others publish."""
+    states = [at for at, tile in enumerate(tiles) if tile not in works.values()]
+    of_stop, at = dict[int, int](), 0
+    for number, stop in enumerate(plain.stops):
+        if stop.do is Do.END:
+            break
+        if stop.do is Do.PUBLISH:
+            at = next((place for place in states if place >= at), at)
+            of_stop[number] = at
+            at += 1
+        elif stop.do in works:
+            here = next((place for place in range(at, len(tiles)) if tiles[place] == works[stop.do]), None)
+            if here is not None:
+                of_stop[number] = here
+                at = here if stop.do is Do.CLEAR else here + 1
+    return Places((GROUND, *states), of_stop)
+
+
+WORKS = {Do.CLEAR: "fill", Do.FILL: "fill", Do.VERIFY: "verify", Do.DELETE: "delete"}
+assert set(WORKS.values()) == set(WORK)
+
+
+class Film:
+    """Makes the frames of runs of one plan."""
+
+    def __init__(self, plain: Plain, places: Places) -> None:
+        self.plain, self.places, self.model = plain, places, plain.model
+        self.sentences = Sentences(plain)
+        self.end = next(at for at, stop in enumerate(plain.stops) if stop.do is Do.END)
+
+    def frames(self, steps: Steps, *, queries: Query | None = None) -> tuple[Frame, ...]:
+        """The frames of a run from its start. Raises `Impossible` for a step that cannot be taken.
+
+        `queries`: what the node that leases last finds by the index, when the run ends with that. The last frame alone
+        has marks: until then nobody has met anything.
+        """
+        given = 1 if steps and steps[0][0] == "given" else 0
+        configs = replay(self.plain, steps)
+        first = self._frame(configs[given], self.sentences.first(configs[given]), NOBODY, GROUND)
+        *before, last = first, *self._scenes(steps, configs, given)
+        if queries is not None:
+            words = self.sentences.queried(
+                last.actor, queries.version, queries.by_index, steps[-1][1:2] == ("acquire",)
+            )
+            last = replace(last, sentence=words)
+        return *(replace(one, marks=()) for one in before), last
+
+    def _scenes(self, steps: Steps, configs: Sequence[Config], at: int) -> Iterator[Frame]:
+        while at < len(steps):
+            end = at + _length(steps[at : at + 4])
+            before, after = configs[at], configs[end]
+            text, actor = self._worded(steps[at:end], before, after)
+            if text is not None:
+                tile = self.places.of_stop.get(before.stop, GROUND)
+                if actor in self.plain.names:
+                    tile = self._place(after, after.nodes[self.plain.names.index(NodeId(actor))].use[0])
+                yield self._frame(after, text, actor, tile)
+            at = end
+
+    def _place(self, config: Config, version: int) -> int:
+        """The tile of a version; after a rollback that of the version that it is like."""
+        if config.stop <= self.end:
+            return self.places.version(version)
+        stage = self.sentences.stage(config, version)
+        like = next((at for at, one in enumerate(self.model.stages, 1) if one[: len(stage)] == stage), 1)
+        return self.places.version(like)
+
+    def _worded(self, steps: Steps, before: Config, after: Config) -> tuple[Text | None, str]:
+        """The sentence of a scene and who acts; no sentence for what nobody needs to see."""
+        step, last = steps[0], steps[-1]
+        name = str(step[0])
+        if name in self.plain.names:
+            written = next((one[2] for one in steps if one[1:2] == ("write",)), None)
+            if step[1:2] == ("acquire",):
+                return self.sentences.leased(name, after), name
+            if written is not None and last[1:] == ("commit",):
+                return self.sentences.written(name, written, before, after), name  # type: ignore[arg-type]
+            return None, name
+        if name == "fill":
+            return self._filled(steps, before, after), FILLER
+        do = self.plain.stops[before.stop].do
+        match do:
+            case Do.PUBLISH:
+                return self.sentences.published(after), PUBLISHER
+            case Do.VERIFY | Do.DELETE | Do.REMOVE:
+                return self.sentences.worked(do, before, after), FILLER
+        return None, NOBODY
+
+    def _filled(self, steps: Steps, before: Config, after: Config) -> Text | None:
+        """A range that was put, unless it has no row."""
+        _, verb, number, *attempt = steps[-1]
+        assert isinstance(number, int)
+        if verb == "again":
+            return Text("The worker of the fill is believed dead. A second one takes over.")
+        there = {one.key for one in self._cells(after)[0]}
+        if verb != "put" or not there & set(map(str, rows_of_range(self.model, number - 1))):
+            return None
+        return self.sentences.filled(number, before, after, is_second=attempt != [1])
+
+    def _frame(self, config: Config, text: Text, actor: str, tile: int) -> Frame:
+        left, right = self._cells(config)
+        newest = self.plain.stops[config.stop].newest
+        uses = {
+            str(name): self._place(config, node.use[0])
+            for name, node in zip(self.plain.names, config.nodes, strict=True)
+        }
+        marks = tuple(dict.fromkeys(self._marks(config, left, right)))
+        return Frame(text, actor, tile, self._place(config, newest), uses, left, right, marks)
+
+    # What is in the store
+
+    def probes(self, config: Config) -> tuple[Probe, ...]:
+        """The rows that queries find under each version in force."""
+        return Drawing(self.plain, config, config).probes()
+
+    def _cells(self, config: Config) -> tuple[tuple[Cell, ...], tuple[Cell, ...]]:
+        pairs = [pair for pair in Drawing(self.plain, config, config).cluster().pairs if not pair.is_tombstone]
+        if self.model.has_placements:
+            old = tuple(_row(pair, pairs) for pair in pairs if pair.sort == "row" and not pair.is_new)
+            new = tuple(replace(_row(p, pairs), owner=p.row) for p in pairs if p.sort == "row" and p.is_new)
+            return old, new
+        if self.model.foreign_key:
+            there = [pair for pair in pairs if pair.sort == "row"]
+            child = tuple(_row(pair, pairs) for pair in there if pair.table == "child")
+            parent = tuple(
+                Cell(p.row, Text("parent {parent}", {"parent": p.row})) for p in there if p.table == "parent"
+            )
+            return child, parent
+        moving = "value" if self.model.kind.is_column else "entry" if _has_index(self.model) else ""
+        hidden = "value" if moving == "value" else ""
+        rows = tuple(_row(pair, [] if hidden else pairs) for pair in pairs if pair.sort == "row")
+        return rows, tuple(_moving(pair, self.model) for pair in pairs if pair.sort == moving)
+
+    # Marks
+
+    def _marks(self, config: Config, left: Sequence[Cell], right: Sequence[Cell]) -> Iterator[tuple[str, str]]:
+        newest = self.plain.stops[config.stop].newest
+        for fault in DAMAGE.of(self.plain.faults(config), newest):
+            yield from _marks_of(fault, left, right)
+
+
+def _marks_of(fault: Fault, left: Sequence[Cell], right: Sequence[Cell]) -> Iterator[tuple[str, str]]:
+    """The cells that a fault is about: those of its row, or where one is missing."""
+    anomaly = ANOMALIES[fault.clause]
+    row = str(fault_text(fault.why).values.get("row", ""))
+    rows = {one.key: one for one in left}
+    if anomaly in ("orphan", "left-over"):
+        of_row = [one for one in right if one.owner == row]
+        stale = [one for one in of_row if row not in rows or one.key.partition(">")[0] != _value(rows[row])]
+        yield from ((anomaly, one.key) for one in stale or of_row)
+        return
+    if anomaly in ("missing", "unset") and row in rows:
+        yield anomaly, f"{_value(rows[row])}>{row}"
+        return
+    yield from ((anomaly, one) for one in (row, str(fault_text(fault.why).values.get("other", ""))) if one)
+
+
+def _value(row: Cell) -> str:
+    return str(row.text.values.get("value", "?"))
+
+
+def _row(pair: Pair, pairs: Sequence[Pair]) -> Cell:
+    """A row, with its value where it has one."""
+    value = next(
+        (one.value for one in pairs if one.sort == "value" and one.key == "a" and _place_of(one) == _place_of(pair)),
+        "",
+    )
+    values = {"row": pair.row, "value": value}
+    return Cell(pair.row, Text("row {row}: a = {value}", values) if value else Text("row {row}", {"row": pair.row}))
+
+
+def _place_of(pair: Pair) -> tuple[str, str, bool]:
+    return pair.table, pair.row, pair.is_new
+
+
+def _moving(pair: Pair, model: Model) -> Cell:
+    """A pair of the element that moves."""
+    if pair.sort == "entry":
+        value = pair.key.rpartition(": ")[2]
+        text = Text("{value} → row {row}", {"value": value, "row": pair.row})
+        index = pair.key.partition(": ")[0]
+        many = sum(kind.is_index for kind in model.kinds) > 1
+        return Cell(f"{value}>{pair.row}" + (f">{index}" if many else ""), text, pair.row)
+    text = Text("{column} = {value} of row {row}", {"column": pair.key, "value": pair.value, "row": pair.row})
+    twin = ">twin" if model.kinds == TWINS and "twin" in pair.key else ""
+    return Cell(f"{pair.value}>{pair.row}{twin}", text, pair.row)
+
+
+def _has_index(model: Model) -> bool:
+    return any(kind.is_index for kind in model.kinds) and model.kind is not Kind.TABLE
+
+
+def _length(steps: Steps) -> int:
+    """The number of these steps are one scene: a statement, or a range of the fill."""
+    match [step[:2] for step in steps]:
+        case [(one, "begin"), (two, "read"), (three, "write"), (four, "commit")] if one == two == three == four:
+            return 4
+        case [("fill", "read"), ("fill", "put"), *_] if steps[0][2:] == steps[1][2:]:
+            return 2
+    return 1

@@ -1,0 +1,210 @@
+"""An order of tiles out of what a browser sends, and its answer in the reader's words.
+
+    {"element": "index", "ground": "absent", "tiles": ["write-only", "fill", "public"], "predicted": "none"}
+
+An answer that is kept comes at once; else the order waits in the queue of questions, and the page looks again.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import services
+from lab.classroom.selectors import learner_of
+from lab.explorer.model import BadModel, Model, kinds_described, stage_name
+from lab.explorer.verdict import Verdict
+from lab.ladders.elements import OF_KIND, anomaly_text, pairs_of, states_among, tiles_of
+from lab.ladders.frames import Frame
+from lab.ladders.order import BadOrder, Order, order_from_json
+from lab.ladders.verdict import NOTHING_BREAKS, Answered, Run, answered_from_json
+from lab.models import Question
+from lab.pages.ladder_words import STORES, ladder_words
+from lab.pages.requests import BadRequest, body_of, parts_of
+from lab.pages.words import say, speaker
+from lab.sessions.model.fault_texts import unknown_text
+from lab.sessions.session import BadSession, Session, encode
+
+
+@require_POST
+def ladder(request: HttpRequest) -> JsonResponse:
+    """The answer to an order, or the question that waits for it."""
+    try:
+        parts = parts_of(body_of(request))
+        order, predicted = order_from_json(parts), _predicted(parts.get("predicted"))
+    except BadOrder as problem:
+        return JsonResponse({"error": say(problem.why)}, status=400)
+    except BadRequest as problem:
+        return JsonResponse({"error": str(problem)}, status=400)
+    kept = services.kept_order(order)
+    if kept is not None:
+        return JsonResponse({"state": "done", "kept": True} | described(order, kept, predicted))
+    made = services.ask_order(learner_of(request, named=True).owner, order)
+    return JsonResponse(_looked(made, predicted))
+
+
+@require_GET
+def ladder_question(request: HttpRequest, pk: int) -> JsonResponse:
+    """One's own order as far as its search is."""
+    question = get_object_or_404(Question, pk=pk, owner=learner_of(request).owner, asked__has_key="order")
+    return JsonResponse(_looked(question, _predicted(request.GET.get("predicted"))))
+
+
+def _predicted(value: object) -> str:
+    known = {NOTHING_BREAKS, *(anomaly for some in OF_KIND.values() for anomaly in some)}
+    return value if isinstance(value, str) and value in known else ""
+
+
+def _looked(question: Question, predicted: str) -> dict[str, Any]:
+    shown = services.shown(question)
+    if shown["state"] != "done":
+        return shown
+    order = order_from_json(question.asked["order"])
+    if "runs" not in shown:
+        return {"state": "done", "verdict": Verdict.UNKNOWN.value, "title": _title_of_unknown(shown.get("why", ""))}
+    return {"state": "done", "kept": False} | described(order, answered_from_json(shown), predicted)
+
+
+def _title_of_unknown(why: str) -> str:
+    return _("No verdict: {why}").format(why=say(unknown_text(why)))
+
+
+def described(order: Order, found: Answered, predicted: str) -> dict[str, Any]:
+    """The answer as a page shows it. `played` is the predicted damage, if the order can do it."""
+    run, kind = found.played(predicted), order.model.kind
+    others = [one for one in found.anomalies if run is None or one != run.anomaly]
+    return {
+        "verdict": found.verdict.value,
+        "states": found.states,
+        "arrives": found.arrives,
+        "bounds": say(found.bounds),
+        "title": _title(order, found, run),
+        "lines": _lines(found, run),
+        "marks": [{"at": mark.at, "pair": mark.pair, "ok": mark.ok} for mark in found.marks],
+        "played": None if run is None else _played(order, run),
+        "others": [{"anomaly": one, "name": say(anomaly_text(one, kind))} for one in others],
+        "tried": found.tried,
+        "happened": [say(one) for one in found.happened],
+    }
+
+
+def _title(order: Order, found: Answered, run: Run | None) -> str:
+    if found.verdict is Verdict.UNKNOWN or run is None:
+        return _title_of_unknown(found.why)
+    if found.verdict is Verdict.VIOLATED:
+        name = say(anomaly_text(run.anomaly, order.model.kind))
+        return _("Broken at step {n}: {what}").format(n=len(run.frames) - 1, what=name)
+    if found.arrives:
+        return _("Safe: nothing broke in any interleaving.")
+    if found.is_finished:
+        return _("Nothing breaks, but the change never arrives.")
+    return _("Nothing breaks, but the change is not finished.")
+
+
+def _lines(found: Answered, run: Run | None) -> list[str]:
+    """The lines under the title."""
+    if found.verdict is Verdict.VIOLATED and run is not None:
+        return [say(run.why)]
+    if found.verdict is not Verdict.PROVED:
+        return []
+    if found.arrives:
+        return [_("{n} states were tried, and none was broken.").format(n=f"{found.states:,}")]
+    if found.is_finished:
+        return [_("Verification stops it on every table that already has a row.")]
+    return [_("The element has not reached its last state, so nobody gains anything.")]
+
+
+def _played(order: Order, run: Run) -> dict[str, Any]:
+    query = run.query
+    session = session_of(order, run)
+    return {
+        "anomaly": run.anomaly,
+        "clause": run.clause,
+        "version": run.version,
+        "shortest": run.shortest,
+        "query": None
+        if query is None
+        else {"version": query.version, "text": query.text, "by_table": query.by_table, "by_index": query.by_index},
+        "session": {"setup": session.setup, "parameters": session.parameters, "steps": session.steps},
+        "link": link_of(session),
+        "stores": stores_of(order.model),
+        "frames": frames_worded(run.frames),
+    }
+
+
+def session_of(order: Order, run: Run) -> Session:
+    """The run as a session for the stage."""
+    parameters = {"element": order.element, "ground": order.ground, "tiles": ",".join(order.tiles)}
+    return Session("ladder", parameters, frozenset(), run.steps)
+
+
+def link_of(session: Session) -> str:
+    """The session's link; "" where it is too long for one."""
+    try:
+        return encode(session, len(session.steps))
+    except BadSession:
+        return ""
+
+
+def stores_of(model: Model) -> list[str]:
+    """The titles of the two stores on the stage; the second one "" where there is one only."""
+    if model.has_placements:
+        return [str(STORES["old"]), str(STORES["new"])]
+    if model.foreign_key:
+        return [str(STORES["child"]), str(STORES["parent"])]
+    return (
+        [str(STORES["rows"]), str(STORES["index" if model.kind.is_index else "column"])]
+        if _moves(model)
+        else [str(STORES["rows"]), ""]
+    )
+
+
+def _moves(model: Model) -> bool:
+    """True if the element has pairs of its own to look at."""
+    return model.kind.is_index or model.kind.is_column
+
+
+def frames_worded(frames: Sequence[Frame]) -> list[dict[str, Any]]:
+    """Frames in the reader's words."""
+    worded = speaker()
+    return [
+        {
+            "sentence": worded(frame.sentence),
+            "actor": frame.actor,
+            "tile": frame.tile,
+            "newest": frame.newest,
+            "uses": frame.uses,
+            "left": [[one.key, worded(one.text), one.owner] for one in frame.left],
+            "right": [[one.key, worded(one.text), one.owner] for one in frame.right],
+            "marks": frame.marks,
+        }
+        for frame in frames
+    ]
+
+
+def builder_of(
+    element: str, ground: str, tiles: Iterable[str] = (), *, draw: Callable[[str], str] = str
+) -> Mapping[str, Any]:
+    """The data that the ladder component is built with: tiles, pairs, predictions. Raises `BadModel` for no element."""
+    offered = tuple(tiles) or tiles_of(element, ground)
+    described_kinds = kinds_described(element)
+    stages = states_among([ground, *offered])
+    model = Model(stages=tuple(stages[:2]), **described_kinds)
+    kind = model.kind
+    predictions = [(NOTHING_BREAKS, _("nothing breaks"))]
+    predictions += [(one, say(anomaly_text(one, kind))) for one in OF_KIND.get(kind, ())]
+    return {
+        "element": element,
+        "ground": ground,
+        "tiles": offered,
+        "states": [stage_name(stage) for stage in stages],
+        "pairs": pairs_of(model, stages),
+        "predictions": predictions,
+        "words": ladder_words(),
+    }
+
+
+__all__ = ["BadModel", "builder_of", "described", "frames_worded", "ladder", "ladder_question", "link_of", "stores_of"]

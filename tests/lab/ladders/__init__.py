@@ -1,0 +1,1 @@
+"""Orders of tiles: what is safe, what arrives, and how it is played."""
