@@ -1,15 +1,21 @@
 """A table as pairs: where each piece of a row lies in the store.
 
-    row existence      T · P · 0 · K(r) · 0             empty
-    non-key column C   T · P · 0 · K(r) · C             the encoded value
-    index entry        T · P · I · values of r · K(r)   empty
-    unique entry       T · P · I · values of r          K(r)     (no value NULL)
+                       k                            c   v
+    row existence      P · 0 · K(r)                 0   empty
+    non-key column C   P · 0 · K(r)                 C   the encoded value
+    index entry        P · I · values of r · K(r)   0   empty
+    unique entry       P · I · values of r          0   K(r)     (no value NULL)
 
 A partial index has no entry for a row that its condition (`Index.where`) does not accept, NULL being no.
+NULL in v is a tombstone and nothing else: NULL of SQL is a value, and so is an empty text.
 
-T table (4 bytes), P placement (2), I index (2; 0 is the rows themselves), C column (2).
-K(r) is the encoded primary key. Byte order of keys is the order of (table, placement,
-index, typed values), so one key range holds one table, one index, or one row.
+P placement (2 bytes), I index (2; 0 is the rows themselves). K(r) is the encoded primary key. The order of (k, c) is
+the order of (placement, index, typed values, column), so one range holds one index, or one row.
+
+The store keeps k and c apart. Everywhere else a pair has one key, its *name* among the pairs of all tables: T · k · c
+for a pair of a row, T · k for an entry (T: the table, 4 bytes; c: 2). No k begins another one, so both have one order.
+`stored_key` turns the one into the other, and is the only one that knows; `storage.statements` has it in SQL,
+`storage.arrow.encoding` for columns of keys.
 """
 
 import struct
@@ -32,6 +38,8 @@ PREFIX = struct.Struct(">IHH")
 COLUMN = struct.Struct(">H")
 INDEX = struct.Struct(">H")
 EMPTY = b""
+TABLE_BYTES = PREFIX.size - COLUMN.size - INDEX.size
+INDEX_OF_ROWS = INDEX.pack(PRIMARY)
 
 Pair = tuple[bytes, bytes | None]
 """A key and its value; the value None is a tombstone."""
@@ -110,6 +118,30 @@ def placement_prefix(descriptor: Descriptor, placement: PlacementId) -> bytes:
 def after(key_prefix: bytes) -> bytes:
     """The first key after all that start with `key_prefix`: the end of its range."""
     return (int.from_bytes(key_prefix) + 1).to_bytes(len(key_prefix))
+
+
+def is_of_rows(key: bytes) -> bool:
+    """True when a key, or a place between keys, lies among the pairs of rows; else among entries of an index."""
+    return key[PREFIX.size - INDEX.size : PREFIX.size] == INDEX_OF_ROWS
+
+
+def stored_key(key: bytes) -> tuple[bytes, int]:
+    """(k, c) of a pair's key, or of a place between keys (`place`)."""
+    if len(key) > PREFIX.size and is_of_rows(key):
+        return key[TABLE_BYTES : -COLUMN.size], int.from_bytes(key[-COLUMN.size :])
+    return key[TABLE_BYTES:], EXISTS
+
+
+def place(start: bytes) -> bytes:
+    """The place before the first key that begins with `start`: T, P and I at least, but no column."""
+    return start + COLUMN.pack(EXISTS) if len(start) > PREFIX.size and is_of_rows(start) else start
+
+
+def after_key(key: bytes) -> bytes:
+    """The place behind a pair's key."""
+    if not is_of_rows(key):
+        return key + b"\x00"
+    return key[: -COLUMN.size] + COLUMN.pack(int.from_bytes(key[-COLUMN.size :]) + 1)
 
 
 def column_key(key_prefix: bytes, row_key: bytes, column: ColumnId = EXISTS) -> bytes:

@@ -19,7 +19,17 @@ from storage.mutations import source_columns
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, storages_there
 from storage.reads import reads
-from storage.statements import COLUMN_SUFFIX, column_suffixes, get_every_sql, kv, next_low, scan_sql
+from storage.statements import (
+    WITHIN,
+    bounds,
+    column_suffixes,
+    get_every_sql,
+    key_sql,
+    kv,
+    lookup,
+    next_low,
+    scan_sql,
+)
 
 PAIRS_SHOWN = 50
 READ_S_MAX, COUNT_S_MAX = 2.0, 0.5
@@ -42,10 +52,10 @@ def pairs_page(
     """
     low = prefix(descriptor, descriptor.placement.id if placement is None else placement, index)
     page = scan_sql(storage, descriptor.table_id, tombstones=True).replace("%b", "%s")
-    sql = f"SELECT key, substring(value, 1, {READ_BYTES_MAX + 1}) FROM ({page}) AS page ORDER BY key"
+    sql = f"SELECT key, substring(value, 1, {READ_BYTES_MAX + 1}) FROM ({page}) AS page"
     rows: list[tuple[bytes, bytes | None]] = []
     with _reading() as cursor:
-        cursor.execute(sql, [max(low, start), after(low), limit + 1])
+        cursor.execute(sql, [*bounds(max(low, start), after(low)), limit + 1])
         rows = [(bytes(key), None if value is None else bytes(value)) for key, value in cursor.fetchall()]
     lines = [describe(descriptor, storage, key, value) for key, value in rows[:limit]]
     return lines, next_low(rows[limit - 1][0]) if len(rows) > limit else None
@@ -54,10 +64,10 @@ def pairs_page(
 def count_entries(descriptor: Descriptor, *, storage: int, index: IndexId) -> int | None:
     """The entries of an index on one storage, tombstones left out. None: counting takes too long, or it is dropped."""
     low = prefix(descriptor, descriptor.placement.id, index)
-    sql = f"SELECT count(*) FROM {kv(storage, descriptor.table_id)} WHERE key >= %s AND key < %s AND value IS NOT NULL"
+    sql = f"SELECT count(*) FROM {kv(storage, descriptor.table_id)} WHERE {WITHIN} AND v IS NOT NULL"
     try:
         with _reading(COUNT_S_MAX) as cursor:
-            cursor.execute(sql, [low, after(low)])
+            cursor.execute(sql.replace("%b", "%s"), bounds(low, after(low)))
             return int(cursor.fetchone()[0])
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != QUERY_CANCELED:
@@ -107,14 +117,13 @@ def _reading(seconds_max: float = READ_S_MAX) -> Iterator[Any]:
 def _own_pairs(cursor: Any, descriptor: Descriptor, key: bytes) -> dict[bytes, list[tuple[int, bytes | None]]]:
     """The row's own pairs. A long text is read whole only when an entry or another column follows from it."""
     found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
-    whole = column_suffixes(_columns_needed(descriptor))
-    start = (
-        f"CASE WHEN {COLUMN_SUFFIX} = ANY(%s::bytea[]) THEN value ELSE substring(value, 1, {READ_BYTES_MAX + 1}) END"
-    )
+    needed = _columns_needed(descriptor)
+    whole, stored_as = column_suffixes(needed), key_sql(descriptor.table_id)
+    start = f"CASE WHEN c = ANY(%s::int2[]) THEN v ELSE substring(v, 1, {READ_BYTES_MAX + 1}) END"
     for storage in range(1, storages_there(cursor) + 1):
         for low, high in ranges(descriptor, key):
-            pairs = f"FROM {kv(storage, descriptor.table_id)} WHERE key >= %s AND key < %s ORDER BY key"
-            cursor.execute(f"SELECT key, {start} {pairs}", [whole, low, high])
+            pairs = f"FROM {kv(storage, descriptor.table_id)} WHERE {WITHIN} ORDER BY k, c".replace("%b", "%s")
+            cursor.execute(f"SELECT {stored_as}, {start} {pairs}", [needed, *bounds(low, high)])
             rows = [(bytes(key), value) for key, value in cursor.fetchall()]
             _collect(found, storage, [(key, value if key[-2:] in whole else _start_of(value)) for key, value in rows])
     return dict(found)
@@ -138,7 +147,7 @@ def _start_of(value: Any) -> bytes | None:
 def _entries(cursor: Any, descriptor: Descriptor, keys: Sequence[bytes]) -> dict[bytes, list[tuple[int, bytes | None]]]:
     found: dict[bytes, list[tuple[int, bytes | None]]] = defaultdict(list)
     for storage in range(1, storages_there(cursor) + 1):
-        cursor.execute(get_every_sql(storage, descriptor.table_id).replace("%b", "%s"), [list(keys)])
+        cursor.execute(get_every_sql(storage, descriptor.table_id).replace("%b", "%s"), lookup(keys))
         _collect(found, storage, cursor.fetchall())
     return dict(found)
 

@@ -7,6 +7,9 @@ of rows costs a handful of round trips (one in a pipeline) and two writers meet 
 
 Rows are only ever reached by key or key range, so that serializable transactions lock what they read
 and nothing beside it (T6). Parameters are for psycopg's `%b`: arrays travel in binary.
+
+Statements find pairs by k and c and answer with their keys (`storage.pairs`): the parameters for a range are `bounds`,
+for single pairs `lookup` or `exactly`, for pairs to put `columns_of`. Numbers are bigint, columns in arrays int2.
 """
 
 import functools
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 
 from storage.buckets import BUCKETS, storage_of
 from storage.mutations import Act, Op, in_order
+from storage.pairs import PREFIX, TABLE_BYTES, after_key, stored_key
 
 ACTS = tuple(Act)
 REFUSABLE = frozenset({Act.CREATE, Act.PUT_UNIQUE})
@@ -28,7 +32,7 @@ class Statement:
     act: Act
     sql: str
     keys: tuple[bytes, ...]
-    params: tuple[list[bytes], ...]
+    params: tuple[list[bytes] | list[int], ...]
 
     @property
     def returns_keys(self) -> bool:
@@ -45,21 +49,69 @@ def kv(storage: int, table_id: int) -> str:
     return f"storage_{storage}.kv_{table_id}"
 
 
-_DELETE = "DELETE FROM {kv} AS kv WHERE key = ANY(%b::bytea[])"
-_INSERT = "INSERT INTO {kv} AS kv (key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[]) ON CONFLICT (key)"
-_PUT = f"{_INSERT} DO UPDATE SET value = excluded.value"
-_TOMBSTONE = "INSERT INTO {kv} AS kv (key) SELECT unnest(%b::bytea[]) ON CONFLICT (key) DO UPDATE SET value = NULL"
-_OWN = "(kv.key, kv.value) IN (SELECT * FROM unnest(%b::bytea[], %b::bytea[]))"
+@functools.lru_cache(maxsize=1024)
+def key_sql(table_id: int, pair: str = "") -> str:
+    """The key of a pair as SQL, from its columns k and c; `pair` names whose, where there are others."""
+    of = f"{pair}." if pair else ""
+    column = rf"CASE WHEN substr({of}k, 3, 2) = '\x0000' THEN int2send({of}c) ELSE '' END"
+    return rf"'\x{table_id:0{2 * TABLE_BYTES}x}'::bytea || {of}k || {column}"
+
+
+WITHIN = "(k, c) >= (%b::bytea, %b::bigint::int2) AND (k, c) < (%b::bytea, %b::bigint::int2)"
+"""The condition that a pair lies in a range. Parameters: `bounds`."""
+AMONG = "k = ANY(%b::bytea[]) AND c = ANY(%b::int2[])"
+"""The condition that a pair is among some, or has the key of one and the column of another. Parameters: `lookup`."""
+EXACTLY = f"{AMONG} AND k || int2send(c) = ANY(%b::bytea[])"
+"""The condition that a pair is among some. Parameters: `exactly`."""
+UNNEST = "unnest(%b::bytea[], %b::int2[], %b::bytea[])"
+"""Pairs (k, c, v). Parameters: `columns_of` their keys, and their values."""
+
+
+def bounds(low: bytes, high: bytes) -> tuple[bytes, int, bytes, int]:
+    """The parameters of `WITHIN` for a range: from one key, or place, on to before another."""
+    return *stored_key(low), *stored_key(high)
+
+
+def columns_of(keys: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
+    """The columns k and c of pairs with these keys."""
+    stored = [stored_key(key) for key in keys]
+    return [k for k, _ in stored], [c for _, c in stored]
+
+
+def lookup(keys: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
+    """The parameters of `AMONG`: exact for the same columns of some rows, and for entries."""
+    ks, cs = columns_of(keys)
+    return sorted(set(ks)), sorted(set(cs))
+
+
+def exactly(keys: Iterable[bytes]) -> tuple[list[bytes], list[int], list[bytes]]:
+    """The parameters of `EXACTLY`."""
+    stored = [stored_key(key) for key in keys]
+    return sorted({k for k, _ in stored}), sorted({c for _, c in stored}), [k + c.to_bytes(2) for k, c in stored]
+
+
+_DELETE = f"DELETE FROM {{kv}} AS kv WHERE {EXACTLY}"
+_INSERT = f"INSERT INTO {{kv}} AS kv (k, c, v) SELECT * FROM {UNNEST} ON CONFLICT (k, c)"
+_PUT = f"{_INSERT} DO UPDATE SET v = excluded.v"
+_MARK = "INSERT INTO {kv} AS kv (k, c) SELECT * FROM unnest(%b::bytea[], %b::int2[]) ON CONFLICT (k, c)"
+_TOMBSTONE = f"{_MARK} DO UPDATE SET v = NULL"
+_OWN = "(kv.k, kv.v) IN (SELECT * FROM unnest(%b::bytea[], %b::bytea[]))"
+"""True of entries with these owners: of entries alone, whose c is 0."""
 
 SQL = {
     Act.REMOVE: _DELETE,
-    Act.REMOVE_UNIQUE: f"{_DELETE} AND (value IS NULL OR {_OWN})",
+    Act.REMOVE_UNIQUE: f"{_DELETE} AND (kv.v IS NULL OR {_OWN})",
     Act.TOMBSTONE: _TOMBSTONE,
-    Act.TOMBSTONE_UNIQUE: f"{_TOMBSTONE} WHERE kv.value IS NULL OR {_OWN}",
-    Act.CREATE: f"{_PUT} WHERE kv.value IS NULL RETURNING key",
+    Act.TOMBSTONE_UNIQUE: f"{_TOMBSTONE} WHERE kv.v IS NULL OR {_OWN}",
+    Act.CREATE: f"{_PUT} WHERE kv.v IS NULL RETURNING {{key}}",
     Act.PUT: _PUT,
-    Act.PUT_UNIQUE: f"{_PUT} WHERE kv.value IS NULL OR kv.value = excluded.value RETURNING key",
+    Act.PUT_UNIQUE: f"{_PUT} WHERE kv.v IS NULL OR kv.v = excluded.v RETURNING {{key}}",
 }
+
+
+def act_sql(act: Act, storage: int, table_id: int) -> str:
+    """The SQL of an act on some pairs of one storage."""
+    return SQL[act].format(kv=kv(storage, table_id), key=key_sql(table_id, "kv"))
 
 
 def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: int = BUCKETS) -> list[Statement]:
@@ -81,39 +133,50 @@ def _statement(storage: int, table_id: int, ops: list[Op]) -> Statement:
     act = ops[0].act
     ordered = sorted(ops, key=lambda op: op.key)
     keys, values = [op.key for op in ordered], [op.value for op in ordered]
-    params: tuple[list[bytes], ...]
-    if act in (Act.REMOVE, Act.TOMBSTONE):
-        params = (keys,)
-    elif act in (Act.REMOVE_UNIQUE, Act.TOMBSTONE_UNIQUE):
-        params = (keys, keys, values)
-    else:
-        params = (keys, values)
-    return Statement(storage, act, SQL[act].format(kv=kv(storage, table_id)), tuple(keys), params)
+    return Statement(storage, act, act_sql(act, storage, table_id), tuple(keys), _params(act, keys, values))
+
+
+def _params(act: Act, keys: Sequence[bytes], values: list[bytes]) -> tuple[list[bytes] | list[int], ...]:
+    own = (columns_of(keys)[0], values)
+    match act:
+        case Act.REMOVE:
+            return exactly(keys)
+        case Act.REMOVE_UNIQUE:
+            return *exactly(keys), *own
+        case Act.TOMBSTONE:
+            return columns_of(keys)
+        case Act.TOMBSTONE_UNIQUE:
+            return *columns_of(keys), *own
+        case Act.CREATE | Act.PUT | Act.PUT_UNIQUE:
+            return *columns_of(keys), values
+
+
+_THERE = "SELECT FROM {kv} WHERE k = %b::bytea AND c = 0 AND v IS NOT NULL"
+"""Whether a row exists. Parameter: k."""
 
 
 @functools.lru_cache(maxsize=1024)
 def put_if_there_sql(storage: int, table_id: int) -> str:
-    """Pairs of one row, put if it exists. Parameters: the key of its existence pair, keys, values.
+    """Pairs of one row, put if it exists. Parameters: k of its existence pair, and those of `UNNEST`.
 
     Its answer is the transaction's id, when something was put, and whether that was so.
     """
-    there = f"SELECT 1 FROM {kv(storage, table_id)} WHERE key = %b AND value IS NOT NULL"
-    pairs = "SELECT pair.* FROM there, unnest(%b::bytea[], %b::bytea[]) AS pair"
-    put = f"INSERT INTO {kv(storage, table_id)} AS kv (key, value) {pairs} ON CONFLICT (key)"
-    done = f"WITH there AS ({there}), put AS ({put} DO UPDATE SET value = excluded.value RETURNING 1)"
+    table = kv(storage, table_id)
+    put = f"INSERT INTO {table} AS kv (k, c, v) SELECT pair.* FROM there, {UNNEST} AS pair ON CONFLICT (k, c)"
+    done = f"WITH there AS ({_THERE.format(kv=table)}), put AS ({put} DO UPDATE SET v = excluded.v RETURNING 1)"
     counted = "SELECT (SELECT count(*) FROM put) AS pairs"
     return f"{done} SELECT pg_current_xact_id_if_assigned()::text, pairs > 0 FROM ({counted}) AS d WHERE pairs >= 0"
 
 
 @functools.lru_cache(maxsize=1024)
 def remove_if_there_sql(storage: int, table_id: int) -> str:
-    """Pairs of one row, removed if it exists. Parameters: the key of its existence pair, keys.
+    """Pairs of one row, removed if it exists. Parameters: k of its existence pair, and those of `EXACTLY`.
 
     Its answer is that of `put_if_there_sql`.
     """
-    there = f"SELECT 1 FROM {kv(storage, table_id)} WHERE key = %b AND value IS NOT NULL"
-    remove = f"{_DELETE.format(kv=kv(storage, table_id))} AND EXISTS (SELECT FROM there)"
-    done = f"WITH there AS ({there}), removed AS ({remove} RETURNING 1)"
+    table = kv(storage, table_id)
+    remove = f"{_DELETE.format(kv=table)} AND EXISTS (SELECT FROM there)"
+    done = f"WITH there AS ({_THERE.format(kv=table)}), removed AS ({remove} RETURNING 1)"
     counted = "SELECT (SELECT count(*) FROM removed) AS pairs"
     return f"{done} SELECT pg_current_xact_id_if_assigned()::text, pairs > 0 FROM ({counted}) AS d WHERE pairs >= 0"
 
@@ -121,13 +184,29 @@ def remove_if_there_sql(storage: int, table_id: int) -> str:
 PAGE_PAIRS = 20_000
 """Pairs in a page of a scan: some ten milliseconds of the server's time."""
 
-COLUMN_SUFFIX = "substr(key, octet_length(key) - 1)"
-"""The column id that ends the key of a row's pair, as SQL."""
-
-_SHORT_VALUE = "CASE WHEN octet_length(value) <= %b::bigint THEN value END"
-_PACKED = """SELECT count(*), string_agg(key, ''), string_agg({value}, ''),
- string_agg(int4send(octet_length(key)), ''), string_agg(int4send(octet_length(value)), ''){more}
+_SHORT_VALUE = "CASE WHEN octet_length(v) <= %b::bigint THEN v END"
+_PACKED = """SELECT count(*), string_agg(k, ''), string_agg(int2send(c), ''), string_agg({value}, ''),
+ string_agg(int4send(octet_length(k)), ''), string_agg(int4send(octet_length(v)), ''){more}
  FROM ({page}) AS page"""
+
+
+def page_sql(
+    storage: int,
+    table_id: int,
+    *,
+    columns: bool = False,
+    tombstones: bool = False,
+    of_columns: Sequence[int] | None = None,
+) -> str:
+    """A page of (k, c, v) in their order. Parameters: `bounds`, [columns,] limit.
+
+    With `columns` only pairs of these columns are read (0: existence): of rows, not of index entries. With
+    `of_columns` the same, and the SQL says which.
+    """
+    live = "" if tombstones else " AND v IS NOT NULL"
+    named = " AND c = ANY(%b::int2[])" if columns else ""
+    named += "" if of_columns is None else f" AND {of_columns_sql(of_columns)}"
+    return f"SELECT k, c, v FROM {kv(storage, table_id)} WHERE {WITHIN}{live}{named} ORDER BY k, c LIMIT %b"
 
 
 def scan_sql(
@@ -138,17 +217,12 @@ def scan_sql(
     tombstones: bool = False,
     of_columns: Sequence[int] | None = None,
 ) -> str:
-    """A page of (key, value) in key order. Parameters: low, high, [column suffixes,] limit; low is included, high not.
+    """A page of (key, value) in key order. Parameters: those of `page_sql`; low is included, high not.
 
-    The next page begins at `next_low(last key)`. With `columns` only pairs whose key ends with one of the
-    suffixes (`column_suffixes`) are read: of rows, not of index entries. With `of_columns` the same, and the SQL says
-    which: that costs less for each pair.
+    The next page begins at `next_low(last key)`.
     """
-    live = "" if tombstones else " AND value IS NOT NULL"
-    named = f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])" if columns else ""
-    named += "" if of_columns is None else f" AND {ends_exactly_sql(of_columns)}"
-    pairs = f"SELECT key, value FROM {kv(storage, table_id)}"
-    return f"{pairs} WHERE key >= %b AND key < %b{live}{named} ORDER BY key LIMIT %b"
+    page = page_sql(storage, table_id, columns=columns, tombstones=tombstones, of_columns=of_columns)
+    return page.replace("SELECT k, c, v", f"SELECT {key_sql(table_id)} AS key, v AS value", 1)
 
 
 def backward_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> str:
@@ -156,38 +230,46 @@ def backward_scan_sql(storage: int, table_id: int, *, columns: bool = False) -> 
 
     The next page ends before the last key.
     """
-    return scan_sql(storage, table_id, columns=columns).replace("ORDER BY key", "ORDER BY key DESC")
+    return scan_sql(storage, table_id, columns=columns).replace("ORDER BY k, c", "ORDER BY k DESC, c DESC")
+
+
+def bounded_page_sql(
+    storage: int, table_id: int, *, columns: bool = False, of_columns: Sequence[int] | None = None
+) -> str:
+    """The page of `page_sql` up to the pair with which keys and values reach a number of bytes, the last parameter."""
+    size = f"{PREFIX.size} + octet_length(k) + octet_length(v)"
+    before = f"sum({size}) OVER (ORDER BY k, c ROWS UNBOUNDED PRECEDING) - ({size}) AS before"
+    page = page_sql(storage, table_id, columns=columns, of_columns=of_columns)
+    return f"SELECT k, c, v FROM (SELECT k, c, v, {before} FROM ({page}) AS page) AS measured WHERE before < %b::bigint"
 
 
 def bounded_scan_sql(
     storage: int, table_id: int, *, columns: bool = False, of_columns: Sequence[int] | None = None
 ) -> str:
-    """The page of `scan_sql` up to the pair with which keys and values reach a number of bytes, the last parameter."""
-    size = "octet_length(key) + octet_length(value)"
-    before = f"sum({size}) OVER (ORDER BY key ROWS UNBOUNDED PRECEDING) - ({size}) AS before"
-    page = scan_sql(storage, table_id, columns=columns, of_columns=of_columns)
-    measured = f"SELECT key, value, {before} FROM ({page}) AS page"
-    return f"SELECT key, value FROM ({measured}) AS measured WHERE before < %b::bigint ORDER BY key"
+    """The same as (key, value) in key order."""
+    page = bounded_page_sql(storage, table_id, columns=columns, of_columns=of_columns)
+    return f"SELECT {key_sql(table_id)} AS key, v AS value FROM ({page}) AS page ORDER BY k, c"
 
 
 def packed_scan_sql(
     storage: int, table_id: int, *, of_columns: Sequence[int] | None = None, bounded: bool = False
 ) -> str:
-    """The page of `scan_sql`, or `bounded_scan_sql`, in one row: count, all keys, all values, both lengths (4 bytes).
+    """The page of `page_sql`, or `bounded_page_sql`, in one row: count, all k, all c (2 bytes), all values, and the
+    lengths of k and of values (4 bytes).
 
     `storage.arrow.encoding.unpack` turns it into Arrow arrays without a Python object per pair.
     """
-    of = bounded_scan_sql if bounded else scan_sql
-    return _PACKED.format(value="value", more="", page=of(storage, table_id, of_columns=of_columns))
+    of = bounded_page_sql if bounded else page_sql
+    return _PACKED.format(value="v", more="", page=of(storage, table_id, of_columns=of_columns))
 
 
 def packed_short_sql(storage: int, table_id: int, *, of_columns: Sequence[int] | None = None) -> str:
-    """The page of `scan_sql` in one row, without values longer than the first parameter, and the longest length.
+    """The page of `page_sql` in one row, without values longer than the first parameter, and the longest length.
 
     That costs a fraction of adding up, and is what most pages need.
     """
-    page = scan_sql(storage, table_id, of_columns=of_columns)
-    return _PACKED.format(value=_SHORT_VALUE, more=", max(octet_length(value))::bigint", page=page)
+    page = page_sql(storage, table_id, of_columns=of_columns)
+    return _PACKED.format(value=_SHORT_VALUE, more=", max(octet_length(v))::bigint", page=page)
 
 
 def remember_whole_sql(storage: int, table_id: int) -> str:
@@ -204,61 +286,58 @@ def column_suffixes(column_ids: Iterable[int]) -> list[bytes]:
     return [column_id.to_bytes(2) for column_id in column_ids]
 
 
-def ends_exactly_sql(column_ids: Iterable[int]) -> str:
-    """The condition that a key of a row's pair ends with one of these columns' ids, as SQL.
-
-    To look at single bytes costs a fraction of cutting the end off each.
-    """
-    wanted = sorted(set(column_ids))
-    last = ", ".join(map(str, sorted({column_id % 256 for column_id in wanted})))
-    ends = f"get_byte(key, octet_length(key) - 1) IN ({last})"
-    if max(wanted, default=0) < 256:
-        return f"{ends} AND get_byte(key, octet_length(key) - 2) = 0"
-    whole = ", ".join(rf"'\x{suffix.hex()}'::bytea" for suffix in column_suffixes(wanted))
-    return f"{ends} AND {COLUMN_SUFFIX} IN ({whole})"
+def of_columns_sql(column_ids: Iterable[int]) -> str:
+    """The condition that a row's pair is of one of these columns, as SQL."""
+    return f"c IN ({', '.join(map(str, sorted(set(column_ids))))})"
 
 
-def next_low(last_key: bytes) -> bytes:
-    """The first key after `last_key`."""
-    return last_key + b"\x00"
+next_low = after_key
+"""The lower end of the page behind a last key."""
 
 
 @functools.lru_cache(maxsize=1024)
 def get_sql(storage: int, table_id: int) -> str:
-    """The live pairs among given keys. Parameter: the keys."""
-    return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
+    """The live pairs among given keys. Parameters: `lookup`."""
+    return f"SELECT {key_sql(table_id)} AS key, v AS value FROM {kv(storage, table_id)} WHERE {AMONG} AND v IS NOT NULL"
 
 
 def get_every_sql(storage: int, table_id: int) -> str:
-    """The pairs among given keys, tombstones included. Parameter: the keys."""
-    return f"SELECT key, value FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[])"
+    """The pairs among given keys, tombstones included. Parameters: `lookup`."""
+    return f"SELECT {key_sql(table_id)} AS key, v AS value FROM {kv(storage, table_id)} WHERE {AMONG}"
 
 
 def get_starts_sql(storage: int, table_id: int, most: int) -> str:
     """The same, of each value the first `most` bytes and a digest of the whole."""
-    values = f"substring(value, 1, {most}), sha256(value)"
-    return f"SELECT key, {values} FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[])"
+    values = f"substring(v, 1, {most}), sha256(v)"
+    return f"SELECT {key_sql(table_id)} AS key, {values} FROM {kv(storage, table_id)} WHERE {AMONG}"
 
 
 @functools.lru_cache(maxsize=1024)
 def bounded_get_sql(storage: int, table_id: int) -> str:
     """Live pairs among given keys, and the length of each value; one longer than the first parameter is left out."""
-    live = f"FROM {kv(storage, table_id)} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
-    return f"SELECT key, {_SHORT_VALUE}, octet_length(value) {live}"
+    live = f"FROM {kv(storage, table_id)} WHERE {AMONG} AND v IS NOT NULL"
+    return f"SELECT {key_sql(table_id)} AS key, {_SHORT_VALUE} AS value, octet_length(v) {live}"
 
 
 def held_ranges_sql(storage: int, table_id: int) -> str:
-    """The lower ends of those key ranges that hold a live pair. Parameters: all lower ends, all upper ends."""
-    held = f"SELECT 1 FROM {kv(storage, table_id)} WHERE key >= low AND key < high AND value IS NOT NULL"
+    """The lower ends of those key ranges that hold a live pair. Parameters: all lower ends, all upper ends.
+
+    They are beginnings of keys, without a column.
+    """
+    begin = TABLE_BYTES + 1
+    within = f"k >= substr(low, {begin}) AND k < substr(high, {begin})"
+    held = f"SELECT 1 FROM {kv(storage, table_id)} WHERE {within} AND v IS NOT NULL"
     ranges = "unnest(%b::bytea[], %b::bytea[]) AS ranges (low, high)"
-    return f"SELECT low FROM {ranges} CROSS JOIN LATERAL ({held} ORDER BY key LIMIT 1) AS held"
+    return f"SELECT low FROM {ranges} CROSS JOIN LATERAL ({held} ORDER BY k LIMIT 1) AS held"
 
 
 def value_scan_sql(storage: int, table_id: int) -> str:
     """Of a page of `scan_sql` with `columns` the pairs with given values, and the last one of a page that is full.
 
-    Parameters: low, high, column suffixes, limit, the values, and the limit again. The third column numbers the pairs.
+    Parameters: `bounds`, columns, limit, the values, and the limit again. The third column numbers the pairs.
     """
-    page = scan_sql(storage, table_id, columns=True)
-    numbered = f"SELECT key, value, row_number() OVER (ORDER BY key) AS number FROM ({page}) AS page"
-    return f"SELECT * FROM ({numbered}) AS numbered WHERE value = ANY(%b::bytea[]) OR number = %b::bigint ORDER BY key"
+    page = page_sql(storage, table_id, columns=True)
+    numbered = f"SELECT k, c, v, row_number() OVER (ORDER BY k, c) AS number FROM ({page}) AS page"
+    wanted = "v = ANY(%b::bytea[]) OR number = %b::bigint"
+    answer = f"SELECT {key_sql(table_id)} AS key, v AS value, number"
+    return f"{answer} FROM ({numbered}) AS numbered WHERE {wanted} ORDER BY k, c"

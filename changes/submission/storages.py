@@ -226,7 +226,7 @@ def _strays_on(cursor: Any, number: int, tables: Iterable[Descriptor]) -> Iterat
     """Live tables with pairs on a storage that the placements of `tables` do not explain: an audit names them."""
     spread = {table.table_id for table in tables if _is_spread_over(table, number)}
     for table in Table.objects.filter(state=Table.State.LIVE).exclude(pk__in=spread).order_by("name"):
-        cursor.execute(f"SELECT EXISTS (SELECT FROM {kv(number, table.pk)} WHERE value IS NOT NULL)")
+        cursor.execute(f"SELECT EXISTS (SELECT FROM {kv(number, table.pk)} WHERE v IS NOT NULL)")
         if cursor.fetchone()[0]:
             yield f"table {table.name} has pairs there, which an audit names"
 

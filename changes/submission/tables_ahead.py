@@ -22,7 +22,7 @@ from changes.planning.tables import KnownTables
 from storage.buckets import StorageCount
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, storages_there
-from storage.statements import COLUMN_SUFFIX, kv
+from storage.statements import WITHIN, bounds, kv
 
 COUNT_MAX = 20_000
 """Up to so many pairs of a storage are counted; beyond, PostgreSQL's estimate has to do."""
@@ -156,9 +156,9 @@ def _storage_rows(table: Descriptor, storage: int) -> Rows:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(PLAN_LOCALLY)
         cursor.execute(
-            f"SELECT count(*), count(*) FILTER (WHERE {COLUMN_SUFFIX} = %s)"
-            f" FROM (SELECT key FROM {pairs} WHERE key >= %s AND key < %s LIMIT %s) AS counted",
-            [EXISTS.to_bytes(2), low, after(low), COUNT_MAX + 1],
+            f"SELECT count(*), count(*) FILTER (WHERE c = {EXISTS})"
+            f" FROM (SELECT c FROM {pairs} WHERE {WITHIN} LIMIT %b) AS counted".replace("%b", "%s"),
+            [*bounds(low, after(low)), COUNT_MAX + 1],
         )
         seen, rows = cursor.fetchone()
         if seen <= COUNT_MAX:

@@ -23,10 +23,10 @@ from nodes.execution.scans import read_points
 from nodes.execution.select import answers_of, table_of
 from nodes.sql.conditions.access_paths import Access, along
 from nodes.sql.plans import SelectPlan
-from nodes.store.pipeline import Command, bytea_array, int8
+from nodes.store.pipeline import Command, binary
 from nodes.store.transaction import Transaction
 from storage import pairs
-from storage.statements import backward_scan_sql, column_suffixes, next_low, scan_sql
+from storage.statements import backward_scan_sql, bounds, next_low, scan_sql
 
 PAGE_MIN, PAGE_MAX = 16, 1000
 Placed = tuple[bytes, bytes]
@@ -63,7 +63,7 @@ class IndexRead:
         way = along(scan.descriptor, self.index, scan.conditions, self.context, env.storages, env.buckets)
         if self.beyond is None:
             return way
-        place = self.start + self.beyond
+        place = pairs.place(self.start + self.beyond)
         if self.backwards:
             ranges = [(low, min(high, place)) for low, high in way.ranges]
         else:
@@ -106,10 +106,10 @@ class IndexRead:
         of_rows = self.index is None
         make = backward_scan_sql if self.backwards else scan_sql
         sql = make(storage, self.table.descriptor.table_id, columns=of_rows)
-        named = (bytea_array(column_suffixes([EXISTS])),) if of_rows else ()
+        named = ([int(EXISTS)],) if of_rows else ()
         for low, high in reversed(self.way.ranges) if self.backwards else self.way.ranges:
             while True:
-                command = Command(sql, (low, high, *named, int8(size)))
+                command = Command(sql, binary(*bounds(low, high), *named, size))
                 page = list(pairs_in((await self.transaction.run([command]))[0]))
                 found = [self._place(key, value) for key, value in page]
                 yield [one for one in found if self.beyond is None or self._is_behind(one[0])]

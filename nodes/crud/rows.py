@@ -99,14 +99,18 @@ class OrderedRead:
             way = replace(way, storages=tuple(range(1, every + 1)))
         if way.points is not None and (window.bucket is not None or window.is_forced):
             starts = [self.table.start + key for key in way.points]
-            way = replace(way, points=None, ranges=tuple((start, pairs.after(start)) for start in starts))
+            way = replace(
+                way,
+                points=None,
+                ranges=tuple((pairs.place(start), pairs.place(pairs.after(start))) for start in starts),
+            )
         if window.after is None:
             return way
         if way.points is not None:
             return replace(way, points=tuple(key for key in way.points if key > window.after))
         if way.index is not None:
             return way
-        low = pairs.after(self.table.start + window.after)
+        low = pairs.place(pairs.after(self.table.start + window.after))
         return replace(way, ranges=tuple((max(start, low), end) for start, end in way.ranges if end > low))
 
     def _wanted(self) -> set[ColumnId]:

@@ -15,7 +15,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, ColumnId, State
 from expressions.errors import PROGRAM_LIMIT, SqlError
 from expressions.limits import VALUE_BYTES_MAX
-from nodes.store.pipeline import Command, bytea_array, int8
+from nodes.store.pipeline import Command, binary, bytea_array, int2_array, int8
 from nodes.store.transaction import Transaction
 from storage import page_sizes, pairs
 from storage.buckets import storage_of
@@ -25,7 +25,7 @@ from storage.statements import (
     PAGE_PAIRS,
     bounded_get_sql,
     bounded_scan_sql,
-    column_suffixes,
+    bounds,
     get_sql,
     remember_whole_sql,
 )
@@ -33,9 +33,11 @@ from storage.statements import (
 SCANNED_PAIRS = PAGE_PAIRS // 4
 """Pairs of a page that become Python objects."""
 POINTS_AT_ONCE = 1000
-KNOWN_ENDS_MAX = 100
+ASKED_MAX = 100
 LONG_SCAN_PAIRS = 3 * PAGE_PAIRS
 """A scan that has read so many pairs of a key range in a storage locks the whole table there from then on (T6)."""
+PACKED = 6
+"""The columns of a packed page (`storage.statements`), without the longest length."""
 AHEAD_PAIRS = PAGE_PAIRS
 """A scan that has read so many pairs has the store read its next page while this one is used."""
 _INT8, _INT4 = struct.Struct("!q"), struct.Struct("!i")
@@ -48,10 +50,11 @@ class Table:
         self.descriptor, self.placement, self.buckets = descriptor, descriptor.placement, buckets
         self.storages = self.placement.storage_count(storages)
         self.start = pairs.prefix(descriptor, self.placement.id)
+        self._k_start, _ = pairs.stored_key(self.start)
         self.columns = {column.id: column for column in descriptor.columns}
         self._stored = [c.id for c in descriptor.stored_columns if c.state is not State.ABSENT]
         self._is_home_known = descriptor.is_home_in_key
-        self._ends: dict[frozenset[ColumnId], list[bytes]] = {}
+        self._asked: dict[frozenset[ColumnId] | None, tuple[int, bytes]] = {}
 
     def home(self, row_key: bytes) -> Sequence[int]:
         """Where a row lies; everywhere when its key alone does not say."""
@@ -71,17 +74,20 @@ class Table:
         chosen = set(wanted)
         return [EXISTS, *(c for c in self._stored if c in chosen)]
 
-    def pair_ends(self, wanted: Iterable[ColumnId] | None = None) -> list[bytes]:
-        """The ends of the keys of a row's pairs to read; the same columns are asked for again and again."""
-        if wanted is None:
-            return column_suffixes(self.pair_columns())
-        asked = frozenset(wanted)
-        known = self._ends.get(asked)
+    def columns_asked(self, wanted: Iterable[ColumnId] | None = None) -> tuple[int, bytes]:
+        """The number of a row's pairs to read, and their columns as a parameter: the same again and again."""
+        asked = None if wanted is None else frozenset(wanted)
+        known = self._asked.get(asked)
         if known is None:
-            if len(self._ends) >= KNOWN_ENDS_MAX:
-                self._ends.clear()
-            known = self._ends[asked] = column_suffixes(self.pair_columns(asked))
+            if len(self._asked) >= ASKED_MAX:
+                self._asked.clear()
+            columns = self.pair_columns(asked)
+            known = self._asked[asked] = len(columns), int2_array(columns)
         return known
+
+    def k_of(self, row_key: bytes) -> bytes:
+        """k of a row's pairs."""
+        return self._k_start + row_key
 
 
 @dataclass(eq=False)
@@ -100,10 +106,10 @@ class RangeScan:
 
     async def pairs(self) -> AsyncIterator[list[Pair]]:
         sql = bounded_scan_sql(self.storage, self.table.descriptor.table_id, columns=self.columns is not None)
-        named = () if self.columns is None else (column_suffixes(self.columns),)
+        named = () if self.columns is None else (list(self.columns),)
         pages = Pages(self.low, SCANNED_PAIRS, SCANNED_PAIRS)
         while not pages.is_done:
-            result = await self._page(sql, pages.low, self.high, *named, pages.pairs, pages.bytes_max)
+            result = await self._page(sql, *bounds(pages.low, self.high), *named, pages.pairs, pages.bytes_max)
             page = list(pairs_in(result))
             size = sum(len(key) + len(value or b"") for key, value in page)
             pages.learn(len(page), size, page[-1][0] if page else b"")
@@ -119,8 +125,8 @@ class RangeScan:
         ahead = None
         while not scan.is_done:
             result = (await (ahead or self.transaction.run(self._commands(*scan.question()))))[-1]
-            count, *packed = (result.get_value(0, i) for i in range(5))
-            longest = result.get_value(0, 5) if result.nfields > 5 else None
+            count, *packed = (result.get_value(0, i) for i in range(PACKED))
+            longest = result.get_value(0, PACKED) if result.nfields > PACKED else None
             page = scan.take(_INT8.unpack(count)[0], *packed, longest and _INT8.unpack(longest)[0])
             self._found += len(page)
             is_ahead = self._found >= AHEAD_PAIRS and not scan.is_done
@@ -128,38 +134,30 @@ class RangeScan:
             if len(page):
                 yield page
 
-    async def _page(self, sql: str, *params: bytes | int | list[bytes]) -> Any:
+    async def _page(self, sql: str, *params: bytes | int | list[int]) -> Any:
         return (await self.transaction.run(self._commands(sql, params)))[-1]
 
-    def _commands(self, sql: str, params: tuple[bytes | int | list[bytes], ...]) -> list[Command]:
+    def _commands(self, sql: str, params: tuple[bytes | int | list[int], ...]) -> list[Command]:
         """The last one answers; a scan that gets long is remembered as one of the whole table."""
-        command = Command(sql, tuple(_binary(param) for param in params))
+        command = Command(sql, binary(*params))
         if self._found < LONG_SCAN_PAIRS or self._is_long:
             return [command]
         self._is_long = True
         return [Command(remember_whole_sql(self.storage, self.table.descriptor.table_id)), command]
 
 
-def _binary(param: bytes | int | list[bytes]) -> bytes:
-    if isinstance(param, int):
-        return int8(param)
-    return bytea_array(param) if isinstance(param, list) else param
-
-
 def point_commands(table: Table, row_keys: Sequence[bytes], wanted: Iterable[ColumnId] | None = None) -> list[Command]:
     """Commands that read the pairs of rows with these keys. Of many they leave out values that are too long."""
-    ends = table.pair_ends(wanted)
+    count, columns = table.columns_asked(wanted)
     by_storage: dict[int, list[bytes]] = {}
     for row_key in row_keys:
-        start = table.start + row_key
-        keys = [start + end for end in ends]
         for storage in table.home(row_key):
-            by_storage.setdefault(storage, []).extend(keys)
-    table_id, longest = table.descriptor.table_id, longest_of(len(row_keys) * len(ends))
-    homes = sorted(by_storage.items())
+            by_storage.setdefault(storage, []).append(table.k_of(row_key))
+    table_id, longest = table.descriptor.table_id, longest_of(len(row_keys) * count)
+    homes = [(storage, (bytea_array(ks), columns)) for storage, ks in sorted(by_storage.items())]
     if longest > VALUE_BYTES_MAX:
-        return [Command(get_sql(storage, table_id), (bytea_array(keys),)) for storage, keys in homes]
-    return [Command(bounded_get_sql(storage, table_id), (int8(longest), bytea_array(keys))) for storage, keys in homes]
+        return [Command(get_sql(storage, table_id), asked) for storage, asked in homes]
+    return [Command(bounded_get_sql(storage, table_id), (int8(longest), *asked)) for storage, asked in homes]
 
 
 def rows_in(table: Table, results: Iterable[object]) -> list[StoredRow] | None:
@@ -193,7 +191,7 @@ async def point_rows(
 
 def _whole(commands: Iterable[Command]) -> list[Command]:
     """The same commands, with values of any length."""
-    return [Command(c.sql, (int8(ANY_LENGTH), *c.params[1:])) if len(c.params) > 1 else c for c in commands]
+    return [Command(c.sql, (int8(ANY_LENGTH), *c.params[1:])) if len(c.params) > 2 else c for c in commands]
 
 
 def _row_sizes(table: Table, results: Iterable[Any]) -> dict[bytes, int]:

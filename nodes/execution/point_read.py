@@ -37,14 +37,14 @@ Straight = Callable[[bytes], bytes]
 class PointRead:
     """A plan as far as no parameter decides. `fields` are those of its result."""
 
-    __slots__ = ("_ends", "_formats", "_keys", "descriptor", "env", "fields", "plan", "table")
+    __slots__ = ("_asked", "_formats", "_keys", "descriptor", "env", "fields", "plan", "table")
 
     def __init__(self, env: Environment, plan: SelectPlan, table: Table, keys: Sequence[Compute]) -> None:
         assert plan.query.simple is not None
         self.env, self.plan, self.table, self._keys = env, plan, table, keys
         self.descriptor = table.descriptor
         self.fields = plan.columns.fields
-        self._ends = table.pair_ends(plan.query.simple.scan.used)
+        _, self._asked = table.columns_asked(plan.query.simple.scan.used)
         self._formats: dict[tuple[int, ...], tuple[tuple[bytes, int, bytes, Straight], ...]] = {}
 
     @classmethod
@@ -58,7 +58,7 @@ class PointRead:
             return None
         table, keys = env.table(simple.scan.descriptor), [compiled(expr) for expr in pinned]
         known = [key for key in keys if key is not None]
-        is_small = longest_of(len(table.pair_ends(simple.scan.used))) > VALUE_BYTES_MAX
+        is_small = longest_of(table.columns_asked(simple.scan.used)[0]) > VALUE_BYTES_MAX
         are_columns = all(isinstance(target, ColumnRef) for target in simple.targets)
         if any(column.type in LEFT_OUT for column in table.descriptor.key_columns):
             return None  # the key is not all of such a value
@@ -80,9 +80,9 @@ class PointRead:
 
     def question(self, key: bytes) -> tuple[int, Command]:
         """The storage of the row with this key, and the command that reads its pairs there."""
-        storage, start = self.table.home(key)[0], self.table.start + key
+        storage = self.table.home(key)[0]
         sql = get_sql(storage, self.table.descriptor.table_id)
-        return storage, Command(sql, (bytea_array([start + end for end in self._ends]),))
+        return storage, Command(sql, (bytea_array([self.table.k_of(key)]), self._asked))
 
     def answer(self, key: Sequence[bytes], result: Any, formats: tuple[int, ...]) -> list[Row]:
         """The row that these pairs are of, or none."""

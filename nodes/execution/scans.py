@@ -20,12 +20,12 @@ from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import RangeScan, Table, pairs_in, point_rows, refuse_large_row
 from nodes.execution.row_codec import arrays_of, decoded
 from nodes.sql.conditions.access_paths import Access
-from nodes.store.pipeline import Command, int8
+from nodes.store.pipeline import Command, binary
 from nodes.store.transaction import Transaction
 from storage import pairs
 from storage.page_sizes import Lengths
 from storage.pairs import Pair, StoredRow, rows_of
-from storage.statements import next_low, scan_sql
+from storage.statements import bounds, next_low, scan_sql
 
 ENTRIES_PAGE = 1000
 T = TypeVar("T")
@@ -98,7 +98,7 @@ async def entry_pages(transaction: Transaction, table: Table, access: Access) ->
         for low, high in access.ranges:
             start = low
             while True:
-                command = Command(sql, (start, high, int8(ENTRIES_PAGE)))
+                command = Command(sql, binary(*bounds(start, high), ENTRIES_PAGE))
                 page = list(pairs_in((await transaction.run([command]))[0]))
                 if page:
                     yield [_row_key(table.descriptor, key, value) for key, value in page]

@@ -21,12 +21,12 @@ from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.probes import Probe, first_refusal
 from nodes.foreign_keys.scan_referencing import Path, first_referring, path_to
 from nodes.foreign_keys.violations import Check
-from nodes.store.pipeline import bytea_array
+from nodes.store.pipeline import binary, bytea_array
 from nodes.store.refusals import Retry
 from storage import pairs
 from storage.buckets import storage_of
 from storage.integrity import references
-from storage.statements import get_sql, held_ranges_sql
+from storage.statements import get_sql, held_ranges_sql, lookup
 
 CHECKS_A_PROBE = 1000
 
@@ -145,7 +145,7 @@ def _references(work: Writing, checks: Sequence[Check]) -> Iterator[Probe]:
     for storage, by_key in sorted(by_storage.items()):
         sql = get_sql(storage, checks[0].other.table_id)
         for part in _parts(by_key):
-            yield Probe(sql, (bytea_array(list(part)),), part, wants_all=True)
+            yield Probe(sql, binary(*lookup(part)), part, wants_all=True)
 
 
 def _losses(work: Writing, path: Path, checks: Sequence[Check]) -> Iterator[Probe]:

@@ -20,11 +20,11 @@ from nodes.execution.scans import stored_rows
 from nodes.execution.writing.write_context import Writing
 from nodes.foreign_keys.violations import Check
 from nodes.sql.conditions.access_paths import Access
-from nodes.store.pipeline import Command, bytea_array
+from nodes.store.pipeline import Command, binary, bytea_array, int2_array
 from storage import encoding, pairs
 from storage.integrity.references import Values, values_of
 from storage.integrity.referring import way_to
-from storage.statements import PAGE_PAIRS, column_suffixes, next_low, value_scan_sql
+from storage.statements import PAGE_PAIRS, bounds, next_low, value_scan_sql
 
 RANGES_MAX = 200
 """Key ranges that are read one by one; a scan is the shorter way from there on."""
@@ -94,14 +94,14 @@ async def _pairs_with(
     work: Writing, child: Descriptor, column: ColumnId, wanted: Sequence[bytes], way: Access
 ) -> AsyncIterator[Sequence[Values]]:
     """The values of a column's pairs, of each page those that are wanted, and its last."""
-    suffixes, values = bytea_array(column_suffixes([column])), bytea_array(wanted)
+    columns, values = int2_array([column]), bytea_array(wanted)
     limit = _INT8.pack(PAGE_PAIRS)
     for storage in way.storages:
         sql = value_scan_sql(storage, child.table_id)
         for start, high in way.ranges:
             low: bytes | None = start
             while low is not None:
-                command = Command(sql, (low, high, suffixes, limit, values, limit))
+                command = Command(sql, (*binary(*bounds(low, high)), columns, limit, values, limit))
                 result = (await work.transaction.run([command]))[0]
                 page = list(pairs_in(result))
                 yield [(value,) for _, value in page if value is not None]
@@ -113,7 +113,7 @@ def _way(path: Path, checks: Sequence[Check], storages: int) -> Access:
     everywhere = tuple(range(1, checks[0].other.placement.storage_count(storages) + 1))
     lows = sorted({path.low(check) for check in checks})
     if path.columns and len(lows) <= RANGES_MAX:
-        ranges = tuple((low, pairs.after(low)) for low in lows)
+        ranges = tuple((pairs.place(low), pairs.place(pairs.after(low))) for low in lows)
         return Access(path.index, ranges, everywhere, columns=tuple(c for c, _ in path.columns))
     child = checks[0].other
     start = pairs.prefix(child, child.placement.id)

@@ -35,7 +35,7 @@ CONNECT_S_MAX = 10
 READ_COMMITTED = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READS_MAX = 32
 """Pieces of an answer read before others get their turn."""
-BYTEA = 17
+BYTEA, INT2 = 17, 21
 REFUSED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
 SYNC = pq.ExecStatus.PIPELINE_SYNC
 
@@ -133,6 +133,12 @@ def int8(value: int) -> bytes:
     return struct.pack("!q", value)
 
 
+def int2_array(values: Sequence[int]) -> bytes:
+    """An array of int2."""
+    elements = b"".join([b"\x00\x00\x00\x02" + value.to_bytes(2) for value in values])
+    return _ARRAY_HEAD.pack(1, 0, INT2, len(values), 1) + elements
+
+
 def bytea_array(values: Sequence[bytes]) -> bytes:
     """PostgreSQL's binary form of a bytea[]."""
     parts = [_ARRAY_HEAD.pack(1, 0, BYTEA, len(values), 1)] if values else [struct.pack("!iii", 0, 0, BYTEA)]
@@ -140,6 +146,19 @@ def bytea_array(values: Sequence[bytes]) -> bytes:
         parts.append(_INT4.pack(len(value)))
         parts.append(value)
     return b"".join(parts)
+
+
+def binary(*params: bytes | int | list[bytes] | list[int]) -> tuple[bytes, ...]:
+    """Parameters of `storage.statements`: numbers are bigint, those in arrays int2."""
+    return tuple(_binary(param) for param in params)
+
+
+def _binary(param: bytes | int | list[bytes] | list[int]) -> bytes:
+    if isinstance(param, bytes):
+        return param
+    if isinstance(param, int):
+        return int8(param)
+    return int2_array(param) if param and isinstance(param[0], int) else bytea_array(param)  # type: ignore[arg-type]
 
 
 class StoreConnection:

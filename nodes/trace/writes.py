@@ -83,4 +83,4 @@ def _owner(descriptor: Descriptor, key: bytes, line: PairLine) -> Json:
             return {"of": "row", "state": descriptor.state.value}
         return {"of": "column", "state": descriptor.column(name.column).state.value}
     except (StrayKey, UnknownElement):
-        return {"of": "unknown", "state": "absent", "name": line.key}
+        return {"of": "unknown", "state": "absent", "name": f"{line.k}, {line.c}"}

@@ -27,6 +27,7 @@ from spark_tasks.spark.session import spread
 from storage.integrity.clauses import Violation, label
 from storage.pairs import PREFIX, StrayKey, after, name_of, placement_prefix
 from storage.postgres import kv, session_options, storages_there
+from storage.statements import WITHIN, bounds, key_sql
 
 Connection = psycopg.Connection[Any]
 END_OF_KEYS = b"\xff"
@@ -142,9 +143,9 @@ def _beside_rows(connection: Connection, judge: Judge, found: Finding) -> None:
 
 def _first_keys(connection: Connection, table_id: int, key_range: KeyRange) -> tuple[int, list[bytes]]:
     """The number of keys in a range where none should be, and the first of them."""
-    sql = f"SELECT key, count(*) OVER () FROM {kv(key_range.storage, table_id)} WHERE key >= %b AND key < %b"
+    sql = f"SELECT {key_sql(table_id)}, count(*) OVER () FROM {kv(key_range.storage, table_id)} WHERE {WITHIN}"
     cursor = connection.cursor(binary=True).execute(
-        f"{sql} ORDER BY key LIMIT %b", (key_range.low, key_range.high, NAMED_MAX)
+        f"{sql} ORDER BY k, c LIMIT %b", (*bounds(key_range.low, key_range.high), NAMED_MAX)
     )
     found = cursor.fetchall()
     return (found[0][1] if found else 0), [key for key, _ in found]

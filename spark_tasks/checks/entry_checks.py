@@ -32,6 +32,7 @@ from storage.integrity.offenders import duplicate_rows, duplicate_words, values_
 from storage.mutations import columns_of_entry_home, entry_bucket, unique_bucket
 from storage.pairs import StoredRow, StrayKey, entry_now, name_of, prefix
 from storage.postgres import kv
+from storage.statements import WITHIN, bounds
 
 Connection = psycopg.Connection[Any]
 HELD_AT_ONCE = 500
@@ -213,8 +214,8 @@ class EntryJudge:
             if self._place(storage) in found.stored:
                 yield found.stored[self._place(storage)]
                 continue
-            sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE key >= %b AND key < %b"
-            row = connection.execute(f"{sql} AND value IS NOT NULL", (low, high)).fetchone()
+            sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE {WITHIN} AND v IS NOT NULL"
+            row = connection.execute(sql, bounds(low, high)).fetchone()
             assert row is not None
             yield int(row[0])
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import Constraint, TableId
 from spark_tasks.chunks.packed_keys import execute_with_keys
+from storage.arrow.encoding import stored_keys
 from storage.arrow.references import Places, places_of
 from storage.arrow.rows import StoredRows
 from storage.integrity.offenders import dangling_words
@@ -55,28 +56,28 @@ class Reference:
         return dangling_words(self.descriptor, self.referenced, self.foreign_key, row, values)
 
     def _absent(self, connection: Connection, places: Places) -> pa.Array:
-        absent = pa.repeat(pa.scalar(False), len(places))
+        absent, (ks, _) = pa.repeat(pa.scalar(False), len(places)), stored_keys(places.keys)
         for home in pc.unique(places.homes).to_pylist():
             here = pc.equal(places.homes, home)
             keys = places.keys.filter(here)
-            asked = keys.take(pc.sort_indices(keys))
+            asked, _ = stored_keys(keys.take(pc.sort_indices(keys)))
             if self._count(connection, home, asked) < len(asked):
                 there = pa.array(self._there(connection, home, asked), pa.binary())
-                absent = pc.or_(absent, pc.and_(here, pc.invert(pc.is_in(places.keys, value_set=there))))
+                absent = pc.or_(absent, pc.and_(here, pc.invert(pc.is_in(ks, value_set=there))))
         return absent
 
-    def _count(self, connection: Connection, storage: int, keys: pa.Array) -> int:
-        row = execute_with_keys(connection, self._sql("count(*)", storage), keys).fetchone()
+    def _count(self, connection: Connection, storage: int, ks: pa.Array) -> int:
+        row = execute_with_keys(connection, self._sql("count(*)", storage), ks).fetchone()
         assert row is not None
         return int(row[0])
 
-    def _there(self, connection: Connection, storage: int, keys: pa.Array) -> Iterator[bytes]:
-        found = execute_with_keys(connection, self._sql("key", storage), keys)
-        return (key for (key,) in found.fetchall())
+    def _there(self, connection: Connection, storage: int, ks: pa.Array) -> Iterator[bytes]:
+        found = execute_with_keys(connection, self._sql("k", storage), ks)
+        return (k for (k,) in found.fetchall())
 
     def _sql(self, what: str, storage: int) -> str:
         table = kv(storage, self.referenced.table_id)
-        return f"SELECT {what} FROM {table} WHERE key = ANY(%b::bytea[]) AND value IS NOT NULL"
+        return f"SELECT {what} FROM {table} WHERE k = ANY(%b::bytea[]) AND c = 0 AND v IS NOT NULL"
 
 
 def references_of(

@@ -15,6 +15,7 @@ from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import Pairs
 from storage.pairs import StoredRow, column_key, prefix
 from storage.postgres import get_sql, kv, next_low
+from storage.statements import EXACTLY, exactly, lookup
 
 Connection = psycopg.Connection[Any]
 LOOKED_UP_AT_ONCE = 20_000
@@ -22,19 +23,19 @@ LOOKED_UP_AT_ONCE = 20_000
 
 
 def there(connection: Connection, table_id: int, storage: int, keys: list[bytes]) -> dict[bytes, bytes]:
-    """The live pairs among these keys."""
-    return dict(connection.cursor(binary=True).execute(get_sql(storage, table_id), (keys,)).fetchall())
+    """The live pairs among these keys, or with the key of one and the column of another."""
+    return dict(connection.cursor(binary=True).execute(get_sql(storage, table_id), lookup(keys)).fetchall())
 
 
 def count_there(connection: Connection, table_id: int, storage: int, ordered: Pairs, *, keys_only: bool) -> int:
     """The number of the pairs (sorted) that are there, with their content; `keys_only`: all values are empty."""
     table = kv(storage, table_id)
     if keys_only:
-        sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE key = ANY(%b::bytea[]) AND value = ''"
+        sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE {EXACTLY} AND v = ''"
     else:
-        sql = f"SELECT count(value), string_agg(value, '' ORDER BY key) FROM {table} WHERE key = ANY(%b::bytea[])"
+        sql = f"SELECT count(v), string_agg(v, '' ORDER BY k, c) FROM {table} WHERE {EXACTLY}"
     keys, values = ordered.keys.to_pylist(), ordered.values.to_pylist()
-    row = connection.cursor(binary=True).execute(sql, (keys,)).fetchone()
+    row = connection.cursor(binary=True).execute(sql, exactly(keys)).fetchone()
     assert row is not None
     if keys_only or (row[0] == len(keys) and (row[1] or b"") == b"".join(values)):
         return int(row[0])  # values tell where they end: K(r), an encoding, or nothing

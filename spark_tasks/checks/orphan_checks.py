@@ -11,35 +11,31 @@ from spark_tasks.runs.ranges import KeyRange
 from spark_tasks.runs.report import NAMED_MAX
 from storage.integrity.clauses import Violation, row_words
 from storage.pairs import PREFIX, StrayKey, name_of
-from storage.postgres import column_suffixes, kv
-from storage.statements import COLUMN_SUFFIX
+from storage.postgres import kv
+from storage.statements import WITHIN, bounds, key_sql, of_columns_sql
 
 Connection = psycopg.Connection[Any]
 
 
 def strangers(connection: Connection, descriptor: Descriptor, key_range: KeyRange) -> list[bytes]:
     """The first keys in a range of rows that end with no column of the schema."""
-    known = column_suffixes((EXISTS, *(c.id for c in descriptor.stored_columns if c.state is not State.ABSENT)))
-    return _first_keys(connection, descriptor, key_range, f"NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))", known)
+    known = [EXISTS, *(c.id for c in descriptor.stored_columns if c.state is not State.ABSENT)]
+    return _first_keys(connection, descriptor, key_range, f"NOT {of_columns_sql(known)}")
 
 
 def tombstones(
     connection: Connection, descriptor: Descriptor, key_range: KeyRange, allowed: Iterable[Column] = ()
 ) -> list[bytes]:
     """The first tombstones of a range; in a range of rows those of some columns may be `allowed`."""
-    suffixes = column_suffixes(column.id for column in allowed)
-    only = f"value IS NULL AND NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[]))"
-    return _first_keys(
-        connection, descriptor, key_range, only if suffixes else "value IS NULL", *filter(None, [suffixes])
-    )
+    columns = [column.id for column in allowed]
+    only = f"v IS NULL AND NOT {of_columns_sql(columns)}" if columns else "v IS NULL"
+    return _first_keys(connection, descriptor, key_range, only)
 
 
-def _first_keys(
-    connection: Connection, descriptor: Descriptor, key_range: KeyRange, only: str, *params: list[bytes]
-) -> list[bytes]:
-    table = kv(key_range.storage, descriptor.table_id)
-    sql = f"SELECT key FROM {table} WHERE key >= %b AND key < %b AND {only} ORDER BY key LIMIT %b"
-    cursor = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high, *params, NAMED_MAX))
+def _first_keys(connection: Connection, descriptor: Descriptor, key_range: KeyRange, only: str) -> list[bytes]:
+    table, key = kv(key_range.storage, descriptor.table_id), key_sql(descriptor.table_id)
+    sql = f"SELECT {key} FROM {table} WHERE {WITHIN} AND {only} ORDER BY k, c LIMIT %b"
+    cursor = connection.cursor(binary=True).execute(sql, (*bounds(key_range.low, key_range.high), NAMED_MAX))
     return [key for (key,) in cursor.fetchall()]
 
 

@@ -51,6 +51,7 @@ from storage.pairs import (
     row_bucket,
 )
 from storage.postgres import kv
+from storage.statements import WITHIN, bounds
 
 Connection = psycopg.Connection[Any]
 Places = dict[bytes, tuple[int, bytes]]
@@ -181,8 +182,8 @@ class PlacementJudge:
         low = placement_prefix(self.descriptor, self.placement.id)
         surplus = -found.matched.get(self.label, 0)
         for storage in self.numbers:
-            sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE key >= %b AND key < %b"
-            row = connection.execute(f"{sql} AND value IS NOT NULL", (low, after(low))).fetchone()
+            sql = f"SELECT count(*) FROM {kv(storage, self.descriptor.table_id)} WHERE {WITHIN} AND v IS NOT NULL"
+            row = connection.execute(sql, bounds(low, after(low))).fetchone()
             assert row is not None
             surplus += int(row[0])
         if repeated:

@@ -12,9 +12,8 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS
 from spark_tasks.runs.report import NAMED_MAX
 from storage.integrity.clauses import Violation, repeated_row
-from storage.pairs import COLUMN, PREFIX, after, prefix
+from storage.pairs import PREFIX, TABLE_BYTES, after, prefix, stored_key
 from storage.postgres import kv
-from storage.statements import COLUMN_SUFFIX
 
 Connection = psycopg.Connection[Any]
 
@@ -30,18 +29,18 @@ def count(connection: Connection, descriptor: Descriptor, storages: Iterable[int
 def first(connection: Connection, descriptor: Descriptor, storages: Iterable[int]) -> Iterator[Violation]:
     """The first of them."""
     sql, params = _existing(descriptor, storages)
-    found = connection.cursor(binary=True).execute(f"{sql} ORDER BY key LIMIT %(named)b", params)
-    for (key,) in found.fetchall():
-        yield repeated_row(descriptor, key[PREFIX.size : -COLUMN.size])
+    found = connection.cursor(binary=True).execute(f"{sql} ORDER BY k LIMIT {NAMED_MAX}", params)
+    for (k,) in found.fetchall():
+        yield repeated_row(descriptor, k[PREFIX.size - TABLE_BYTES :])
 
 
 def _existing(descriptor: Descriptor, storages: Iterable[int]) -> tuple[str, dict[str, Any]]:
-    """The existence keys that several storages have."""
+    """k of the existence pairs that several storages have."""
     start = prefix(descriptor, descriptor.placement.id)
     live = " UNION ALL ".join(
-        f"SELECT key FROM {kv(storage, descriptor.table_id)} WHERE key >= %(low)b AND key < %(high)b"
-        f" AND value IS NOT NULL AND {COLUMN_SUFFIX} = %(exists)b"
+        f"SELECT k FROM {kv(storage, descriptor.table_id)} WHERE k >= %(low)b AND k < %(high)b"
+        f" AND v IS NOT NULL AND c = {EXISTS}"
         for storage in storages
     )
-    params = {"low": start, "high": after(start), "exists": COLUMN.pack(EXISTS), "named": NAMED_MAX}
-    return f"SELECT key FROM ({live}) AS live GROUP BY key HAVING count(*) > 1", params
+    low, high = (stored_key(end)[0] for end in (start, after(start)))
+    return f"SELECT k FROM ({live}) AS live GROUP BY k HAVING count(*) > 1", {"low": low, "high": high}

@@ -1,10 +1,10 @@
 """The rows of a range in one statement where they fit: only the pairs that are needed leave PostgreSQL, in no order.
 
     asked for       sent back, as they lie              a look at each pair
-    columns 2, 5    existence, column 2, column 5 ..    the last byte of its key: 0, 2 or 5
+    columns 2, 5    existence, column 2, column 5 ..    its c: 0, 2 or 5
 
-PostgreSQL reads its table straight through and looks at one byte of each key; which column a pair is of, and of which
-row, Arrow decides. Rows are those whose existence is stored; a value without a row is an orphan and set aside.
+PostgreSQL reads its table straight through and looks at one number of each pair; which row it is of, Arrow decides.
+Rows are those whose existence is stored; a value without a row is an orphan and set aside.
 
 In a range of some hundred thousand rows this costs a third of paging through all pairs by key. A first try leaves out
 values that would be too long if all were like that, and says how long the longest is: most tables have none. How many
@@ -30,9 +30,9 @@ from storage.arrow.encoding import END, Pairs, concat, unpack
 from storage.arrow.rows import StoredRows
 from storage.encoding import PAYLOAD_BYTES
 from storage.page_sizes import ANY_LENGTH
-from storage.pairs import COLUMN, PREFIX, types_of_key
-from storage.postgres import column_suffixes, kv
-from storage.statements import COLUMN_SUFFIX
+from storage.pairs import COLUMN, PREFIX, TABLE_BYTES, types_of_key
+from storage.postgres import kv
+from storage.statements import WITHIN, bounds, of_columns_sql
 
 Connection = psycopg.Connection[Any]
 
@@ -42,10 +42,10 @@ AT_ONCE_BYTES = 128 << 20
 PAIRS_MIN = 10_000
 """So many are tried at once however few rows a range was thought to have."""
 
-_PAIRS = """SELECT count(*), string_agg(key, ''), string_agg(value, ''), {key_sizes},
- string_agg(int4send(octet_length(value)), ''), coalesce(max(length), 0)::bigint FROM (
-    SELECT key, CASE WHEN octet_length(value) <= {longest} THEN value END AS value, octet_length(value) AS length
-    FROM {kv} WHERE {blocks}key >= %b AND key < %b AND value IS NOT NULL AND {ends} LIMIT {most}
+_PAIRS = """SELECT count(*), string_agg(k, ''), string_agg(int2send(c), ''), string_agg(v, ''), {k_sizes},
+ string_agg(int4send(octet_length(v)), ''), coalesce(max(length), 0)::bigint FROM (
+    SELECT k, c, CASE WHEN octet_length(v) <= {longest} THEN v END AS v, octet_length(v) AS length
+    FROM {kv} WHERE {blocks}{within} AND v IS NOT NULL AND {columns} LIMIT {most}
 ) AS pairs"""
 
 
@@ -130,11 +130,10 @@ def _block_ranges(
 def _fit(connection: Connection, descriptor: Descriptor, key_range: KeyRange, columns: Sequence[ColumnId]) -> bool:
     """True when the pairs of the columns are few enough to be read at once."""
     sql = (
-        f"SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) <= {AT_ONCE_BYTES}"
-        f" FROM {kv(key_range.storage, descriptor.table_id)}"
-        f" WHERE key >= %b AND key < %b AND value IS NOT NULL AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
+        f"SELECT coalesce(sum({PREFIX.size} + octet_length(k) + octet_length(v)), 0) <= {AT_ONCE_BYTES}"
+        f" FROM {kv(key_range.storage, descriptor.table_id)} WHERE {WITHIN} AND v IS NOT NULL AND c = ANY(%b::int2[])"
     )
-    params = (key_range.low, key_range.high, column_suffixes((EXISTS, *columns)))
+    params = (*bounds(key_range.low, key_range.high), [EXISTS, *columns])
     row = connection.cursor(binary=True).execute(sql, params).fetchone()
     assert row is not None
     return bool(row[0])
@@ -160,34 +159,26 @@ def _pairs(
     most: int | None = None,
     blocks: tuple[int, int] | None = None,
 ) -> Pairs | None:
-    """The pairs; None when a value is longer than `longest`, a key is not of `size`, or there are `most` pairs."""
+    """The pairs; None when a value is longer than `longest`, a k is not of `size`, or there are `most` pairs."""
     sql = _PAIRS.format(
         kv=kv(key_range.storage, descriptor.table_id),
         longest=longest,
         blocks="ctid >= '({},0)' AND ctid < '({},0)' AND ".format(*blocks) if blocks else "",
-        ends=_ends(descriptor, columns),
+        within=WITHIN,
+        columns=of_columns_sql((EXISTS, *columns)),
         most="ALL" if most is None else most,
-        key_sizes="string_agg(int4send(octet_length(key)), '')"
+        k_sizes="string_agg(int4send(octet_length(k)), '')"
         if size is None
-        else f"CASE WHEN bool_and(octet_length(key) = {size}) THEN ''::bytea END",
+        else f"CASE WHEN bool_and(octet_length(k) = {size}) THEN ''::bytea END",
     )
-    cursor = connection.cursor(binary=True).execute(sql, (key_range.low, key_range.high), prepare=False)
+    cursor = connection.cursor(binary=True).execute(sql, bounds(key_range.low, key_range.high), prepare=False)
     row = cursor.fetchone()
     assert row is not None
-    count, keys, values, key_sizes, value_sizes, length = row
-    if length > longest or (count and key_sizes is None) or (most is not None and count >= most):
+    count, ks, cs, values, k_sizes, value_sizes, length = row
+    if length > longest or (count and k_sizes is None) or (most is not None and count >= most):
         return None
-    key_sizes = key_sizes if size is None else size.to_bytes(4) * count
-    return unpack(count, keys, values, key_sizes, value_sizes)
-
-
-def _ends(descriptor: Descriptor, columns: Sequence[ColumnId]) -> str:
-    """The condition on a key's end: the last byte says which column it is of, as long as no two have the same."""
-    wanted = sorted({EXISTS, *columns})
-    if descriptor.next_column_id <= 256:
-        return f"get_byte(key, octet_length(key) - 1) IN ({', '.join(map(str, wanted))})"
-    suffixes = ", ".join(rf"'\x{suffix.hex()}'::bytea" for suffix in map(COLUMN.pack, wanted))
-    return f"{COLUMN_SUFFIX} IN ({suffixes})"
+    k_sizes = k_sizes if size is None else size.to_bytes(4) * count
+    return unpack(descriptor.table_id, count, ks, cs, values, k_sizes, value_sizes)
 
 
 def rows_of_pairs(pairs: Pairs, columns: Sequence[ColumnId]) -> StoredRows:
@@ -208,11 +199,11 @@ def _cut(keys: pa.Array) -> pa.Array:
 
 
 def key_size(descriptor: Descriptor) -> int | None:
-    """Bytes of the key of any pair of a row; None when that varies with the row."""
+    """Bytes of k of any pair of a row; None when that varies with the row."""
     types = types_of_key(descriptor)
     if not PAYLOAD_BYTES.keys() >= set(types):
         return None
-    return PREFIX.size + sum(1 + PAYLOAD_BYTES[sql_type] for sql_type in types) + COLUMN.size
+    return PREFIX.size - TABLE_BYTES + sum(1 + PAYLOAD_BYTES[sql_type] for sql_type in types)
 
 
 def _by_row(keys: pa.Array, pairs: Pairs) -> tuple[pa.Array, Pairs]:

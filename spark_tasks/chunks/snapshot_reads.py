@@ -17,8 +17,9 @@ from storage.arrow.encoding import Pairs
 from storage.arrow.packed_scan import PackedScan
 from storage.arrow.rows import RowReader, StoredRows
 from storage.page_sizes import Lengths
+from storage.pairs import PREFIX
 from storage.postgres import kv
-from storage.statements import COLUMN_SUFFIX, column_suffixes
+from storage.statements import WITHIN, bounds, key_sql
 
 Connection = psycopg.Connection[Any]
 
@@ -99,11 +100,6 @@ class KeySpace:
     high: bytes
     index: IndexId
 
-    @property
-    def begins_row(self) -> str:
-        """SQL that is true for keys at which a row, or an entry, begins."""
-        return f"{COLUMN_SUFFIX} = '\\x0000'" if self.index == 0 else "true"
-
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -122,7 +118,7 @@ def ranges_of(
     """Ranges over a key space on all storages, cut at sampled keys; their row counts are exact for small tables."""
     found = []
     for storage in range(1, storages + 1):
-        seen = Sample(connection, kv(storage, table_id), space)
+        seen = Sample(connection, storage, table_id, space)
         keys = seen.keys()
         rows = seen.in_all(len(keys))
         found += split(
@@ -139,17 +135,18 @@ def ranges_of(
 class Sample:
     """Live pairs of a key space in some blocks of a storage's table, or in all where there are few."""
 
-    def __init__(self, connection: Connection, table: str, space: KeySpace) -> None:
-        self.connection, self.table, self.space = connection, table, space
+    def __init__(self, connection: Connection, storage: int, table_id: int, space: KeySpace) -> None:
+        self.connection, self.table_id, table = connection, table_id, kv(storage, table_id)
+        self.bounds = bounds(space.low, space.high)
         blocks = self._number("SELECT pg_relation_size(%b::regclass) / current_setting('block_size')::int", table)
         self.percent = 100.0 if blocks <= BLOCKS_SAMPLED else 100.0 * BLOCKS_SAMPLED / blocks
         sampled = "" if self.percent == 100.0 else f" TABLESAMPLE SYSTEM ({self.percent:.9f}) REPEATABLE (0)"
-        self.live = f"FROM {table}{sampled} WHERE key >= %b AND key < %b AND value IS NOT NULL"
+        self.live = f"FROM {table}{sampled} WHERE {WITHIN} AND v IS NOT NULL"
 
     def keys(self) -> list[bytes]:
         """Keys at which a row, or an entry, begins, in order."""
-        sql = f"SELECT key {self.live} AND {self.space.begins_row} ORDER BY key"
-        cursor = self.connection.cursor(binary=True).execute(sql, (self.space.low, self.space.high))
+        sql = f"SELECT {key_sql(self.table_id)} {self.live} AND c = 0 ORDER BY k"
+        cursor = self.connection.cursor(binary=True).execute(sql, self.bounds)
         return [key for (key,) in cursor.fetchall()]
 
     def in_all(self, seen: int) -> int:
@@ -158,11 +155,9 @@ class Sample:
 
     def bytes_of(self, columns: Iterable[ColumnId]) -> int:
         """The bytes of the pairs that are read, in the whole table: not what else it has, nor what is left of old."""
-        sql = (
-            f"SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) {self.live}"
-            f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
-        )
-        return self.in_all(self._number(sql, self.space.low, self.space.high, column_suffixes((EXISTS, *columns))))
+        size = f"{PREFIX.size} + octet_length(k) + octet_length(v)"
+        sql = f"SELECT coalesce(sum({size}), 0) {self.live} AND c = ANY(%b::int2[])"
+        return self.in_all(self._number(sql, *self.bounds, [EXISTS, *columns]))
 
     def _number(self, sql: str, *params: Any) -> int:
         row = self.connection.cursor(binary=True).execute(sql, params).fetchone()

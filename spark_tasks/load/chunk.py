@@ -32,7 +32,7 @@ from storage import postgres
 from storage.arrow.encoding import Pairs, copy_payload
 from storage.arrow.rows import StoredRows
 from storage.mutations import Act
-from storage.statements import SQL
+from storage.statements import act_sql, columns_of
 
 TRIES_MAX = 100
 PAUSE_S_MAX = 0.2
@@ -143,7 +143,7 @@ class Loader:
             self._mark(first, len(rows))
             for storage, pairs in self._pairs(pinned.descriptor, rows):
                 table = postgres.kv(storage, self.table_id)
-                with self._rows.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as copy:
+                with self._rows.cursor().copy(f"COPY {table} (k, c, v) FROM STDIN (FORMAT BINARY)") as copy:
                     copy.write(copy_payload(pairs.sorted()))
             self._require_referenced(pinned, rows, first)
 
@@ -159,10 +159,10 @@ class Loader:
             self._mark(first, len(rows))
             for storage, pairs in self._pairs(pinned.descriptor, rows):
                 for act, part in by_act(pinned.descriptor, pairs):
-                    sql = SQL[act].format(kv=postgres.kv(storage, self.table_id))
                     keys = part.keys.to_pylist()
+                    params = (*columns_of(keys), part.values.to_pylist())
                     try:
-                        result = self._rows.execute(sql, (keys, part.values.to_pylist()))
+                        result = self._rows.execute(act_sql(act, storage, self.table_id), params)
                     except errors.CardinalityViolation:
                         raise twice_in_file(pinned.descriptor, rows) from None
                     if act is not Act.PUT:

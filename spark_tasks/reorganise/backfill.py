@@ -46,6 +46,7 @@ from storage.arrow.columns import fill_pairs
 from storage.arrow.encoding import Pairs, concat, copy_payload
 from storage.arrow.rows import StoredRows, chosen, index_entries, require_buckets, row_pairs, row_storages
 from storage.postgres import kv
+from storage.statements import UNNEST, columns_of
 
 CHUNK_BYTES_MAX = 4 << 20
 OWN_READER_ROWS = 10_000
@@ -253,12 +254,11 @@ def _light(pairs: Pairs) -> Pairs:
 def put_where_free(connection: chunk.Connection, table: str, pairs: Pairs, payload: bytes) -> None:
     """Insert pairs whose keys are free, within a chunk; a pair or a tombstone that is there stays (R2)."""
     try:
-        with connection.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as copy:
+        with connection.cursor().copy(f"COPY {table} (k, c, v) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(payload)
     except errors.UniqueViolation:
         connection.execute("ROLLBACK TO SAVEPOINT chunk")
         connection.execute(
-            f"INSERT INTO {table} (key, value) SELECT * FROM unnest(%b::bytea[], %b::bytea[])"
-            " ON CONFLICT (key) DO NOTHING",
-            (pairs.keys.to_pylist(), pairs.values.to_pylist()),
+            f"INSERT INTO {table} (k, c, v) SELECT * FROM {UNNEST} ON CONFLICT (k, c) DO NOTHING",
+            (*columns_of(pairs.keys.to_pylist()), pairs.values.to_pylist()),
         )

@@ -6,7 +6,7 @@ removes pairs of the element meanwhile is not hindered: a chunk gives way, as a 
 
 Values of a column lie among those of all others, one of each row. They are not looked up but walked to:
 
-    blocks of the pair table    1 2 3 4 5 6|7 8 ..    removed: the pairs of a few blocks whose keys end with the column
+    blocks of the pair table    1 2 3 4 5 6|7 8 ..    removed: the pairs of the column in a few blocks
 
 A pair that moves to another block meanwhile, with its row, is left for the pass that follows (`jobs.phases`).
 """
@@ -28,8 +28,8 @@ from storage.arrow.rows import accepted, chosen, entries_of, stored_rows
 from storage.mutations import source_columns
 from storage.page_sizes import runs
 from storage.pairs import COLUMN
-from storage.postgres import column_suffixes, kv, next_low, packed_scan_sql
-from storage.statements import COLUMN_SUFFIX, ends_exactly_sql
+from storage.postgres import kv, next_low, packed_scan_sql
+from storage.statements import EXACTLY, WITHIN, bounds, exactly, key_sql, of_columns_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +50,26 @@ PAIRS_PER_BLOCK = 100
 SCANNED_MAX = 200_000
 """Pairs that a chunk looks at in search of those it removes: a range may have grown to any number since it was cut."""
 
-DELETE_PAGE = """WITH page AS MATERIALIZED (
-    SELECT key FROM (
-        SELECT key, value IS NULL AS is_tombstone FROM {kv} WHERE key >= %(low)b AND key < %(high)b
-        ORDER BY key LIMIT %(scanned)b
-    ) AS seen WHERE {only} ORDER BY key LIMIT %(size)b
+WITHIN_NAMED = "(k, c) >= (%(low_k)b, %(low_c)b::int2) AND (k, c) < (%(high_k)b, %(high_c)b::int2)"
+DELETE_PAGE = f"""WITH page AS MATERIALIZED (
+    SELECT k, c FROM (
+        SELECT k, c, v IS NULL AS is_tombstone FROM {{kv}} WHERE {WITHIN_NAMED} ORDER BY k, c LIMIT %(scanned)b
+    ) AS seen WHERE {{only}} ORDER BY k, c LIMIT %(size)b
 ), gone AS (
-    DELETE FROM {kv} AS kv WHERE key = ANY(ARRAY(SELECT key FROM page)){only_kv}
-) SELECT count(*), CASE WHEN count(*) = %(size)b THEN (SELECT key FROM page ORDER BY key DESC LIMIT 1) ELSE (
-    SELECT key FROM {kv} WHERE key >= %(low)b AND key < %(high)b ORDER BY key OFFSET %(scanned)b - 1 LIMIT 1
+    DELETE FROM {{kv}} AS kv WHERE k = ANY(ARRAY(SELECT k FROM page)) AND c = ANY(ARRAY(SELECT c FROM page))
+    AND (k, c) IN (SELECT k, c FROM page) AND kv.v IS NULL
+) SELECT count(*), CASE WHEN count(*) = %(size)b THEN (SELECT {{key}} FROM page ORDER BY k DESC, c DESC LIMIT 1) ELSE (
+    SELECT {{key}} FROM {{kv}} WHERE {WITHIN_NAMED} ORDER BY k, c OFFSET %(scanned)b - 1 LIMIT 1
 ) END FROM page"""
 """The last key is that of the last pair removed, or looked at; none when nothing is left."""
 
 
-LAST_OF_PAGE = "SELECT key FROM {kv} WHERE key >= %b AND key < %b ORDER BY key OFFSET %b::bigint - 1 LIMIT 1"
-DELETE_ALL = "DELETE FROM {kv} WHERE key >= %b AND key < %b"
+LAST_OF_PAGE = f"SELECT {{key}} FROM {{kv}} WHERE {WITHIN} ORDER BY k, c OFFSET %b::bigint - 1 LIMIT 1"
+DELETE_ALL = f"DELETE FROM {{kv}} WHERE {WITHIN}"
 """Entries of an index, or pairs of a placement, lie side by side and all go: one walk, without a look-up of each."""
 
 DELETE_VALUES = """DELETE FROM {kv} WHERE ctid >= '({first},0)' AND ctid < '({last},0)'
- AND key >= '\\x{low}'::bytea AND key < '\\x{high}'::bytea AND {ends};
+ AND (k, c) >= ('\\x{low}'::bytea, {low_c}::int2) AND (k, c) < ('\\x{high}'::bytea, {high_c}::int2) AND {columns};
 SELECT {last} >= pg_relation_size('{kv}'::regclass) / current_setting('block_size')::int"""
 
 
@@ -98,20 +99,25 @@ class DeleteKeys:
 
     def _all(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> Removed:
         """Whatever is there, up to the last of `size` keys."""
-        cursor, table = connection.cursor(binary=True), kv(key_range.storage, self.table_id)
-        found = cursor.execute(LAST_OF_PAGE.format(kv=table), (key_range.low, key_range.high, size)).fetchone()
+        cursor, names = connection.cursor(binary=True), self._names(key_range)
+        asked = (*bounds(key_range.low, key_range.high), size)
+        found = cursor.execute(LAST_OF_PAGE.format(**names), asked).fetchone()
         last = None if found is None else found[0]
         high = key_range.high if last is None else next_low(last)
-        count = cursor.execute(DELETE_ALL.format(kv=table), (key_range.low, high)).rowcount
+        count = cursor.execute(DELETE_ALL.format(**names), bounds(key_range.low, high)).rowcount
         return Removed(count, count, last)
+
+    def _names(self, key_range: KeyRange) -> dict[str, str]:
+        return {"kv": kv(key_range.storage, self.table_id), "key": key_sql(self.table_id)}
 
     def _values(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
         """Values of the columns in the next blocks of the storage, tombstones among them."""
         first = _block_of(reached)
         last = first + max(1, size // PAIRS_PER_BLOCK)
-        table, ends = kv(key_range.storage, self.table_id), ends_exactly_sql(self.columns)
-        bounds = {"first": first, "last": last, "low": key_range.low.hex(), "high": key_range.high.hex()}
-        cursor = connection.execute(DELETE_VALUES.format(kv=table, ends=ends, **bounds))
+        table, columns = kv(key_range.storage, self.table_id), of_columns_sql(self.columns)
+        low, low_c, high, high_c = bounds(key_range.low, key_range.high)
+        ends = {"low": low.hex(), "low_c": low_c, "high": high.hex(), "high_c": high_c}
+        cursor = connection.execute(DELETE_VALUES.format(kv=table, columns=columns, first=first, last=last, **ends))
         count = cursor.rowcount
         cursor.nextset()
         row = cursor.fetchone()
@@ -119,12 +125,12 @@ class DeleteKeys:
         return Removed(count, size, None if row[0] else BLOCK.pack(last))
 
     def _tombstones(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> Removed:
-        only, only_kv = ["is_tombstone"], " AND kv.value IS NULL"
-        params: dict[str, Any] = {"low": key_range.low, "high": key_range.high, "size": size, "scanned": SCANNED_MAX}
+        only = "is_tombstone"
+        ends = zip(("low_k", "low_c", "high_k", "high_c"), bounds(key_range.low, key_range.high), strict=True)
+        params: dict[str, Any] = {**dict(ends), "size": size, "scanned": SCANNED_MAX}
         if is_among_rows(key_range) and placement_of(key_range.low) not in self.placements:
-            only.append(f"{COLUMN_SUFFIX} = ANY(%(suffixes)b::bytea[])")
-            params |= {"suffixes": column_suffixes(self.columns)}
-        sql = DELETE_PAGE.format(kv=kv(key_range.storage, self.table_id), only=" AND ".join(only), only_kv=only_kv)
+            only = f"is_tombstone AND {of_columns_sql(self.columns)}"
+        sql = DELETE_PAGE.format(only=only, **self._names(key_range))
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
         return Removed(int(row[0]), int(row[0]), row[1])
@@ -161,8 +167,8 @@ class DeleteRows:
         size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
         keys, is_last = self._keys(connection, rest_of(key_range, reached), size)
         for storage, doomed in self._doomed(connection, key_range.storage, keys).items():
-            sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE key = ANY(%b::bytea[])"
-            connection.execute(sql, (doomed,))
+            sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE {EXACTLY}"
+            connection.execute(sql, exactly(doomed))
         return Removed(len(keys), len(keys), None if is_last else keys[-1])
 
     @property
@@ -177,9 +183,10 @@ class DeleteRows:
 
     def _keys(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> tuple[list[bytes], bool]:
         """The keys of some whole rows, with values of a page or one larger row; and whether none are left."""
-        table, bounds = kv(key_range.storage, self.descriptor.table_id), (key_range.low, key_range.high)
-        live = f"FROM {table} WHERE key >= %b AND key < %b AND value IS NOT NULL ORDER BY key LIMIT %b"
-        cursor = connection.cursor(binary=True).execute(f"SELECT key, octet_length(value) {live}", (*bounds, size))
+        table_id = self.descriptor.table_id
+        live = f"FROM {kv(key_range.storage, table_id)} WHERE {WITHIN} AND v IS NOT NULL ORDER BY k, c LIMIT %b"
+        sql, params = f"SELECT {key_sql(table_id)}, octet_length(v) {live}", bounds(key_range.low, key_range.high)
+        cursor = connection.cursor(binary=True).execute(sql, (*params, size))
         found: list[tuple[bytes, int]] = cursor.fetchall()
         keys, first = [key for key, _ in found], next(runs([length for _, length in found]), slice(0, 0))
         if first.stop < len(keys):
@@ -194,10 +201,11 @@ class DeleteRows:
         if not keys or not self._indexes:
             return doomed
         sql = packed_scan_sql(storage, self.descriptor.table_id, of_columns=self._columns)
-        params = (keys[0], next_low(keys[-1]), len(keys))
+        params = (*bounds(keys[0], next_low(keys[-1])), len(keys))
         row = connection.cursor(binary=True).execute(sql, params).fetchone()
         assert row is not None
-        rows = stored_rows(unpack(*row), [column for column in self._columns if column != EXISTS])
+        page = unpack(self.descriptor.table_id, *row)
+        rows = stored_rows(page, [column for column in self._columns if column != EXISTS])
         count = self.descriptor.placement.storage_count(self.storages)
         for index in self._indexes:
             those = chosen(rows, accepted(self.descriptor, index, rows, now=True))

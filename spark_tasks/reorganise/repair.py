@@ -24,6 +24,7 @@ from storage.integrity.clauses import Violation, row_words
 from storage.integrity.offenders import duplicate_rows, duplicate_words, values_of_entry
 from storage.mutations import Act, Op, columns_of_entry_home, entry_bucket
 from storage.pairs import StoredRow, column_key, entry_now, prefix
+from storage.statements import lookup
 
 Connection = psycopg.Connection[Any]
 
@@ -99,7 +100,7 @@ class Repair:
         wanted = {column_key(start, row_key, column): column for column in (EXISTS, *columns)}
         for storage in range(1, self.descriptor.placement.storage_count(self.storages) + 1):
             sql = postgres.get_sql(storage, self.descriptor.table_id)
-            there = dict(connection.cursor(binary=True).execute(sql, (sorted(wanted),)).fetchall())
+            there = dict(connection.cursor(binary=True).execute(sql, lookup(wanted)).fetchall())
             if column_key(start, row_key) in there:
                 values = {wanted[key]: value for key, value in there.items() if wanted[key] != EXISTS}
                 return StoredRow(row_key, values)
@@ -107,7 +108,7 @@ class Repair:
 
     def _duplicate(self, connection: Connection, storage: int, index: Index, row_key: bytes, key: bytes) -> Violation:
         sql = postgres.get_sql(storage, self.descriptor.table_id)
-        found = connection.cursor(binary=True).execute(sql, ([key],)).fetchone()
+        found = connection.cursor(binary=True).execute(sql, lookup([key])).fetchone()
         assert found is not None, "a refused entry is another row's"
         first, second = sorted((found[1], row_key))
         values = values_of_entry(key)

@@ -17,8 +17,8 @@ from spark_tasks.chunks.snapshot_reads import KeySpace
 from spark_tasks.runs.ranges import placement_of
 from spark_tasks.runs.run_elements import Elements
 from storage.pairs import after, prefix
-from storage.postgres import PLAN_LOCALLY, column_suffixes, kv
-from storage.statements import COLUMN_SUFFIX, ends_exactly_sql
+from storage.postgres import PLAN_LOCALLY, kv
+from storage.statements import EXACTLY, WITHIN, bounds, exactly, key_sql, of_columns_sql
 
 Connection = psycopg.Connection[Any]
 
@@ -56,12 +56,12 @@ def tombstones_of(
     found = []
     for storage in range(1, descriptor.storage_count(storages) + 1):
         for space in key_spaces(descriptor, elements):
-            sql = f"SELECT key FROM {kv(storage, descriptor.table_id)} WHERE key >= %b AND key < %b AND value IS NULL"
-            params: tuple[Any, ...] = (space.low, space.high)
+            table, key = kv(storage, descriptor.table_id), key_sql(descriptor.table_id)
+            sql = f"SELECT {key} FROM {table} WHERE {WITHIN} AND v IS NULL"
             if space.index == PRIMARY and placement_of(space.low) not in elements.placements:
-                sql += f" AND {COLUMN_SUFFIX} = ANY(%b::bytea[])"
-                params = (*params, column_suffixes(elements.columns))
-            keys = [key for (key,) in connection.cursor(binary=True).execute(sql, params).fetchall()]
+                sql += f" AND {of_columns_sql(elements.columns)}"
+            cursor = connection.cursor(binary=True).execute(sql, bounds(space.low, space.high))
+            keys = [key for (key,) in cursor.fetchall()]
             found.append(Tombstones(storage, sorted(keys)))
     return found
 
@@ -79,16 +79,16 @@ def with_tombstones(
 
 
 def _has_tombstone(connection: Connection, table: str, space: KeySpace) -> bool:
-    sql = f"SELECT FROM {table} WHERE key >= %b AND key < %b AND value IS NULL LIMIT 1"
-    return connection.cursor(binary=True).execute(sql, (space.low, space.high)).fetchone() is not None
+    sql = f"SELECT FROM {table} WHERE {WITHIN} AND v IS NULL LIMIT 1"
+    return connection.cursor(binary=True).execute(sql, bounds(space.low, space.high)).fetchone() is not None
 
 
 def are_values_left(connection: Connection, descriptor: Descriptor, elements: Elements, storages: int) -> bool:
     """True when the snapshot of `connection` shows a pair or tombstone of the columns on any storage."""
-    space, ends = key_space(descriptor), ends_exactly_sql(elements.columns)
+    space, columns = key_space(descriptor), of_columns_sql(elements.columns)
     for storage in range(1, descriptor.storage_count(storages) + 1):
-        sql = f"SELECT FROM {kv(storage, descriptor.table_id)} WHERE key >= %b AND key < %b AND {ends} LIMIT 1"
-        if connection.cursor(binary=True).execute(sql, (space.low, space.high)).fetchone() is not None:
+        sql = f"SELECT FROM {kv(storage, descriptor.table_id)} WHERE {WITHIN} AND {columns} LIMIT 1"
+        if connection.cursor(binary=True).execute(sql, bounds(space.low, space.high)).fetchone() is not None:
             return True
     return False
 
@@ -103,7 +103,7 @@ def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int
     cursor.execute(PLAN_LOCALLY)
     for seen in found:
         if seen.keys:
-            sql = f"DELETE FROM {kv(seen.storage, table_id)} WHERE key = ANY(%s::bytea[]) AND value IS NULL"
-            cursor.execute(sql, [seen.keys])
+            sql = f"DELETE FROM {kv(seen.storage, table_id)} WHERE {EXACTLY} AND v IS NULL".replace("%b", "%s")
+            cursor.execute(sql, exactly(seen.keys))
             removed += cursor.rowcount
     return removed

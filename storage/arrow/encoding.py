@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from catalog.elements import EXISTS
 from catalog.values import bytea
 from catalog.values.packed import LEFT_OUT, PACKED
 from catalog.values.types import ARRAY_OF, ARRAYS, FLOATING, WRITTEN, SqlType
@@ -23,6 +24,7 @@ from storage import encoding
 from storage.arrow.buffers import bytes_of, swapped
 from storage.arrow.key_order import key_order
 from storage.encoding import INVERSE, KEY_LENGTHS, LIVE, NULL, PAYLOAD_BYTES, WHOLE_VALUE
+from storage.pairs import COLUMN, INDEX, INDEX_OF_ROWS, PREFIX, TABLE_BYTES
 
 ARROW: dict[SqlType, pa.DataType] = {
     SqlType.BOOLEAN: pa.bool_(),
@@ -50,6 +52,7 @@ END = 1 << 30
 _INTS = {2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
 _SIGNS = {size: pa.scalar(-(1 << 8 * size - 1), of) for size, of in _INTS.items()}
 _EMPTY = pa.scalar(b"", pa.binary())
+_ROWS, _NO_COLUMN = pa.scalar(INDEX_OF_ROWS, pa.binary()), pa.scalar(COLUMN.pack(EXISTS), pa.binary())
 
 
 class MalformedPairs(ValueError):
@@ -288,12 +291,40 @@ def _raw(column: pa.Array, size: int) -> bytes:
 
 
 def unpack(
-    count: int, keys: bytes | None, values: bytes | None, key_sizes: bytes | None, value_sizes: bytes | None
+    table_id: int,
+    count: int,
+    ks: bytes | None,
+    cs: bytes | None,
+    values: bytes | None,
+    k_sizes: bytes | None,
+    value_sizes: bytes | None,
 ) -> Pairs:
     """The page that `storage.statements.packed_scan_sql` packed, without an object per pair."""
     if not count:
         return concat([])
-    return Pairs(_column(count, keys or b"", key_sizes or b""), _column(count, values or b"", value_sizes or b""))
+    stored = _column(count, ks or b"", k_sizes or b""), fixed_length(cs or b"", count, COLUMN.size)
+    return Pairs(keys_of(table_id, *stored), _column(count, values or b"", value_sizes or b""))
+
+
+def keys_of(table_id: int, ks: pa.Array, cs: pa.Array) -> pa.Array:
+    """Keys from k and the bytes of c, which `stored_keys` gives back."""
+    table = table_id.to_bytes(TABLE_BYTES)
+    is_of_rows = pc.equal(pc.binary_slice(ks, PREFIX.size - TABLE_BYTES - INDEX.size, PREFIX.size - TABLE_BYTES), _ROWS)
+    if pc.all(is_of_rows).as_py():
+        return join(table, ks, cs)
+    if not pc.any(is_of_rows).as_py():
+        return join(table, ks)
+    return join(table, ks, pc.if_else(is_of_rows, cs, _EMPTY))
+
+
+def stored_keys(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """k, and the bytes of c, of each key (`pairs.stored_key`)."""
+    is_of_rows = pc.equal(pc.binary_slice(keys, PREFIX.size - INDEX.size, PREFIX.size), _ROWS)
+    of_rows = pc.binary_slice(keys, TABLE_BYTES, -COLUMN.size), pc.binary_slice(keys, -COLUMN.size, END)
+    if pc.all(is_of_rows).as_py():
+        return of_rows
+    entries = pc.binary_slice(keys, TABLE_BYTES, END)
+    return pc.if_else(is_of_rows, of_rows[0], entries), pc.if_else(is_of_rows, of_rows[1], _NO_COLUMN)
 
 
 def _column(count: int, data: bytes, sizes: bytes) -> pa.Array:
@@ -307,8 +338,10 @@ COPY_TAIL = b"\xff\xff"
 
 
 def copy_payload(pairs: Pairs) -> bytes:
-    """The pairs as PostgreSQL's COPY BINARY reads them, head and tail included."""
-    rows = join(b"\x00\x02", _sizes(pairs.keys), pairs.keys, _sizes(pairs.values), pairs.values)
+    """The pairs as PostgreSQL's COPY BINARY reads (k, c, v), head and tail included."""
+    ks, cs = stored_keys(pairs.keys)
+    c_size = COLUMN.size.to_bytes(4)
+    rows = join(b"\x00\x03", _sizes(ks), ks, c_size, cs, _sizes(pairs.values), pairs.values)
     return COPY_HEAD + bytes_of(rows)[0] + COPY_TAIL
 
 

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 from storage.arrow.encoding import Pairs, concat, unpack
 from storage.page_sizes import Lengths, Pages, longest_of
-from storage.statements import PAGE_PAIRS, packed_scan_sql, packed_short_sql
+from storage.pairs import PREFIX
+from storage.statements import PAGE_PAIRS, bounds, packed_scan_sql, packed_short_sql
 
 Question = tuple[str, tuple[bytes | int, ...]]
 
@@ -31,6 +32,7 @@ class PackedScan:
         columns: Sequence[int] | None,
         lengths: Lengths | None = None,
     ) -> None:
+        self._table_id = table_id
         self._short_sql = packed_short_sql(storage, table_id, of_columns=columns)
         self._sql = packed_scan_sql(storage, table_id, of_columns=columns, bounded=True)
         self._high = high
@@ -44,7 +46,7 @@ class PackedScan:
     def question(self) -> Question:
         """The SQL of the next page, and its parameters; numbers are bigint."""
         pages = self._pages
-        place = (pages.low, self._high, pages.pairs)
+        place = (*bounds(pages.low, self._high), pages.pairs)
         if self._lengths.are_long:
             return self._sql, (*place, pages.bytes_max)
         return self._short_sql, (longest_of(pages.pairs), *place)
@@ -52,9 +54,10 @@ class PackedScan:
     def take(
         self,
         count: int,
-        keys: bytes | None,
+        ks: bytes | None,
+        cs: bytes | None,
         values: bytes | None,
-        key_sizes: bytes | None,
+        k_sizes: bytes | None,
         value_sizes: bytes | None,
         longest: int | None = None,
     ) -> Pairs:
@@ -63,6 +66,7 @@ class PackedScan:
         if (longest or 0) > longest_of(pages.pairs):
             self._lengths.are_long = True
             return concat([])
-        page = unpack(count, keys, values, key_sizes, value_sizes)
-        pages.learn(count, len(keys or b"") + len(values or b""), page.keys[-1].as_py() if count else b"")
+        page = unpack(self._table_id, count, ks, cs, values, k_sizes, value_sizes)
+        size = PREFIX.size * count + len(ks or b"") + len(values or b"")
+        pages.learn(count, size, page.keys[-1].as_py() if count else b"")
         return page

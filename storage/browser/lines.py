@@ -16,7 +16,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Index
 from catalog.values.types import to_text
 from storage import encoding
-from storage.pairs import PairName, StrayKey, key_parts, name_of
+from storage.pairs import PairName, StrayKey, key_parts, name_of, stored_key
 
 SHOWN_BYTES_MAX = 200
 READ_BYTES_MAX = 4096
@@ -28,7 +28,8 @@ class PairLine:
     """One pair as a page shows it. `element` is empty for a pair that nothing in this version explains."""
 
     storage: int
-    key: str
+    k: str
+    c: int
     value: str | None
     element: str
     row: str
@@ -41,15 +42,15 @@ class PairLine:
 
 def describe(descriptor: Descriptor, storage: int, key: bytes, value: bytes | None) -> PairLine:
     """A stored pair in words under one version of its table."""
-    raw = None if value is None else _hex(value)
+    raw, (k, c) = None if value is None else _hex(value), stored_key(key)
     value = None if value is None else short(value)
     try:
         name = name_of(descriptor, key)
         element, row, says = _words(descriptor, name, value)
     except (StrayKey, encoding.Undecodable, LookupError) as why:
-        return PairLine(storage, _hex(key), raw, "", "", str(why), value is None, is_unknown=True)
+        return PairLine(storage, _hex(k), c, raw, "", "", str(why), value is None, is_unknown=True)
     row_key = name.row_key if name.row_key is not None else value or b""
-    return PairLine(storage, _hex(key), raw, element, row, says, value is None, row_key=row_key.hex())
+    return PairLine(storage, _hex(k), c, raw, element, row, says, value is None, row_key=row_key.hex())
 
 
 def short(value: bytes) -> bytes:

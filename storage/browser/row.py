@@ -27,12 +27,14 @@ from storage.pairs import (
     CannotDerive,
     StoredRow,
     accepts,
+    after,
     column_key,
     encoded_value,
     entry_pair,
     key_parts,
     missing_value,
     name_of,
+    place,
     prefix,
     row_bucket,
     rows_of,
@@ -123,7 +125,7 @@ def _live(places: Iterable[tuple[int, bytes | None]]) -> bytes | None:
 def ranges(descriptor: Descriptor, key: bytes) -> list[tuple[bytes, bytes]]:
     """The key range of the row's own pairs under each placement: lower end included, upper end not."""
     starts = [prefix(descriptor, placement.id) + key for placement in descriptor.placements]
-    return [(start, start + b"\xff\xff\xff") for start in starts]
+    return [(place(start), place(after(start))) for start in starts]
 
 
 def entry_keys(descriptor: Descriptor, row: StoredRow) -> list[bytes]:

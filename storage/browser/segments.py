@@ -1,8 +1,9 @@
 """A key cut into what it is made of, each piece with what it says.
 
-    00000007 0001 0000 01 80..07 0000
-    T        P    I    K         C
-    flights  1    rows id = 7    exists
+    k                     c
+    0001 0000 01 80..07   0000
+    P    I    K           C
+    1    rows id = 7      exists
 
 An index entry has the indexed values (V) after its index, and K(r) after those unless it is a unique one's.
 """
@@ -24,7 +25,7 @@ SAYS_CHARS_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`part` is "table", "placement", "index", "value", "key", "column" or "unknown"; `says` what the bytes mean."""
+    """`part` is "placement", "index", "value", "key", "column" or "unknown"; `says` what the bytes mean."""
 
     part: str
     hex: str
@@ -37,10 +38,9 @@ def key_segments(descriptor: Descriptor, key: bytes) -> list[Segment]:
         name = name_of(descriptor, key)
     except StrayKey as why:
         return [Segment("unknown", _hex(key), str(why))]
-    table, placement, index_id = PREFIX.unpack_from(key)
+    _, placement, index_id = PREFIX.unpack_from(key)
     index = None if index_id == PRIMARY else descriptor.index(name.index)
     found = [
-        Segment("table", key[:4].hex(), f"{descriptor.name} ({table})"),
         Segment("placement", key[4:6].hex(), str(placement)),
         Segment("index", key[6 : PREFIX.size].hex(), "rows" if index is None else index.name),
     ]

@@ -25,6 +25,7 @@ from changes.driver import publish as publishing
 from leases.redis.gossip import publish_news
 from storage.integrity.clauses import Referenced, check
 from tests.nodes.raw_client import Raw
+from tests.storage import pairs_sql
 
 STORAGES = 2
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,7 +143,7 @@ class Cluster:
     def pairs(self, table: str | TableId) -> list[dict[bytes, bytes | None]]:
         """The pairs of a table, storage by storage."""
         table_id = self.descriptor(table).table_id
-        return [dict(self.read(f"SELECT key, value FROM storage_{n}.kv_{table_id}")) for n in range(1, STORAGES + 1)]
+        return [dict(self.read(pairs_sql.pairs(n, table_id))) for n in range(1, STORAGES + 1)]
 
     def violations(self, table: str) -> list[str]:
         """What the seven clauses say of a table's pairs, and of what they refer to."""

@@ -9,7 +9,6 @@ The server has the settings we ship (fsync on), in a home of its own.
 
 import asyncio
 import contextlib
-import importlib
 import itertools
 import os
 import shutil
@@ -19,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import psycopg
+from django.conf import settings
 
 from expressions.errors import SqlError
 from nodes.store.pipeline import Command, StorePool, int4
@@ -32,7 +32,7 @@ from tests.harness.services import private_home
 
 SLOW_FLUSH = {"commit_delay": "100000", "commit_siblings": "0"}
 """A commit waits 100 ms before it is flushed: a crash finds many that are not."""
-LIFE_MADE = importlib.import_module("storage.migrations.0003_life_of_the_server").LIFE
+LIFE_MADE = (settings.BASE_DIR / "storage/migrations/life.sql").read_text()
 INSERT = "INSERT INTO numbers VALUES ($1)"
 ANSWER_S_MAX = 30.0
 IDS_LOST_MAX = 100

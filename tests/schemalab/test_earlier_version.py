@@ -1,6 +1,7 @@
 """A database whose migrations this code does not have was made by an earlier version: it is refused, and left alone."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import psycopg
 import pytest
@@ -13,22 +14,33 @@ from schemalab.connections.reachable import Unusable, check_migrations
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = (
-    "cannot use this database: an earlier version of Schema Lab made it (catalog.0001_catalog_and_story). Nothing was"
-    " changed. `make clean` removes the data of this clone; or set DATABASE_URL to an empty database."
+    "cannot use this database: an earlier version of Schema Lab made it ({}). Nothing was changed."
+    " `make clean` removes the data of this clone; or set DATABASE_URL to an empty database."
 )
 
 
-@pytest.fixture
-def earlier(dsn: str) -> Iterator[str]:
-    """Its first migration has the name of before the migrations of each app became one."""
-    rename = "UPDATE django_migrations SET name = %s WHERE app = 'catalog' AND name = %s"
-    names = ("0001_catalog_and_story", "0001_schema")
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    dsn: str
+    said: str
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(("catalog", "0001_catalog_and_story"), id="several migrations of each app"),
+        pytest.param(("storage", "0001_storages_enter_and_spare_tables"), id="pairs as key and value"),
+    ]
+)
+def earlier(dsn: str, request: pytest.FixtureRequest) -> Iterator[Earlier]:
+    """Its first migration has the name of that time."""
+    app, name = request.param
+    rename = "UPDATE django_migrations SET name = %s WHERE app = %s AND name = %s"
     with connection.cursor() as cursor:
-        cursor.execute(rename, names)
+        cursor.execute(rename, (name, app, "0001_schema"))
         assert cursor.rowcount == 1
-    yield dsn
+    yield Earlier(dsn, SAID.format(f"{app}.{name}"))
     with connection.cursor() as cursor:
-        cursor.execute(rename, names[::-1])
+        cursor.execute(rename, ("0001_schema", app, name))
 
 
 def kept(dsn: str) -> list[tuple[object, ...]]:
@@ -37,20 +49,20 @@ def kept(dsn: str) -> list[tuple[object, ...]]:
         return [*other.execute(made).fetchall(), *other.execute("SELECT * FROM django_migrations").fetchall()]
 
 
-def test_up_refuses_it_with_one_line(earlier: str) -> None:
+def test_up_refuses_it_with_one_line(earlier: Earlier) -> None:
     with pytest.raises(Unusable) as refused:
-        check_migrations(earlier)
-    assert str(refused.value) == SAID
-    assert "\n" not in SAID
+        check_migrations(earlier.dsn)
+    assert str(refused.value) == earlier.said
+    assert "\n" not in earlier.said
 
 
-def test_migrate_refuses_it_and_changes_nothing(earlier: str) -> None:
-    before = kept(earlier)
+def test_migrate_refuses_it_and_changes_nothing(earlier: Earlier) -> None:
+    before = kept(earlier.dsn)
     with pytest.raises((CommandError, SystemCheckError), match="an earlier version of Schema Lab made it"):
         call_command("migrate", verbosity=0, skip_checks=False)
-    assert kept(earlier) == before
+    assert kept(earlier.dsn) == before
     [found] = check_earlier_version(databases=["default"])
-    assert (found.id, found.msg) == ("schemalab.E010", SAID)
+    assert (found.id, found.msg) == ("schemalab.E010", earlier.said)
 
 
 def test_a_database_of_ours_and_an_empty_one_are_welcome(dsn: str) -> None:

@@ -9,7 +9,7 @@ from pytest_django import Settings
 from schemalab.celery import refuse_another_layout
 from schemalab.checks import check_layout as system_check
 from schemalab.connections.reachable import Unusable, check_layout
-from storage.postgres import layout_mistake
+from storage.postgres import kv, layout_mistake, take_spare_table
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,7 +66,7 @@ def test_a_database_without_storages_is_welcome(dsn: str) -> None:
 
 
 def test_the_layout_is_written_when_the_storages_are_made_and_goes_with_them() -> None:
-    call_command("migrate", "storage", "0001", verbosity=0)
+    call_command("migrate", "storage", "zero", verbosity=0)
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT to_regclass('storage_layout')")
@@ -76,3 +76,21 @@ def test_the_layout_is_written_when_the_storages_are_made_and_goes_with_them() -
     with connection.cursor() as cursor:
         cursor.execute("SELECT storages, buckets FROM storage_layout")
         assert cursor.fetchall() == [(2, 3000)]
+
+
+def test_a_pair_table_has_k_c_and_v(dsn: str) -> None:
+    """Every storage's: k and c are the key, and only v may be NULL, which is a tombstone."""
+    columns = (
+        "SELECT attname, atttypid::regtype::text, attnotnull FROM pg_attribute"
+        " WHERE attrelid = %s::regclass AND attnum > 0 ORDER BY attnum"
+    )
+    key = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'p'"
+    with psycopg.connect(dsn) as made:
+        table_id = take_spare_table(made.cursor())
+        for storage in (1, 2):
+            name = [kv(storage, table_id)]
+            assert made.execute(columns, name).fetchall() == [
+                ("k", "bytea", True), ("c", "smallint", True), ("v", "bytea", False),
+            ]  # fmt: skip
+            assert made.execute(key, name).fetchall() == [("PRIMARY KEY (k, c)",)]
+        made.rollback()

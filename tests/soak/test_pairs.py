@@ -24,7 +24,7 @@ from catalog.values.types import SqlType
 from storage import encoding
 from storage.buckets import bucket_of, storage_of
 from storage.mutations import entry_bucket
-from storage.pairs import StoredRow, column_key, entry_pair, prefix, row_bucket, row_key
+from storage.pairs import StoredRow, column_key, entry_pair, prefix, row_bucket, row_key, stored_key
 from tests.soak.judge.pairs import Contents, Pair, contents_of, home_of
 
 STORAGES, BUCKETS = 2, 3000
@@ -62,12 +62,13 @@ def stored_pairs() -> list[Pair]:
         row = StoredRow(row_key(TABLE, [key]), columns)
         home = storage_of(row_bucket(TABLE, TABLE.placement, row, BUCKETS), STORAGES, BUCKETS)
         start = prefix(TABLE, TABLE.placement.id)
-        pairs.append((home, column_key(start, row.key), b""))
-        pairs += [(home, column_key(start, row.key, column), data) for column, data in columns.items()]
+        pairs.append((home, *stored_key(column_key(start, row.key)), b""))
+        pairs += [(home, *stored_key(column_key(start, row.key, column)), data) for column, data in columns.items()]
         for index in TABLE.indexes:
             if index.name != "large" or PARTIAL["large"]({"size": size}):
                 at = storage_of(entry_bucket(TABLE, TABLE.placement, index, row, BUCKETS), STORAGES, BUCKETS)
-                pairs.append((at, *entry_pair(TABLE, TABLE.placement, index, row)))
+                key, value = entry_pair(TABLE, TABLE.placement, index, row)
+                pairs.append((at, *stored_key(key), value))
     return pairs
 
 
@@ -85,29 +86,30 @@ def test_rows_are_read_as_they_were_stored() -> None:
 @pytest.mark.parametrize(
     ("is_meant", "fault"),
     [
-        pytest.param(lambda key: key[6:8] == b"\0\0" and key[-2:] == b"\0\0", "no existence", id="existence"),
-        pytest.param(lambda key: key[6:8] == b"\0\0" and key[-2:] == b"\0\2", "required column word", id="value"),
-        pytest.param(lambda key: key[6:8] == b"\0\1", "no entry in index by_size", id="entry"),
-        pytest.param(lambda key: key[6:8] == b"\0\2", "no entry in index by_word", id="unique entry"),
-        pytest.param(lambda key: key[6:8] == b"\0\3", "no entry in index large", id="partial entry"),
+        pytest.param(lambda k, c: k[2:4] == b"\0\0" and c == 0, "no existence", id="existence"),
+        pytest.param(lambda k, c: k[2:4] == b"\0\0" and c == WORD, "required column word", id="value"),
+        pytest.param(lambda k, c: k[2:4] == b"\0\1", "no entry in index by_size", id="entry"),
+        pytest.param(lambda k, c: k[2:4] == b"\0\2", "no entry in index by_word", id="unique entry"),
+        pytest.param(lambda k, c: k[2:4] == b"\0\3", "no entry in index large", id="partial entry"),
     ],
 )
 def test_a_missing_pair_is_found(is_meant, fault: str) -> None:
     pairs = stored_pairs()
-    pairs.remove(next(pair for pair in pairs if is_meant(pair[1])))
+    pairs.remove(next(pair for pair in pairs if is_meant(*pair[1:3])))
     assert fault in judged(pairs).faults[0]
 
 
 def test_a_pair_that_nothing_asks_for_is_found() -> None:
     pairs = stored_pairs()
-    storage, key, value = next(pair for pair in pairs if pair[1][6:8] == b"\0\1")
-    assert "no row asks for" in judged([*pairs, (storage, key + b"\0", value)]).faults[0]
-    assert "on two storages" in judged([*pairs, (3 - storage, key, value)]).faults[0]
-    assert "tombstone" in judged([*pairs, (storage, key + b"\0", None)]).faults[0]
+    storage, k, c, v = next(pair for pair in pairs if pair[1][2:4] == b"\0\1")
+    assert "no row asks for" in judged([*pairs, (storage, k + b"\0", c, v)]).faults[0]
+    assert "on two storages" in judged([*pairs, (3 - storage, k, c, v)]).faults[0]
+    assert "tombstone" in judged([*pairs, (storage, k + b"\0", c, None)]).faults[0]
+    assert "with a column" in judged([*pairs, (storage, k, 1, v)]).faults[0]
 
 
 def test_pairs_on_a_storage_that_is_not_theirs_are_found() -> None:
-    moved = [(3 - storage, key, value) for storage, key, value in stored_pairs()]
+    moved = [(3 - storage, *pair) for storage, *pair in stored_pairs()]
     faults = judged(moved).faults
     assert any("its bucket on" in fault for fault in faults)
     assert any("the entry of row" in fault for fault in faults)

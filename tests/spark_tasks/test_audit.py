@@ -13,6 +13,7 @@ from spark_tasks.checks.audit import Report, audit_table, first_words
 from spark_tasks.models import ReorgRun
 from storage.pairs import column_key, prefix
 from tests.spark_tasks.runs import Runs, entries, entry_of, to_filling, violation_of
+from tests.storage import pairs_sql
 from tests.storage.stage import BY_NAME, NAME, Stage, user
 
 
@@ -35,11 +36,11 @@ def home(stage: Stage, key: bytes) -> int:
 
 
 def remove(stage: Stage, key: bytes) -> None:
-    stage.sql(f"DELETE FROM storage_{home(stage, key)}.kv_{stage.table_id} WHERE key = %s", [key])
+    stage.sql(*pairs_sql.delete(home(stage, key), stage.table_id, key))
 
 
 def put(stage: Stage, key: bytes, value: bytes | None, storage: int = 1) -> None:
-    stage.sql(f"INSERT INTO storage_{storage}.kv_{stage.table_id} VALUES (%s, %s)", [key, value])
+    stage.sql(*pairs_sql.insert(storage, stage.table_id, key, value))
 
 
 def pair_of(stage: Stage, number: int, column: int = 0) -> bytes:

@@ -24,6 +24,7 @@ from spark_tasks.services import close_run, run_status, throttle_run
 from storage.pairs import StoredRow
 from storage.pairs import rows_of as stored
 from tests.spark_tasks.runs import INDEX, Runs, claim_run, entries, entry_of, to_filling, to_public, tombstones
+from tests.storage import pairs_sql
 from tests.storage.stage import AGE, BY_NAME, Stage, user
 
 
@@ -134,7 +135,7 @@ def test_a_range_done_twice_is_not_written_twice(stage: Stage, runs: Runs) -> No
     run, _, fill = fill_in_hand(stage, runs)
     read = {key_range.id: entries_read(fill, key_range) for key_range in key_ranges(run)}
     assert sum(fill(key_ranges(run))) == 10
-    stage.sql(f"DELETE FROM storage_1.kv_{stage.table_id} WHERE key = %s", [entry_of(stage, rows[1])])
+    stage.sql(*pairs_sql.delete(1, stage.table_id, entry_of(stage, rows[1])))
     before = stage.contents()
     with fill.run_token.connect() as connection:
         for key_range in key_ranges(run):
@@ -323,8 +324,8 @@ def test_verification_names_what_is_missing_and_what_is_stale(stage: Stage, runs
     runs.do("fill")
     missing, stale = entry_of(stage, rows[3]), entry_of(stage, user(stage.now, 5, "was her name"))
     for storage in (1, 2):
-        stage.sql(f"DELETE FROM storage_{storage}.kv_{stage.table_id} WHERE key = %s", [missing])
-    stage.sql(f"INSERT INTO storage_1.kv_{stage.table_id} VALUES (%s, '')", [stale])
+        stage.sql(*pairs_sql.delete(storage, stage.table_id, missing))
+    stage.sql(*pairs_sql.insert(1, stage.table_id, stale, b""))
     status = runs.do("verify")
     assert status.state == "failed"
     assert [(v["clause"], v["key"], v["why"]) for v in status.violations] == [

@@ -19,6 +19,7 @@ from storage.integrity.clauses import Violation
 from storage.pairs import StoredRow, column_key, entry_pair, prefix
 from tests.spark_tasks.kinds import ADDED, ADULT, GROWN_UP, NAMED, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, violation_of
+from tests.storage import pairs_sql
 from tests.storage.stage import AGE, ID, NAME, Stage, user
 
 PEOPLE = 8
@@ -41,15 +42,15 @@ def pair(stage: Stage, number: int, column: ColumnId) -> bytes:
 
 
 def remove(stage: Stage, key: bytes) -> None:
-    stage.sql(f"DELETE FROM storage_{home(stage, key)}.kv_{stage.table_id} WHERE key = %s", [key])
+    stage.sql(*pairs_sql.delete(home(stage, key), stage.table_id, key))
 
 
 def overwrite(stage: Stage, key: bytes, value: bytes) -> None:
-    stage.sql(f"UPDATE storage_{home(stage, key)}.kv_{stage.table_id} SET value = %s WHERE key = %s", [value, key])
+    stage.sql(*pairs_sql.change(home(stage, key), stage.table_id, key, value))
 
 
 def put(stage: Stage, key: bytes, value: bytes, storage: int = 1) -> None:
-    stage.sql(f"INSERT INTO storage_{storage}.kv_{stage.table_id} VALUES (%s, %s)", [key, value])
+    stage.sql(*pairs_sql.insert(storage, stage.table_id, key, value))
 
 
 def entry(stage: Stage, number: int, name: str, age: int) -> bytes:
@@ -234,7 +235,7 @@ def test_what_the_version_before_relies_on_must_hold_while_it_is_leased(
 
 def test_a_tombstone_of_a_column_that_is_gone_belongs_to_no_column(stage: Stage, runs: Runs) -> None:
     key = pair(stage, 4, ColumnId(9))
-    stage.sql(f"INSERT INTO storage_{home(stage, pair(stage, 4, NAME))}.kv_{stage.table_id} VALUES (%s, NULL)", [key])
+    stage.sql(*pairs_sql.insert(home(stage, pair(stage, 4, NAME)), stage.table_id, key, None))
     assert [v.clause for v in audited(stage)] == ["C1"]
     assert clauses_and_keys(audited(stage)) == clauses_and_keys(stage.violations())
 
@@ -255,7 +256,7 @@ def test_tombstones_of_a_change_that_goes_on_hide_no_other(stage: Stage, runs: R
 
 
 def overwrite_with_tombstone(stage: Stage, key: bytes) -> None:
-    stage.sql(f"UPDATE storage_{home(stage, key)}.kv_{stage.table_id} SET value = NULL WHERE key = %s", [key])
+    stage.sql(*pairs_sql.change(home(stage, key), stage.table_id, key, None))
 
 
 def test_however_many_entries_are_held_by_others_their_rows_are_read_together(

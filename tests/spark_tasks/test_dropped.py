@@ -114,7 +114,7 @@ def test_a_table_whose_node_died_goes_once_no_snapshot_can_be_its_transactions(d
         free_orphaned_tables()
         still = reserved(3)
         assert made not in drop_all()
-        frozen.execute(f"INSERT INTO storage_1.kv_{made} VALUES ('x', '')")
+        frozen.execute(f"INSERT INTO storage_1.kv_{made} VALUES ('x', 0, '')")
         assert made not in drop_all()
     assert {made, later} <= set(drop_all())
     assert are_kept(dsn, [made, later, still]) == [False, False, True]

@@ -27,6 +27,7 @@ from tests.spark_tasks.kinds import BY_SCORE, SCORE, TWIN, UNIQUE, Change
 from tests.spark_tasks.runs import Runs, claim_run, entries, to_filling, to_public
 from tests.spark_tasks.test_backfill import fill_in_hand, key_ranges, rows_of, runs
 from tests.spark_tasks.test_kinds import BETWEEN, as_inserted, people
+from tests.storage import pairs_sql
 from tests.storage.stage import BY_NAME, Stage, user
 
 __all__ = ["runs"]
@@ -321,7 +322,7 @@ def test_a_purge_looks_at_no_more_pairs_at_a_time_than_a_chunk_gets_through(
     close_run(small.of(Kind.FILL).id)
     lost = column_key(prefix(stage.now, stage.now.placement.id), user(stage.now, 999).key, SCORE.id)
     for storage in (1, 2):
-        stage.sql(f"INSERT INTO storage_{storage}.kv_{stage.table_id} VALUES (%s, NULL)", [lost])
+        stage.sql(*pairs_sql.insert(storage, stage.table_id, lost, None))
     pairs = sum(map(len, stage.contents()))
     run_id = small.start("purge", *change.said)
     RUNS.run(run_id)

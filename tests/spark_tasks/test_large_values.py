@@ -131,9 +131,9 @@ def test_rows_of_large_values_are_removed_a_few_at_a_time(
     read, removed = [0], [0]
     unpack, doomed = delete.unpack, delete.DeleteRows._doomed
 
-    def unpacked(count: int, keys: bytes, values: bytes, *sizes: bytes) -> Pairs:
+    def unpacked(table_id: int, count: int, ks: bytes, cs: bytes, values: bytes, *sizes: bytes) -> Pairs:
         read.append(len(values))
-        return unpack(count, keys, values, *sizes)
+        return unpack(table_id, count, ks, cs, values, *sizes)
 
     def noted(rows: delete.DeleteRows, connection: psycopg.Connection, storage: int, keys: list[bytes]) -> Any:
         removed.append(len(keys))

@@ -24,6 +24,7 @@ from storage.mutations import delete_row
 from storage.postgres import holders
 from tests.references import CITY, TRIP_CITY
 from tests.spark_tasks.two_tables import TwoTables, bossed, member
+from tests.storage import pairs_sql
 from tests.storage.stage import Stage
 
 
@@ -100,7 +101,7 @@ def test_rows_that_are_put_over_tombstones_are_asked_too(tables: TwoTables, load
     tables.link(State.PUBLIC)
     key = tables.trip_pair(0, EXISTS)
     for storage in (1, 2):
-        tables.trips.sql(f"INSERT INTO storage_{storage}.kv_{tables.trips.table_id} VALUES (%s, NULL)", [key])
+        tables.trips.sql(*pairs_sql.insert(storage, tables.trips.table_id, key, None))
     with pytest.raises(CannotLoad, match="breaks constraint trips_code_fkey"):
         loader.load(0, trips("XXX"))
     assert tables.trips.contents() == [{key: None}, {key: None}]

@@ -20,6 +20,7 @@ from storage.buckets import BUCKETS
 from storage.pairs import placement_prefix, prefix, rows_of
 from tests.spark_tasks.runs import Runs
 from tests.spark_tasks.test_placements import Walk, begin, home, labels_of, people_of, plan_of, write
+from tests.storage import pairs_sql
 from tests.storage.stage import STORAGES, Stage, new_stage, strike
 
 pytestmark = pytest.mark.usefixtures("transactional_db")
@@ -97,7 +98,7 @@ def test_an_index_is_filled_verified_and_dropped_on_all_storages_of_the_placemen
     by_age = prefix(stage.now, stage.now.placement.id, stage.now.index_named("by_age").id)
     entries = [key for key in stage.contents()[2] if key.startswith(by_age)]
     assert entries
-    stage.sql(f"DELETE FROM storage_3.kv_{stage.table_id} WHERE key = %s", [entries[0]])
+    stage.sql(*pairs_sql.delete(3, stage.table_id, entries[0]))
     report = audit_table(stage.dsn, stage.table_id, storages=STORAGES, buckets=BUCKETS)
     assert [(one["clause"], one["storage"]) for one in report.violations] == [("C4", 3)]
     assert low in entries[0]
@@ -105,10 +106,9 @@ def test_an_index_is_filled_verified_and_dropped_on_all_storages_of_the_placemen
 
 def test_an_audit_sees_a_row_on_a_storage_that_no_placement_uses(stage: Stage) -> None:
     begin(stage)
-    copied = f"INSERT INTO storage_3.kv_{stage.table_id} SELECT * FROM storage_1.kv_{stage.table_id} WHERE key = %s"
     start = prefix(stage.now, stage.now.placement.id)
-    [(key,)] = stage.sql(f"SELECT min(key) FROM storage_1.kv_{stage.table_id} WHERE key >= %s", [start])
-    stage.sql(copied, [key])
+    key = min(key for key in stage.contents()[0] if key >= start)
+    stage.sql(*pairs_sql.insert(3, stage.table_id, key, stage.contents()[0][key]))
     report = audit_table(stage.dsn, stage.table_id, storages=STORAGES, buckets=BUCKETS)
     assert ("C7", 3) in [(one["clause"], one["storage"]) for one in report.violations]
 
@@ -130,7 +130,7 @@ def test_a_storage_is_not_removed_while_a_table_is_spread_over_it(stage: Stage, 
     with pytest.raises(management.CannotChange, match="storage 3 is in use: table users is spread over 3 storages"):
         management.remove_storage(who="ann")
     stage.publish(replace(stage.now.next_version(), placements=(replace(stage.now.placement, storages=0),)))
-    stage.sql(f"INSERT INTO storage_3.kv_{stage.table_id} VALUES ('\\x00', '')")
+    stage.sql(f"INSERT INTO storage_3.kv_{stage.table_id} VALUES ('\\x00', 0, '')")
     with pytest.raises(management.CannotChange, match="has pairs there, which an audit names"):
         management.remove_storage(who="ann")
     assert stage.sql("SELECT existing FROM storage_layout") == [(3,)]

@@ -23,8 +23,9 @@ from storage import encoding
 from storage.buckets import BUCKETS, StorageCount, storage_of
 from storage.integrity.clauses import element_label
 from storage.mutations import update_row
-from storage.pairs import StoredRow, name_of, placement_prefix, prefix, row_bucket, rows_of
+from storage.pairs import StoredRow, after, name_of, placement_prefix, prefix, row_bucket, rows_of, stored_key
 from tests.spark_tasks.runs import Runs
+from tests.storage import pairs_sql
 from tests.storage.stage import AGE, ID, NAME, STORAGES, Stage, new_stage, strike, user
 
 BY_AGE, ONE_NAME = IndexId(1), IndexId(2)
@@ -195,16 +196,14 @@ def filled(stage: Stage, runs: Runs) -> Plan:
 @pytest.mark.parametrize(
     ("damage", "clause"),
     [
-        pytest.param("DELETE FROM {kv} WHERE key >= %s AND key < %s AND value = ''", "C4", id="rows are missing"),
+        pytest.param("DELETE FROM {kv} WHERE k >= %s AND k < %s AND v = ''", "C4", id="rows are missing"),
         pytest.param(
-            "UPDATE {kv} SET value = '\\x0180000063' WHERE key >= %s AND key < %s AND substr(key, octet_length(key)) ="
-            " '\\x03'",
+            "UPDATE {kv} SET v = '\\x0180000063' WHERE k >= %s AND k < %s AND c = 3",
             "C4",
             id="a value is another one",
         ),
         pytest.param(
-            "INSERT INTO {kv} SELECT substr(key, 1, 9) || '\\xf000000000000000' || substr(key, 18), value FROM {kv}"
-            " WHERE key >= %s AND key < %s",
+            "INSERT INTO {kv} SELECT substr(k, 1, 5) || '\\xf000000000000000', c, v FROM {kv} WHERE k >= %s AND k < %s",
             "C5",
             id="rows that do not exist",
         ),
@@ -213,15 +212,15 @@ def filled(stage: Stage, runs: Runs) -> Plan:
 def test_a_verification_finds_what_is_wrong(stage: Stage, runs: Runs, damage: str, clause: str) -> None:
     plan = filled(stage, runs)
     copy = next(p for p in stage.now.placements if p.state is State.WRITE_ONLY)
-    low = prefix(stage.now, copy.id)
-    high = prefix(stage.now, copy.id, IndexId(1))
-    rows = stage.sql(f"SELECT count(*) FROM storage_1.kv_{stage.table_id} WHERE key >= %s AND key < %s", [low, high])
+    low, _ = stored_key(prefix(stage.now, copy.id))
+    high, _ = stored_key(prefix(stage.now, copy.id, IndexId(1)))
+    rows = stage.sql(f"SELECT count(*) FROM storage_1.kv_{stage.table_id} WHERE k >= %s AND k < %s", [low, high])
     assert rows[0][0] > 0
     if clause == "C5":  # one row of those that are there
         [(first,)] = stage.sql(
-            f"SELECT min(key) FROM storage_1.kv_{stage.table_id} WHERE key >= %s AND key < %s", [low, high]
+            f"SELECT min(k) FROM storage_1.kv_{stage.table_id} WHERE k >= %s AND k < %s", [low, high]
         )
-        low, high = first, first[:-2] + b"\xff\xff"
+        low, high = first, after(first)
     stage.sql(damage.format(kv=f"storage_1.kv_{stage.table_id}"), [low, high])
     step = next(step for step in plan.forward if step.kind is StepKind.VERIFY)
     status = runs.do("verify", *(element_json(element) for element in step.elements))
@@ -233,7 +232,7 @@ def test_a_verification_finds_what_is_wrong(stage: Stage, runs: Runs, damage: st
     ("tail", "value"),
     [
         pytest.param("ffff00", "", id="of no index"),
-        pytest.param("000063", "", id="of no row"),
+        pytest.param("0000630000", "", id="of no row"),
         pytest.param("000100", "", id="an entry that ends too soon"),
         pytest.param("00", "", id="too short for any"),
         pytest.param("0002fe9e9d9200", "aa", id="a unique entry of something that is no key"),
@@ -243,7 +242,7 @@ def test_a_stray_key_in_a_copy_is_named(stage: Stage, runs: Runs, tail: str, val
     plan = filled(stage, runs)
     copy = next(p for p in stage.now.placements if p.state is State.WRITE_ONLY)
     key = placement_prefix(stage.now, copy.id) + bytes.fromhex(tail)
-    stage.sql(f"INSERT INTO storage_2.kv_{stage.table_id} VALUES (%s, %s)", [key, bytes.fromhex(value)])
+    stage.sql(*pairs_sql.insert(2, stage.table_id, key, bytes.fromhex(value)))
     step = next(step for step in plan.forward if step.kind is StepKind.VERIFY)
     status = runs.do("verify", *(element_json(element) for element in step.elements))
     assert [(one["clause"], one["storage"], one["key"]) for one in status.violations] == [("C5", 2, key.hex())]
@@ -264,12 +263,12 @@ def test_a_row_that_is_there_twice_is_named_and_hides_no_stale_copy(stage: Stage
         elif step.kind is StepKind.FILL:
             assert more.do("fill", *(element_json(element) for element in step.elements)).state == "done"
     start = prefix(stage.now, stage.now.placement.id)
-    [(key,)] = stage.sql(f"SELECT min(key) FROM storage_1.kv_{stage.table_id} WHERE key >= %s", [start])
+    key = min(key for key in stage.contents()[0] if key >= start)
     copied = f"INSERT INTO storage_2.kv_{stage.table_id} SELECT * FROM storage_1.kv_{stage.table_id}"
-    stage.sql(f"{copied} WHERE key >= %s AND key < %s", [key, key[:-2] + b"\xff\xff"])
+    stage.sql(f"{copied} WHERE k = %s", [stored_key(key)[0]])
     copy = next(p for p in stage.now.placements if p.state is State.WRITE_ONLY)
     stale = placement_prefix(stage.now, copy.id) + b"\x00\x00\x01\xf0" + bytes(9)
-    stage.sql(f"INSERT INTO storage_1.kv_{stage.table_id} VALUES (%s, '')", [stale])
+    stage.sql(*pairs_sql.insert(1, stage.table_id, stale, b""))
     report = audit_table(stage.dsn, stage.table_id, storages=STORAGES, buckets=BUCKETS)
     named = {(one["clause"], one["key"]) for one in report.violations}
     assert ("C6", key.hex()) in named
@@ -281,8 +280,8 @@ def test_an_audit_finds_a_primary_key_that_is_on_two_storages(stage: Stage, runs
     plan = plan_of(stage, "sharding_key = 'age'")
     Walk(stage, runs, plan.forward, labels_of(plan)).go()
     start = prefix(stage.now, stage.now.placement.id)
-    [(key,)] = stage.sql(f"SELECT min(key) FROM storage_1.kv_{stage.table_id} WHERE key >= %s", [start])
+    key = min(key for key in stage.contents()[0] if key >= start)
     copied = f"INSERT INTO storage_2.kv_{stage.table_id} SELECT * FROM storage_1.kv_{stage.table_id}"
-    stage.sql(f"{copied} WHERE key >= %s AND key < %s", [key, key[:-2] + b"\xff\xff"])
+    stage.sql(f"{copied} WHERE k = %s", [stored_key(key)[0]])
     report = audit_table(stage.dsn, stage.table_id, storages=STORAGES, buckets=BUCKETS)
     assert any("more than once, on different storages" in one["why"] for one in report.violations)

@@ -27,6 +27,7 @@ from storage.integrity.offenders import values_of_entry
 from storage.pairs import StoredRow, column_key, prefix
 from tests.spark_tasks.kinds import ADULT, NAMED, UNIQUE, Change
 from tests.spark_tasks.runs import INDEX, Runs, claim_run, entry_of, to_filling
+from tests.storage import pairs_sql
 from tests.storage.stage import AGE, NAME, Stage, user
 
 ONE_NAME = Change((UNIQUE,))
@@ -375,7 +376,7 @@ def test_rows_that_share_a_name_without_any_entry_are_duplicates(need: Need) -> 
     start = prefix(stage.now, stage.now.placement.id)
     at, value = column_key(start, user(stage.now, 3 - need.number).key, NAME), encoding.encode(SqlType.TEXT, "ann")
     for storage in (1, 2):
-        stage.sql(f"UPDATE storage_{storage}.kv_{stage.table_id} SET value = %s WHERE key = %s", [value, at])
+        stage.sql(*pairs_sql.change(storage, stage.table_id, at, value))
     found = need.found()
     why = "row id = 1 and row id = 2 have the same value (name) = ('ann') in unique index one_name"
     assert [v["why"] for v in found.violations if v["clause"] == "C6"] in ([why], [swapped(why)])
@@ -416,7 +417,7 @@ def test_entries_are_counted_while_they_are_compared(
     monkeypatch.setattr("spark_tasks.reorganise.verify.gather", kept)
     for number, name in ((98, "a"), (99, "z")):
         key = entry_of(stage, user(stage.now, number, name))
-        stage.sql(f"INSERT INTO storage_1.kv_{stage.table_id} (key, value) VALUES (%s, '')", [key])
+        stage.sql(*pairs_sql.insert(1, stage.table_id, key, b""))
     status = runs.do("verify")
     assert sum(seen[0].stored.values()) == 12
     assert (status.state, "2 violations of index by_name" in status.error) == ("failed", True)

@@ -16,8 +16,9 @@ from storage.integrity.clauses import Referenced, Violation
 from storage.integrity.references import place_of, refers_to
 from storage.mutations import delete_row, insert_row
 from storage.pairs import StoredRow, column_key, prefix, row_key
-from storage.statements import column_suffixes, get_sql, scan_sql
+from storage.statements import bounds, get_sql, lookup, scan_sql
 from tests.references import CITY, NAME, TRIP_CITY, TRIP_CODE, linked
+from tests.storage import pairs_sql
 from tests.storage.stage import STORAGES, Stage, Statements
 
 
@@ -104,17 +105,17 @@ class TwoTables:
         assert values is not None
         key = place_of(self.airports.now, self.foreign_key, values, 3000).key
         return any(
-            connection.execute(get_sql(storage, self.airports.table_id), ([key],)).fetchall()
+            connection.execute(get_sql(storage, self.airports.table_id), lookup([key])).fetchall()
             for storage in range(1, STORAGES + 1)
         )
 
     def is_referred_to(self, connection: psycopg.Connection[Any], code: str) -> bool:
-        rows, suffixes = key_space(self.trips.now), column_suffixes([TRIP_CODE])
+        rows = key_space(self.trips.now)
         return any(
             value == text(code)
             for storage in range(1, STORAGES + 1)
             for _, value in connection.execute(
-                scan_sql(storage, self.trips.table_id, columns=True), (rows.low, rows.high, suffixes, None)
+                scan_sql(storage, self.trips.table_id, columns=True), (*bounds(rows.low, rows.high), [TRIP_CODE], None)
             ).fetchall()
         )
 
@@ -142,12 +143,12 @@ def moved(table: Descriptor, state: State) -> Descriptor:
 def overwrite(stage: Stage, key: bytes, value: bytes | None) -> None:
     """Another value for a pair, past every rule; None: a tombstone."""
     for storage in range(1, STORAGES + 1):
-        stage.sql(f"UPDATE storage_{storage}.kv_{stage.table_id} SET value = %s WHERE key = %s", [value, key])
+        stage.sql(*pairs_sql.change(storage, stage.table_id, key, value))
 
 
 def remove(stage: Stage, key: bytes) -> None:
     for storage in range(1, STORAGES + 1):
-        stage.sql(f"DELETE FROM storage_{storage}.kv_{stage.table_id} WHERE key = %s", [key])
+        stage.sql(*pairs_sql.delete(storage, stage.table_id, key))
 
 
 # --- a table that refers to itself

@@ -10,8 +10,9 @@ from psycopg import errors
 from storage.buckets import BUCKETS
 from storage.mutations import Op
 from storage.pairs import Pair
-from storage.statements import get_sql, kv, scan_sql, statements_for
+from storage.statements import bounds, get_sql, lookup, scan_sql, statements_for
 from storage.store import DuplicateKey, SerializationFailure
+from tests.storage import pairs_sql
 
 
 class Transaction(Protocol):
@@ -62,7 +63,7 @@ class PostgresStore:
     def contents(self) -> list[dict[bytes, bytes | None]]:
         with self.connect() as connection:
             return [
-                dict(connection.execute(f"SELECT key, value FROM {kv(number, self.table_id)}").fetchall())
+                dict(connection.execute(pairs_sql.pairs(number, self.table_id)).fetchall())
                 for number in range(1, self.storages + 1)
             ]
 
@@ -76,12 +77,12 @@ class PostgresTransaction:
     refused: list[bytes] = field(default_factory=list)
 
     def get(self, storage: int, key: bytes) -> bytes | None:
-        row = self._run(get_sql(storage, self.store.table_id), ([key],)).fetchone()
+        row = self._run(get_sql(storage, self.store.table_id), lookup([key])).fetchone()
         return None if row is None else row[1]
 
     def scan(self, storage: int, low: bytes, high: bytes) -> list[Pair]:
         page = scan_sql(storage, self.store.table_id, tombstones=True)
-        return self._run(page, (low, high, None)).fetchall()
+        return self._run(page, (*bounds(low, high), None)).fetchall()
 
     def apply(self, ops: Iterable[Op]) -> None:
         for statement in statements_for(ops, self.store.table_id, self.store.storages, buckets=self.store.buckets):

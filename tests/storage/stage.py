@@ -19,6 +19,7 @@ from storage.integrity.clauses import Violation, check
 from storage.mutations import Op, delete_row, in_order, insert_row, update_row
 from storage.pairs import StoredRow, row_key
 from tests.kept import kept
+from tests.storage import pairs_sql
 from tests.storage.postgres_store import PostgresStore
 
 STORAGES = 2
@@ -93,7 +94,7 @@ class Stage:
         with self.alone() as opened, opened.transaction():
             opened.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             return [
-                dict(opened.execute(f"SELECT key, value FROM {postgres.kv(number, self.table_id)}").fetchall())
+                dict(opened.execute(pairs_sql.pairs(number, self.table_id)).fetchall())
                 for number in range(1, self.storages + 1)
             ]
 

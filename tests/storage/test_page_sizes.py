@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from storage.arrow.encoding import unpack
 from storage.arrow.packed_scan import PackedScan
 from storage.page_sizes import PAGE_BYTES, PAIRS_MIN, Lengths, Pages, runs
+from storage.pairs import PREFIX, after
 from storage.postgres import drop_table, kv, take_spare_table
-from storage.statements import bounded_scan_sql, packed_scan_sql
+from storage.statements import bounded_scan_sql, bounds, packed_scan_sql
+from tests.storage import pairs_sql
 
 MB = 2**20
 
@@ -50,9 +52,11 @@ def test_pages_are_prefixes_of_some_bytes(
 ) -> None:
     """Of all pairs, in key order, each once; a page ends with the pair that fills it."""
     opened, table_id = pair_table
-    stored = {b"\x01" + number.to_bytes(2): b"v" * length for number, length in enumerate(lengths)}
+    start = PREFIX.pack(table_id, 1, 1)
+    stored = {start + number.to_bytes(2): b"v" * length for number, length in enumerate(lengths)}
     opened.execute(f"TRUNCATE {kv(1, table_id)}")
-    opened.cursor().executemany(f"INSERT INTO {kv(1, table_id)} VALUES (%s, %s)", list(stored.items()))
+    for key, value in stored.items():
+        opened.execute(*pairs_sql.insert(1, table_id, key, value))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.page_sizes.PAGE_BYTES", 1000)
         found = list(read(opened, table_id, most))
@@ -65,14 +69,15 @@ def test_pages_are_prefixes_of_some_bytes(
 
 def read(opened: "psycopg.Connection[Any]", table_id: int, most: int) -> Iterator[list[tuple[bytes, bytes]]]:
     """The pages of a table, packed and not packed, which are the same."""
-    pages = Pages(b"\x01", most, most + PAIRS_MIN)
+    start = PREFIX.pack(table_id, 1, 1)
+    pages = Pages(start, most, most + PAIRS_MIN)
     plain, packed = bounded_scan_sql(1, table_id), packed_scan_sql(1, table_id, bounded=True)
     while not pages.is_done:
-        cursor, params = opened.cursor(binary=True), (pages.low, b"\x02", pages.pairs, pages.bytes_max)
+        cursor, params = opened.cursor(binary=True), (*bounds(pages.low, after(start)), pages.pairs, pages.bytes_max)
         page = cursor.execute(plain, params).fetchall()
         row = cursor.execute(packed, params).fetchone()
         assert row is not None
-        unpacked = unpack(*row)
+        unpacked = unpack(table_id, *row)
         assert list(zip(unpacked.keys.to_pylist(), unpacked.values.to_pylist(), strict=True)) == page
         pages.learn(len(page), sum(len(k) + len(v) for k, v in page), page[-1][0] if page else b"")
         if page:
@@ -92,7 +97,7 @@ def test_a_long_value_is_met_once_by_the_scans_of_a_table() -> None:
     lengths = Lengths()
     first, second = (PackedScan(storage, 7, b"a", b"b", [0, 2], lengths) for storage in (1, 2))
     short, others = first.question()[0], PackedScan(2, 7, b"a", b"b", [0, 2])
-    assert not len(first.take(1, b"", b"", b"", b"", 10 * MB))
+    assert not len(first.take(1, b"", b"", b"", b"", b"", 10 * MB))
     assert not first.is_done
     assert first.question()[0] != short
     assert second.question()[0] == first.question()[0].replace("storage_1", "storage_2")

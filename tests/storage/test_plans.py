@@ -11,46 +11,54 @@ from django.db import connection, transaction
 
 from catalog.elements import PRIMARY
 from changes.submission.tables_ahead import estimate_rows
-from spark_tasks.reorganise.delete import DELETE_PAGE, DELETE_VALUES, SCANNED_MAX
+from spark_tasks.reorganise.delete import DELETE_ALL, DELETE_PAGE, DELETE_VALUES, SCANNED_MAX
 from spark_tasks.reorganise.tombstones import Tombstones, clear_tombstones
 from storage.mutations import Act
-from storage.pairs import prefix
+from storage.pairs import after, prefix, stored_key
 from storage.postgres import PLAN_LOCALLY, drop_table, kv, session_options, take_spare_table
 from storage.selectors import pairs_page
 from storage.statements import (
-    COLUMN_SUFFIX,
     PAGE_PAIRS,
-    SQL,
+    WITHIN,
+    act_sql,
+    backward_scan_sql,
     bounded_get_sql,
     bounded_scan_sql,
-    ends_exactly_sql,
     get_sql,
     held_ranges_sql,
+    key_sql,
+    of_columns_sql,
     packed_scan_sql,
     packed_short_sql,
+    remove_if_there_sql,
     scan_sql,
     value_scan_sql,
 )
 from tests.storage.stage import Stage
 
-LOW, HIGH = b"\x00\x01", b"\x00\x02"
-COLUMNS = [b"\x00\x00", b"\x00\x03"]
-KEYS = [LOW + number.to_bytes(4) + b"\x00\x00" for number in range(0, 3000, 3)]
-ENDS = [key + b"\xff" for key in KEYS]
-OF_COLUMNS = f"{COLUMN_SUFFIX} = ANY(%(suffixes)b::bytea[])"
+LOW, HIGH = b"\x00\x01\x00\x00", b"\x00\x01\x00\x01"
+COLUMNS = [0, 3]
+KS = [LOW + number.to_bytes(4) for number in range(0, 3000, 3)]
+ENDS = {"low": LOW.hex(), "low_c": 0, "high": HIGH.hex(), "high_c": 0}
+EACH = [k + column.to_bytes(2) for k in KS for column in COLUMNS]
 
 Params = tuple[Any, ...] | dict[str, Any]
 
 
 def statements(table_id: int) -> dict[str, tuple[str, Params]]:
     """Every statement that reads or removes pairs, each with parameters as large as they come."""
-    pairs, page = kv(1, table_id), (LOW, HIGH, PAGE_PAIRS)
-    named = (LOW, HIGH, COLUMNS, PAGE_PAIRS)
-    chunk = {"low": LOW, "high": HIGH, "size": 50_000, "scanned": SCANNED_MAX}
-    first = f"SELECT key FROM {pairs} WHERE key >= %b AND key < %b AND"
+    pairs, within = kv(1, table_id), (LOW, 0, HIGH, 0)
+    page, named = (*within, PAGE_PAIRS), (*within, COLUMNS, PAGE_PAIRS)
+    exactly = (KS, COLUMNS, EACH)
+    names = {"kv": pairs, "key": key_sql(table_id)}
+    chunk = dict(zip(("low_k", "low_c", "high_k", "high_c"), within, strict=True))
+    chunk |= {"size": 50_000, "scanned": SCANNED_MAX}
+    first, order = f"SELECT {key_sql(table_id)} FROM {pairs} WHERE {WITHIN} AND", "ORDER BY k, c LIMIT %b"
+    table = table_id.to_bytes(4)
     return {
         "a page of pairs": (scan_sql(1, table_id), page),
         "a page of some columns": (scan_sql(1, table_id, columns=True), named),
+        "a page backwards": (backward_scan_sql(1, table_id, columns=True), named),
         "a packed page": (packed_scan_sql(1, table_id), page),
         "a packed page of some columns": (packed_scan_sql(1, table_id, of_columns=(0, 3)), page),
         "a bounded page": (bounded_scan_sql(1, table_id), (*page, 1000)),
@@ -60,29 +68,30 @@ def statements(table_id: int) -> dict[str, tuple[str, Params]]:
             (*page, 1000),
         ),
         "a packed page of short values": (packed_short_sql(1, table_id, of_columns=(0, 3)), (1000, *page)),
-        "pairs by key, bounded": (bounded_get_sql(1, table_id), (1000, KEYS)),
-        "a page of pairs and tombstones": (scan_sql(1, table_id, tombstones=True), (LOW, HIGH, 51)),
+        "pairs by key, bounded": (bounded_get_sql(1, table_id), (1000, KS, COLUMNS)),
+        "a page of pairs and tombstones": (scan_sql(1, table_id, tombstones=True), (*within, 51)),
         "pairs with given values": (value_scan_sql(1, table_id), (*named, [b"x"] * 100, PAGE_PAIRS)),
-        "pairs by key": (get_sql(1, table_id), (KEYS,)),
-        "ranges that hold a pair": (held_ranges_sql(1, table_id), (KEYS, ENDS)),
-        "removal by key": (SQL[Act.REMOVE].format(kv=pairs), (KEYS,)),
-        "removal of one's own": (SQL[Act.REMOVE_UNIQUE].format(kv=pairs), (KEYS, KEYS, KEYS)),
-        "deletion of entries": (DELETE_PAGE.format(kv=pairs, only="true", only_kv=""), chunk),
+        "pairs by key": (get_sql(1, table_id), (KS, COLUMNS)),
+        "ranges that hold a pair": (
+            held_ranges_sql(1, table_id),
+            ([table + k for k in KS], [table + after(k) for k in KS]),
+        ),
+        "removal by key": (act_sql(Act.REMOVE, 1, table_id), exactly),
+        "removal of one's own": (act_sql(Act.REMOVE_UNIQUE, 1, table_id), (*exactly, KS, KS)),
+        "removal if there is a row": (remove_if_there_sql(1, table_id), (KS[0], *exactly)),
         "purge of values": (
-            DELETE_PAGE.format(kv=pairs, only=f"is_tombstone AND {OF_COLUMNS}", only_kv=" AND kv.value IS NULL"),
-            chunk | {"suffixes": COLUMNS},
+            DELETE_PAGE.format(only=f"is_tombstone AND {of_columns_sql(COLUMNS)}", **names),
+            chunk,
         ),
-        "purge": (DELETE_PAGE.format(kv=pairs, only="is_tombstone", only_kv=" AND kv.value IS NULL"), chunk),
-        "strangers": (f"{first} NOT ({COLUMN_SUFFIX} = ANY(%b::bytea[])) ORDER BY key LIMIT %b", (*named[:3], 10)),
-        "tombstones": (f"{first} value IS NULL ORDER BY key LIMIT %b", (LOW, HIGH, 10)),
-        "entries counted": (
-            f"SELECT count(*) FROM {pairs} WHERE key >= %b AND key < %b AND value IS NOT NULL",
-            page[:2],
-        ),
+        "purge": (DELETE_PAGE.format(only="is_tombstone", **names), chunk),
+        "deletion of entries": (DELETE_ALL.format(**names), within),
+        "strangers": (f"{first} NOT {of_columns_sql(COLUMNS)} {order}", (*within, 10)),
+        "tombstones": (f"{first} v IS NULL {order}", (*within, 10)),
+        "entries counted": (f"SELECT count(*) FROM {pairs} WHERE {WITHIN} AND v IS NOT NULL", within),
     }
 
 
-FILL = """INSERT INTO {kv} SELECT '\\x0001'::bytea || int4send(n) || int2send(c::int2), '\\x01'
+FILL = """INSERT INTO {kv} SELECT '\\x00010000'::bytea || int4send(n), c, '\\x01'
 FROM generate_series(0, {rows}) AS n, unnest(ARRAY[0, 1, 2, 3]) AS c"""
 SIZES = {
     "empty": [],
@@ -92,8 +101,8 @@ SIZES = {
     "churned": [
         FILL.format(kv="{kv}", rows=20_000),
         "ANALYZE {kv}",
-        "DELETE FROM {kv} WHERE key > '\\x000100000100'",
-        "UPDATE {kv} SET value = NULL WHERE key < '\\x000100000080'",
+        "DELETE FROM {kv} WHERE k > '\\x0001000000000100'",
+        "UPDATE {kv} SET v = NULL WHERE k < '\\x0001000000000080'",
     ],
 }
 
@@ -166,7 +175,7 @@ def test_no_statement_reads_pairs_but_by_key(dsn: str, table_id: int) -> None:
 def test_values_are_removed_by_blocks(dsn: str, table_id: int) -> None:
     """A chunk walks to a few blocks of a large table, whatever PostgreSQL believes: all of it would take seconds."""
     sql = DELETE_VALUES.partition(";")[0].format(
-        kv=kv(1, table_id), first=2, last=12, low=LOW.hex(), high=HIGH.hex(), ends=ends_exactly_sql([3])
+        kv=kv(1, table_id), first=2, last=12, columns=of_columns_sql([3]), **ENDS
     )
     with psycopg.connect(dsn, autocommit=True, **session_options("test plans")) as opened:
         row = opened.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchone()
@@ -196,8 +205,8 @@ def test_pages_and_the_clear_ask_for_such_plans(stage: Stage) -> None:
 
 def test_rows_are_estimated_by_the_pairs_they_have_and_the_blocks_there_are(stage: Stage) -> None:
     """In the middle of a load PostgreSQL looked last; most rows have fewer pairs than the table has columns."""
-    pairs, low = kv(1, stage.table_id), prefix(stage.now, stage.now.placement.id)
-    fill = f"""INSERT INTO {pairs} SELECT %s::bytea || int8send(n) || int2send(c::int2), 'x'
+    pairs, (low, _) = kv(1, stage.table_id), stored_key(prefix(stage.now, stage.now.placement.id))
+    fill = f"""INSERT INTO {pairs} SELECT %s::bytea || int8send(n), c, 'x'
     FROM generate_series(%s::bigint, %s) AS n, unnest(ARRAY[0, 1]) AS c"""
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {pairs} SET (autovacuum_enabled = off)")

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from storage.mutations import Act, Op, delete_row, in_order, insert_row
+from storage.pairs import after, prefix
 from storage.store import DuplicateKey, MemoryStore, SerializationFailure
 from tests.rounds import drawn
 from tests.storage.postgres_store import Store, Transaction
@@ -54,6 +55,11 @@ def write_and_commit(transaction: Transaction, op: Op) -> None:
     transaction.commit()
 
 
+def key_in(stage: Stage, name: bytes) -> bytes:
+    """The key of an entry of the stage's table."""
+    return prefix(stage.now, stage.now.placement.id, BY_NAME.id) + name
+
+
 @pytest.fixture
 def both(stage: Stage) -> Both:
     return Both(MemoryStore(), stage.store())
@@ -71,7 +77,8 @@ def test_both_stores_do_the_same(stage: Stage, statements: list[list[Op]]) -> No
     for storage in (1, 2):
         stage.sql(f"DELETE FROM storage_{storage}.kv_{stage.table_id}")
     both = Both(MemoryStore(), stage.store())
-    for ops in statements:
+    for of_any_table in statements:
+        ops = [op._replace(key=key_in(stage, op.key)) for op in of_any_table]
         memory, postgres = both.run(ops)
         assert memory.split()[0] == postgres.split()[0]
         assert both.memory.contents() == both.postgres.contents()
@@ -83,9 +90,9 @@ def test_a_row_inserted_is_read_in_key_order_and_deleted_without_a_trace(
 ) -> None:
     store, rows = which(both), [user(stage.now, n, "ann") for n in range(20)]
     assert outcome(store, [op for row in rows for op in insert_row(stage.now, row)]) == "done"
-    transaction = store.begin()
+    transaction, start = store.begin(), prefix(stage.now, stage.now.placement.id)
     for storage in (1, 2):
-        keys = [key for key, _ in transaction.scan(storage, b"\x00", b"\xff")]
+        keys = [key for key, _ in transaction.scan(storage, start, after(start))]
         assert keys
         assert keys == sorted(keys)
         assert transaction.get(storage, keys[0]) == b""
@@ -112,32 +119,33 @@ def test_the_same_key_twice_in_one_statement_is_a_duplicate(
 
 @pytest.mark.parametrize("which", STORES)
 def test_of_two_transactions_that_write_one_key_the_later_is_refused(
-    both: Both, which: Callable[[Both], Store]
+    both: Both, stage: Stage, which: Callable[[Both], Store]
 ) -> None:
-    store, op = which(both), Op(Act.PUT, 1, b"k", b"first")
+    store, key = which(both), key_in(stage, b"k")
+    op = Op(Act.PUT, 1, key, b"first")
     first, second = store.begin(), store.begin()
     first.apply([op])
     first.commit()
     with pytest.raises(SerializationFailure):
-        write_and_commit(second, Op(Act.PUT, 1, b"k", b"second"))
+        write_and_commit(second, Op(Act.PUT, 1, key, b"second"))
     second.rollback()
-    assert store.contents()[0] == {b"k": b"first"}
+    assert store.contents()[0] == {key: b"first"}
 
 
 @pytest.mark.parametrize("which", STORES)
 def test_a_tombstone_found_is_written_again_so_that_a_concurrent_put_is_refused(
-    both: Both, which: Callable[[Both], Store]
+    both: Both, stage: Stage, which: Callable[[Both], Store]
 ) -> None:
     """R5: the new version of the tombstone is what the put's transaction meets."""
-    store = which(both)
-    assert outcome(store, [Op(Act.TOMBSTONE, 1, b"k")]) == "done"
+    store, key = which(both), key_in(stage, b"k")
+    assert outcome(store, [Op(Act.TOMBSTONE, 1, key)]) == "done"
     putting, removing = store.begin(), store.begin()
-    removing.apply([Op(Act.TOMBSTONE, 1, b"k")])
+    removing.apply([Op(Act.TOMBSTONE, 1, key)])
     removing.commit()
     with pytest.raises(SerializationFailure):
-        write_and_commit(putting, Op(Act.PUT, 1, b"k", b"v"))
+        write_and_commit(putting, Op(Act.PUT, 1, key, b"v"))
     putting.rollback()
-    assert store.contents()[0] == {b"k": None}
+    assert store.contents()[0] == {key: None}
 
 
 def test_entries_lie_on_their_rows_storage(stage: Stage) -> None:

@@ -11,8 +11,10 @@ from storage.buckets import storage_of
 from storage.mutations import Op
 from storage.pairs import after
 from storage.postgres import kv
+from storage.statements import WITHIN, bounds
 from storage.store import MemoryStore
 from tests.rounds import drawn
+from tests.storage import pairs_sql
 from tests.storage.postgres_store import PostgresStore
 from tests.storage.stage import Stage, users
 from tests.storage.walk import SCENARIOS, Failed, Move, Walk
@@ -74,19 +76,19 @@ class Shelf(PostgresStore):
 
     def fill(self, op: Op) -> None:
         storage = storage_of(op.bucket, self.storages, self.buckets)
-        statement = f"INSERT INTO {kv(storage, self.table_id)} VALUES (%s, %s) ON CONFLICT DO NOTHING"
-        self._everywhere([statement], [op.key, op.value])
+        statement, params = pairs_sql.insert(storage, self.table_id, op.key, op.value)
+        self._everywhere([f"{statement} ON CONFLICT DO NOTHING"], params)
 
     def clear_tombstones(self, key_prefix: bytes) -> None:
-        self._remove(key_prefix, " AND value IS NULL")
+        self._remove(key_prefix, " AND v IS NULL")
 
     def delete_all(self, key_prefix: bytes) -> None:
         self._remove(key_prefix, "")
 
     def _remove(self, key_prefix: bytes, condition: str) -> None:
         tables = (kv(storage, self.table_id) for storage in range(1, self.storages + 1))
-        statements = [f"DELETE FROM {table} WHERE key >= %s AND key < %s{condition}" for table in tables]
-        self._everywhere(statements, [key_prefix, after(key_prefix)])
+        statements = [f"DELETE FROM {table} WHERE {WITHIN}{condition}" for table in tables]
+        self._everywhere(statements, [*bounds(key_prefix, after(key_prefix))])
 
     def _everywhere(self, statements: list[str], params: list[Any]) -> None:
         with self.connect() as opened:

@@ -43,6 +43,7 @@ from leases.samples import Sample
 from spark_tasks.models import AuditJob, ReorgPulse, ReorgRun, RunState
 from storage import encoding, pairs
 from tests.changes.tables import plans
+from tests.storage import pairs_sql
 from tests.web.layout import flat
 from tests.web.terms import without_terms
 
@@ -166,7 +167,7 @@ def put_row(flights: Table, number: int, dest: str) -> None:
     with connection.cursor() as cursor:
         for key_bytes, value in row.items():
             stored = encoding.encode(SqlType.TEXT, value) if isinstance(value, str) else value
-            cursor.execute(f"INSERT INTO storage_1.kv_{flights.pk} VALUES (%s, %s)", [key_bytes, stored])
+            cursor.execute(*pairs_sql.insert(1, flights.pk, key_bytes, stored))
 
 
 def test_pairs_are_shown_decoded_and_raw_page_by_page(

@@ -17,6 +17,7 @@ from catalog.models import Descriptor, Table
 from catalog.values.types import SqlType
 from storage import encoding, pairs, selectors
 from storage.browser.lines import READ_BYTES_MAX, PairLine, describe, short
+from tests.storage import pairs_sql
 from tests.web.layout import flat
 from tests.web.test_pages import put_row
 from tests.web.test_versions import words
@@ -57,7 +58,7 @@ def test_the_pairs_of_a_placement_that_is_not_read_are_shown(client_of: ClientOf
     put_row(flights, 1, "BOS")
     key = pairs.column_key(pairs.prefix(body, copy.id), encoding.encode(SqlType.BIGINT, 9))
     with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO storage_1.kv_{flights.pk} VALUES (%s, '')", [key])
+        cursor.execute(*pairs_sql.insert(1, flights.pk, key, b""))
     read, other = (client.get(f"{path}?placement={one}").content.decode() for one in (1, 2))
     assert ("id=1" in read, "id=9" in read) == (True, False)
     assert ("id=1" in other, "id=9" in other) == (False, True)

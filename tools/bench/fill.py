@@ -17,6 +17,7 @@ from catalog.elements import IndexId
 from storage.arrow.encoding import Pairs
 from storage.pairs import after, prefix
 from storage.postgres import kv, session_options
+from storage.statements import WITHIN, bounds, key_sql
 from tests.harness.cluster import RunningCluster
 from tools.bench.report import Figure
 from tools.bench.rows import STORAGES, copy, make_table
@@ -94,8 +95,8 @@ def entries_of(
 ) -> Pairs:
     """The entries of an index on one storage, under the twin's table id."""
     low = prefix(filled, filled.placement.id, index)
-    sql = f"SELECT key FROM {kv(storage, filled.table_id)} WHERE key >= %b AND key < %b ORDER BY key"
-    found = database.cursor(binary=True).execute(sql, (low, after(low))).fetchall()
+    sql = f"SELECT {key_sql(filled.table_id)} FROM {kv(storage, filled.table_id)} WHERE {WITHIN} ORDER BY k, c"
+    found = database.cursor(binary=True).execute(sql, bounds(low, after(low))).fetchall()
     start = prefix(twin, twin.placement.id, index)
     keys = pa.array([start + key[len(start) :] for (key,) in found], pa.binary())
     return Pairs(keys, pa.repeat(pa.scalar(b"", pa.binary()), len(keys)))
@@ -104,7 +105,7 @@ def entries_of(
 def sweep(database: psycopg.Connection, filled: Descriptor, twin: Descriptor, index: IndexId) -> None:
     low = prefix(twin, twin.placement.id, index)
     for storage in range(1, STORAGES + 1):
-        database.execute(f"DELETE FROM {kv(storage, twin.table_id)} WHERE key >= %b AND key < %b", (low, after(low)))
+        database.execute(f"DELETE FROM {kv(storage, twin.table_id)} WHERE {WITHIN}", bounds(low, after(low)))
         for table in (filled, twin):
             database.execute(f"VACUUM {kv(storage, table.table_id)}")
 

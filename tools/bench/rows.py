@@ -69,5 +69,5 @@ def values(ids: range, chance: random.Random) -> dict[ColumnId, pa.Array]:
 
 
 def copy(database: psycopg.Connection, table: str, pairs: Pairs) -> None:
-    with database.cursor().copy(f"COPY {table} (key, value) FROM STDIN (FORMAT BINARY)") as into:
+    with database.cursor().copy(f"COPY {table} (k, c, v) FROM STDIN (FORMAT BINARY)") as into:
         into.write(copy_payload(pairs))

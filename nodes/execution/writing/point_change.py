@@ -21,7 +21,7 @@ from nodes.context import Environment
 from nodes.execution.fairness import are_long
 from nodes.execution.pages import Table, pairs_in
 from nodes.execution.row_codec import arrays_of, decoded, encoded, is_long
-from nodes.execution.writing.point_write import all_computed, placing
+from nodes.execution.writing.point_write import ROW_END, all_computed, placing
 from nodes.execution.writing.unread import is_about_one_row, is_key_alone, sets
 from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import Writer
@@ -31,7 +31,7 @@ from nodes.store.pipeline import Command, bytea_array
 from nodes.store.transaction import Transaction
 from storage.mutations import Op, delete_row, update_row
 from storage.page_sizes import longest_of
-from storage.pairs import CannotDerive, StoredRow, rows_of
+from storage.pairs import CannotDerive, StoredRow, rows_of, stored_key
 from storage.reads import reads
 from storage.statements import get_sql
 
@@ -63,7 +63,7 @@ class PointChange:
             return None
         table, key = env.table(plan.descriptor), all_computed(plan.scan.pinned_key)
         where = None if is_key_alone(plan) else plan.where
-        is_small = longest_of(len(table.pair_ends())) > VALUE_BYTES_MAX
+        is_small = longest_of(table.columns_asked()[0]) > VALUE_BYTES_MAX
         if key is None or not is_small:
             return None
         place = placing(table)
@@ -90,8 +90,8 @@ class PointChange:
         if found is None:
             return None
         start, storage = found
-        keys = bytea_array([start + end for end in table.pair_ends()])
-        (result,) = await transaction.run([Command(get_sql(storage, table.descriptor.table_id), (keys,))])
+        asked = (bytea_array([stored_key(start + ROW_END)[0]]), table.columns_asked()[1])
+        (result,) = await transaction.run([Command(get_sql(storage, table.descriptor.table_id), asked)])
         rows = rows_of(table.descriptor, table.placement, pairs_in(result))
         try:
             ops = self.operations(rows[0], context) if rows else []

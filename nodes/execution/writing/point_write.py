@@ -30,14 +30,14 @@ from nodes.execution.writing.write_context import refuse_long
 from nodes.execution.writing.writer import ONE_BATCH_OPS, Ambiguous, Duplicate, checked_sql
 from nodes.foreign_keys.enforced import enforced_by
 from nodes.sql.plans import DeletePlan, InsertPlan, Plan, UpdatePlan
-from nodes.store.pipeline import Command, bytea_array, int8
+from nodes.store.pipeline import Command, binary, bytea_array, int8
 from nodes.store.refusals import Refused
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.buckets import CUSTOM
 from storage.mutations import Act
-from storage.pairs import COLUMN, EMPTY, KEY_BYTES_MAX, CannotDerive, StoredRow, index_entry
-from storage.statements import REFUSABLE, SQL, kv, put_if_there_sql, remove_if_there_sql
+from storage.pairs import COLUMN, EMPTY, KEY_BYTES_MAX, CannotDerive, StoredRow, index_entry, stored_key
+from storage.statements import REFUSABLE, act_sql, columns_of, exactly, put_if_there_sql, remove_if_there_sql
 
 Compute = Callable[[Context], PyValue]
 Pair = tuple[bytes, bytes]
@@ -137,7 +137,7 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
     @functools.lru_cache(maxsize=64)
     def sql(storages: tuple[int, ...]) -> str:
         of = [(act, storage) for act in acts for storage in storages]
-        texts = tuple(SQL[act].format(kv=kv(storage, descriptor.table_id)) for act, storage in of)
+        texts = tuple(act_sql(act, storage, descriptor.table_id) for act, storage in of)
         return checked_sql(texts, tuple(act in REFUSABLE for act, _ in of))
 
     def row(computes: Sequence[Compute], context: Context) -> Row | None:
@@ -163,9 +163,9 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
         if made is None:
             return None
         storage, existence, keys, data = made
-        params = [bytea_array([existence]), empties(1)]
+        params = [*put_params([existence]), empties(1)]
         if len(acts) > 1:
-            params += [bytea_array(keys), bytea_array(data)]
+            params += [*put_params(keys), bytea_array(data)]
         return Question(Command(sql((storage,)), (*params, int8(1))), storage, [existence])
 
     def some(context: Context) -> Question | None:
@@ -183,10 +183,10 @@ def insertion(env: Environment, plan: InsertPlan) -> Ask | None:
             return None  # a row beside itself
         storages, params = tuple(sorted(new)), list[bytes]()
         for storage in storages:
-            params += [bytea_array(sorted(new[storage])), empties(len(new[storage]))]
+            params += [*put_params(sorted(new[storage])), empties(len(new[storage]))]
         for storage in storages if len(acts) > 1 else ():
             put = sorted(puts[storage])
-            params += [bytea_array([key for key, _ in put]), bytea_array([value for _, value in put])]
+            params += [*put_params([key for key, _ in put]), bytea_array([value for _, value in put])]
         params += [int8(len(new[storage])) for storage in storages]
         return Question(Command(sql(storages), tuple(params)), storages[0] if len(storages) == 1 else None, existences)
 
@@ -208,6 +208,11 @@ def empties(count: int) -> bytes:
     return bytea_array([EMPTY] * count)
 
 
+def put_params(keys: Sequence[bytes]) -> tuple[bytes, ...]:
+    """The columns k and c of pairs that are put."""
+    return binary(*columns_of(keys))
+
+
 def update(env: Environment, plan: UpdatePlan) -> Ask | None:
     """The pairs of the columns that are assigned, put if there is such a row."""
     descriptor, place, key = plan.descriptor, placing(env.table(plan.descriptor)), all_computed(plan.scan.pinned_key)
@@ -224,10 +229,10 @@ def update(env: Environment, plan: UpdatePlan) -> Ask | None:
         if found is None or any(value is None and column_id in required for column_id, value in values.items()):
             return None  # an error only if there is such a row
         start, storage = found
-        puts = bytea_array([start + end for _, end in columns])
+        puts = put_params([start + end for _, end in columns])
         data = bytea_array([encoding.encode_value(c.type, values[c.id]) for c, _ in columns])
         sql = put_if_there_sql(storage, descriptor.table_id)
-        return Question(Command(sql, (start + ROW_END, puts, data)), storage, [start + ROW_END])
+        return Question(Command(sql, (stored_key(start + ROW_END)[0], *puts, data)), storage, [start + ROW_END])
 
     return ask
 
@@ -245,8 +250,8 @@ def removal(env: Environment, plan: DeletePlan) -> Ask | None:
             return None
         start, storage = found
         sql = remove_if_there_sql(storage, descriptor.table_id)
-        command = Command(sql, (start + ROW_END, bytea_array([start + end for end in ends])))
-        return Question(command, storage, [start + ROW_END])
+        params = binary(stored_key(start + ROW_END)[0], *exactly([start + end for end in ends]))
+        return Question(Command(sql, params), storage, [start + ROW_END])
 
     return ask
 

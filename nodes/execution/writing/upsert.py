@@ -19,12 +19,12 @@ from nodes.execution.row_codec import decoded, is_long
 from nodes.execution.scans import read_points
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.plans import Conflict, InsertPlan
-from nodes.store.pipeline import Command, bytea_array
+from nodes.store.pipeline import Command, binary
 from storage.buckets import storage_of
 from storage.derived import with_derived
 from storage.mutations import entry_bucket
 from storage.pairs import CannotDerive, StoredRow, entry_now, has_null
-from storage.statements import get_sql
+from storage.statements import get_sql, lookup
 
 
 async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: Sequence[Values]) -> list[Values]:
@@ -121,7 +121,7 @@ async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dic
             storage = storage_of(bucket, placement.storage_count(work.env.storages), work.env.buckets)
             wanted.setdefault(storage, {}).setdefault(key, []).append(place)
     commands = [
-        Command(get_sql(storage, descriptor.table_id), (bytea_array(list(keys)),)) for storage, keys in wanted.items()
+        Command(get_sql(storage, descriptor.table_id), binary(*lookup(keys))) for storage, keys in wanted.items()
     ]
     found: dict[int, bytes] = {}
     results = await work.transaction.run(commands) if commands else []

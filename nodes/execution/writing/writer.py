@@ -19,7 +19,7 @@ from nodes.foreign_keys import probes as foreign_key_probes
 from nodes.foreign_keys.probes import Probe, first_refusal, violated_by
 from nodes.foreign_keys.violations import Check
 from nodes.sql.writes.row_rules import moving_state
-from nodes.store.pipeline import Command, bytea_array, int8
+from nodes.store.pipeline import Command, binary, int8
 from nodes.store.refusals import Refused
 from nodes.store.transaction import Transaction
 from nodes.trace import writes
@@ -30,6 +30,7 @@ from storage.mutations import REMOVALS, Op, in_order
 from storage.statements import (
     Statement,
     get_starts_sql,
+    lookup,
     put_if_there_sql,
     remove_if_there_sql,
     statements_for,
@@ -77,7 +78,7 @@ class Writer:
         for storage, key in places:
             keys.setdefault(storage, []).append(key)
         commands = [
-            Command(get_starts_sql(storage, self.descriptor.table_id, READ_BYTES_MAX + 1), (bytea_array(some),))
+            Command(get_starts_sql(storage, self.descriptor.table_id, READ_BYTES_MAX + 1), binary(*lookup(some)))
             for storage, some in keys.items()
         ]
         found: dict[writes.Place, tuple[bytes, bytes] | None] = {}
@@ -181,13 +182,13 @@ the batch finds which."""
 
 
 def command_of(statement: Statement) -> Command:
-    return Command(statement.sql, tuple(bytea_array(p) for p in statement.params))
+    return Command(statement.sql, binary(*statement.params))
 
 
 def command_if_there(existence: bytes, statement: Statement, table_id: int) -> Command:
     """The statement, done only if there is a row; its answer is the transaction's id, and whether there was."""
     sql = remove_if_there_sql if statement.act in REMOVALS else put_if_there_sql
-    return Command(sql(statement.storage, table_id), (existence, *map(bytea_array, statement.params)))
+    return Command(sql(statement.storage, table_id), binary(pairs.stored_key(existence)[0], *statement.params))
 
 
 def put_commands(puts: Sequence[Statement]) -> list[Command]:
@@ -203,7 +204,7 @@ def checked_command(puts: Sequence[Statement]) -> Command:
     new = tuple(s.returns_keys for s in puts)
     sql = checked_sql(tuple(s.sql for s in puts), new)
     wanted = [int8(len(s.keys)) for s, is_new in zip(puts, new, strict=True) if is_new]
-    return Command(sql, (*(bytea_array(p) for s in puts for p in s.params), *wanted))
+    return Command(sql, (*(p for s in puts for p in binary(*s.params)), *wanted))
 
 
 @functools.lru_cache(maxsize=500)

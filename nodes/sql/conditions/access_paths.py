@@ -8,7 +8,7 @@ bound may be too wide but never too narrow.
 """
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import takewhile
@@ -80,7 +80,7 @@ def access(
     placed = _storages(descriptor, bounds, storages, buckets)
     index_id = best.index.id if best.index else PRIMARY
     start = pairs.prefix(descriptor, descriptor.placement.id, index_id)
-    ranges = tuple((start + low, start + high if high else pairs.after(start)) for low, high in best.ranges)
+    ranges = _places(start, best.ranges)
     points = None
     if best.index is None and best.used == len(descriptor.primary_key) and best.prefixes:
         points = tuple(sorted(best.prefixes))
@@ -129,7 +129,7 @@ def along(
         columns = [(part.column, part.descending) for part in index.columns]
     path = _path(descriptor, bounds, columns, index)
     start = pairs.prefix(descriptor, descriptor.placement.id, PRIMARY if index is None else index.id)
-    ranges = tuple((start + low, start + high if high else pairs.after(start)) for low, high in path.ranges)
+    ranges = _places(start, path.ranges)
     placed = _storages(descriptor, bounds, storages, buckets)
     if index is not None and index.unique:
         placed = tuple(range(1, storages + 1))
@@ -197,6 +197,12 @@ def _range(column: Column, bound: Bound, prefix: bytes, *, descending: bool) -> 
     return start, max(start, end)
 
 
+def _places(start: bytes, ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Ranges between places, from ranges of what follows the beginning of all keys; without an end: of all of them."""
+    ends = ((start + low, start + high if high else pairs.after(start)) for low, high in ranges)
+    return tuple((pairs.place(low), pairs.place(high)) for low, high in ends)
+
+
 def _joined(ranges: Sequence[Range]) -> tuple[Range, ...]:
     return tuple(sorted(r for r in ranges if r[0] < r[1]))
 
@@ -250,7 +256,7 @@ def looked_up(
     if not covered or len(prefixes) > RANGES_MAX:
         return None
     start = pairs.prefix(descriptor, descriptor.placement.id, PRIMARY if index is None else index.id)
-    ranges = tuple((start + prefix, pairs.after(start + prefix)) for prefix in prefixes)
+    ranges = _places(start, [(prefix, pairs.after(prefix)) for prefix in prefixes])
     everywhere = tuple(range(1, descriptor.placement.storage_count(storages) + 1))
     return Access(index, ranges, everywhere, None, tuple(covered))
 

@@ -20,6 +20,7 @@ from tests.nodes.conftest import STORAGES, Cluster
 from tests.nodes.crud.test_operations import Crud, crud, rows
 from tests.nodes.crud.test_stale_routers import publish
 from tests.nodes.crud.test_without_leases import HASH, deaf
+from tests.storage import pairs_sql
 
 __all__ = ["crud"]
 
@@ -58,7 +59,7 @@ def third_removed(cluster: Cluster) -> Iterator[None]:
 
 def pairs(cluster: Cluster, table: str) -> list[dict[bytes, bytes | None]]:
     table_id = cluster.descriptor(table).table_id
-    return [dict(cluster.read(f"SELECT key, value FROM storage_{n}.kv_{table_id}")) for n in range(1, THIRD + 1)]
+    return [dict(cluster.read(pairs_sql.pairs(n, table_id))) for n in range(1, THIRD + 1)]
 
 
 def violations(cluster: Cluster, table: str, *others: str) -> list[str]:

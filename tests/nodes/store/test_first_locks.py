@@ -59,7 +59,7 @@ def test_the_snapshot_is_made_after_the_locks(cluster: Cluster, table: str) -> N
 
     with cluster.store() as writer:
         kv = f"storage_1.kv_{cluster.descriptor(table).table_id}"
-        writer.execute(f"BEGIN; INSERT INTO {kv} VALUES ('\\x00', '')")
+        writer.execute(f"BEGIN; INSERT INTO {kv} VALUES ('\\x00', 0, '')")
         assert alone(cluster, table, count) == b"1"
         writer.execute(f"DELETE FROM {kv}")
 

@@ -21,11 +21,10 @@ def commit(kind: str, cluster: RunningCluster, items: list[ItemClient]) -> str:
         table_id, body = database.execute(NEWEST).fetchall()[0]
         table = f"storage_1.kv_{table_id}"
         if kind == "row":
-            query = (
-                f"DELETE FROM {table} WHERE key = (SELECT min(key) FROM {table} WHERE substr(key, 7, 2) = '\\x0000')"
-            )
+            first = f"SELECT min(k) FROM {table} WHERE substr(k, 3, 2) = '\\x0000'"
+            query = f"DELETE FROM {table} WHERE k = ({first}) AND c = 0"
         else:
             index = body["next_index_id"]
-            query = f"INSERT INTO {table} VALUES ('\\x{table_id:08x}0001{index:04x}01'::bytea, '')"
+            query = f"INSERT INTO {table} VALUES ('\\x0001{index:04x}01'::bytea, 0, '')"
         database.execute(query)
     return query

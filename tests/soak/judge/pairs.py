@@ -1,6 +1,6 @@
 """Pair tables read by the protocol's text alone, to judge those who write them by other rules than their own.
 
-Nothing of `storage` or `nodes` is used: a key is table, placement, index and typed values, as section 1 of
+Nothing of `storage` or `nodes` is used: k is placement, index and typed values, as section 1 of
 `docs/reference/protocol.md` has it; a row's columns, its entries and the storage each pair lies on follow from the
 descriptor's JSON. What is judged is the end of a storm: every element public, nothing on its way.
 """
@@ -14,9 +14,9 @@ from typing import Any
 from tests.soak.judge.values import NULL, Unreadable, cut, key_form, pieces_of, value_of
 
 Json = Mapping[str, Any]
-Pair = tuple[int, bytes, bytes | None]
-"""Storage, key, value; the value None is a tombstone."""
-HEAD = struct.Struct(">IHH")
+Pair = tuple[int, bytes, int, bytes | None]
+"""Storage, k, c, v; v None is a tombstone."""
+HEAD = struct.Struct(">HH")
 FAULTS_MAX = 20
 CRC32C = 0x82F63B78
 SHOWN = frozenset(("smallint", "integer", "bigint", "numeric", "text", "varchar", "date", "uuid", "bytea"))
@@ -57,18 +57,20 @@ def contents_of(
     stored: dict[bytes, dict[int, bytes]] = {}
     homes: dict[bytes, int] = {}
     entries: dict[tuple[bytes, bytes], int] = {}
-    for storage, key, value in pairs:
+    for storage, key, column, value in pairs:
         found.pairs += 1
-        table_id, of_placement, index = HEAD.unpack(key[:8])
+        of_placement, index = HEAD.unpack(key[: HEAD.size])
         if value is None:
-            found.fault(f"a tombstone is left: {key.hex()}")
-        elif (table_id, of_placement) != (body["table_id"], placement):
-            found.fault(f"a pair of table {table_id}, placement {of_placement}: {key.hex()}")
+            found.fault(f"a tombstone is left: {key.hex()}, {column}")
+        elif of_placement != placement:
+            found.fault(f"a pair of placement {of_placement}: {key.hex()}, {column}")
         elif index == 0:
-            row_key, (column,) = key[8:-2], struct.unpack(">H", key[-2:])
+            row_key = key[HEAD.size :]
             if homes.setdefault(row_key, storage) != storage:
                 found.fault(f"row {row_key.hex()} lies on storages {homes[row_key]} and {storage}")
             stored.setdefault(row_key, {})[column] = value
+        elif column:
+            found.fault(f"an entry with a column: {key.hex()}, {column}")
         else:
             if (key, value) in entries:
                 found.fault(f"an entry on two storages: {key.hex()}")
@@ -161,7 +163,7 @@ def judge_entries(
                 continue
             plain, shown = values_of(body, columns, index, row_key, of_row)
             is_single = index["unique"] and NULL not in plain
-            start = HEAD.pack(body["table_id"], body["placements"][0]["id"], index["id"]) + b"".join(shown)
+            start = HEAD.pack(body["placements"][0]["id"], index["id"]) + b"".join(shown)
             entry = (start, row_key) if is_single else (start + row_key, b"")
             storage = left.pop(entry, None)
             if storage is None:

@@ -140,9 +140,9 @@ class Judge:
                 if missing := sorted(set(range(1, spread + 1)) - set(there)):
                     self.violation(f"{name} is spread over {spread} storages, and has no pair table on {missing}")
                 pairs = [
-                    (storage, bytes(key), None if value is None else bytes(value))
+                    (storage, bytes(k), c, None if v is None else bytes(v))
                     for storage in there
-                    for key, value in database.execute(f"SELECT key, value FROM storage_{storage}.kv_{table_id}")
+                    for k, c, v in database.execute(f"SELECT k, c, v FROM storage_{storage}.kv_{table_id}")
                 ]
                 found[name] = contents_of(body, pairs, storages=storages, buckets=buckets, partial=kinds.PARTIAL)
                 self._judge_references(body, found)

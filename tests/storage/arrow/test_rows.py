@@ -4,6 +4,7 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import pyarrow as pa
 import pytest
@@ -18,12 +19,14 @@ from storage.arrow import encoding as arrow
 from storage.arrow import rows as arrow_rows
 from storage.arrow.buckets import buckets_of
 from storage.buckets import FUNCTIONS, bucket_of, storage_of
+from storage.pairs import PREFIX
 from tests.catalog.test_types import VALUES
 from tests.rounds import drawn
 
 NULLABLE = {sql_type: st.none() | values for sql_type, values in VALUES.items()}
 SORTED = [sql_type for sql_type in SqlType if sql_type not in ARRAYS]
 """Types that a key may be drawn of: those whose values end by themselves."""
+ROW, ENTRY = PREFIX.pack(7, 1, 0), PREFIX.pack(7, 1, 3)
 ALL_TYPES = [pytest.param(sql_type, id=sql_type.value) for sql_type in SqlType]
 
 
@@ -216,19 +219,47 @@ def test_the_microsecond_before_the_epoch_is_kept() -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        pytest.param([b"ab", b"cd"], id="of one length"),
-        pytest.param([b"a", b"", b"cde"], id="of several lengths"),
+        pytest.param([ROW + b"ab\x00\x00", ROW + b"cd\x01\x02"], id="of rows, of one length"),
+        pytest.param([ROW + b"a\x00\x00", ENTRY, ENTRY + b"cde"], id="of several lengths"),
+        pytest.param([ENTRY + b"ab", ENTRY + b"cd"], id="of entries"),
         pytest.param([], id="none"),
     ],
 )
 def test_copy_payload_is_postgresqls_binary_format(keys: list[bytes]) -> None:
     values = [key + b"!" for key in keys]
+    stored = [pairs.stored_key(key) for key in keys]
     payload = arrow.copy_payload(arrow.Pairs(pa.array(keys, pa.binary()), pa.array(values, pa.binary())))
     fields = b"".join(
-        struct.pack(">h", 2) + b"".join(struct.pack(">i", len(f)) + f for f in pair)
-        for pair in zip(keys, values, strict=True)
+        struct.pack(">h", 3) + b"".join(struct.pack(">i", len(f)) + f for f in (k, c.to_bytes(2), v))
+        for (k, c), v in zip(stored, values, strict=True)
     )
     assert payload == b"PGCOPY\n\xff\r\n\x00" + bytes(8) + fields + b"\xff\xff"
+
+
+@given(tables())
+def test_k_and_c_have_the_order_of_keys(table: tuple[Descriptor, list[pairs.StoredRow], Index]) -> None:
+    descriptor, rows, index = table
+    keys = pairs_of(descriptor, rows).keys.to_pylist()
+    keys += [pairs.entry_pair(descriptor, descriptor.placement, index, row)[0] for row in rows]
+    assert sorted(keys) == sorted(keys, key=pairs.stored_key)
+    for key, following in pairwise(sorted(set(keys))):
+        assert pairs.stored_key(key) < pairs.stored_key(pairs.after_key(key)) <= pairs.stored_key(following)
+
+
+KEYS = st.builds(
+    lambda index, rest, column: PREFIX.pack(7, 1, index) + rest + (b"" if index else column.to_bytes(2)),
+    st.sampled_from([0, 0, 1, 256]),
+    st.binary(max_size=9),
+    st.integers(0, 32_767),
+)
+
+
+@given(st.lists(KEYS))
+def test_keys_are_parted_into_k_and_c_and_joined_again(keys: list[bytes]) -> None:
+    ks, cs = arrow.stored_keys(pa.array(keys, pa.binary()))
+    parted = [(k, int.from_bytes(c)) for k, c in zip(ks.to_pylist(), cs.to_pylist(), strict=True)]
+    assert parted == [pairs.stored_key(key) for key in keys]
+    assert arrow.keys_of(7, ks, cs).to_pylist() == keys
 
 
 @st.composite

@@ -1,32 +1,27 @@
-"""Storages can be added and removed: how many there are now, and what makes one.
+-- The layout of the data: pair tables, and how many storages there are.
+-- `storages` is what the cluster began with, which placements without a number of their own mean; `existing` is how many
+-- there are now. Makers of something on every storage (a pair table, a version's copies, a fence) hold this row FOR SHARE;
+-- adding and removing a storage holds it FOR UPDATE, so that each storage has all of it.
 
-`storages` stays what the cluster began with, which placements without a number of their own mean; `existing` is how many
-there are. Whoever makes something on every storage (a pair table, a version's copies, a fence) holds this row FOR SHARE;
-who adds or removes a storage holds it FOR UPDATE, so that each storage has all of it.
-"""
+CREATE TABLE storage_layout (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    storages int NOT NULL,
+    buckets int NOT NULL,
+    existing int NOT NULL
+);
 
-from django.db import migrations
-
-EXISTING = """
-ALTER TABLE storage_layout ADD COLUMN existing int;
-UPDATE storage_layout SET existing = storages;
-ALTER TABLE storage_layout ALTER COLUMN existing SET NOT NULL;
-"""
-
-PAIRS = """
-    EXECUTE format('CREATE TABLE storage_%s.kv_%s (key bytea STORAGE EXTERNAL PRIMARY KEY, value bytea) WITH ('
+-- k lies uncompressed and in short headers (STORAGE EXTERNAL), so that the longest key is the same for every content;
+-- vacuum comes early and never truncates the table's end, which would lock writers out.
+CREATE FUNCTION storage_make_pairs(p_storage int, p_table int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TABLE storage_%s.kv_%s ('
+        'k bytea STORAGE EXTERNAL NOT NULL, c int2 NOT NULL, v bytea, PRIMARY KEY (k, c)) WITH ('
         'fillfactor = 90, vacuum_truncate = off, autovacuum_vacuum_scale_factor = 0.05,'
         'autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.05)', p_storage, p_table);
     EXECUTE format('CREATE SEQUENCE storage_%s.fence_%s AS bigint', p_storage, p_table);
-"""
-MAKE_PAIRS = f"""
-CREATE FUNCTION storage_make_pairs(p_storage int, p_table int) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    {PAIRS}
 END $$;
-"""
-MAKE_TABLE = """
-CREATE OR REPLACE FUNCTION storage_make_table(p_table int) RETURNS void LANGUAGE plpgsql AS $$
+
+CREATE FUNCTION storage_make_table(p_table int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     last int := (SELECT existing FROM storage_layout FOR SHARE);
 BEGIN
@@ -34,10 +29,8 @@ BEGIN
         PERFORM storage_make_pairs(number, p_table);
     END LOOP;
 END $$;
-"""
 
-# As often as it takes: what is there already is left alone, so a crash between two steps loses nothing.
-MAKE_STORAGE = """
+-- As often as it takes: what is there already is left alone, so a crash between two steps loses nothing.
 CREATE FUNCTION storage_make_schema(p_storage int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF to_regnamespace('storage_' || p_storage) IS NOT NULL THEN
@@ -79,28 +72,3 @@ BEGIN
                        pg_sequence_last_value(format('storage_1.fence_%s', number)));
     END LOOP;
 END $$;
-"""
-NO_MAKERS = """
-DROP FUNCTION storage_copy_versions(int);
-DROP FUNCTION storage_make_missing(int, int);
-DROP FUNCTION storage_make_schema(int);
-"""
-MAKE_TABLE_AS_BEFORE = f"""
-CREATE OR REPLACE FUNCTION storage_make_table(p_table int) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    FOR p_storage IN 1 .. (SELECT storages FROM storage_layout) LOOP
-        {PAIRS}
-    END LOOP;
-END $$;
-"""
-
-
-class Migration(migrations.Migration):
-    dependencies = [("storage", "0003_life_of_the_server")]
-
-    operations = [
-        migrations.RunSQL(EXISTING, "ALTER TABLE storage_layout DROP COLUMN existing;"),
-        migrations.RunSQL(MAKE_PAIRS, "DROP FUNCTION storage_make_pairs(int, int);"),
-        migrations.RunSQL(MAKE_TABLE, MAKE_TABLE_AS_BEFORE),
-        migrations.RunSQL(MAKE_STORAGE, NO_MAKERS),
-    ]

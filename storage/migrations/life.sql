@@ -1,12 +1,7 @@
-"""The sign of the server's life (T7): it changes with every start and with every recovery after a crash.
+-- The sign of the server's life (T7): it changes with every start and with every recovery after a crash.
+-- PostgreSQL empties an unlogged table in recovery and after a failover; the first to find it empty writes a random id.
+-- The start time of the postmaster, which outlives the crash of a child, tells servers with copied data apart.
 
-PostgreSQL empties an unlogged table in recovery, whoever died, and after a failover; whoever finds it empty writes a
-random id. The start time of the postmaster, which outlives the crash of a child, tells servers with copied data apart.
-"""
-
-from django.db import migrations
-
-LIFE = """
 CREATE UNLOGGED TABLE storage_life_id (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     id uuid NOT NULL DEFAULT gen_random_uuid()
@@ -22,14 +17,3 @@ BEGIN
     END IF;
     RETURN known || ' ' || extract(epoch FROM pg_postmaster_start_time());
 END $$;
-"""
-NO_LIFE = """
-DROP FUNCTION storage_life();
-DROP TABLE storage_life_id;
-"""
-
-
-class Migration(migrations.Migration):
-    dependencies = [("storage", "0002_layout_is_kept")]
-
-    operations = [migrations.RunSQL(LIFE, NO_LIFE)]
