@@ -56,9 +56,11 @@ SESSION_SETTINGS = {
     "timezone": "UTC",
     "synchronous_commit": "on",
     "client_connection_check_interval": "500",
+    "search_path": 'pg_catalog,"$user",public,pg_temp',
 }
 """Of every session that reads or writes pairs in serializable transactions. What they acknowledge survives a crash
-(T7), whatever the server's default is. The query of a process that was killed ends, and releases its lock (T4)."""
+(T7), whatever the server's default is. The query of a process that was killed ends, and releases its lock (T4).
+Temporary objects come last: a client's temporary table `timestamptz` is a type of this name, too."""
 PLAN_LOCALLY = "; ".join(f"SET LOCAL {name} = {value}" for name, value in PLAN_SETTINGS.items())
 """The same plans for the rest of a transaction, in a session that also does other things."""
 

@@ -8,6 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from schemalab.embedded import postgres, redis
 from storage.postgres import layout_mistake
+from storage.reader import role
 
 VERSION_MIN = 17  # transaction_timeout, the deadline of T4
 CONNECT_S_MAX = 5
@@ -52,6 +53,16 @@ def shortcomings(url: str, *, nodes: int) -> str | None:
     if (most := LOCKS_ON_ONE_MOST) < (given := has["max_pred_locks_per_relation"]):
         found.append(f"will take minutes for long reads: max_pred_locks_per_relation is {given}, not {most} (or less)")
     return f"DATABASE_URL: the database at {where(url)} {'; it '.join(found)}" if found else None
+
+
+def weaker_reader(url: str) -> str:
+    """The protection that a database of somebody else's lacks, in one line: nothing is revoked there from its users."""
+    with psycopg.connect(url, connect_timeout=CONNECT_S_MAX) as connection:
+        may_act_as_reader = connection.execute(role.IS_HELD_SQL).fetchone()
+    found = f"DATABASE_URL: in the database at {where(url)} the role {role.READER}"
+    if may_act_as_reader == (True,):
+        return f"{found} may call all functions that PUBLIC may: statements are checked by names alone, which is weaker"
+    return f"{found} cannot be used: give the role of DATABASE_URL the attribute CREATEROLE, then start again"
 
 
 def _setting(connection: psycopg.Connection[Any], name: str) -> int:

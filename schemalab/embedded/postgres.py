@@ -61,6 +61,7 @@ OPTIONS: dict[str, str] = {
     "max_wal_size": "4GB",
     "checkpoint_timeout": "15min",
     "recovery_init_sync_method": "syncfs",  # a crash would begin with fsync of thousands of files: 8 s
+    "temp_file_limit": "2GB",  # of one session: a statement of a user that sorts more is ended (53400)
     "jit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",

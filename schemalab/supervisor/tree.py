@@ -21,7 +21,14 @@ from typing import Any
 
 from catalog.text.numbers import counted
 from nodes.ending import KILL_S_MAX
-from schemalab.connections.reachable import check_database, check_layout, check_migrations, check_redis, shortcomings
+from schemalab.connections.reachable import (
+    check_database,
+    check_layout,
+    check_migrations,
+    check_redis,
+    shortcomings,
+    weaker_reader,
+)
 from schemalab.embedded import postgres, redis
 from schemalab.embedded.leftovers import end_leftovers
 from schemalab.embedded.locations import prepare_folders
@@ -186,6 +193,8 @@ class Cluster:
             raise UpFailed(f"the migrations have not ended after {MIGRATE_S_MAX:g} s") from None
         if migrate.exit_code:
             raise UpFailed(f"the migrations failed, see {self.plan.locations.logs / 'migrate.log'}")
+        if not self.plan.is_database_embedded:
+            self.say(await asyncio.to_thread(weaker_reader, self.plan.database_url))
 
     def _begin_kind(self, kind: str) -> None:
         if kind == "node":

@@ -9,6 +9,7 @@ import pytest
 
 from storage import postgres
 from storage.pairs import KeyTooLong
+from storage.reader.role import READER
 from tests.storage.stage import BY_NAME, STORAGES, Stage, user
 
 
@@ -272,3 +273,20 @@ def test_a_long_key_is_refused_before_anything_is_sent(stage: Stage) -> None:
     too_long = "index by_name has no room for row id = 1: its key would take 3019 bytes, the limit is 2600"
     with pytest.raises(KeyTooLong, match=too_long):
         stage.insert([user(stage.now, 1, "x" * 3000)])
+
+
+# --- whose names `enter` uses
+
+
+def test_enter_runs_as_its_owner_with_names_that_no_temporary_object_takes(
+    stage: Stage, client: psycopg.Connection[Any]
+) -> None:
+    client.execute("CREATE TEMPORARY TABLE timestamptz (x int)")
+    client.execute("CREATE TEMPORARY TABLE versions (table_id int, version int)")
+    client.execute(f"GRANT USAGE ON SCHEMA storage_1, storage_2 TO {READER}")  # rolled back at the end
+    client.execute(f"SET LOCAL ROLE {READER}")
+    stage.enter(client, 1, seconds=3)
+    client.execute("RESET ROLE")
+    assert client.execute("SELECT now()::timestamptz IS NOT NULL").fetchone() == (True,)
+    with pytest.raises(psycopg.errors.TransactionTimeout):  # the deadline that it armed (T4) outlives its own settings
+        client.execute("SELECT pg_sleep(60)")

@@ -1,0 +1,99 @@
+"""SQL that makes the reader role, and what it takes from everyone so that the role has nothing but its allow list.
+
+    session of a node   owner of the pairs   SET LOCAL ROLE schemalab_reader   the user's text   RESET ROLE
+
+Privileges protect the pairs, so a hole in a check of texts shows public columns only. In a database of Schema Lab's own
+every privilege that PostgreSQL gives to PUBLIC goes: EXECUTE on functions of pg_catalog (given back by the allow list),
+SELECT on catalogs, USAGE on `public`, `information_schema` and languages. In a database of somebody else's that would
+take functions from its other users, so there the role has what PUBLIC has, and the texts are checked instead.
+"""
+
+from storage.reader.functions import IMMUTABLE_REFUSED, OF_THE_SERVER, STABLE, VOLATILE
+
+READER = "schemalab_reader"
+
+MAY_MAKE_ROLES_SQL = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
+IS_HELD_SQL = f"SELECT coalesce(pg_has_role(to_regrole('{READER}'), 'SET'), false)"
+"""True where the session's role may act as the reader."""
+
+MAKE_SQL = f"""
+DO $do$ BEGIN
+    CREATE ROLE {READER} NOLOGIN;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN
+    NULL; -- another database of this server has made it
+END $do$
+"""
+"""The role belongs to the server, not to one database."""
+
+GRANT_TO_SESSION_SQL = f"""
+DO $do$ BEGIN
+    IF NOT pg_has_role('{READER}', 'SET') AND pg_has_role('{READER}', 'SET WITH ADMIN OPTION') THEN
+        EXECUTE format('GRANT {READER} TO %I WITH INHERIT FALSE, SET TRUE', current_user);
+    END IF;
+END $do$
+"""
+"""A role that has made another may not act as it until it grants that to itself."""
+
+ENTER_SQL = r"""
+DO $do$ DECLARE
+    entry regprocedure;
+BEGIN
+    FOR entry IN SELECT p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        WHERE n.nspname ~ '^storage_[0-9]+$' AND p.proname = 'enter' AND NOT p.prosecdef
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = pg_catalog, pg_temp', entry);
+    END LOOP;
+END $do$
+"""
+"""`enter` takes locks and arms the deadline as its owner, by names that no temporary object can stand for."""
+
+
+def _listed(signatures: tuple[str, ...]) -> str:
+    return ", ".join(f"'{signature}'" for signature in signatures)
+
+
+_SIGNATURE = "p.proname || '(' || oidvectortypes(p.proargtypes) || ')'"
+_OF_THE_SERVER = ", ".join(f"'{name}'::regtype::oid" for name in OF_THE_SERVER)
+ALLOWED_SQL = f"""
+SELECT p.oid, {_SIGNATURE} AS signature, p.prokind <> 'p' AND (
+    (p.provolatile = 'i' AND NOT p.proargtypes::oid[] && ARRAY[{_OF_THE_SERVER}]
+        AND {_SIGNATURE} NOT IN ({_listed(IMMUTABLE_REFUSED)}))
+    OR (p.provolatile = 's' AND {_SIGNATURE} IN ({_listed(STABLE)}))
+    OR (p.provolatile = 'v' AND {_SIGNATURE} IN ({_listed(VOLATILE)}))
+) AS is_allowed, p.proacl, p.proowner FROM pg_proc p WHERE p.pronamespace = 'pg_catalog'::regnamespace
+"""
+"""Every function of pg_catalog: its signature, and whether the role may call it."""
+
+_GRANTED = "SELECT 1 FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl WHERE acl.grantee ="
+ALLOW_FUNCTIONS_SQL = f"""
+DO $do$ DECLARE
+    routine record;
+BEGIN
+    FOR routine IN SELECT oid::regprocedure AS name, is_allowed FROM ({ALLOWED_SQL}) AS f
+        WHERE EXISTS ({_GRANTED} 0) OR is_allowed <> EXISTS ({_GRANTED} '{READER}'::regrole)
+    LOOP
+        EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, {READER}', routine.name);
+        IF routine.is_allowed THEN
+            EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO {READER}', routine.name);
+        END IF;
+    END LOOP;
+END $do$
+"""
+"""Changes only what differs from the list: nothing, at every start but the first after an update."""
+
+CLOSE_SQL = f"""
+DO $do$ BEGIN
+    IF EXISTS (SELECT 1 FROM pg_class c, aclexplode(c.relacl) AS acl WHERE acl.grantee = 0
+        AND c.relnamespace IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)) THEN
+        REVOKE ALL ON ALL TABLES IN SCHEMA pg_catalog, information_schema FROM PUBLIC;
+    END IF;
+    REVOKE ALL ON SCHEMA public, information_schema FROM PUBLIC;
+    REVOKE ALL ON LANGUAGE plpgsql, sql FROM PUBLIC;
+    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
+    EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO {READER}', current_database());
+END $do$
+"""
+"""Of relations, languages and schemas the role has what it is granted by name. It may have temporary tables."""
+
+IN_ANY_DATABASE = (MAKE_SQL, GRANT_TO_SESSION_SQL, ENTER_SQL)
+IN_OUR_DATABASE = (*IN_ANY_DATABASE, ALLOW_FUNCTIONS_SQL, CLOSE_SQL)
