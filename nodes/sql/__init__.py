@@ -11,4 +11,5 @@ naming        what names in FROM stand for, in a statement and in a view
 tables_of_queries  CREATE TABLE AS, SELECT INTO
 session_calls functions that stand alone
 show_tables   SHOW TABLES
+admission     which statements PostgreSQL may run as the reader role
 """

@@ -49,7 +49,8 @@ enum_range(anyenum, anyenum); format(text); format(text, "any"); format_type(oid
 money(bigint); money(integer); money(numeric); numeric(money); pg_collation_for("any"); pg_column_size("any");
 pg_typeof("any"); quote_literal(anyelement); quote_nullable(anyelement); textanycat(text, anynonarray);
 to_char(bigint, text); to_char(double precision, text); to_char(integer, text); to_char(interval, text);
-to_char(numeric, text); to_char(real, text); to_number(text, text)
+to_char(numeric, text); to_char(real, text); to_number(text, text);
+to_regtype(text); to_regtypemod(text); pg_input_is_valid(text, text); pg_input_error_info(text, text)
 """
 """Formats, texts of values, and types of values."""
 

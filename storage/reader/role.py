@@ -64,6 +64,12 @@ SELECT p.oid, {_SIGNATURE} AS signature, p.prokind <> 'p' AND (
 """
 """Every function of pg_catalog: its signature, and whether the role may call it."""
 
+FUNCTION_NAMES_SQL = f"""
+SELECT p.proname, bool_and(coalesce(f.is_allowed OR f.signature = 'age(xid)', false))
+FROM pg_proc p LEFT JOIN ({ALLOWED_SQL}) AS f USING (oid) WHERE pg_function_is_visible(p.oid) GROUP BY p.proname
+"""
+"""Names of functions, for a check of texts: a name is allowed where all of its functions are, or do no harm."""
+
 _GRANTED = "SELECT 1 FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl WHERE acl.grantee ="
 ALLOW_FUNCTIONS_SQL = f"""
 DO $do$ DECLARE

@@ -1,0 +1,143 @@
+"""Statements of a user that PostgreSQL may run as the reader role, decided by their parse trees. Pure.
+
+    one statement           SELECT, INSERT, UPDATE, DELETE, MERGE, or COPY from or to the client
+    relations               without a schema, or of `public`: names of the catalog are for another place
+    casts to reg* types     refused but for `regtype`: they look names up in the store's own catalog
+
+In a database of Schema Lab's own the rest is a matter of privileges (`storage.reader`). In any other database PUBLIC
+keeps its functions, so names are checked there, and PostgreSQL calls a function in more ways than one:
+
+    f(x)   pg_catalog.f(x)   (x).f   t.f        the last two look like columns
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from expressions import grammar
+from expressions.errors import (
+    FEATURE_NOT_SUPPORTED,
+    INSUFFICIENT_PRIVILEGE,
+    SYNTAX_ERROR,
+    UNDEFINED_FUNCTION,
+    SqlError,
+)
+
+Node = Any
+
+STATEMENTS = ("select_stmt", "insert_stmt", "update_stmt", "delete_stmt", "merge_stmt", "copy_stmt")
+REG_TYPES = frozenset({
+    "regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc",
+    "regprocedure", "regrole",
+})  # fmt: skip
+OF_RECORDS = frozenset(["record_send"])
+"""Refused functions of a whole row whose names do not begin with `pg_`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionNames:
+    """The functions that a session finds without naming a schema: those that a text may call, and all others."""
+
+    allowed: frozenset[str]
+    refused: frozenset[str]
+
+
+def admitted(text: str, functions: FunctionNames | None = None) -> Node:
+    """The statement's node. Raises `SqlError` for a text that must not run, `postgast.PgQueryError` for no SQL.
+
+    Without `functions` the database checks calls by privileges.
+    """
+    tree = grammar.parse(text)
+    if len(tree.stmts) != 1:
+        raise SqlError(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement")
+    stmt = tree.stmts[0].stmt
+    _require_kind(stmt)
+    for node in nodes_in(stmt):
+        check = CHECKS.get(node.DESCRIPTOR.name)
+        if check is not None:
+            check(node, functions)
+    return stmt
+
+
+def nodes_in(root: Node) -> Iterator[Node]:
+    """Every message of a tree, the root first. The guard of the grammar bounds their number."""
+    pending = [root]
+    while pending:
+        message = pending.pop()
+        yield message
+        for field, value in message.ListFields():
+            if field.message_type is not None:
+                pending += value if field.is_repeated else [value]
+
+
+def _require_kind(stmt: Node) -> None:
+    kind = stmt.WhichOneof("node")
+    if kind not in STATEMENTS:
+        words = kind.removesuffix("_stmt").replace("_", " ").upper()
+        raise SqlError(FEATURE_NOT_SUPPORTED, f"{words} is not a statement that reads or writes rows")
+    if kind == "copy_stmt" and (stmt.copy_stmt.is_program or stmt.copy_stmt.filename):
+        raise _denied("COPY to or from a file")
+
+
+def _denied(what: str, location: int = -1) -> SqlError:
+    return SqlError(INSUFFICIENT_PRIVILEGE, f"permission denied for {what}", location)
+
+
+def _check_relation(node: Node, _: FunctionNames | None) -> None:
+    if node.catalogname or node.schemaname not in ("", "public", "pg_temp"):
+        raise _denied(f"schema {node.schemaname}", node.location)
+    if node.relname.startswith("pg_") and node.schemaname != "public":
+        raise _denied(f"table {node.relname}", node.location)
+
+
+def _check_into(node: Node, _: FunctionNames | None) -> None:
+    raise SqlError(FEATURE_NOT_SUPPORTED, "SELECT INTO makes a table", node.rel.location)
+
+
+def _check_type(node: Node, _: FunctionNames | None) -> None:
+    names = _strings(node.names)
+    if names[-1:] and names[-1] in REG_TYPES:
+        raise _denied(f"type {names[-1]}", node.location)
+    if len(names) > 1 and names[0] not in ("pg_catalog", "pg_temp"):
+        raise _denied(f"schema {names[0]}", node.location)
+
+
+def _check_call(node: Node, functions: FunctionNames | None) -> None:
+    names = _strings(node.funcname)
+    if len(names) > 1 and names[0] != "pg_catalog":
+        raise _denied(f"schema {names[0]}", node.location)
+    name = names[-1]
+    if name in REG_TYPES or (functions is not None and name in functions.refused):
+        raise _denied(f"function {name}", node.location)
+    if functions is not None and name not in functions.allowed:
+        raise SqlError(UNDEFINED_FUNCTION, f"function {name} does not exist", node.location)
+
+
+def _check_indirection(node: Node, functions: FunctionNames | None) -> None:
+    """(x).f calls f(x), whatever the type of x."""
+    for name in _strings(node.indirection):
+        if name in REG_TYPES or (functions is not None and name in functions.refused):
+            raise _denied(f"function {name}")
+
+
+def _check_column(node: Node, functions: FunctionNames | None) -> None:
+    """t.f calls f(t) where t has no column f. A function of no or other arguments cannot be meant: `t.version`."""
+    name = _strings(node.fields)[-1:]
+    if functions is None or len(node.fields) < 2 or not name:
+        return
+    if name[0] in functions.refused and (name[0].startswith("pg_") or name[0] in OF_RECORDS):
+        raise _denied(f"function {name[0]}", node.location)
+
+
+def _strings(parts: Any) -> list[str]:
+    return [part.string.sval for part in parts if part.WhichOneof("node") == "string"]
+
+
+CHECKS = {
+    "RangeVar": _check_relation,
+    "IntoClause": _check_into,
+    "TypeName": _check_type,
+    "FuncCall": _check_call,
+    "A_Indirection": _check_indirection,
+    "ColumnRef": _check_column,
+}
