@@ -124,6 +124,8 @@ def _now(_id: int) -> Json:
         return {}
     open_one = next(iter(summaries(table_id, most=1)), None)
     shown = open_one or _last_ended(table_id)
+    if shown and shown["timeline"] and shown["timeline"][0]["version"] == 0:
+        shown = None  # it made the table: there was nothing to move
     change = cluster_picture.change_json(shown) if shown else None
     found = cluster_picture.now_json(table_id, lane_snapshot(), change)
     return found | {"is_busy": bool(open_one and open_one["progress"])}
@@ -139,12 +141,6 @@ def _last_ended(table_id: int) -> Json | None:
 def _ended(change_id: int, _ended_at: datetime) -> Json:
     """A change that has ended stays as it is."""
     return change_page.summary(selectors.change_snapshot(change_id), [])
-
-
-def _over_time(_id: int) -> live.Drawing:
-    """Lanes over time of the table that moves, or moved last."""
-    table_id = windows.table_of_interest()
-    return _drawn("cluster", lambda: None if table_id is None else windows.of_table(table_id))
 
 
 def _over_time_of_table(table_id: int) -> live.Drawing:
@@ -187,11 +183,7 @@ def _drawn(of: str, read: Callable[[], Facts | None]) -> live.Drawing:
         return drawing
 
 
-for _prefix, _read in (
-    ("cluster", _over_time),
-    ("table", _over_time_of_table),
-    ("change", _over_time_of_change),
-):
+for _prefix, _read in (("table", _over_time_of_table), ("change", _over_time_of_change)):
     live.register(_prefix, "over_time", "parts/over_time.html", _read, is_sampled=True, is_html_only=True)
 live.register("cluster", "facts", "parts/json.html", _facts, is_once=True)
 live.register("cluster", "now", "parts/json.html", _now)

@@ -21,6 +21,7 @@ urlpatterns = [
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),
     path("lab/why/changes/<int:pk>/", doors.why_change, name="lab-why-change"),
+    path("lab/why/waits/", doors.why_it_waits, name="why-it-waits"),
     path("lab/why/<str:situation>/", doors.why, name="lab-why"),
     path("lab/stage/export.<str:form>", exports.export, name="stage-export"),
     path("lab/stage/random/", views.random_step, name="stage-random"),

@@ -114,6 +114,7 @@ def _traffic_in_short() -> dict[str, Any]:
     }
 
 
+snapshot.register("cluster", "wrong", "parts/wrong.html", lambda _id: _traffic_in_short(), is_sampled=True)
 snapshot.register("cluster", "pulse", "parts/json.html", _pulse, is_sampled=True)
 snapshot.register("cluster", "traffic", "parts/traffic.html", _traffic, is_sampled=True)
 snapshot.register(

@@ -2,9 +2,11 @@
 
    <main data-stream="change:3" data-seq="17">   what the page follows, and the last event it shows
    <div data-part="lanes">                        replaced (morphed) whenever the server has a newer one
+   <i data-part="facts" data-quiet hidden>        not shown: a script reads it (`schemalab:parts`)
    <ol data-story>                               gets every event of the stream once, newest first
    <time data-until="..">, data-ago, data-since   counted here, on the server's clock
-   <section data-until-loaded id="..">           a part of one's own: asked for again when other tables are being loaded
+   <section data-own id="..">                    a part of one's own: asked for again when other tables are being loaded,
+                                                 or a change has ended; then it may be there no more
 
    Every event has a number; a number that is not the next one means something was missed, and is asked for. */
 
@@ -80,9 +82,11 @@
   }
   /* Whether a <details> is open is the reader's business. */
   const keepOpen = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+  const told = {}; // the newest of the parts that a script of the page reads: it may come later than they do
   function onParts(parts) {
     for (const [name, html] of Object.entries(parts || {})) {
       for (const place of document.querySelectorAll(`[data-part="${name}"]`)) {
+        if ("quiet" in place.dataset) { told[name] = html; continue; }
         if (place.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) continue;
         window.Idiomorph.morph(place, html, { morphStyle: "innerHTML", ignoreActiveValue: true, restoreFocus: true, callbacks: { beforeAttributeUpdated: keepOpen } });
       }
@@ -90,7 +94,7 @@
     const title = document.querySelector("[data-title]");
     if (title) document.title = title.dataset.title;
     tick();
-    document.dispatchEvent(new CustomEvent("schemalab:parts"));
+    document.dispatchEvent(new CustomEvent("schemalab:parts", { detail: parts }));
   }
   function onMessage(message) {
     lastHeard = Date.now();
@@ -142,9 +146,9 @@
   /* ---- what is each reader's own is in no part that all share: it is asked for again, until it waits no longer */
   const beingLoaded = () => [...document.querySelectorAll("[data-part=load] a")].map((link) => link.pathname).join();
   let loaded = beingLoaded();
-  async function askOwn() {
-    const own = document.querySelector("[data-until-loaded]"), tables = beingLoaded();
-    if (!own || tables === loaded) return;
+  async function askOwn(event) {
+    const own = document.querySelector("[data-own]"), tables = beingLoaded(), isEnd = /^change (done|failed|cancelled)$/.test(event.detail?.kind);
+    if (!own || (tables === loaded && !isEnd)) return;
     const before = loaded;
     loaded = tables;
     try {
@@ -152,9 +156,10 @@
       if (!answer.ok) throw new Error(answer.statusText);
       const newer = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(own.id);
       if (newer) window.Idiomorph.morph(own, newer.outerHTML, { morphStyle: "outerHTML", restoreFocus: true });
+      else if (isEnd) own.remove();
     } catch { loaded = before; } // the next parts ask again
   }
-  document.addEventListener("schemalab:parts", askOwn);
+  for (const kind of ["schemalab:parts", "schemalab:event"]) document.addEventListener(kind, askOwn);
 
   function watch() {
     if (socket && socket.readyState === WebSocket.OPEN && Date.now() - lastHeard > 2.5 * heartbeat) { show("stale"); connect(); }
@@ -170,5 +175,5 @@
   }
   tick();
   setInterval(tick, 1000);
-  window.schemalab = { get seq() { return seq; }, get socket() { return socket; }, connect };
+  window.schemalab = { get seq() { return seq; }, get socket() { return socket; }, connect, again: subscribe, parts: told };
 })();

@@ -230,7 +230,7 @@ def latency(ms: float) -> str:
 
 
 @register.filter
-def as_json(part: Mapping[str, Any]) -> SafeString:
+def as_json(part: Any) -> SafeString:
     """The part as JSON that can stand in a page: it has no character that HTML reads as its own."""
     text = json.dumps(part, default=str)
     return SafeString(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))

@@ -19,6 +19,8 @@ from leases.staircase.lanes import looks
 from leases.staircase.waits import without_passing_jobs
 
 Json = dict[str, Any]
+TRAFFIC = "traffic"
+"""The name under which the clients of traffic sign in."""
 HELD_S = 1.0
 """A transaction is shown from this age on: most end sooner."""
 
@@ -80,8 +82,8 @@ def now_json(table_id: int, snapshot: Mapping[str, Any], change: Mapping[str, An
 
 
 def _holders(holders: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """The sessions by name, without their seconds, which only count."""
-    kept = [one for one in holders if one["for_s"] >= HELD_S]
+    """The sessions by name, without their seconds, which only count. Traffic's are many, and short."""
+    kept = [one for one in holders if one["for_s"] >= HELD_S and one["application"] != TRAFFIC]
     return [{"who": one["application"] or one["user"], "user": one["user"], "session": one["session"]} for one in kept]
 
 

@@ -4,6 +4,8 @@
     /lab/why/changes/12/?node=n3     the same with this node, where several hold it back
     /lab/why/lease/                  a situation by its name, for what is no change
 
+    /lab/why/waits/                  why there are never three versions, in a sentence and six steps
+
 A change without a model, or one that has gone on since, leads to the situation that is named like it.
 """
 
@@ -11,6 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from catalog.live.snapshot import NoSuchStream, check_may_follow
@@ -20,8 +24,12 @@ from changes.models import Change
 from changes.selectors import blockers, execution_of
 from lab.own.doors import Holder, session_of_failure, session_of_wait
 from lab.pages.explorer import opened
+from lab.pages.gallery import three_versions
+from lab.pages.words import say
 from lab.sessions.doors import door_to
-from lab.sessions.session import BadSession, Session
+from lab.sessions.replay import show_in_lines
+from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.shown import Severity
 from lab.sessions.titles import chapter_of
 from leases.selectors import LeaseOn, held_leases
 
@@ -37,6 +45,17 @@ def why(request: HttpRequest, situation: str) -> HttpResponse:
     except BadSession as problem:
         raise Http404(str(problem)) from problem
     return opened(session, len(session.steps))
+
+
+@require_GET
+def why_it_waits(request: HttpRequest) -> HttpResponse:
+    """The six steps that three versions at once would break. The machine takes them, so they hold for today's rules."""
+    session = three_versions()
+    shown = show_in_lines(session)
+    damage = next(one for one in shown.verdicts if one.severity is Severity.DAMAGE)
+    steps = [*(say(line.text) for line in shown.trace), say(damage.why)]
+    stage = f"{reverse('stage')}?s={encode(session, len(session.steps))}"
+    return render(request, "lab/why_it_waits.html", {"section": "lab", "steps": steps, "stage": stage})
 
 
 @require_GET

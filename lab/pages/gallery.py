@@ -141,6 +141,17 @@ FAMOUS = (
 """In the order of the front page."""
 
 
+def three_versions() -> Session:
+    """The session in which a node uses the first of three versions and another node the third."""
+    anomaly = next(one for one in FAMOUS if one.setup == "two-versions")
+    return _session(anomaly)
+
+
+def _session(anomaly: Anomaly) -> Session:
+    begun = new_session(anomaly.setup, {"name": anomaly.variant} if anomaly.variant else {}, anomaly.left_out)
+    return replace(begun, steps=(*begun.steps, *anomaly.steps))
+
+
 @lru_cache(maxsize=1)
 def cards() -> tuple[Card, ...]:
     """All of them. Each is replayed once for a process: what is drawn is what today's rules do."""
@@ -148,8 +159,7 @@ def cards() -> tuple[Card, ...]:
 
 
 def _card(anomaly: Anomaly) -> Card:
-    begun = new_session(anomaly.setup, {"name": anomaly.variant} if anomaly.variant else {}, anomaly.left_out)
-    session: Session = replace(begun, steps=(*begun.steps, *anomaly.steps))
+    session = _session(anomaly)
     shown = show(session)
     clauses = sorted({one.clause for one in shown.verdicts if one.severity is Severity.DAMAGE})
     return Card(anomaly, encode(session, shown.at), tuple(_rows(shown)), tuple(map(named_clause, clauses)))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import select
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -49,6 +50,7 @@ RUN_S_MAX = 60.0
 CONNECT_S = 5
 STOP_AGAIN_S = 1.0
 """So often a statement whose session is to end is asked to stop."""
+CONNECTION_FAILURE = "08006"
 NO_DATA = b"a console has no data to send: use psql's \\copy, or `manage.py load`"
 HAS_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_OK)
 
@@ -182,7 +184,8 @@ class Pane:
                 with self._limited(answer):
                     _exchange(self.connection, sql, answer)
             except psycopg.OperationalError as error:
-                answer.error = Trouble("FATAL", error.sqlstate or "08006", str(error).strip())
+                words = str(error).strip() if error.sqlstate else self._words_of_loss()
+                answer.error = Trouble("FATAL", error.sqlstate or CONNECTION_FAILURE, words)
             answer.ms = (time.monotonic() - started) * 1000
             answer.transaction = self.transaction
             self.last = answer
@@ -196,6 +199,35 @@ class Pane:
             self.in_use.release()
             if self.is_given_up:
                 self.close()
+
+    @property
+    def had_transaction(self) -> bool:
+        """The newest answer left a transaction open, or failed."""
+        return self.last is not None and self.last.transaction in ("open", "failed")
+
+    def can_answer(self) -> bool:
+        """The session lives, or what it answers is that its transaction is lost."""
+        return self.in_use.locked() or self.had_transaction or not self.is_lost()
+
+    def is_lost(self) -> bool:
+        """True when the node has ended the connection: its end has arrived here, though nothing was sent since."""
+        pgconn = self.connection.pgconn
+        try:
+            while not self.connection.closed and select.select([pgconn.socket], [], [], 0)[0]:
+                pgconn.consume_input()
+        except psycopg.OperationalError:
+            return True
+        return self.connection.closed
+
+    def _words_of_loss(self) -> str:
+        """The end of a connection in words of ours: libpq speaks of its own functions."""
+        if self.had_transaction:
+            return gettext("%(node)s ended the connection. Its open transaction is lost: nothing of it was kept.") % {
+                "node": self.node
+            }
+        return gettext(
+            "%(node)s ended the connection while the statement ran. Check whether it took effect, then run it again."
+        ) % {"node": self.node}
 
     def _note(self, message: psycopg.errors.Diagnostic) -> None:
         if message.sqlstate == TRACE:
@@ -371,11 +403,12 @@ class Panes:
     def take(self, owner: str, number: str, node: str, connect: Callable[[], psycopg.Connection], user: str) -> Pane:
         """The pane's session on `node`; one on another node, or a dead one, is closed and replaced.
 
-        Not while a transaction is open there: nobody loses one by choosing another node.
+        Not while a transaction is open there: nobody loses one by choosing another node. One that was lost with its
+        node is told of by the next answer, so that no statement of it runs alone.
         """
         self.close_idle()
         pane = self.open.get((owner, number))
-        if pane is not None and pane.node == node and not pane.connection.closed:
+        if pane is not None and pane.node == node and pane.can_answer():
             return pane
         if pane is not None and pane.transaction == "open":
             raise PaneError(

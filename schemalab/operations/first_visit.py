@@ -1,4 +1,5 @@
-"""The first-visit card: what this is, and three things to do. Put away, it stays away for this person in this browser.
+"""The first-visit card: what this is, and three things to do. It leaves after a person's first change.
+Put away, it stays away for this person in this browser.
 
 start traffic, add an index, kill a node     each with what one will see
 """
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from catalog import selectors
 from catalog.models import Table
+from changes.models import ENDED, Change
 from leases.models import MAY_CONTROL_NODES, Node
 from nodes.people.rights import MAY_WRITE
 from nodes.traffic import runs
@@ -24,6 +26,8 @@ COOKIE_S = 365 * 24 * 3600
 INDEXED = ("dest", "origin", "carrier", "tailnum")
 """Columns of the demo's table that a newcomer may index, one after another."""
 KILLED = "n2"
+MINUTES = 40
+"""Traffic that a newcomer starts lasts longer than the tutorial."""
 
 
 @require_POST
@@ -40,8 +44,12 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def card(request: HttpRequest) -> dict[str, Any]:
-    """The context of the card; `is_shown` is False when this person has put it away."""
+    """The context of the card; `is_shown` is False once this person's first change of a table has ended, or they put it
+    away."""
     if not request.user.is_authenticated or request.COOKIES.get(COOKIE) == str(request.user.pk):
+        return {"is_shown": False}
+    own = Change.objects.filter(who=request.user.get_username(), status__in=ENDED)
+    if own.exclude(statement__istartswith="CREATE TABLE").exists():
         return {"is_shown": False}
     demo = selectors.table_named(DEMO_TABLE)
     is_loading = _is_loading(demo)
@@ -54,6 +62,7 @@ def card(request: HttpRequest) -> dict[str, Any]:
         "has_traffic": demo is not None and runs.going_on().filter(table_id=demo.pk).exists(),
         "statement": demo and index_statement(demo),
         "node": _node(),
+        "minutes": MINUTES,
         "may_write": request.user.has_perm(MAY_WRITE),
         "may_control": request.user.has_perm(MAY_CONTROL_NODES),
     }

@@ -59,7 +59,7 @@ def test_a_rejection_without_a_reason_is_asked_again(client_of: ClientOf, change
 
 def test_it_is_shown_wherever_changes_are(client_of: ClientOf, change: Change) -> None:
     lea = client_of("lea")
-    assert "flights: add index by_id_dest awaits approval" in lea.get("/").content.decode()
+    assert f"Change {change.pk} of flights awaits approval." in lea.get("/").content.decode()
     assert "awaiting approval" in lea.get("/changes/?status=awaiting").content.decode()
     assert "It awaits approval" in lea.get(f"/changes/{change.pk}/").content.decode()
     assert f"Change {change.pk} waits until somebody other than sam approves it." in lea.get("/story/").content.decode()

@@ -82,3 +82,34 @@ def test_a_pane_says_when_its_node_does_not_answer(client_of: ClientOf) -> None:
     Node.objects.create(name="n9", incarnation=1, host="127.0.0.1", port=1, pid=1)
     answer = client_of("sam").post("/console/1/run/", {"sql": "SELECT 1", "node": "n9"}, headers={"HX-Request": "true"})
     assert "n9 does not answer" in answer.content.decode()
+
+
+def _end_session(shell: Callable[..., Any]) -> None:
+    """The pane's session ends, as that of a node that is restarted."""
+    found = re.search(r"<td[^>]*>(\d+)</td>", flat(shell("SELECT pg_backend_pid() AS pid")))
+    assert found is not None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [int(found[1])])
+
+
+def test_after_its_node_was_restarted_a_pane_runs_on_a_new_connection(
+    as_ourselves: None, shell_of: Callable[..., Any]
+) -> None:
+    shell_of("SELECT 1")
+    _end_session(shell_of)
+    answer = flat(shell_of("SELECT 40 + 2 AS answer"))
+    assert re.search(r"<td[^>]*>42</td>", answer)
+    assert "FATAL" not in answer
+
+
+def test_a_transaction_that_was_lost_with_its_node_is_told_before_anything_runs_alone(
+    as_ourselves: None, shell_of: Callable[..., Any]
+) -> None:
+    shell_of("BEGIN")
+    _end_session(shell_of)
+    answer = flat(shell_of("SELECT 40 + 2 AS answer"))
+    assert "Its open transaction is lost: nothing of it was kept." in answer
+    assert "libpq" not in answer
+    assert "server closed the connection" not in answer
+    assert not re.search(r"<td[^>]*>42</td>", answer)
+    assert re.search(r"<td[^>]*>42</td>", flat(shell_of("SELECT 40 + 2 AS answer"))), "and then it goes on"

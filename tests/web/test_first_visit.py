@@ -14,9 +14,11 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from catalog.models import Table
+from changes.models import Change
 from leases.models import Node
 from nodes.models import TrafficRun
 from nodes.traffic import runs
+from schemalab.operations.first_visit import MINUTES
 from spark_tasks.models import LoadJob, RunState
 from tests.web.layout import flat
 
@@ -44,7 +46,16 @@ def test_it_offers_three_things_and_says_what_one_will_see(client_of: ClientOf, 
     assert 'action="/traffic/start/"' in shown
     assert "/changes/new/?statement=CREATE%20INDEX%20flights_by_dest%20ON%20flights%20%28dest%29" in shown
     assert 'href="/processes/n2/kill/?next=/"' in shown
-    assert "wrong answers: 0" in shown
+    assert f'name="minutes" value="{MINUTES}"' in shown
+
+
+def test_it_leaves_after_a_persons_first_change(client_of: ClientOf, flights: Table, nodes: None) -> None:
+    """The change that made a table does not count, nor does one of somebody else."""
+    change = {"table_id": flights.pk, "table_ids": [flights.pk], "table_name": "flights", "plan": {}}
+    Change.objects.create(**change, statement="CREATE TABLE flights (id bigint)", who="olga", status="done")
+    Change.objects.create(**change, statement="CREATE INDEX a ON flights (dest)", who="sam", status="done")
+    assert HEAD in words(client_of("olga").get("/"))
+    assert HEAD not in words(client_of("sam").get("/"))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_an_index_change_is_submitted_and_watched_until_public(
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate(WORDS_THAT_FADE) == [], "words above a chart that goes on are read as a whole"
     assert overflow(page) == 0
-    page.goto(f"{cluster.address}/")
+    page.goto(f"{cluster.address}/tables/named/?name=birds")
     assert page.evaluate(BEYOND_RIGHT) < 1, "the newest is in view"
     assert page.evaluate(NODE_X) > 0, "and so are the names of the nodes"
     page.get_by_label("Look back").focus()

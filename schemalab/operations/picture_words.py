@@ -1,0 +1,124 @@
+"""The words of the Cluster page's picture, in the reader's language; `static/picture/` names them by their keys.
+
+A key that begins with x explains a part: the sentence appears on hover, focus and tap.
+"""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+
+def picture_words() -> dict[str, str | dict[str, str]]:
+    """All of them as texts."""
+    return {key: str(text) for key, text in WORDS.items()} | {
+        "changeDone": {status: str(text) for status, text in ENDED.items()}
+    }
+
+
+ENDED: dict[str, str | Promise] = {
+    "done": _("Change {n} is done"),
+    "failed": _("Change {n} has failed"),
+    "cancelled": _("Change {n} was cancelled"),
+}
+WORDS: dict[str, str | Promise] = {
+    # states and elements
+    "stateabsent": pgettext_lazy("state", "absent"),
+    "statedelete-only": pgettext_lazy("state", "delete-only"),
+    "statewrite-only": pgettext_lazy("state", "write-only"),
+    "statereorganising": pgettext_lazy("state", "write-only"),
+    "statepublic": pgettext_lazy("state", "public"),
+    "ofindex": pgettext_lazy("element", "index"),
+    "ofunique": pgettext_lazy("element", "index"),
+    "ofcolumn": pgettext_lazy("element", "column"),
+    "ofconstraint": pgettext_lazy("element", "constraint"),
+    "offoreign": pgettext_lazy("element", "foreign key"),
+    "ofplacement": pgettext_lazy("element", "placement"),
+    "element": _("{kind} {state}"),
+    "noElement": _("no {kind}"),
+    # the scene
+    "scene": _("The cluster"),
+    "lanes": _("Versions that nodes used, in true time"),
+    "inUse": _("versions of the schema in use: {n} of at most 2"),
+    "publisher": _("publisher"),
+    "clients": _("clients"),
+    "read": _("read"),
+    "write": _("write"),
+    "entry": _("index entry, written with its row"),
+    "store": _("one store,|shared by|all nodes"),
+    "change": _("Change {n}"),
+    "perS": _("{n} statements/s"),
+    "perSShort": _("{n}/s"),
+    "rows": _("{n} rows"),
+    "entries": _("{n} entries"),
+    "ended": _("Traffic ended {m} ago: no client runs."),
+    "ends": _("Traffic ends in {s} s."),
+    "lease": _("right to use v{n} ends in {s} s"),
+    "leaseShort": _("v{n}: {s} s left"),
+    "killed": pgettext_lazy("mark", "killed"),
+    "crashed": pgettext_lazy("mark", "crashed"),
+    "frozen": pgettext_lazy("mark", "frozen"),
+    "silent": pgettext_lazy("mark", "silent"),
+    # waits and works
+    "waitsFor": _("waits for {node}: {s} s"),
+    "waits": _("waits {s} s for {node}"),
+    "waited": _("waited {s} s for {node}"),
+    "wait": pgettext_lazy("step", "wait"),
+    "whyHeld": _(": open transaction of {who}"),
+    "whyDown": _(": {kind}, its lease still counts"),
+    "waitsWork": _("waits, work"),
+    "waitsShort": _("waits"),
+    "workfill": pgettext_lazy("work", "fill"),
+    "workverify": pgettext_lazy("work", "verify"),
+    "workdelete": pgettext_lazy("work", "delete"),
+    "worktidy": pgettext_lazy("work", "tidy up"),
+    "workpurge": pgettext_lazy("work", "tidy up"),
+    "done": pgettext_lazy("step", "done"),
+    "sparkStarts": _("Spark starts"),
+    "reading": _("Spark reads rows"),
+    "doneOf": _("{p} %, {done} of {total} rows"),
+    "afterWork": _("v{n} comes after the {work}: {far}"),
+    "atMost": _("lease expires {t} at the latest"),
+    "scale": _("a line: {s}"),
+    "pause": _("Pause"),
+    "paused": _("Paused"),
+    # in words
+    "lineUses": _("{node} uses {uses}."),
+    "lineNone": _("{node} uses no version."),
+    "lineDown": _("{node} ({kind}) does not answer; it leases {uses}."),
+    "lineWaits": _("The publisher has waited {s} s for {node} to leave v{n}, until {t} at the latest."),
+    "lineWaited": _("The publisher waited {s} s for {node} to leave v{n}."),
+    # what is this?
+    "xrack": _(
+        "Nodes can use two adjacent versions of the schema at once, never three. The third waits outside."
+        " Press Why does it wait? to see what three would break."
+    ),
+    "xPublisher": _("The publisher publishes one version after another. It waits until nodes have left the older one."),
+    "xPublisherWaits": _("The publisher holds the next version until {node} has left v{n}. Clients do not wait."),
+    "xNode": _("{node} is a server. Its bars are the versions of the schema that its transactions use."),
+    "xDead": _(
+        "The publisher cannot know that {node} is dead. Until {t} it might still write with v{n}, so its lease counts."
+    ),
+    "xSession": _("Session {who} has a transaction open on {node}. It keeps v{n} until it ends, or until {t}."),
+    "xclients": _("These clients run statements."),
+    "xClients": _("These clients run statements on {node}. Each dot stands for many: dark ones write."),
+    "xstore": _("All nodes read and write one store. So two nodes with different versions can harm each other's rows."),
+    "xStorage": _("Storage s{n} keeps its share of the rows, and the index entries of those rows."),
+    "xchange": _("You asked for this statement. The cluster makes versions of it, each compatible with the next."),
+    "xabsent": _("In v{n} the element does not exist for any statement."),
+    "xdelete-only": _("In v{n} it is delete-only: nodes remove its entries and add none."),
+    "xwrite-only": _("In v{n} it is write-only: nodes keep it up to date, and no statement reads it."),
+    "xreorganising": _("In v{n} it is write-only while a fill gives existing rows their entries."),
+    "xpublic": _("In v{n} everything is public: statements read it."),
+    "xWait": _(
+        "The publisher waited {s} s until {node} had left v{n}. The bracket is as long as the wait. Click: zoom."
+    ),
+    "xfill": _("The fill gives existing rows their entries while clients read and write."),
+    "xverify": _("Verify compares every row with its entry before any statement reads the index."),
+    "xdelete": _("Data that no version reads is deleted from the store."),
+    "xUse": _("{node} used v{n} for as long as this bar. In it: {state}."),
+    "xDown": _("{node} did not answer for as long as this. Until its lease expires, it might still write."),
+    "xFold": _("Nothing happened to any node or version for {s} s: this time is folded. Waits are never folded."),
+    "xwrong": _("Each client remembers what it wrote and compares every answer with it. This must stay 0."),
+}

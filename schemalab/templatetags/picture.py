@@ -1,0 +1,14 @@
+"""The words of the picture, for the page that draws it."""
+
+from typing import Any
+
+from django import template
+
+from schemalab.operations.picture_words import picture_words
+
+register = template.Library()
+
+
+@register.simple_tag
+def words_of_picture() -> dict[str, Any]:
+    return picture_words()

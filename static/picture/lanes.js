@@ -1,0 +1,137 @@
+/* Which node used which version, in true time: a wait of eleven seconds is eleven times as wide as a second.
+
+     waits, work   |--- waited 11 s for n3: open transaction of report-17 ---|   fill
+     n1   v2: absent  [v3: delete-only     ]
+     n2   ...
+          12:00:00        12:00:10
+
+   A stretch of 30 s or more in which nothing happens to anybody is folded: the torn edge is for that alone. */
+
+import { GLYPHS, add, icons, part, set, show } from "./svg.js";
+import { isOpen } from "./scene.js";
+
+const FOLD_S = 30, KEEP_S = 2, FRESH_S = 20, LEAST_S = 60, LANES_MAX = 8, TEAR = 34, TOP = 70, LANE = 40, BAR = 17;
+const ROUND = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800];
+
+export class Lanes {
+  constructor(root, words, zoomTo) { this.root = root; this.words = words; this.zoomTo = zoomTo; this.zoom = null; }
+
+  /** The window that is drawn: the whole change that came last, a minute at least, and until the lease that blocks ends. */
+  window(history, t) {
+    if (this.zoom) return { from: this.zoom[0], to: this.zoom[1], stretches: [[this.zoom[0], this.zoom[1], false]] };
+    const last = history.works.at(-1), newest = history.state(Infinity), open = newest?.change && isOpen(newest.change) && newest.change.timeline;
+    const began = open ? Math.min(...open.map((point) => (point.began ? Date.parse(point.began) / 1000 : Infinity))) : last?.began ?? Infinity, now = this.now;
+    const from = Math.min(now - LEAST_S, began - 4), wait = history.wait(now), bound = wait?.use.until ?? now;
+    const to = Math.max(now + 2, wait ? bound + 1 : 0), busy = [[from, from + KEEP_S], [now - FRESH_S, to]];
+    for (const work of history.works) busy.push([work.began, work.ended ?? now]);
+    if (began < Infinity && open) busy.push([began, now]);
+    for (const down of history.downs) busy.push([down.from, down.to ?? now]);
+    history.versions.forEach((version, i) => { if (i) busy.push([version.at, Math.max(version.at, ...history.uses.filter((use) => use.version < version.version && use.began <= version.at).map((use) => use.ended ?? now))]); });
+    busy.sort((a, b) => a[0] - b[0]);
+    const stretches = []; let at = from;
+    for (const [begins, ends] of busy) {
+      if (begins - KEEP_S - (at + KEEP_S) >= FOLD_S && at > from - 1) { stretches.push([stretches.at(-1)?.[1] ?? from, at + KEEP_S, false], [at + KEEP_S, begins - KEEP_S, true]); }
+      at = Math.max(at, Math.min(ends, to));
+    }
+    stretches.push([stretches.at(-1)?.[1] ?? from, to, false]);
+    return { from, to, stretches };
+  }
+
+  #axis({ stretches }, left, right) {
+    const tears = stretches.filter((one) => one[2]).length, seconds = stretches.reduce((sum, [a, b, folded]) => sum + (folded ? 0 : b - a), 0), scale = (right - left - tears * TEAR) / seconds;
+    let x = left;
+    const places = stretches.map(([a, b, folded]) => { const one = { a, b, folded, x, width: folded ? TEAR : (b - a) * scale }; x += one.width; return one; });
+    return { scale, places, X: (time) => {
+      if (time <= places[0].a) return left;
+      const one = places.find((place) => time <= place.b) ?? places.at(-1);
+      return one.x + ((Math.min(time, one.b) - one.a) / (one.b - one.a)) * one.width;
+    } };
+  }
+
+  /** Drawn whole each time: twice a second at most, a few hundred elements. Made anew only where their number differs. */
+  draw(history, t, { now, isSlim, label, clock }) {
+    this.now = now;
+    const W = this.words, w = isSlim ? 366 : 1392, left = isSlim ? 34 : 110, nodes = history.nodes(t).slice(0, LANES_MAX), bottom = TOP + nodes.length * LANE, h = bottom + 22;
+    const view = this.window(history, t), { X, scale, places } = this.#axis(view, left, w - 6), end = Math.min(t, view.to);
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), focus = document.activeElement?.closest?.("svg")?.parentNode === this.root ? document.activeElement.dataset.what : null;
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${w} ${h}`, role: "group", "aria-label": W.lanes })) svg.setAttribute(key, value);
+    add(svg, "text", { x: 4, y: 34, class: isSlim ? "small quiet" : "bold" }, isSlim ? W.waitsShort : W.waitsWork);
+    nodes.forEach((name, i) => { add(svg, "rect", { class: "row", x: 0, y: TOP + i * LANE, width: w, height: LANE - 4, rx: 4 }); add(svg, "text", { x: 6, y: TOP + i * LANE + 23, class: "bold" }, name); });
+    const step = ROUND.find((one) => one * scale > (isSlim ? 74 : 84)) ?? 3600;
+    for (const place of places) {
+      if (place.folded) {
+        const g = part(svg, `fold ${Math.round(place.b - place.a)}`, "fold");
+        add(g, "rect", { class: "hit", x: place.x, y: TOP - 22, width: TEAR, height: bottom - TOP + 30 });
+        for (const dx of [12, 18]) add(g, "path", { d: `M${place.x + dx} ${TOP - 4}${Array.from({ length: Math.ceil((bottom - TOP) / 8) }, (_, k) => `l${k % 2 ? -4 : 4} 8`).join("")}` });
+        add(g, "text", { x: place.x + TEAR / 2, y: TOP - 9, class: "small quiet mid" }, this.#span(place.b - place.a));
+      } else for (let s = Math.ceil(place.a / step) * step; s <= place.b; s += step) {
+        add(svg, "path", { class: "grid", d: `M${X(s)} ${TOP}V${bottom}` });
+        if (X(s) > left + 24 && X(s) < w - 30) add(svg, "text", { x: X(s), y: bottom + 16, class: "small quiet mid" }, clock(s));
+      }
+    }
+    add(svg, "text", { x: 4, y: bottom + 16, class: "small quiet" }, isSlim ? "" : W.scale.replace("{s}", step < 60 ? `${step} s` : `${step / 60} min`));
+    const waits = history.waits(end).filter((wait) => (wait.to ?? end) > view.from), within = (from, to) => [Math.max(X(from), left), Math.max(X(Math.min(to ?? end, end)), left)];
+    for (const wait of waits) {
+      const i = nodes.indexOf(wait.node), [x, right] = within(wait.from, wait.to), g = part(svg, `wait ${wait.version}`, "wait");
+      if (i >= 0) add(g, "rect", { class: "tint", x, y: 42, width: Math.max(1, right - x), height: TOP - 42 + i * LANE + LANE - 4 });
+      add(g, "path", { class: "bracket", d: `M${x} 42V26H${right}${wait.to === null ? "" : "V42"}` });
+      const s = Math.floor((wait.to ?? end) - wait.from), words = (wait.to === null ? W.waits : W.waited).replace("{s}", s).replace("{node}", wait.node), text = add(g, "text", { y: 17 }, isSlim ? words : `${words}${this.#why(wait)}`);
+      text.setAttribute("x", String(x)); g.onclick = () => this.zoomTo(this.zoom ? null : [wait.from - 2, (wait.to ?? now) + 3]);
+      wait.text = text;
+    }
+    this.#works(svg, history, end, view, within, waits);
+    for (const version of history.published(end).filter((one) => one.at > view.from)) {
+      const x = X(version.at); add(svg, "path", { class: "published", d: `M${x} 62V${bottom}` });
+      const g = add(svg, "g", { class: `chip s-${version.phase}` }); add(g, "rect", { class: "base", x: x - 14, y: 48, width: 28, height: 17, rx: 5 }); add(g, "text", { x, y: 61, class: "mid", "font-size": 12 }, `v${version.version}`);
+    }
+    for (const use of history.uses) if (use.began <= end && (use.ended ?? Infinity) > view.from && nodes.includes(use.node)) this.#use(svg, history, use, TOP + nodes.indexOf(use.node) * LANE, { X, within, end, waits, label, clock, isSlim, w, now });
+    for (const down of history.downs) {
+      const i = nodes.indexOf(down.node);
+      if (i < 0 || down.from > end || (down.to ?? Infinity) < view.from) continue;
+      const [x, right] = within(down.from, down.to), g = part(svg, `down ${down.node}`, "", false);
+      add(g, "rect", { class: "gap", x, y: TOP + i * LANE, width: Math.max(2, right - x), height: LANE - 4, rx: 3 });
+      if (right - x > 80) add(g, "text", { class: "small bold fell", x: x + 8, y: TOP + i * LANE + 14 }, `${down.node}: ${W[down.kind] ?? down.kind}`);
+    }
+    if (t >= view.from && t <= view.to) add(svg, "path", { class: "now-line", d: `M${X(t)} 66V${bottom}M${X(t) - 5} ${bottom + 5}h10l-5 -8z` });
+    this.root.replaceChildren(svg);
+    let free = -Infinity;
+    for (const { text } of waits) {
+      const width = text.getComputedTextLength(), x = Math.min(Number(text.getAttribute("x")), w - width - 4);
+      if (x < free) text.remove(); else { text.setAttribute("x", String(Math.max(0, x))); free = x + width + 12; }
+    }
+    if (focus) [...this.root.querySelectorAll("[data-what]")].find((one) => one.dataset.what === focus)?.focus({ preventScroll: true });
+  }
+
+  #span(s) { return s < 90 ? `${Math.round(s)} s` : `${Math.round(s / 60)} min`; }
+  #why(wait) {
+    const W = this.words;
+    return wait.who ? W.whyHeld.replace("{who}", wait.who) : wait.down ? W.whyDown.replace("{kind}", W[wait.down.kind] ?? wait.down.kind) : "";
+  }
+
+  #works(svg, history, end, view, within, waits) {
+    const W = this.words;
+    for (const run of history.runs.filter((one) => one.began <= end && (one.ended ?? Infinity) > view.from)) {
+      const [x, right] = within(run.began, run.ended), width = Math.max(3, right - x), told = history.work(end), isOne = told && told.kind === run.kind && run.ended === null;
+      const g = part(svg, `work ${run.kind}`, `chip s-${run.kind === "fill" ? "reorganising" : "work"}`);
+      for (const kind of ["base", "over"]) add(g, "rect", { class: kind, x, y: 24, width, height: 18, rx: 3, ...(kind === "over" ? { fill: run.kind === "fill" ? "url(#look-reorganising)" : "none" } : {}) });
+      const words = `${W[`work${run.kind}`] ?? run.kind}${isOne && told.total ? ` ${told.percent} %` : ""}`;
+      if (width > words.length * 7.5 + 8) add(g, "text", { x: x + 6, y: 38, "font-size": 12.5 }, words);
+    }
+  }
+
+  #use(svg, history, use, y0, { X, within, end, waits, label, clock, isSlim, w, now }) {
+    const W = this.words, version = history.version(use.version), phase = version?.phase ?? "public", y = y0 + (use.version % 2 ? 0 : 18), [x, right] = within(use.began, use.ended), width = Math.max(1.5, right - x);
+    const g = part(svg, `use ${use.node} ${use.version}`, `chip s-${phase}`, false), wait = waits.find((one) => one.use === use), fell = history.downs.find((down) => down.node === use.node && down.from > use.began && down.from < Math.min(use.ended ?? end, end));
+    for (const kind of ["base", "over"]) add(g, "rect", { class: kind, x, y, width, height: BAR, rx: 3, ...(kind === "over" ? { fill: `url(#look-${phase})` } : {}) });
+    const from = wait ? Math.max(x, X(wait.from)) : 0, to = wait ? X(Math.min(wait.to ?? end, end)) : 0, room = Math.min(wait ? from : right, fell ? X(fell.from) : right) - x;
+    if (room > 18) add(g, "use", { href: `${icons}#${GLYPHS[phase]}`, x: x + 4, y: y + 3, width: 11, height: 11 });
+    const words = `v${use.version}: ${label(version?.of, phase)}`, text = room > words.length * 6.7 + 26 ? words : room > 46 ? `v${use.version}` : "";
+    if (text) add(g, "text", { x: x + 19, y: y + 13, "font-size": 12.5 }, text);
+    if (!wait) return;
+    add(g, "rect", { class: "hold", x: from, y, width: Math.max(0, to - from), height: BAR, rx: 3 });
+    if (wait.who && to - from > wait.who.length * 7 + 16) add(g, "text", { x: from + 8, y: y + 13, "font-size": 12.5 }, wait.who);
+    if (wait.to !== null || end < now - 1) return;
+    const last = X(use.until); add(g, "path", { class: "atmost", d: `M${right} ${y + 1}H${last}V${y + BAR - 1}H${right}` });
+    if (!isSlim && last - right > 190) add(g, "text", { class: "small free", x: right + 8, y: y + 13 }, W.atMost.replace("{t}", clock(use.until)));
+  }
+}

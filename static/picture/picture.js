@@ -1,0 +1,147 @@
+/* The Cluster page's picture: what arrives, the moment that is shown, and what each part says of itself.
+
+   The present is drawn twice a second, and at once when something arrives. A moment of the past is drawn by the same
+   code; pausing or stepping leaves the present, Live returns to it. */
+
+import { History } from "./history.js";
+import { Lanes } from "./lanes.js";
+import { Scene, isOpen } from "./scene.js";
+import { GLYPHS, icons, set } from "./svg.js";
+
+const root = document.querySelector("[data-picture]"), $ = (name) => root.querySelector(`[data-${name}]`);
+const W = JSON.parse($("dictionary").textContent);
+const calm = matchMedia("(prefers-reduced-motion: reduce)"), slim = matchMedia("(max-width: 56rem)");
+const DRAW_MS = 500;
+const history = new History(), scene = new Scene($("scene"), W), lanes = new Lanes($("lanes"), W, (to) => { lanes.zoom = to; draw(); });
+let at = null, asked = false, waiting = 0; // at: a moment that is looked at; null: the present
+
+const now = () => window.serverClock.now() / 1000, clock = (t) => window.serverClock.words(1000 * t);
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+/** The state of a version in words: with the element that moves, so that "absent" is not said of a whole version. */
+const label = (of, phase) => {
+  const kind = (of ?? "").split(" ")[0], state = W[`state${phase}`] ?? phase;
+  return kind && W[`of${kind}`] ? fill(phase === "absent" ? W.noElement : W.element, { kind: W[`of${kind}`], state }) : state;
+};
+
+/* ---- the steps of the change, as one line */
+function steps(t) {
+  const change = history.state(t)?.change, line = $("steps");
+  line.hidden = !change;
+  if (!change) return;
+  const points = change.timeline.flatMap((point) => (point.works.length ? point.works.filter((work) => work.kind !== "close").map((work) => ({ ...point, kind: work.kind, when: work.when })) : point.kind === "close" ? [] : [{ ...point, kind: point.kind === "reorganise" ? "fill" : point.kind }]));
+  const wanted = [...points, ...(isOpen(change) || change.status === "done" ? [{ kind: "done", when: change.status === "done" ? "done" : "todo" }] : [])];
+  while (line.children.length > wanted.length) line.lastElementChild.remove();
+  wanted.forEach((point, i) => {
+    let li = line.children[i];
+    if (!li) {
+      li = document.createElement("li"); li.innerHTML = '<span class="stop"><svg viewBox="0 0 24 24" aria-hidden="true"><use></use></svg></span><span class="label"></span>'; line.append(li);
+    }
+    const isVersion = point.kind === "state", glyph = isVersion ? GLYPHS[point.state] : point.kind === "wait" ? "hourglass" : point.kind === "fill" ? "slashes" : point.kind === "verify" ? "search-check" : point.kind === "done" ? "flag" : "check";
+    const wait = point.kind === "wait" ? history.waits(t).find((one) => one.version === point.version) : null, past = at !== null && point.began && Date.parse(point.began) / 1000 > t ? "" : point.when === "done" ? "past" : point.when === "current" ? "now" : "";
+    const work = history.state(t)?.change?.work;
+    const text = isVersion ? `v${point.version} ${W[`state${point.state}`]}` : wait ? fill(wait.to === null ? W.waits : W.waited, { s: Math.floor((wait.to ?? t) - wait.from), node: wait.node })
+      : point.kind === "done" ? W.done : `${W[`work${point.kind}`] ?? W.wait}${past === "now" && work?.kind === point.kind && work.total ? ` ${work.percent} %` : ""}`;
+    set(li, { class: `${past}${isVersion ? " version" : ""} s-${past && isVersion ? point.state : past && point.kind === "fill" ? "reorganising" : ""}`, "aria-current": past === "now" ? "step" : "false" });
+    set(li.querySelector("use"), { href: `${icons}#${glyph}` }); set(li.lastChild, { text });
+  });
+}
+
+/* ---- a moment */
+function draw() {
+  waiting = 0;
+  if (document.hidden || !history.table) return;
+  const present = now(), t = at ?? present;
+  root.toggleAttribute("data-drawn", true); root.classList.toggle("past", at !== null);
+  root.classList.toggle("calm", !history.works.length && !history.state(t)?.change);
+  scene.draw(history, t, { isSlim: slim.matches, isLive: at === null, calm: calm.matches || at !== null, label, clock });
+  lanes.draw(history, t, { now: present, isSlim: slim.matches, label, clock });
+  steps(t);
+  const { from } = lanes.window(history, t), slider = $("at");
+  set(slider, { min: Math.floor(from), max: Math.ceil(present) });
+  if (at === null || document.activeElement !== slider) slider.value = String(t);
+  slider.setAttribute("aria-valuetext", clock(t));
+  set($("time"), { text: clock(t) });
+  const told = at === null ? null : history.story.filter((one) => one.at <= t).sort((a, b) => a.at - b.at).at(-1);
+  set($("then"), { text: at === null ? "" : told ? `${clock(told.at)} ${told.sentence}` : clock(t) });
+  if ($("words").open) inWords(t);
+}
+function soon() { if (!waiting) waiting = requestAnimationFrame(draw); }
+setInterval(() => { if (at === null) draw(); }, DRAW_MS);
+
+function inWords(t) {
+  const lines = history.nodes(t).map((node) => {
+    const uses = history.using(t, node).map((use) => `v${use.version} (${label(history.version(use.version)?.of, history.version(use.version)?.phase ?? "public")})`).join(", "), down = history.down(t, node);
+    return fill(down ? W.lineDown : uses ? W.lineUses : W.lineNone, { node, uses, kind: down ? W[down.kind] ?? down.kind : "" });
+  });
+  for (const wait of history.waits(t)) lines.push(fill(wait.to === null ? W.lineWaits : W.lineWaited, { s: Math.floor((wait.to ?? t) - wait.from), node: wait.node, n: wait.held, t: clock(wait.until) }));
+  const list = $("words").querySelector("ul"), text = lines.join("\n");
+  if (list.dataset.text !== text) { list.dataset.text = text; list.replaceChildren(...lines.map((line) => Object.assign(document.createElement("li"), { textContent: line }))); }
+}
+
+/* ---- what is this? */
+function explain(name) {
+  const [kind, ...more] = name.split(" "), t = at ?? now(), wait = history.wait(t), version = history.version(Number(more.at(-1)));
+  switch (kind) {
+    case "node": { const down = history.down(t, more[0]), use = history.using(t, more[0])[0]; return down && use ? fill(W.xDead, { node: more[0], n: use.version, t: clock(use.until) }) : fill(W.xNode, { node: more[0] }); }
+    case "session": { const use = history.using(t, more[0]).find((one) => history.holder(one, t)); return use ? fill(W.xSession, { node: more[0], who: history.holder(use, t).who, n: use.version, t: clock(use.until) }) : ""; }
+    case "publisher": return wait ? fill(W.xPublisherWaits, { node: wait.node, n: wait.held }) : W.xPublisher;
+    case "version": return fill(W[`x${version?.phase ?? "public"}`] ?? "", { n: more[0] });
+    case "wait": { const one = history.waits(t).find((other) => other.version === Number(more[0])); return one ? fill(W.xWait, { s: Math.floor((one.to ?? t) - one.from), node: one.node, n: one.held }) : ""; }
+    case "work": return W[`x${more[0]}`] ?? W.xfill;
+    case "use": return fill(W.xUse, { node: more[0], n: more[1], state: label(version?.of, version?.phase ?? "public") });
+    case "down": return fill(W.xDown, { node: more[0] });
+    case "fold": return fill(W.xFold, { s: more[0] });
+    case "storage": return fill(W.xStorage, { n: more[0] });
+    case "clients": return fill(W.xClients, { node: more[0] });
+    default: return W[`x${kind}`] ?? "";
+  }
+}
+const tip = $("tip");
+function tell(part) {
+  const text = part && explain(part.dataset.what);
+  tip.hidden = !text;
+  if (!text) return;
+  tip.textContent = text; part.setAttribute("aria-label", text);
+  const box = part.getBoundingClientRect(), own = tip.getBoundingClientRect(), above = box.top - own.height - 10;
+  tip.style.left = `${Math.max(8, Math.min(innerWidth - own.width - 8, box.left + box.width / 2 - own.width / 2))}px`;
+  tip.style.top = `${slim.matches ? innerHeight - own.height - 8 : above > 6 ? above : Math.min(box.bottom + 10, innerHeight - own.height - 6)}px`;
+}
+for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, (event) => tell(event.target.closest?.("[data-what]")));
+document.addEventListener("focusout", () => tell(null));
+
+/* ---- time: live, paused, step by step */
+function look(t) { at = t; $("live").hidden = at === null; set($("pause"), { text: at === null ? W.pause : W.paused, "aria-pressed": String(at !== null) }); draw(); }
+function step(by) {
+  const here = at ?? now(), all = history.moments().filter((one) => one <= now());
+  const to = by > 0 ? all.find((one) => one + 0.2 > here + 0.01) : all.findLast((one) => one + 0.2 < here - 0.05);
+  look(by > 0 && to === undefined ? null : (to ?? history.start) + 0.2);
+}
+$("pause").onclick = () => look(at === null ? now() : null);
+$("live").onclick = () => look(null);
+$("back").onclick = () => step(-1);
+$("on").onclick = () => step(1);
+$("at").oninput = () => look(Number($("at").value) >= Math.floor(now()) - 1 ? null : Number($("at").value));
+$("words").ontoggle = () => draw();
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") { tell(null); if (lanes.zoom) { lanes.zoom = null; draw(); } }
+  if (event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem("lab.shortcuts") === "off" || document.querySelector("dialog[open]")) return;
+  if (event.target.closest("input, select, textarea, summary, a, button, [contenteditable], [data-story], .scroll")) return;
+  if (event.key === " ") { $("pause").click(); event.preventDefault(); }
+  if (event.key === "ArrowLeft" || event.key === "ArrowRight") { step(event.key === "ArrowLeft" ? -1 : 1); event.preventDefault(); }
+});
+for (const media of [calm, slim]) media.addEventListener("change", draw);
+addEventListener("resize", soon);
+document.addEventListener("visibilitychange", soon);
+
+/* ---- what arrives */
+function take(parts) {
+  const time = now();
+  if (parts.facts) { asked = false; history.setFacts(JSON.parse(parts.facts)); }
+  if (parts.now && history.addNow(JSON.parse(parts.now), time) && !asked) { asked = true; window.schemalab.again(); }
+  if (parts.pulse) history.addPulse(JSON.parse(parts.pulse), time);
+  if (parts.facts || parts.now || parts.pulse) soon();
+}
+document.addEventListener("schemalab:parts", (event) => take(event.detail ?? {}));
+document.addEventListener("schemalab:event", (event) => { history.addEvent(event.detail); soon(); });
+for (const event of JSON.parse($("past").textContent)) history.addEvent(event);
+take(window.schemalab?.parts ?? {});
