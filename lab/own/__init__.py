@@ -8,5 +8,6 @@ naming      a model's names in the schema of a plan
 examples    values that a row of that schema may have
 doors       from a change that waits or has failed, to a session on its own plan
 findings    the explorer's answer told in these names
+allowance   how much planning a visitor may have done
 counterexample  that of a plan's proof, as a session with these names
 """

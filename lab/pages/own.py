@@ -6,15 +6,21 @@
 
 Nothing of it is stored but the question. Who has signed in may also name the cluster's tables, of which only the
 descriptors are read, and come from a change: then the plan is the one that the change has.
+
+Anybody may come, so planning time is bounded for each account, each member of a course and each address without either
+(`lab.own.allowance`).
 """
 
+import time
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from catalog.descriptor import Descriptor
@@ -28,8 +34,9 @@ from changes.pages.timeline import points
 from changes.plan.model import plan_from_json
 from changes.submission import tables_ahead
 from lab import services
-from lab.classroom.selectors import learner_of
+from lab.classroom.selectors import learner_of, member_here
 from lab.models import Question
+from lab.own.allowance import Allowances, PlanningTimeUsed
 from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
 from lab.own.statements import NO_TABLES, Planned, check_moves, planned
@@ -42,6 +49,7 @@ from lab.sessions.names import CHILD_TABLE, COLUMN, KEY, PARENT_KEY, PARENT_TABL
 from lab.sessions.session import BadSession, Session, encode
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import NOTHING, to_json
+from nodes.people.attempts import network_of
 
 LINK_CHARACTERS_MAX = 2_000
 """A statement in a link; longer ones are sent by the form."""
@@ -58,6 +66,10 @@ EXAMPLES = (
     "CREATE TABLE airports (faa text PRIMARY KEY);\nCREATE TABLE trips (id bigint PRIMARY KEY, dest text);\n"
     "ALTER TABLE trips ADD FOREIGN KEY (dest) REFERENCES airports;",
 )
+
+
+ALLOWANCES = Allowances()
+"""Of this process, which serves all pages."""
 
 
 @dataclass
@@ -81,7 +93,10 @@ def own(request: HttpRequest) -> HttpResponse:
     try:
         if request.method == "GET" and not form.change:
             check_length(form.statement, LINK_CHARACTERS_MAX)
-        context = _planned(form)
+        with _planning(request, form):
+            context = _planned(form)
+    except PlanningTimeUsed as used:
+        return _too_much(request, _page(request, form), used)
     except DdlError as refusal:
         status = 422 if request.method == "POST" else 200
         return render(request, "lab/own.html", _page(request, form) | refused(form.statement, refusal), status=status)
@@ -93,7 +108,10 @@ def ask(request: HttpRequest) -> HttpResponse:
     """The question about a case; its answer in place, or on a page of its own without JavaScript."""
     form = _form(request, request.POST)
     try:
-        session = _case(form, _number(request.POST.get("case", ""))).session(request.POST.getlist("leave_out"))
+        with _planning(request, form):
+            session = _case(form, _number(request.POST.get("case", ""))).session(request.POST.getlist("leave_out"))
+    except PlanningTimeUsed as used:
+        return _too_much(request, {} if _is_part(request) else _page(request, form), used)
     except DdlError as refusal:
         context = refused(form.statement, refusal)
         if _is_part(request):
@@ -117,6 +135,39 @@ def answer(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404("this is a question about something else")
     template = "lab/parts/own_answer.html" if _is_part(request) else "lab/own_answer.html"
     return render(request, template, {"section": "lab"} | _answer(found))
+
+
+@contextmanager
+def _planning(request: HttpRequest, form: Form) -> Iterator[None]:
+    """Count the processor time of a block as planning of this visitor's. Raises `PlanningTimeUsed` before it."""
+    if not form.statement.strip():
+        yield
+        return
+    visitor = _visitor(request)
+    ALLOWANCES.check(visitor, time.monotonic())
+    began = time.thread_time()
+    try:
+        yield
+    finally:
+        ALLOWANCES.use(visitor, time.thread_time() - began, time.monotonic())
+
+
+def _visitor(request: HttpRequest) -> str:
+    """The account, or the member of a course; all others by their address: a new session is no new visitor."""
+    if request.user.is_authenticated:
+        return f"user {request.user.pk}"
+    member = member_here(request)
+    return f"member {member.pk}" if member else network_of(request.META["REMOTE_ADDR"])
+
+
+def _too_much(request: HttpRequest, context: dict[str, Any], used: PlanningTimeUsed) -> HttpResponse:
+    message = _("Your statements have used the planning time that this page has for one visitor.")
+    hint = _("Try again in %(seconds)s s.") % {"seconds": used.wait_s}
+    template = "parts/refusal.html" if _is_part(request) else "lab/own.html"
+    context |= {"refusal": {"message": message, "hint": hint}}
+    refusal = render(request, template, context, status=429)
+    refusal["Retry-After"] = str(used.wait_s)
+    return refusal
 
 
 def _is_part(request: HttpRequest) -> bool:

@@ -19,6 +19,7 @@ from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, Stat
 from catalog.live.frames import FramedProtocol
 from catalog.models import Descriptor, Table
 from catalog.values.types import SqlType
+from lab.own.allowance import Allowances
 from tests import references
 
 PEOPLE = {"lea": (), "sam": ("submitter",), "olga": ("operator",), "ines": ("instructor",), "ivo": ("instructor",)}
@@ -29,6 +30,14 @@ def unhurried(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """A test inside one transaction is not ended by the limit of a control transaction within it."""
     if "transactional_db" not in request.fixturenames:
         monkeypatch.setattr(services, "limit_transaction", lambda cursor, seconds=0.0: None)
+
+
+@pytest.fixture(autouse=True)
+def planning_time(monkeypatch: pytest.MonkeyPatch) -> Allowances:
+    """Each test has what a visitor has."""
+    fresh = Allowances()
+    monkeypatch.setattr("lab.pages.own.ALLOWANCES", fresh)
+    return fresh
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -147,5 +147,5 @@ def test_others_are_answered_within_a_second_meanwhile(
         stop.set()
         for thread in senders:
             thread.join()
-    assert set(answered_with) <= {200, 422}
+    assert set(answered_with) <= {200, 422, 429}
     assert max(seconds) < ANSWER_S_MAX

@@ -277,3 +277,45 @@ def test_a_link_brings_a_text_of_bounded_length(db: None) -> None:
     assert "index pets_by_kind" in words_of(Client().get(f"{PAGE}?{urlencode({'statement': TEXT})}"))
     long = Client().get(f"{PAGE}?{urlencode({'statement': 'x' * 2001})}")
     assert (long.status_code, "the limit is 2000" in words_of(long)) == (200, True)
+
+
+def used_up(client: Client, **extra: str) -> HttpResponse:
+    """The answer once this visitor's planning time is used."""
+    for _ in range(200):
+        answer = client.post(PAGE, {"statement": EXPENSIVE}, **extra)
+        if answer.status_code == 429:
+            return answer  # type: ignore[return-value]
+        assert answer.status_code in (200, 422)
+    raise AssertionError("a visitor may plan for ever")
+
+
+EXPENSIVE = "CREATE TABLE wide (id bigint PRIMARY KEY, " + ", ".join(f"c{n} int" for n in range(900)) + ")"
+
+
+def test_a_visitor_may_not_plan_all_day(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.own.allowance.PLANNING_S_MAX", 0.5)
+    monkeypatch.setattr("lab.own.allowance.SHARE", 0.01)
+    refused = used_up(Client())
+    assert 0 < int(refused["Retry-After"]) < 600
+    assert f"Try again in {refused['Retry-After']} s." in words_of(refused)
+    assert "c899" in words_of(refused)  # what was written is still there
+    assert Client().get(PAGE).status_code == 200
+    lea = client_of("lea")
+    for other, address in ((lea, "127.0.0.1"), (Client(), "10.0.0.9")):
+        assert other.post(PAGE, {"statement": TEXT}, REMOTE_ADDR=address).status_code == 200
+    again = Client()
+    again.cookies["sessionid"] = "made-up"
+    assert again.post(PAGE, {"statement": TEXT}).status_code == 429
+    part = asked(again, "skipped")
+    assert (part.status_code, Question.objects.count()) == (429, 0)
+
+
+def test_a_refusal_for_htmx_is_the_note_alone(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.own.allowance.PLANNING_S_MAX", 0.2)
+    monkeypatch.setattr("lab.own.allowance.SHARE", 0.01)
+    visitor = Client()
+    used_up(visitor)
+    card = visitor.post(ASK, {"statement": TEXT, "case": "0"}, headers={"HX-Request": "true"})
+    assert card.status_code == 429
+    assert "<html" not in card.content.decode()
+    assert "Your statements have used the planning time" in words_of(card)  # type: ignore[arg-type]
