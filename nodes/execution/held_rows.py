@@ -2,8 +2,9 @@
 
 Rows are held where they cannot stream: what an INSERT .. SELECT, an UPDATE or a DELETE will write, and what RETURNING
 answers; and, by a connection, what it has prepared and bound, with the rows of suspended portals. What is counted is
-the length of texts and numerics, and a fixed amount for everything else. The pairs that a statement is about to write
-count by themselves: a row of a wide table has hundreds, however few values it was given.
+the length of texts and numerics, and a fixed amount for everything else. By themselves count the pairs that a statement
+is about to write, and those of the rows that it changes: a row of a wide table has hundreds, however few values it was
+given. So does the copy of each new row that foreign keys are checked with.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,17 +15,22 @@ from decimal import Decimal
 from expressions.errors import OUT_OF_MEMORY, PROGRAM_LIMIT, SqlError
 from expressions.typed import Expr, size_of
 from storage.mutations import Op
+from storage.pairs import StoredRow
 
 STATEMENT_BYTES_MAX = 64 * 2**20
 CONNECTION_BYTES_MAX = 64 * 2**20
 NODE_BYTES_MAX = 256 * 2**20
 PAIRS_BYTES_MAX = 192 * 2**20
 NODE_PAIRS_BYTES_MAX = 2 * PAIRS_BYTES_MAX
-"""Pairs that are to be written: of one statement, and of all statements of a node."""
+"""Pairs that are to be written, and those of rows that are changed: of one statement, and of all of a node."""
 FEW_PAIRS_BYTES = 2**20
 """A statement with no more is not refused for what others hold: it is they who fill the node."""
 PAIR_BYTES = 240
 """Of a pair beside its key and its value: the operation, and the value it is made of, which may be NULL."""
+STORED_BYTES = 80
+"""Of a stored value of a row in hand, beside its length: the value, and its place in the row."""
+PLACE_BYTES = 32
+"""Of a value in a row that shares it with another row, or with the pair that is to be written."""
 VALUE_BYTES = 64
 SHORT_NUMBER = Decimal().__sizeof__()
 PART_BYTES = 10_000
@@ -65,6 +71,8 @@ class HeldRows:
     node: NodeRows
     held: int = field(default=0, init=False)
     pairs: int = field(default=0, init=False)
+    rows: int = field(default=0, init=False)
+    """The part of `pairs` that is of rows in hand."""
     bytes_max = STATEMENT_BYTES_MAX
     refusal = f"one statement may hold at most {STATEMENT_BYTES_MAX} bytes of rows"
     hint = "do it in parts, by ranges of the primary key"
@@ -78,20 +86,36 @@ class HeldRows:
 
     def take_pairs(self, ops: Sequence[Op]) -> None:
         """Count pairs to be written. Raises 53200 when this statement has too many, or all of the node."""
-        count = sum(PAIR_BYTES + len(op.key) + len(op.value) for op in ops)
+        self._take_pairs(sum(PAIR_BYTES + len(op.key) + len(op.value) for op in ops))
+
+    def take_row(self, row: StoredRow, values: Sequence[object] = ()) -> None:
+        """Count a row that is to be changed, with its values before and after. Raises 53200 as `take_pairs` does."""
+        stored = sum(map(len, row.columns.values())) + STORED_BYTES * len(row.columns)
+        self._take_row(stored + bytes_of(values) + PLACE_BYTES * len(values))
+
+    def take_copy(self, row: StoredRow) -> None:
+        """Count a row whose values others hold, too. Raises 53200 as `take_pairs` does."""
+        self._take_row(PLACE_BYTES * len(row.columns))
+
+    def _take_row(self, count: int) -> None:
+        self._take_pairs(count)
+        self.rows += count
+
+    def _take_pairs(self, count: int) -> None:
         if self.pairs + count > PAIRS_BYTES_MAX:
-            message = f"one statement may write at most {PAIRS_BYTES_MAX} bytes of pairs"
+            message = f"one statement may read and write at most {PAIRS_BYTES_MAX} bytes of pairs"
             raise SqlError(OUT_OF_MEMORY, message, hint=self.hint)
         if self.node.pairs + count > NODE_PAIRS_BYTES_MAX and self.pairs + count > FEW_PAIRS_BYTES:
-            message = f"the statements of this node write {NODE_PAIRS_BYTES_MAX} bytes of pairs already"
+            message = f"the statements of this node read and write {NODE_PAIRS_BYTES_MAX} bytes of pairs already"
             raise SqlError(OUT_OF_MEMORY, message, hint="try again when others have ended, or on another node")
         self.pairs += count
         self.node.pairs += count
 
-    def give_pairs(self) -> None:
-        """The pairs are written."""
-        self.node.pairs -= self.pairs
-        self.pairs = 0
+    def give_pairs(self, *, keep_rows: bool = False) -> None:
+        """The pairs are written; rows in hand are gone with them, or stay."""
+        self.rows = self.rows if keep_rows else 0
+        self.node.pairs -= self.pairs - self.rows
+        self.pairs = self.rows
 
     def take(self, count: int) -> None:
         """Count more bytes. Raises 54000 when this holds too much, 53200 when the node does; less is never too much."""

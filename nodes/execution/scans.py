@@ -43,6 +43,8 @@ async def read_points(
     found: list[StoredRow] = []
     async for rows in point_rows(transaction, table, row_keys, wanted):
         held.take(sum(stored_bytes(row) for row in rows))
+        for row in rows:
+            held.take_row(row)
         found += rows
     return found
 

@@ -51,7 +51,7 @@ async def rewrite(
             await leaving.remove(row)
         await leaving.writer.write(leaving.ops)
         leaving.ops.clear()
-        held.give_pairs()
+        held.give_pairs(keep_rows=True)
         coming = Writing(env, transaction, new, Context(), held, ForeignKeys(new.foreign_keys))
         rules = rules_of(new)
         for row in rows:
@@ -66,6 +66,8 @@ async def _all_rows(work: Writing) -> list[StoredRow]:
     found: list[StoredRow] = []
     async for rows in work.all_rows("schema change of a table that its transaction has made"):
         work.held.take(sum(stored_bytes(row) for row in rows))
+        for row in rows:
+            work.held.take_row(row)
         found += rows
     return found
 

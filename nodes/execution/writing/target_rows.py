@@ -49,6 +49,7 @@ async def matching(
 
 def hold(work: Writing, row: StoredRow, values: Values) -> None:
     """Count the values of a row, and its other columns as they are stored."""
+    work.held.take_row(row, tuple(values.values()))
     others = sum(len(stored) for column, stored in row.columns.items() if column not in values)
     work.held.take(bytes_of(values.values()) + others)
 

@@ -125,6 +125,8 @@ class Writing:
         self.held.take_pairs(ops)
         self.ops += ops
         if self.foreign_keys:
+            if new is not None:
+                self.held.take_copy(new)
             self.changed.append((old, new))
 
     async def all_rows(self, what: str) -> AsyncIterator[list[StoredRow]]:
