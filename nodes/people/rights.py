@@ -3,7 +3,10 @@
 The people of the SQL ports are the people of the page. Everybody who has signed in may read; writing rows and changing
 schemas takes what the page's console takes, the right to submit a change (`MAY_WRITE`). A name that is nobody's on the
 page comes in only where the node asks for no password, or when the cluster itself vouches for it
-(`nodes.people.vouching`): both may do everything.
+(`nodes.people.vouching`): both may do everything. The story marks it, for it may look like an account's:
+
+    owner          the account
+    OWNER (SQL)    a name that a client gave
 """
 
 from dataclasses import dataclass
@@ -13,6 +16,8 @@ from nodes.wire.scram import Verifier
 
 MAY_WRITE = "changes.add_change"
 OWNER = "owner"
+NAME_CHARS_MAX = 63
+"""Of a name without an account; PostgreSQL cuts longer ones."""
 
 
 @dataclass(eq=False)
@@ -34,9 +39,17 @@ class Person:
         self.has_right_to_write, self.verifier = found.has_right_to_write, found.verifier
 
     def why_not_served(self) -> FatalError | None:
-        if self.is_active:
-            return None
-        return FatalError(INVALID_AUTHORIZATION, f'the account "{self.name}" has been closed')
+        if not self.is_active:
+            return FatalError(INVALID_AUTHORIZATION, f'the account "{self.name}" has been closed')
+        if not self.has_account and not is_plain(self.name):
+            message = f"there is no account {self.name[:NAME_CHARS_MAX]!a}, and no other name like that is taken"
+            hint = f"a name has at most {NAME_CHARS_MAX} printable characters, without blanks at its ends"
+            return FatalError(INVALID_AUTHORIZATION, message, hint=hint)
+        return None
+
+    def in_story(self, name: str) -> str:
+        """The name under which the story has what this person does: marked where it is nobody's account."""
+        return name if self.has_account else f"{name} (SQL)"
 
     @property
     def may_write(self) -> bool:
@@ -51,3 +64,8 @@ class Person:
                 hint="rows and schemas are changed by people with the role submitter or operator; an operator gives"
                 " roles with `manage.py users roles NAME ROLE ..`",
             )
+
+
+def is_plain(name: str) -> bool:
+    """True for a name that looks like what it is: no control or zero-width characters, no blanks at its ends."""
+    return name.isprintable() and name == name.strip() and len(name) <= NAME_CHARS_MAX

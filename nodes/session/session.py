@@ -79,7 +79,8 @@ class Session:
     """The data of the COPY FROM that runs: until it ends, the client's turn is as in a transaction."""
 
     def __post_init__(self) -> None:
-        new_tables = NewTables(self.env, self.user)
+        who = self.person.in_story(self.user)
+        new_tables = NewTables(self.env, who)
         self.kept = KeptByConnection(self.env.rows)
         self.listening = Listening(self.kept)
         self.locks = AdvisoryLocks(self.env.lock_pool, self.client, self.user)
@@ -88,8 +89,8 @@ class Session:
         known = SessionValues(self.variables, self.user, self.client, self.person)
         self.planned = PlannedStatements(self.env, self.client, self.variables, known, self.block)
         self.requests = Requests(self.env, self.variables, known, self.block)
-        views = ViewStatements(self.client, self.user, self.block, self.planned)
-        self.schema = SchemaStatements(self.client, self.user, self.block, views)
+        views = ViewStatements(self.client, who, self.block, self.planned)
+        self.schema = SchemaStatements(self.client, who, self.block, views)
         self.tables_of_queries = TablesOfQueries(self.planned, self.schema, self.block)
         self.named = NamedStatements(self.env, self.client, self.variables, known, self.block)
         self.calls = SessionCalls(self.env, self.client, self.variables, known, self.block, self.listening, self.locks)

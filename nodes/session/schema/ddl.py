@@ -70,8 +70,8 @@ STORE_TRIES, STORE_PAUSE_S = 30, 1.0
 class SchemaStatements:
     """The schema changes of one session."""
 
-    def __init__(self, client: Client, user: str, block: Block, views: ViewStatements) -> None:
-        self.client, self.user, self.block, self.views = client, user, block, views
+    def __init__(self, client: Client, who: str, block: Block, views: ViewStatements) -> None:
+        self.client, self.who, self.block, self.views = client, who, block, views
 
     async def change(self, statement: Statement) -> Result:
         """Submit and follow, one change for each table that a DROP names. Raises the error that one ended with."""
@@ -281,7 +281,7 @@ class SchemaStatements:
         from changes.services import submit
         from changes.submission.rate_limits import TooFast
 
-        who = self.user
+        who = self.who
         try:
             with place_to_follow():
                 submission = in_database_thread(lambda: submit(statement.text, who=who))
@@ -318,7 +318,7 @@ class SchemaStatements:
         if status == "awaiting":
             raise SqlError(
                 NOT_IN_PREREQUISITE_STATE,
-                f"change {change_id} awaits approval: it begins once somebody other than {self.user} approves it",
+                f"change {change_id} awaits approval: it begins once somebody other than {self.who} approves it",
                 hint=f"see its page, or `manage.py change show {change_id}`",
             )
         if status == "cancelled":

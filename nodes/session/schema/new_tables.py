@@ -44,8 +44,8 @@ class NewTables:
     what was planned for a version stays what it is.
     """
 
-    def __init__(self, env: Environment, user: str) -> None:
-        self.env, self.user = env, user
+    def __init__(self, env: Environment, who: str) -> None:
+        self.env, self.who = env, who
         self.tables: dict[str, Descriptor] = {}
         self._dropped: set[int] = set()
         """Those that it has begun to make, or has dropped again: what they were called is free when it ends."""
@@ -180,7 +180,7 @@ class NewTables:
         since = ({table.table_id for table in self.tables.values()} | self._dropped) - kept - dropped
         self._dropped = since | dropped
         self._use(tables, transaction)
-        await self._report(dict.fromkeys(since, TableOutcome(self.user, has_committed=False)))
+        await self._report(dict.fromkeys(since, TableOutcome(self.who, has_committed=False)))
         self._dropped -= since
 
     # -- the end ------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class NewTables:
                 continue
             commands = [
                 Command(sql, tuple(as_text(p) for p in params), is_text=True)
-                for sql, params in statements_at_commit(table, storages=env.storages, who=self.user)
+                for sql, params in statements_at_commit(table, storages=env.storages, who=self.who)
             ]
             transaction.note_written()
             results = await transaction.run(commands)
@@ -214,8 +214,8 @@ class NewTables:
         self.temporary.forget()
         self.tables, self._dropped, self._marks = {t.name: t for t in kept.values()}, set(), []
         self._numbers = {table_id: number for table_id, number in self._numbers.items() if table_id in kept}
-        freed = TableOutcome(self.user, has_committed=False)
-        outcome = TableOutcome(self.user, has_committed=committed)
+        freed = TableOutcome(self.who, has_committed=False)
+        outcome = TableOutcome(self.who, has_committed=committed)
         outcomes = {table.table_id: outcome for table in tables.values() if table.table_id not in private}
         outcomes |= dict.fromkeys((dropped | gone) - kept.keys(), freed)
         if not outcomes:
@@ -231,7 +231,7 @@ class NewTables:
         given = self.temporary.give_up()
         self.tables = {name: table for name, table in self.tables.items() if table.table_id not in given}
         if given:
-            await self._report(dict.fromkeys(given, TableOutcome(self.user, has_committed=False)))
+            await self._report(dict.fromkeys(given, TableOutcome(self.who, has_committed=False)))
 
     def begun(self, transaction: Transaction) -> Transaction:
         """A transaction of the session: it uses the session's temporary tables without a lease."""

@@ -59,8 +59,8 @@ def is_about_view(statement: Statement) -> bool:
 class ViewStatements:
     """The statements about views of one session."""
 
-    def __init__(self, client: Client, user: str, block: Block, planned: "PlannedStatements") -> None:
-        self.client, self.user, self.block, self.planned = client, user, block, planned
+    def __init__(self, client: Client, who: str, block: Block, planned: "PlannedStatements") -> None:
+        self.client, self.who, self.block, self.planned = client, who, block, planned
 
     async def change(self, statement: Statement) -> Result:
         kind = statement.node.DESCRIPTOR.name
@@ -104,7 +104,7 @@ class ViewStatements:
         node = statement.node
         _refuse_clauses(node)
         definition = await self._defined(statement)
-        await self._stored(statement, partial(create, definition, replaces=node.replace, who=self.user))
+        await self._stored(statement, partial(create, definition, replaces=node.replace, who=self.who))
 
     async def _defined(self, statement: Statement) -> ViewDefinition:
         """The view as the newest versions of its tables have it."""
@@ -144,7 +144,7 @@ class ViewStatements:
         node = statement.node
         names = list(dict.fromkeys(_name_of(item.list.items) for item in node.objects))
         cascades = pb.DropBehavior.Name(node.behavior) == "DROP_CASCADE"
-        work = partial(drop, names, forgiving=node.missing_ok, cascades=cascades, who=self.user)
+        work = partial(drop, names, forgiving=node.missing_ok, cascades=cascades, who=self.who)
         for notice in await self._stored(statement, work):
             self.client.notice(notice)
 
@@ -153,7 +153,7 @@ class ViewStatements:
 
         node = statement.node
         _check_schema(node.relation.schemaname)
-        work = partial(rename, node.relation.relname, node.newname, forgiving=node.missing_ok, who=self.user)
+        work = partial(rename, node.relation.relname, node.newname, forgiving=node.missing_ok, who=self.who)
         notice = await self._stored(statement, work)
         if notice is not None:
             self.client.notice(notice)
