@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -119,6 +120,33 @@ def test_a_crashed_process_is_started_again(cluster: RunningCluster, name: str) 
     wait_for(lambda: has_told_of(cluster, name), what=f"the story of {name}", seconds_max=AGAIN_S_MAX)
     if name in cluster.nodes:
         wait_for(lambda: is_up_as(cluster, name, other_than=crashed), what=name, seconds_max=AGAIN_S_MAX)
+
+
+def test_a_node_whose_parser_took_too_long_is_started_again_and_the_others_serve_meanwhile(
+    cluster: RunningCluster,
+) -> None:
+    """The kernel sends SIGVTALRM after ten seconds in the parser (`expressions.grammar`). No text that takes so long is
+    known, so the test sends it.
+    """
+    crashed = pid_of(cluster, "n2")
+    assert crashed is not None
+    with psycopg.connect(cluster.nodes["n1"].dsn, autocommit=True) as other:
+        os.kill(crashed, signal.SIGVTALRM)
+        waits = []
+        deadline = time.monotonic() + AGAIN_S_MAX
+        while not is_up_as(cluster, "n2", other_than=crashed):
+            assert time.monotonic() < deadline
+            began = time.monotonic()
+            assert other.execute("SELECT 1").fetchone() == (1,)
+            with urllib.request.urlopen(f"{cluster.address}/alive") as response:
+                assert response.status == 204
+            waits.append(time.monotonic() - began)
+            time.sleep(0.05)
+    assert len(waits) > 5
+    assert sorted(waits)[len(waits) * 9 // 10] < 1
+    why = "n2 ended itself because a text took too long to parse; starting it again"
+    assert any(why in line for line in cluster.output)
+    wait_for(lambda: has_told_of(cluster, "n2"), what="the story of n2", seconds_max=AGAIN_S_MAX)
 
 
 def test_a_killed_node_stays_down_until_it_is_started(cluster: RunningCluster) -> None:
