@@ -11,6 +11,7 @@ hashing      how a router and a storage see that they mean different schemas
 story        what happened, as events people can read
 database     the address of the database, for sessions that are not Django's
 hints        messages to workers that may get lost
+uninterrupted  blocks that a process finishes before it ends itself
 clock, pace  the wall clock; how fast somebody may go
 text/        wording: descriptors, mistakes, marks in statements, plain text
 live/        from a row of the story to the browser

@@ -26,6 +26,7 @@ from django.conf import settings
 
 from schemalab.connections import broker
 from schemalab.supervisor import heartbeat
+from schemalab.supervisor.end_with import end_with
 from spark_tasks.spark import jvm_watch
 
 APPS_WITH_TASKS = ("catalog", "leases", "spark_tasks", "changes", "nodes", "lab")
@@ -78,6 +79,13 @@ app.conf.update(
     enable_utc=True,
 )
 app.autodiscover_tasks(APPS_WITH_TASKS)
+
+
+@worker_init.connect
+def end_with_the_supervisor(**_: Any) -> None:
+    """A worker of a cluster that `up` runs; one by itself has no supervisor."""
+    if heartbeat.VARIABLE in os.environ:
+        end_with(os.getppid())
 
 
 @worker_init.connect

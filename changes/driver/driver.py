@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 import psycopg
@@ -25,6 +25,7 @@ from django.db.utils import DatabaseError, IntegrityError, InterfaceError, Opera
 
 from catalog.services import control_transaction
 from catalog.text.mistakes import in_words
+from catalog.uninterrupted import uninterrupted
 from changes.ddl.errors import DdlError, unforeseen
 from changes.ddl.resolve import NothingToDo
 from changes.driver import schema_change_lease
@@ -53,6 +54,8 @@ HELD_WELL_S = 10.0
 """A connection that lasted so long was a good one: the next failure is the first again."""
 
 LOST = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+FINISHED = events.TryPublish | events.TryDrain
+"""Effects that a worker finishes before it ends: each takes a moment, and a rolling publish several transactions."""
 Hook = Callable[[str], None]
 
 
@@ -218,7 +221,8 @@ class Driver:
         name = type(effect).__name__
         self.hook(f"before {name}")
         try:
-            handlers[type(effect)](effect)
+            with uninterrupted() if isinstance(effect, FINISHED) else nullcontext():
+                handlers[type(effect)](effect)
         except LOST:
             raise
         except (psycopg.Error, DatabaseError, CannotClose) as error:

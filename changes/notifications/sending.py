@@ -19,6 +19,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from catalog.hints import EXPIRES_S, celery_app, sent
+from catalog.uninterrupted import uninterrupted
 from changes.models import Delivery, Destination
 from changes.notifications import email, messages, webhook
 from changes.notifications.webhook import NotDelivered
@@ -76,7 +77,10 @@ def deliver(number: UUID) -> Delivery.State | None:
             return None
         try:
             cursor.execute(CLAIMED, [CLAIM, number])
-            return _try(number) if cursor.rowcount else None
+            if not cursor.rowcount:
+                return None
+            with uninterrupted():
+                return _try(number)
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [SLOTS, slot])
 

@@ -3,6 +3,7 @@
 tree             started in order, stopped in reverse, nothing left behind
 process          one process: run, started again after a crash
 children         how a child is started, stopped and ended
+end_with         a worker ends with its supervisor
 restarts    p    when a process is started again
 watch            finds those that hang, or take all memory
 questions        how each kind is asked whether it lives

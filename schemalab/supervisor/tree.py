@@ -50,6 +50,9 @@ READY_S_MAX = 60.0
 MIGRATE_S_MAX = 600.0
 TRAFFIC_MAX = 3
 TERMINAL_LOOK_S = 2.0
+DEATH_SIGNALS = {"web": "SIGKILL", "beat": "SIGKILL"}
+"""Of processes that have nothing to end in order: the kernel ends them when we die. Nodes end in their own time, and
+workers as `schemalab.supervisor.end_with` says."""
 # What is stopped together, first to last.
 STOP_ORDER = (
     ("demo", "traffic"),
@@ -234,7 +237,7 @@ class Cluster:
 
     def _from_procfile(self, kind: str, **values: str) -> Launch:
         argv = command_line(self._commands[kind], {**self.plan.env, **values})
-        return Launch(argv=argv, env=self.plan.env, cwd=ROOT)
+        return Launch(argv=argv, env=self.plan.env, cwd=ROOT, death_signal=DEATH_SIGNALS.get(kind, ""))
 
     def _python(self, *arguments: str) -> Launch:
         return Launch(argv=(sys.executable, *arguments), env=self.plan.env, cwd=ROOT)
@@ -251,7 +254,9 @@ class Cluster:
         if before is not None:
             before.forget()
         self._watch.forget(name)
-        launch = replace(self._python("manage.py", "traffic", "--run", str(run)), stop_signal="SIGINT")
+        launch = replace(
+            self._python("manage.py", "traffic", "--run", str(run)), stop_signal="SIGINT", death_signal="SIGKILL"
+        )
         self._begin(name, "traffic", launch, restart=False)
         return f"{name} is starting"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from celery import shared_task
 
+from catalog.uninterrupted import uninterrupted
 from schemalab.celery import app
 
 __all__ = ["app"]
@@ -21,3 +22,14 @@ def hold(until: str) -> None:
 @shared_task(name="tests.greet")
 def greet() -> None:
     print("the task greets", flush=True)
+
+
+@shared_task(name="tests.finish")
+def finish(begun: str, until: str, done: str) -> None:
+    """A block that must not be interrupted, as long as a file is missing."""
+    with uninterrupted():
+        Path(begun).touch()
+        while not Path(until).exists():
+            time.sleep(0.05)
+        Path(done).touch()
+    time.sleep(600)

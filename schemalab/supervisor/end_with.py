@@ -1,0 +1,35 @@
+"""A worker ends with its supervisor, however that ends.
+
+    supervisor killed ──► the kernel sends SIGTERM         Celery waits for its tasks, without a limit
+                      └─► this thread hears of it          blocks that must be finished are, for `FINISH_S_MAX`;
+                                                           then the worker and all its children are killed
+
+Tasks go on from their rows in another worker, which would otherwise work beside this one.
+"""
+
+import logging
+import os
+import select
+import signal
+import threading
+
+from catalog.uninterrupted import finish
+
+log = logging.getLogger(__name__)
+
+FINISH_S_MAX = 10.0
+
+
+def end_with(supervisor: int) -> None:
+    """From now on this process, and its group, ends when that process has ended."""
+    handle = os.pidfd_open(supervisor)
+    threading.Thread(target=_watch, args=(handle,), name="ends with the supervisor", daemon=True).start()
+
+
+def _watch(handle: int) -> None:
+    select.select([handle], [], [])
+    is_finished = finish(FINISH_S_MAX)
+    log.warning("the supervisor has ended: ending, too%s", "" if is_finished else ", whatever is not finished")
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
