@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pb
 
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scope
-from expressions.errors import UNDEFINED_FUNCTION, UNDEFINED_SCHEMA, WRONG_OBJECT_TYPE, SqlError
+from expressions.errors import TOO_MANY_ARGUMENTS, UNDEFINED_FUNCTION, UNDEFINED_SCHEMA, WRONG_OBJECT_TYPE, SqlError
 from expressions.typed import Context
 from nodes.session.arguments import analysed, planner_of
 
@@ -36,7 +36,7 @@ def _is_function(call: Node, parameters: Parameters, context: Context) -> bool:
     try:
         planner_of(parameters, context).analyzer.expr(pb.Node(func_call=call), Scope())
     except SqlError as error:
-        if error.sqlstate == UNDEFINED_SCHEMA:
+        if error.sqlstate in (UNDEFINED_SCHEMA, TOO_MANY_ARGUMENTS):
             raise
         return error.sqlstate != UNDEFINED_FUNCTION
     return True

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import psycopg
 import pytest
@@ -11,6 +11,10 @@ from tests.nodes.conftest import Cluster
 
 PATIENCE_S = 20.0
 """For a machine that is busy with other things; a node that hangs needs for ever."""
+WAIT_S_MAX = 1.0
+"""For others, who read a row by its key meanwhile."""
+TRIES = 3
+"""The machine may be busy with something else: the best of so many counts."""
 
 ROWS = 500
 HOSTILE = {
@@ -74,6 +78,8 @@ HOSTILE = {
     "a result of all columns many times": ("SELECT " + "x.*," * 20_000 + "1 FROM {t} x", "54011"),
     "a number of 400 digits": ("SELECT " + "1" * 400, None),
     "a number of 400 digits as a double": ("SELECT " + "1" * 400 + "::float8", "22003"),
+    "a call of a procedure": ("CALL x(" + "1," * 90 + "1)", "42883"),
+    "a password in SQL": ("ALTER USER tester PASSWORD '" + "x" * 60_000 + "'", "0A000"),
     "a number that nearly is one": ("SELECT '" + "1" * 900_000 + "x'::float8", "22P02"),
 }
 
@@ -87,41 +93,56 @@ def table(cluster: Cluster) -> str:
     return name
 
 
-@pytest.fixture(autouse=True)
-def others_are_answered(cluster: Cluster, table: str) -> Iterator[None]:
-    """Somebody else asks all the time; the longest wait must be a short one, and the node the same."""
-    waits, is_over = [0.0], threading.Event()
+def longest_wait(cluster: Cluster, table: str, attack: Callable[[], None]) -> float:
+    """Seconds that somebody else waited for a row at most, who asks all the time meanwhile; the node stays the same."""
+    waits, is_over = list[float](), threading.Event()
     with cluster.connect() as other:
         (pid,) = other.execute("SELECT pg_backend_pid()").fetchone() or (None,)
 
         def ask() -> None:
-            while not is_over.wait(0.05):
+            while True:
                 began = time.monotonic()
                 other.execute(f"SELECT n FROM {table} WHERE id = 7").fetchone()
                 waits.append(time.monotonic() - began)
+                if is_over.wait(0.02):
+                    return
 
         asking = threading.Thread(target=ask)
         asking.start()
-        yield
-        is_over.set()
-        asking.join(PATIENCE_S)
+        try:
+            attack()
+        finally:
+            is_over.set()
+            asking.join(PATIENCE_S)
         assert not asking.is_alive()
         assert other.execute("SELECT pg_backend_pid()").fetchone() == (pid,)
-    assert max(waits) < PATIENCE_S / 2
+    return max(waits)
+
+
+def disturbs_nobody(cluster: Cluster, table: str, name: str, attack: Callable[[], None]) -> None:
+    waits = list[float]()
+    while len(waits) < TRIES and min(waits, default=WAIT_S_MAX) >= WAIT_S_MAX:
+        waits.append(longest_wait(cluster, table, attack))
+    print(f"others waited {min(waits):.2f} s at most: {name}")
+    assert min(waits) < WAIT_S_MAX, f"others waited {waits}"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_statement_is_answered_and_disturbs_nobody(cluster: Cluster, table: str, name: str) -> None:
     sql, sqlstate = HOSTILE[name]
-    with cluster.connect() as connection:
-        connection.execute(f"SET statement_timeout = {int(PATIENCE_S * 1000)}")
-        if sqlstate is None:
-            connection.execute(sql.replace("{t}", table))
-        else:
-            with pytest.raises(psycopg.Error) as caught:
+
+    def attack() -> None:
+        with cluster.connect() as connection:
+            connection.execute(f"SET statement_timeout = {int(PATIENCE_S * 1000)}")
+            if sqlstate is None:
                 connection.execute(sql.replace("{t}", table))
-            assert (caught.value.sqlstate or "").startswith(sqlstate), caught.value
-        assert connection.execute("SELECT 1").fetchone() == (1,)
+            else:
+                with pytest.raises(psycopg.Error) as caught:
+                    connection.execute(sql.replace("{t}", table))
+                assert (caught.value.sqlstate or "").startswith(sqlstate), caught.value
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+    disturbs_nobody(cluster, table, name, attack)
 
 
 LONG = "a" * 2**20
@@ -158,15 +179,19 @@ HOSTILE_VALUES = {
 @pytest.mark.parametrize("name", HOSTILE_VALUES)
 def test_a_hostile_value_is_answered_and_disturbs_nobody(cluster: Cluster, table: str, name: str) -> None:
     sql, value, sqlstate = HOSTILE_VALUES[name]
-    with cluster.connect() as connection:
-        began = time.monotonic()
-        if sqlstate is None:
-            connection.execute(sql.replace("{t}", table), (value,))
-        else:
-            with pytest.raises(psycopg.Error) as caught:
+
+    def attack() -> None:
+        with cluster.connect() as connection:
+            began = time.monotonic()
+            if sqlstate is None:
                 connection.execute(sql.replace("{t}", table), (value,))
-            assert caught.value.sqlstate == sqlstate, caught.value
-        assert time.monotonic() - began < PATIENCE_S / 2
+            else:
+                with pytest.raises(psycopg.Error) as caught:
+                    connection.execute(sql.replace("{t}", table), (value,))
+                assert caught.value.sqlstate == sqlstate, caught.value
+            assert time.monotonic() - began < PATIENCE_S / 2
+
+    disturbs_nobody(cluster, table, name, attack)
 
 
 @pytest.mark.soak

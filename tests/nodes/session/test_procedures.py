@@ -19,6 +19,9 @@ SELECT_HINT = "To call a function, use SELECT."
     pytest.param("crud.len('t')", "42809", "crud.len(unknown) is not a procedure", SELECT_HINT, id="a request"),
     pytest.param("lower(1, 2)", "42883", "procedure lower(integer, integer) does not exist", "", id="other arguments"),
     pytest.param("nope.x()", "3F000", 'schema "nope" does not exist', "", id="no such schema"),
+    pytest.param(
+        f"x({'1,' * 100}1)", "54023", "cannot pass more than 100 arguments to a function", "", id="101 arguments"
+    ),
     pytest.param("x(a)", "42703", 'column "a" does not exist', "", id="an argument that has no value"),
 ])  # fmt: skip
 def test_a_call_is_refused_as_postgresql_refuses_it(
