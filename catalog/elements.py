@@ -84,13 +84,18 @@ class Derivation:
     inverse: str | None = None
 
 
+IDENTITY = ("identity", "identity_always", "identity_start", "identity_generation", "sequence")
+"""The fields of a column that say which numbers it has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
 
     `length`: the characters that a varchar may have, or a char has; of a numeric its precision and scale in one number
     (`numerics.modifier_of`); of a time or timestamp the digits of its seconds, 0 too. `identity_always`:
-    statements may give no number; `identity_start`: the first one.
+    statements may give no number; `identity_start`: the first one; `identity_generation`: the version that gave it its
+    numbers, so that those of a later ADD are another sequence.
 
     While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`. The
     twin then stands in its place, and `place_of` is the number by which clients know both.
@@ -111,6 +116,7 @@ class Column:
     identity_always: bool = False
     comment: str | None = None
     identity_start: int = 1
+    identity_generation: int = 1
     place_of: ColumnId | None = None
     sequence: str | None = None
     """The name of an identity column's sequence where it does not follow from those of table and column."""

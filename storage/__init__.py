@@ -10,6 +10,7 @@ commit_outcomes  what the store's answer proves about a COMMIT whose session was
 store            the interface, and a store in memory
 postgres         the store in PostgreSQL; its function `enter` (T2, T3) is in the first migration
 statements       SQL for pairs
+sequences        numbers of identity columns
 page_sizes       the number of pairs to read at once, by the bytes they are likely to have
 integrity/       the rules that rows and pairs keep: constraints, foreign keys, the seven clauses
 arrow/           the same rules over columns of Arrow

@@ -4,6 +4,7 @@
     storage_i.fence_7    a sequence: the oldest version of table 7 that may still write, read as of now
     storage_i.versions   what the storage knows of every (table, version): both hashes
     storage_i.enter(..)  the door of every transaction (T2)
+    identity.numbers_..  sequences of identity columns (`storage.sequences`)
 
 A transaction holds a shared advisory lock on (table, version) from `enter` to its end. Who wants to
 know that no transaction of a version is left takes that lock exclusively (L7, L9): one lock serves all
@@ -11,12 +12,14 @@ storages. Functions here take any psycopg cursor; builders of SQL serve blocking
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
+from catalog.elements import Column
+from storage.sequences import SCHEMA, make_sql
 from storage.statements import (
     Statement,
     column_suffixes,
@@ -30,11 +33,12 @@ from storage.statements import (
 
 __all__ = [
     "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
-    "Statement", "arm_deadline_sql", "column_suffixes", "drop_table",
+    "Statement", "arm_deadline_sql", "column_suffixes", "drop_sequences", "drop_table",
     "end_sessions", "enter", "enter_sql", "fence", "get_sql", "held_before", "holders",
     "insert_version_copies", "insert_version_copy", "kv",
-    "layout_mistake", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql", "session_options", "set_fence",
-    "statements_for", "storages_kept", "storages_there", "take_spare_table", "try_exclusive",
+    "layout_mistake", "make_sequences", "make_spare_tables", "next_low", "packed_scan_sql", "scan_sql",
+    "session_options", "set_fence", "statements_for", "storages_kept", "storages_there",
+    "take_spare_table", "try_exclusive",
 ]  # fmt: skip
 
 BELOW_FENCE, VERSION_NOT_VISIBLE, HASH_DIFFERS, LEASE_OVER = "SL001", "SL002", "SL003", "SL004"
@@ -235,7 +239,7 @@ def take_spare_table(cur: psycopg.Cursor[Any]) -> int:
 
 
 def drop_table(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> None:
-    """Remove a table's pairs, fences and copies of versions. For a table that is dropped and drained.
+    """Remove a table's pairs, fences, copies of versions and sequences. For a table that is dropped and drained.
 
     `enter` refuses every version of it from then on: without a fence none is accepted, whatever a snapshot still sees.
     """
@@ -243,6 +247,25 @@ def drop_table(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> None:
         cur.execute(f"DROP TABLE IF EXISTS {kv(number, table_id)}")
         cur.execute(f"DROP SEQUENCE IF EXISTS storage_{number}.fence_{int(table_id)}")
         cur.execute(f"DELETE FROM storage_{number}.versions WHERE table_id = %s", (table_id,))
+    cur.execute(SEQUENCES_OF_TABLE, (f"numbers\\_{int(table_id)}\\_%",))
+    drop_sequences(cur, [f"{SCHEMA}.{name}" for (name,) in cur.fetchall()])
+
+
+SEQUENCES_OF_TABLE = (
+    f"SELECT relname FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind = 'S' AND relname LIKE %s"
+)
+
+
+def make_sequences(cur: psycopg.Cursor[Any], sequences: Mapping[str, Column]) -> None:
+    """Make the sequences of identity columns, but those that exist."""
+    for sequence, column in sequences.items():
+        cur.execute(make_sql(sequence, column))
+
+
+def drop_sequences(cur: psycopg.Cursor[Any], sequences: Iterable[str]) -> None:
+    """Drop sequences. For columns that no version in use has."""
+    for sequence in sequences:
+        cur.execute(f"DROP SEQUENCE IF EXISTS {sequence}")
 
 
 # --- the layout of the data there is

@@ -20,7 +20,7 @@ USUAL: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 """Options of a sequence that numbers have anyway; None: no value, as NO MINVALUE has none."""
 NAMES = frozenset({"sequence_name", "owned_by", "as", "logged", "cache"})
-"""Options that say nothing about which numbers come: nodes take them in blocks, whatever is cached."""
+"""Options that say nothing about which numbers come: each is taken at the store, so CACHE keeps none for later."""
 
 
 @dataclass(frozen=True, slots=True)

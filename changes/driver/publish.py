@@ -38,6 +38,7 @@ from leases import rules
 from leases.rules import Hindrance
 from leases.selectors import leases_as_of_now
 from storage import postgres as store
+from storage.sequences import sequences_of
 
 NO_HINDRANCE = Hindrance(())
 """Blocked by nothing that can be named."""
@@ -82,6 +83,8 @@ DONE = Blocked()
 
 IS_LEASED_BEFORE = """SELECT EXISTS (
     SELECT FROM leases_lease WHERE table_id = %s AND version < %s AND expires_at > clock_timestamp())"""
+
+BODY = "SELECT body::text FROM catalog_descriptor WHERE table_id = %s AND version = %s"
 
 
 def node_of(session: str) -> str:
@@ -154,9 +157,7 @@ def _lock_table(cur: Any, table_id: int) -> int | None:
 
 
 def _is_published(cur: Any, new: Descriptor) -> bool:
-    row = cur.execute(
-        "SELECT body::text FROM catalog_descriptor WHERE table_id = %s AND version = %s", (new.table_id, new.version)
-    ).fetchone()
+    row = cur.execute(BODY, (new.table_id, new.version)).fetchone()
     return row is not None and from_json(json.loads(row[0])) == new
 
 
@@ -177,10 +178,21 @@ def _write_version(cur: Any, new: Descriptor, storages: int) -> None:
         (new.table_id, new.version, json.dumps(new.to_json()), hashes["schema_hash"], hashes["sharding_hash"]),
     )
     store.insert_version_copy(cur, storages, new.table_id, new.version, **hashes)
+    _make_sequences(cur, new)
     cur.execute(
         "UPDATE catalog_table SET version = %s, name = %s, state = 'live' WHERE id = %s",
         (new.version, new.name, new.table_id),
     )
+
+
+def _make_sequences(cur: Any, new: Descriptor) -> None:
+    """The sequences of identity columns that the version before has not; a publish that rolls back leaves none."""
+    wanted = sequences_of(new)
+    if wanted and new.version > 1:
+        row = cur.execute(BODY, (new.table_id, new.version - 1)).fetchone()
+        before = {} if row is None else sequences_of(from_json(json.loads(row[0])))
+        wanted = {sequence: column for sequence, column in wanted.items() if sequence not in before}
+    store.make_sequences(cur, wanted)
 
 
 # --- L9

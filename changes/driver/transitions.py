@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from catalog.database import database_clock_s
+from catalog.descriptor import from_json
 from catalog.elements import State
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER, change_stream, table_stream
@@ -33,6 +34,8 @@ from changes.pages.timeline import REST_SHOWN_S
 from changes.plan.model import StepKind
 from leases.recorder.reading import nodes_left_at
 from spark_tasks.models import ReorgRun, RunState
+from storage.postgres import drop_sequences
+from storage.sequences import sequences_of
 
 log = logging.getLogger(__name__)
 
@@ -251,14 +254,24 @@ class Transition:
         return 0.0 if left_at is None else max(left_at - began, 0.0)
 
     def _end(self, finish: events.Finish) -> None:
-        """The change is over; a name it gave up is free again (L12)."""
-        found = self.cur.execute(
-            "SELECT body ->> 'state' FROM catalog_descriptor WHERE table_id = %s ORDER BY version DESC LIMIT 1",
+        """The change is over; a name it gave up is free again (L12).
+
+        Its last version is drained, so nothing takes numbers of identities that it dropped, or gave and took back.
+        """
+        row = self.cur.execute(
+            "SELECT body::text FROM catalog_descriptor WHERE table_id = %s ORDER BY version DESC LIMIT 1",
             (self.row.table_id,),
         ).fetchone()
+        newest = None if row is None else from_json(json.loads(row[0]))
+        is_dropped = newest is None or newest.state is State.ABSENT
+        if newest is not None and not is_dropped:
+            plan = self.state.plan
+            versions = (plan.base, *(step.published for step in plan.publishes))
+            made = {sequence for version in versions if version is not None for sequence in sequences_of(version)}
+            drop_sequences(self.cur, sorted(made - sequences_of(newest).keys()))
         self.append_event(finish.story.kind, finish.story.payload)
         about = {"table": self.row.table_name, "change": self.row.id}
-        if found is None or found[0] == State.ABSENT.value:
+        if is_dropped:
             self.cur.execute("UPDATE catalog_table SET state = 'dropped' WHERE id = %s", (self.row.table_id,))
             if finish.outcome is events.Outcome.DONE:
                 self.append_event("table dropped", about, table_id=self.row.table_id)

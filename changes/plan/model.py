@@ -296,6 +296,11 @@ def edits(plan: Plan, *, back: bool = False) -> list[str]:
                 for element in plan.moving(MoveKind.ALTER)
                 if _default(plan.base, element) != _default(plan.result, element)
             ]
+            + [
+                f"{element} {'has its old numbers again' if _has_numbers(plan.base, element) else NO_NUMBERS}"
+                for element in plan.moving(MoveKind.ALTER)
+                if _has_numbers(plan.base, element) != _has_numbers(plan.result, element)
+            ]
             + [f"{element} has its old comment again" for element in plan.moving(MoveKind.COMMENT)]
         )
     if _coordinated(plan):
@@ -318,10 +323,13 @@ def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> 
         if (default := _default(after, element)) != _default(before, element):
             found.append(f"{element} {'has no default any more' if default is None else f'has the default {default}'}")
         if (has_numbers := _has_numbers(after, element)) != _has_numbers(before, element):
-            found.append(f"{element} {'has numbers of its own' if has_numbers else 'has no numbers any more'}")
+            found.append(f"{element} {'has numbers of its own' if has_numbers else NO_NUMBERS}")
         if (of := _type_name(after, element)) != _type_name(before, element):
             found.append(f"{element} is of type {of}")
     return found
+
+
+NO_NUMBERS = "has no numbers any more"
 
 
 def _is_primary(table: Descriptor, element: Element) -> bool:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import ColumnId, Kind, State
+from catalog.elements import IDENTITY, Column, ColumnId, Kind, State
 from changes.plan.element_states import drain, partner_of, publish, referring_to, state_of, with_state
 from changes.plan.model import RUNS, Element, MoveKind, Plan, Step, StepKind, why_no_return
 
@@ -126,7 +126,7 @@ def _swapped_back(here: Descriptor, new: Element, versions: Sequence[Descriptor]
 
 
 def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
-    """Names, defaults, the order of columns and the coordination as `base` has them."""
+    """Names, defaults, identities, the order of columns and the coordination as `base` has them."""
     if base is None:
         return here
     columns = {column.id: column for column in base.columns}
@@ -138,12 +138,16 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
         name=base.name,
         coordination=base.coordination,
         columns=tuple(
-            replace(c, name=columns[c.id].name, default=columns[c.id].default) if c.id in columns else c
+            _edited_back(c, columns[c.id]) if c.id in columns else c
             for c in sorted(here.columns, key=lambda column: order.index(column.id))
         ),
         indexes=tuple(replace(i, name=names.get(i.id, i.name)) for i in here.indexes),
         constraints=tuple(replace(c, name=old_names.get(c.id, c.name)) for c in here.constraints),
     )
+
+
+def _edited_back(column: Column, base: Column) -> Column:
+    return replace(column, **{name: getattr(base, name) for name in ("name", "default", *IDENTITY)})
 
 
 def moving(plan: Plan) -> tuple[Element, ...]:

@@ -27,7 +27,7 @@ from changes.plan.undo import Undo, undo_of
 from changes.planning.planner import make_plan
 from storage.reads import reads
 
-ALTERED = ("type", "length", "default", "identity", "identity_always", "identity_start")
+ALTERED = ("type", "length", "default", "identity", "identity_always", "identity_start", "identity_generation")
 """The properties of a column that ALTER changes in place."""
 
 

@@ -117,7 +117,7 @@ def _usable(name: actions.Name, descriptor: Descriptor | None) -> Descriptor:
 # Tables
 
 ROW_IDS = actions.NewColumn(actions.ROW_ID, SqlType.BIGINT, not_null=True, identity=True)
-"""The key of a table whose statement names none: numbers that nodes take in blocks, as those of identity columns."""
+"""The key of a table whose statement names none: numbers of a sequence, as those of identity columns."""
 
 
 def _create_table(action: actions.CreateTable, table_id: TableId, tables: Tables) -> Draft:

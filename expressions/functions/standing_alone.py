@@ -26,10 +26,18 @@ UNLOCKS = {
     "pg_advisory_unlock": Function((KEY, TWO_KEYS), BOOL),
     "pg_advisory_unlock_shared": Function((KEY, TWO_KEYS), BOOL),
 }
+NEXTVAL, SETVAL, CURRVAL, LASTVAL = "nextval", "setval", "currval", "lastval"
+SEQUENCE_FUNCTIONS = {
+    NEXTVAL: Function(((TEXT,),), INT8),
+    CURRVAL: Function(((TEXT,),), INT8),
+    SETVAL: Function(((TEXT, INT8), (TEXT, INT8, BOOL)), INT8),
+    LASTVAL: Function(((),), INT8),
+}
 NOTIFY, CHANNELS, SLEEP = "pg_notify", "pg_listening_channels", "pg_sleep"
 FUNCTIONS = (
     {NOTIFY: Function(((TEXT, TEXT),)), CHANNELS: Function(((),), TEXT), SLEEP: Function(((FLOAT8,),))}
     | LOCKS
     | UNLOCKS
+    | SEQUENCE_FUNCTIONS
     | {UNLOCK_ALL: Function(((),))}
 )

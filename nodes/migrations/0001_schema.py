@@ -1,12 +1,8 @@
-"""Numbers of identity columns, passwords on the SQL ports, runs of traffic."""
-
-from pathlib import Path
+"""Passwords on the SQL ports, runs of traffic."""
 
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
-
-HERE = Path(__file__).parent
 
 
 class Migration(migrations.Migration):
@@ -61,8 +57,5 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
-        ),
-        migrations.RunSQL(
-            (HERE / "identity.sql").read_text(), "DROP ROUTINE nodes_take_identity CASCADE; DROP TABLE nodes_identity"
         ),
     ]

@@ -149,7 +149,7 @@ class PlannedStatements:
     async def truncate(self, asked: Asked) -> Result:
         """TRUNCATE: by itself in bounded transactions (R9), in a block in the block's own."""
         if asked.statement.node.restart_seqs:
-            self.client.notice("the numbers of identity columns go on: nodes have taken some already")
+            self.client.notice("the numbers of identity columns go on: setval has them begin elsewhere")
         if self.block.is_open:
             await self._truncate_within(asked)
             return Result("TRUNCATE TABLE", has_written=True)

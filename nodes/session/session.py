@@ -6,6 +6,7 @@ from time import monotonic, perf_counter
 
 from expressions.analysis.building import Parameters
 from expressions.errors import CANNOT_CONNECT_NOW, READ_ONLY_TRANSACTION, UNDEFINED_TABLE, SqlError, unsupported
+from expressions.functions.standing_alone import NEXTVAL, SETVAL
 from expressions.limits import begin_anew
 from expressions.sqltypes import TEXT, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
@@ -28,8 +29,6 @@ from nodes.session.dumps import refuse_first_query
 from nodes.session.explain import Explained
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.functions.calls import SessionCalls
-from nodes.session.functions.numbers import FIELDS as SETVAL_FIELDS
-from nodes.session.functions.numbers import setval
 from nodes.session.functions.procedures import refusal
 from nodes.session.functions.values import SessionValues
 from nodes.session.named import NamedStatements
@@ -42,15 +41,17 @@ from nodes.session.schema.view_statements import ViewStatements
 from nodes.session.utility import Utility
 from nodes.settings.variables import Variables
 from nodes.sql.copying import COPIES, FROM, TO
+from nodes.sql.session_calls import lone_call, name_of
 from nodes.sql.statements import Statement, parse, public_text
 from nodes.sql.tables_of_queries import table_of_query
+from nodes.store.numbers import LastNumbers
 from nodes.trace.record import Trace
 from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
 
 PLANNED = frozenset({"select", "insert", "update", "delete", "merge", "writing select", *COPIES})
-WRITES = frozenset({"insert", "update", "delete", "merge", "writing select", "truncate", "ddl", "setval", FROM})
+WRITES = frozenset({"insert", "update", "delete", "merge", "writing select", "truncate", "ddl", FROM})
 TRACED_AS = {FROM: "insert", TO: "select", "writing select": "select"}
 WORDS = {"ddl": "a schema change", "crud": "this operation", "writing select": "a WITH that writes"}
 AS_LONG_AS_IT_TAKES = frozenset({"ddl", "truncate"})
@@ -75,6 +76,7 @@ class Session:
     person: Person = field(default_factory=lambda: Person(""))
     statement: str = ""
     is_running: bool = False
+    numbers: LastNumbers = field(default_factory=LastNumbers)
     data: CopyData | None = None
     """The data of the COPY FROM that runs: until it ends, the client's turn is as in a transaction."""
 
@@ -155,7 +157,7 @@ class Session:
         if statement.kind == "execute":
             return await self._execute_named(statement, alone=alone, result_formats=result_formats)
         if writes(statement):
-            word = WORDS.get(statement.kind, statement.kind.upper())
+            word = called_name(statement) or WORDS.get(statement.kind, statement.kind.upper())
             self.person.check_may_write(word)
             if self.variables.is_read_only:
                 raise SqlError(READ_ONLY_TRANSACTION, f"cannot execute {word} in a read-only transaction")
@@ -236,8 +238,6 @@ class Session:
                 return await self.schema.change(asked.statement)
             case "truncate":
                 return await self.planned.truncate(asked)
-            case "setval":
-                return await setval(self.block, asked.statement)
             case "explain":
                 return await self.planned.explain(await self._explained(asked.statement))
             case "prepare":
@@ -273,8 +273,6 @@ class Session:
             return self.calls.fields(statement, parameters)
         if statement.kind == "procedure":
             raise self._no_procedure(statement, parameters)
-        if statement.kind == "setval":
-            return SETVAL_FIELDS
         if statement.kind in FOLLOWING:
             return self._fields_now(statement)
         if statement.kind == "cursor":
@@ -370,7 +368,17 @@ class Session:
 
 def writes(statement: Statement) -> bool:
     """True for what takes the right to write."""
-    return statement.kind in WRITES or (statement.kind == "crud" and statement.node.operation.writes)
+    return (
+        statement.kind in WRITES
+        or (statement.kind == "crud" and statement.node.operation.writes)
+        or called_name(statement) in (f"{NEXTVAL}()", f"{SETVAL}()")
+    )
+
+
+def called_name(statement: Statement) -> str:
+    """The function that a statement is a call of, as PostgreSQL writes it; empty for another statement."""
+    call = lone_call(statement.node) if statement.kind == "call" else None
+    return "" if call is None else f"{name_of(call)}()"
 
 
 def oids_for_client(types: Sequence[Type], declared: Sequence[int]) -> tuple[int, ...]:

@@ -183,6 +183,8 @@ class Utility:
 
     async def _discard(self, node: Node) -> Result:
         mode = pb.DiscardMode.Name(node.target)
+        if mode == "DISCARD_SEQUENCES":
+            self.block.owner.numbers.forget()
         if mode not in ("DISCARD_ALL", "DISCARD_TEMP"):
             return Result(mode.replace("_", " "))
         if self.block.is_open:
@@ -191,6 +193,7 @@ class Utility:
         if mode == "DISCARD_TEMP":
             return Result("DISCARD TEMP")
         self.variables.reset_all()
+        self.block.owner.numbers.forget()
         self.client.statements.prepared.clear()
         self.client.statements.cursors.clear()
         await self.block.locks.give_all()

@@ -117,8 +117,6 @@ def _of_node(stmt: Node, text: str, start: int) -> Statement:
         return Statement("ddl", node, text, start)
     if name == "select_stmt" and is_session_call(node):
         return Statement("call", node, text, start)
-    if name == "select_stmt" and _is_setval(node):
-        return Statement("setval", node, text, start)
     if name == "copy_stmt":
         return Statement("copy from" if node.is_from else "copy to", node, text, start, frozenset(tables_in(stmt)))
     if name == "select_stmt" and writes_in_with(node):
@@ -126,16 +124,6 @@ def _of_node(stmt: Node, text: str, start: int) -> Statement:
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
     tables = frozenset(tables_in(stmt)) if kind in WITH_TABLES else frozenset()
     return Statement(kind, node, text, start, tables)
-
-
-def _is_setval(select: Node) -> bool:
-    """True for SELECT setval(..), which stands alone."""
-    if len(select.target_list) != 1 or len(select.from_clause) or select.HasField("where_clause"):
-        return False
-    value = select.target_list[0].res_target.val
-    if value.WhichOneof("node") != "func_call" or len(value.func_call.args) not in (2, 3):
-        return False
-    return [part.string.sval for part in value.func_call.funcname] in (["setval"], ["pg_catalog", "setval"])
 
 
 def writes_in_with(node: Node) -> bool:

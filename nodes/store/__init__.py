@@ -8,5 +8,6 @@ refusals         errors of the store in the terms of a client
 checked          errors of an old schema count only where something vouches for it
 lost_commit      asks until it is known what became of a COMMIT whose session was lost (T7)
 name_resolution  from names to the versions that a transaction uses (L12)
-name_cache       from names to ids, and identity numbers
+name_cache       from names to ids
+numbers          numbers of identity columns, from sequences
 """

@@ -1,7 +1,6 @@
-"""From a table's name to its id, and the numbers of identity columns: what a node looks up outside transactions.
+"""From a table's name to its id: a node's questions outside of transactions.
 
-A name is a hint only: it counts under a lease of a version that bears it (L12). Identity numbers are
-taken in blocks, so most inserts ask nobody; a block that is not used up leaves a gap, as a sequence does.
+A name is a hint only: it counts under a lease of a version that bears it (L12).
 """
 
 import asyncio
@@ -17,7 +16,7 @@ from catalog.descriptor import Descriptor, from_json
 from catalog.text.similar import LETTERS_MAX, NAMES_MAX
 from catalog.view_definition import ViewDefinition, view_from_json
 from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, SqlError
-from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4, int8
+from nodes.store.pipeline import Command, StoreConnectionLost, StoreError, StorePool, int4
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +47,6 @@ COLUMN_ANYWHERE = """
 SELECT d.version, (c ->> 'id')::int FROM catalog_descriptor d, jsonb_array_elements(d.body -> 'columns') AS c
 WHERE d.table_id = %b AND c ->> 'name' = %b AND c ->> 'state' = 'public' ORDER BY d.version DESC LIMIT 1
 """
-TAKE = "SELECT nodes_take_identity(%b, %b, %b)"
-ADVANCE = """INSERT INTO nodes_identity AS known (table_id, column_id, next_number) VALUES (%b, %b, %b)
- ON CONFLICT (table_id, column_id) DO UPDATE SET next_number = greatest(known.next_number, excluded.next_number)"""
-BLOCK = 50
 
 
 class FormerTable(NamedTuple):
@@ -64,13 +59,12 @@ class FormerTable(NamedTuple):
 
 @dataclass(eq=False)
 class Directory:
-    """Names and numbers, asked for on sessions of their own at READ COMMITTED (T6)."""
+    """Names, asked for on sessions of their own at READ COMMITTED (T6)."""
 
     pool: StorePool
     _ids: dict[str, int] = field(default_factory=dict)
     _views: set[str] = field(default_factory=set)
     _newest: dict[int, Descriptor] = field(default_factory=dict)
-    _numbers: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def known(self, name: str) -> int | None:
         return self._ids.get(name)
@@ -151,28 +145,6 @@ class Directory:
         """The newest version with a public column of that name, and the column's id."""
         result = await self.ask(Command(COLUMN_ANYWHERE, (int4(table_id), name.encode())))
         return (_number(result, 0), _number(result, 1)) if result.ntuples else None
-
-    async def numbers(self, table_id: int, column_id: int, count: int, first: int = 1) -> list[int]:
-        """The next numbers of an identity column; none is less than the `first` of all."""
-        taken: list[int] = []
-        while len(taken) < count:
-            start, end = self._numbers.get((table_id, column_id), (0, 0))
-            if start >= end:
-                size = max(BLOCK, count - len(taken))
-                if first > 1:
-                    await self.advance_numbers(table_id, column_id, first)
-                result = await self.ask(Command(TAKE, (int4(table_id), int4(column_id), int4(size))))
-                start = int.from_bytes(result.get_value(0, 0) or b"", signed=True)
-                end = start + size
-            using = min(end - start, count - len(taken))
-            taken += range(start, start + using)
-            self._numbers[table_id, column_id] = (start + using, end)
-        return taken
-
-    async def advance_numbers(self, table_id: int, column_id: int, number: int) -> None:
-        """The next block begins with this number, unless a later one is reached already."""
-        self._numbers.pop((table_id, column_id), None)
-        await self.ask(Command(ADVANCE, (int4(table_id), int4(column_id), int8(number))))
 
     async def ask(self, command: Command) -> "pq.abc.PGresult":
         """One answer of the store; a session that was found dead is replaced once. Raises `SqlError`."""

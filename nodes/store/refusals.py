@@ -15,6 +15,7 @@ from expressions.errors import (
     FENCE_REFUSALS,
     INTERNAL_ERROR,
     NOT_IN_PREREQUISITE_STATE,
+    SEQUENCE_LIMIT,
     SERIALIZATION_FAILURE,
     TRANSACTION_TIMEOUT,
     UNDEFINED_TABLE,
@@ -112,6 +113,8 @@ def translated(
         return why_ended(pins, error)
     if error.sqlstate.startswith(("53", "54", "57", "55")):
         return SqlError(error.sqlstate, error.message, detail=error.detail or None)
+    if error.sqlstate == SEQUENCE_LIMIT:
+        return SqlError(error.sqlstate, error.message)
     if error.sqlstate == "22012":
         return Refused(error.position - skipped)
     if error.sqlstate == UNDEFINED_TABLE and has_own_tables:  # no lease keeps them: what a dead node has made is freed

@@ -37,6 +37,7 @@ from nodes.store import refusals
 from nodes.store.deadline import Deadline
 from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, PinLike, arm_command, enter_command, is_strict
 from nodes.store.lost_commit import outcome_of
+from nodes.store.numbers import LastNumbers
 from nodes.store.pipeline import (
     CancelledAtCommit,
     Command,
@@ -65,6 +66,7 @@ class Owner(Protocol):
     """The session of a transaction."""
 
     user: str
+    numbers: LastNumbers
 
     @property
     def is_busy(self) -> bool: ...

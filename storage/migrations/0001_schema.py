@@ -1,4 +1,4 @@
-"""The storages, their pair tables and their door; what the data was laid out for; the sign of the server's life."""
+"""The storages, their pair tables and their door; what the data was laid out for; numbers; the sign of the server's life."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ BEGIN
     END LOOP;
 END $$; DROP ROUTINE storage_arm_deadline"""
 DROP_LAYOUT = """DROP ROUTINE storage_make_pairs, storage_make_table, storage_make_schema, storage_make_missing,
- storage_copy_versions; DROP TABLE storage_layout"""
+ storage_copy_versions; DROP TABLE storage_layout; DROP SCHEMA identity CASCADE"""
 DROP_SPARES = (
     "DROP ROUTINE storage_make_spares, storage_take_table; DROP TABLE storage_spare; DROP SEQUENCE storage_table_id"
 )

@@ -72,3 +72,6 @@ BEGIN
                        pg_sequence_last_value(format('storage_1.fence_%s', number)));
     END LOOP;
 END $$;
+
+-- Sequences of identity columns (`storage.sequences`), in no storage, since a storage can be removed.
+CREATE SCHEMA identity;

@@ -42,6 +42,21 @@ def test_all_of_a_dropped_table_goes_and_nothing_of_others(stage: Stage) -> None
     strike(other)
 
 
+def test_its_sequences_go_with_it(stage: Stage) -> None:
+    other = new_stage(stage.dsn)
+    made = [f"identity.numbers_{one}_1_1" for one in (stage.table_id, stage.table_id * 10, other.table_id)]
+    with stage.alone() as store:
+        for sequence in made:
+            store.execute(f"CREATE SEQUENCE IF NOT EXISTS {sequence}")
+    drop(stage)
+    assert stage.table_id in drop_storage_of_dropped_tables()
+    found = [stage.sql("SELECT to_regclass(%s) IS NOT NULL", [sequence]) for sequence in made]
+    assert found == [[(False,)], [(True,)], [(True,)]]
+    with stage.alone() as store:
+        store.execute(f"DROP SEQUENCE {', '.join(made[1:])}")
+    strike(other)
+
+
 def test_a_transaction_whose_snapshot_still_sees_the_table_is_refused(stage: Stage) -> None:
     with stage.connect() as woken:
         woken.execute("SELECT 1")

@@ -7,7 +7,7 @@ require one, so under the older version such an insert is refused (23502).
 from dataclasses import replace
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column
+from catalog.elements import IDENTITY, Column
 from catalog.values.types import WHOLE
 from changes.ddl.actions import SetIdentity
 from changes.ddl.errors import DdlError, unsupported
@@ -28,7 +28,8 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
         raise unsupported(f"the sequence {action.sequence} as a default", position=position, hint=hint)
     if action.is_dropped:
         if column.identity:
-            _edit(sketch, replace(column, identity=False, identity_always=False, identity_start=1, sequence=None))
+            without = replace(column, identity=False, identity_always=False, identity_start=1, identity_generation=1)
+            _edit(sketch, replace(without, sequence=None))
         elif action.forgiving:
             sketch.notices.append(f"{of} is not an identity column, skipping")
         else:
@@ -54,10 +55,12 @@ def set_identity(sketch: Sketch, action: SetIdentity) -> None:
 
 
 def _edit(sketch: Sketch, column: Column) -> None:
-    """From then on the column has numbers as `column` says."""
+    """From then on the column has numbers as `column` says, of the version that gives them."""
 
     def edit(table: Descriptor) -> Descriptor:
-        given = {name: getattr(column, name) for name in ("identity", "identity_always", "identity_start", "sequence")}
+        given = {name: getattr(column, name) for name in IDENTITY}
+        if column.identity:
+            given["identity_generation"] = table.version + 1
         return replace(table, columns=tuple(replace(c, **given) if c.id == column.id else c for c in table.columns))
 
     sketch.edits.append(edit)

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
-from catalog.values.types import INT_LIMITS
-from expressions.errors import SEQUENCE_LIMIT, SqlError
+from expressions.errors import SqlError
 from expressions.functions.casts import compute_of as compute_of_cast
 from expressions.functions.volatile import is_volatile
 from expressions.limits import begin_anew
@@ -25,6 +23,7 @@ from nodes.execution.held_rows import bytes_of
 from nodes.execution.select import engine_batches
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.plans import InsertPlan, MergePlan
+from nodes.store.numbers import take_numbers
 
 
 async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
@@ -109,25 +108,14 @@ async def _local_rows(work: Writing, plan: InsertPlan) -> list[Values]:
 
 async def _number_rows(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[Values]) -> None:
     """Hidden row ids, too: they are the numbers of a column that no statement names."""
-    for column in plan.descriptor.columns:
-        if column.identity and column.state is State.PUBLIC:
-            lacking = [row for row in rows if column.id not in row]
-            if lacking:
-                directory = work.env.directory
-                table_id, start = plan.descriptor.table_id, column.identity_start
-                numbers = await directory.numbers(table_id, column.id, len(lacking), start)
-                _refuse_used_up(plan.descriptor, column, numbers[-1])
-                for row, number in zip(lacking, numbers, strict=True):
-                    row[column.id] = number
-
-
-def _refuse_used_up(table: Descriptor, column: Column, last: int) -> None:
-    """Numbers go on for ever, the values of a type do not. Nodes take them in blocks, so gaps end them early."""
-    greatest = INT_LIMITS[column.type] - 1
-    if last > greatest:
-        sequence = table.sequence_name(column)
-        message = f'nextval: reached maximum value of sequence "{sequence}" ({greatest})'
-        raise SqlError(SEQUENCE_LIMIT, message)
+    numbered = [column for column in plan.descriptor.columns if column.identity and column.state is State.PUBLIC]
+    lacking = {column: [row for row in rows if column.id not in row] for column in numbered}
+    counts = {column: len(found) for column, found in lacking.items() if found}
+    if not counts:
+        return
+    for column, numbers in (await take_numbers(work.transaction, plan.descriptor, counts)).items():
+        for row, number in zip(lacking[column], numbers, strict=True):
+            row[column.id] = number
 
 
 async def _add_defaults(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[Values]) -> None:

@@ -2,7 +2,7 @@
 
 calls           LISTEN, NOTIFY, functions that stand alone, of:
 advisory_locks    held at the store
-numbers           setval
+numbers           nextval, setval, currval and lastval
 procedures      CALL, which a node refuses
 values          version(), current_user and the like
 """

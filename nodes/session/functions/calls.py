@@ -7,8 +7,16 @@ from typing import Any
 
 from expressions.analysis.building import Parameters
 from expressions.errors import DATATYPE_MISMATCH, UNDEFINED_FUNCTION, SqlError
-from expressions.functions.standing_alone import CHANNELS, FUNCTIONS, NOTIFY, SLEEP, UNLOCK_ALL, UNLOCKS
-from expressions.sqltypes import BOOL, Type, parameter_type
+from expressions.functions.standing_alone import (
+    CHANNELS,
+    FUNCTIONS,
+    NOTIFY,
+    SEQUENCE_FUNCTIONS,
+    SLEEP,
+    UNLOCK_ALL,
+    UNLOCKS,
+)
+from expressions.sqltypes import BOOL, INT8, TEXT, Type, parameter_type
 from expressions.typed import Context, Expr
 from nodes.clients.protocols import Client
 from nodes.context import Environment
@@ -18,6 +26,7 @@ from nodes.session.arguments import analysed, planner_of, texts_of
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
+from nodes.session.functions.numbers import SessionNumbers, argument_nodes
 from nodes.session.functions.values import SessionValues
 from nodes.session.tries import tried
 from nodes.settings.variables import Variables
@@ -34,7 +43,7 @@ from nodes.wire.parameters import values_of
 from nodes.wire.results import Result
 
 Node = Any
-BOOLEAN = Columns((Output("", BOOL),))
+BOOLEAN, NUMBER = Columns((Output("", BOOL),)), Columns((Output("", INT8),))
 SEND = "SELECT pg_notify(%b, %b), pg_current_xact_id()"
 """The transaction has an id then, by which it can be asked what became of it (T7)."""
 SLEEP_S_MAX = 366 * 86_400.0
@@ -105,7 +114,8 @@ class SessionCalls:
         types = [parameter_type(oid, number) for number, oid in enumerate(asked.oids, start=1)]
         exprs = self._arguments(statement, Parameters(types, count_max=len(values)), context)
         texts = [None if text is None else text.decode() for text in await texts_of(self.env, exprs, context)]
-        name = name_of(lone_call(statement.node))
+        call = lone_call(statement.node)
+        name = name_of(call)
         shown = (field_of(statement.node),)
         if name == NOTIFY:
             await self.notify(texts[0] or "", texts[1] or "", alone=alone)
@@ -117,6 +127,12 @@ class SessionCalls:
             return Result("SELECT", shown, [(b"",)])
         if None in texts:
             return Result("SELECT", shown, [(None,)])
+        if name in SEQUENCE_FUNCTIONS:
+            by_column = len(texts) > len(call.args)
+            given = [text for text in texts if text is not None]
+            number = await SessionNumbers(self.block).call(name, given, by_column=by_column, alone=alone)
+            (write,) = NUMBER.writers(asked.result_formats)
+            return Result("SELECT", shown, [(write(number),)])
         if name == SLEEP:
             await slept(float(texts[0] or ""))
             return Result("SELECT", shown, [(b"",)])
@@ -145,8 +161,10 @@ class SessionCalls:
         call = lone_call(statement.node)
         assert call is not None
         name, planner = name_of(call), planner_of(parameters, context)
-        exprs = [analysed(planner, node, f"a call of {name}") for node in call.args]
-        for types in FUNCTIONS[name].takes:
+        nodes = argument_nodes(call)
+        exprs = [analysed(planner, node, f"a call of {name}") for node in nodes]
+        for takes in FUNCTIONS[name].takes:
+            types = (*[TEXT] * (len(nodes) - len(call.args)), *takes)
             if len(types) == len(exprs):
                 return _coerced(planner, name, exprs, types)
         raise _unknown(name, exprs)

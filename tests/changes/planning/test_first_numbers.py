@@ -1,10 +1,13 @@
 """START WITH of an identity column: kept in the descriptor, given back by every text that is made of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from catalog.descriptor import from_json
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView
+from changes.plan.rollback import rollback_steps
 from changes.plan.undo import undo_of
 from changes.planning.copied_tables import copied
 from tests.changes.tables import planned
@@ -45,7 +48,18 @@ def test_a_column_that_is_there_gets_it_loses_it_and_gets_it_back() -> None:
     dropped = planned("ALTER TABLE t ALTER n DROP IDENTITY", plan.result)
     assert dropped.result.column_named("n") == before.column_named("n")
     again = planned(undo_of(dropped).statement, dropped.result).result
-    assert again.column_named("n") == plan.result.column_named("n")
+    first, second = plan.result.column_named("n"), again.column_named("n")
+    assert second == replace(first, identity_generation=again.version), "of another sequence"
+    assert first.identity_generation == plan.result.version < again.version
+
+
+@pytest.mark.parametrize("action", ["ALTER id DROP IDENTITY", "ALTER n ADD GENERATED ALWAYS AS IDENTITY (START 5)"])
+def test_a_rollback_gives_every_column_the_numbers_it_had(action: str) -> None:
+    before = planned(TABLE, None).result
+    plan = planned(f"ALTER TABLE t {action}, ADD CHECK (n > 0)", before)
+    assert plan.publishes[0].published.columns != before.columns
+    *_, last = (step.descriptor for step in rollback_steps(plan, 1) if step.descriptor is not None)
+    assert last.columns == before.columns
 
 
 def test_a_column_that_is_there_cannot_begin_where_its_type_ends() -> None:
