@@ -164,12 +164,17 @@ class Descriptor:
         return self.fact(_implied_relations)
 
     def renamed(self, **names: Any) -> "Descriptor":
-        """The same version with another name, or other columns: primary key and sequences keep theirs."""
+        """The same version with another name, or other columns: key, sequences and NOT NULLs keep theirs."""
         new = replace(self, **names)
         before = {column.id: self.sequence_name(column) for column in self.columns}
         columns = tuple(
             replace(c, sequence=_unless(before[c.id], object_name(new.name, c.name, "seq"))) if c.identity else c
             for c in new.columns
+        )
+        bare = replace(new, columns=tuple(replace(c, not_null_constraint=None) for c in columns))
+        rules, implied = self.fact(_not_null_names), _not_null_names(bare)
+        columns = tuple(
+            replace(c, not_null_constraint=_unless(rules[c.id], implied[c.id])) if c.id in rules else c for c in columns
         )
         key = _unless(self.key_name, object_name(new.name, "", "pkey"))
         return replace(new, columns=columns, key_constraint=key)
@@ -360,9 +365,10 @@ def _constraint_names(descriptor: Descriptor) -> set[str]:
 
 
 def _not_null_names(descriptor: Descriptor) -> dict[ColumnId, str]:
-    taken, names = _constraint_names(descriptor), {}
+    names = {c.id: c.not_null_constraint for c in descriptor.columns if c.not_null and c.not_null_constraint}
+    taken = {*_constraint_names(descriptor), *names.values()}
     for column in descriptor.columns:
-        if column.not_null:
+        if column.not_null and not column.is_hidden and column.id not in names:
             names[column.id] = free_name(descriptor.name, [column.name], "not_null", taken.__contains__)
             taken.add(names[column.id])
     return names
@@ -395,7 +401,8 @@ def _only(found: Iterable[T], what: str) -> T:
 
 
 LEFT_OUT: Json = {"primary": False, "comment": None, "constraint_comment": None, "is_constraint": False,
-                  "identity_start": 1, "identity_generation": 1, "place_of": None, "sequence": None}  # fmt: skip
+                  "identity_start": 1, "identity_generation": 1, "place_of": None, "sequence": None,
+                  "not_null_constraint": None}  # fmt: skip
 """Fields that stand in JSON only where they are otherwise: hashes of older versions stay the same."""
 
 

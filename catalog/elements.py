@@ -120,6 +120,8 @@ class Column:
     place_of: ColumnId | None = None
     sequence: str | None = None
     """The name of an identity column's sequence where it does not follow from those of table and column."""
+    not_null_constraint: str | None = None
+    """The same of its NOT NULL."""
 
     @property
     def number(self) -> ColumnId:

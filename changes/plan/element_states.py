@@ -190,7 +190,7 @@ def _is_not_null(descriptor: Descriptor, column: int) -> bool:
 
 def _with_not_null(descriptor: Descriptor, element: Element, column_id: ColumnId, state: State) -> Descriptor:
     """A public NOT NULL is the column's; one that moves is a constraint."""
-    column = replace(descriptor.column(column_id), not_null=state is State.PUBLIC)
+    column = replace(descriptor.column(column_id), not_null=state is State.PUBLIC, not_null_constraint=None)
     others = tuple(one for one in descriptor.constraints if one.id != element.id)
     bare = replace(descriptor, columns=_exchanged(descriptor.columns, column), constraints=others)
     if state in (State.PUBLIC, State.ABSENT):

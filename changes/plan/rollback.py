@@ -147,7 +147,8 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
 
 
 def _edited_back(column: Column, base: Column) -> Column:
-    return replace(column, **{name: getattr(base, name) for name in ("name", "default", *IDENTITY)})
+    fields = ("name", "default", "not_null_constraint", *IDENTITY)
+    return replace(column, **{name: getattr(base, name) for name in fields})
 
 
 def moving(plan: Plan) -> tuple[Element, ...]:

@@ -120,7 +120,7 @@ def _facets(move: Move, found: Any) -> object:
 def _bare(one: AnyElement) -> AnyElement:
     """An element without its names and comments."""
     if isinstance(one, Column):
-        return replace(one, name="", comment=None, sequence=None)
+        return replace(one, name="", comment=None, sequence=None, not_null_constraint=None)
     if isinstance(one, Index):
         return replace(one, name="", comment=None, constraint_comment=None)
     return replace(one, name="", comment=None) if isinstance(one, Constraint) else one

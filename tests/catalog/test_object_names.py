@@ -58,5 +58,33 @@ def test_a_key_and_its_sequences_keep_their_names_when_table_and_columns_get_oth
     again = moved.renamed(columns=(replace(moved.columns[0], name="number"),))
     assert (moved.implied_relations, again.implied_relations) == (table.implied_relations, table.implied_relations)
     assert from_json(again.to_json()) == again
+    assert again.not_null_name(again.columns[0]) == "a_id_not_null"
     back = again.renamed(name="a", columns=table.columns)
     assert back == table
+
+
+@pytest.mark.django_db
+def test_a_not_null_keeps_its_name_when_table_and_columns_get_others_as_in_postgresql() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE a (id int PRIMARY KEY, n text NOT NULL, m text)")
+        for action in ("RENAME TO b", "RENAME n TO other", "RENAME m TO n", "ALTER n SET NOT NULL"):
+            cursor.execute(f"ALTER TABLE {'a' if action.endswith(' b') else 'b'} {action}")
+        cursor.execute("SELECT conname FROM pg_constraint WHERE contype = 'n' AND conrelid = 'b'::regclass ORDER BY 1")
+        theirs = [name for (name,) in cursor.fetchall()]
+    key = Column(ColumnId(1), "id", SqlType.BIGINT, not_null=True)
+    table = table_of(key, Column(ColumnId(2), "n", SqlType.TEXT, not_null=True), Column(ColumnId(3), "m", SqlType.TEXT))
+
+    def named(columns: dict[int, str], of: Descriptor) -> Descriptor:
+        return of.renamed(columns=tuple(replace(c, name=columns.get(c.id, c.name)) for c in of.columns))
+
+    def names(of: Descriptor) -> list[str]:
+        return [of.not_null_name(column) for column in of.columns if column.not_null]
+
+    moved = table.renamed(name="b")
+    swapped = named({3: "n"}, named({2: "other"}, moved))
+    assert names(swapped) == names(moved) == names(table) == ["a_id_not_null", "a_n_not_null"]
+    both = replace(swapped, columns=tuple(replace(c, not_null=True) for c in swapped.columns))
+    assert names(both) == theirs == ["a_id_not_null", "a_n_not_null", "b_n_not_null"]
+    back = named({3: "m"}, both).renamed(name="a")
+    assert names(back) == names(both), "a name that is kept is nobody else's"
+    assert from_json(back.to_json()) == back

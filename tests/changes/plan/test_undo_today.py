@@ -235,7 +235,8 @@ def _elements(table: Descriptor, plan: Plan) -> dict[Any, Any]:
         if plan.base is None:
             return {}
     loose = {move.element.column for move in plan.moves if move.element.column is not None and of_table}
-    columns = [replace(one, not_null=False) if one.id in loose else one for one in table.columns]
+    bare = [replace(one, sequence=None, not_null_constraint=None) for one in table.columns]
+    columns = [replace(one, not_null=False) if one.id in loose else one for one in bare]
     found: dict[Any, Any] = {
         (one.kind.family, one.id): one for one in (*columns, *table.indexes, *table.constraints, *table.placements)
     }
