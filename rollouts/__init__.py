@@ -7,7 +7,7 @@ orm         the statements that an ORM writes
 statements  their effects on a few rows, as in PostgreSQL
 worlds      what can be reached, by which steps, the shortest first; a fault that the application has anyway is marked
 findings    the answer: proved, broken or unknown, with its gates
-repairs     changes of the plan that were tried, the first that is proved
+repairs     changes of the plan that were tried, the first that is proved, as a file
 locks       the locks of schema statements, from a table held against PostgreSQL
 words       the deploys in the words of Alembic, Django and pgroll
 narration   a trace in sentences

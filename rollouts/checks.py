@@ -18,7 +18,7 @@ from rollouts.findings import BROKEN, Answer, Gate, answer_of, counts, title_of
 from rollouts.frames import Frame, frames_of
 from rollouts.locks import HoldUp, tried
 from rollouts.narration import Narrator
-from rollouts.repairs import Repair, repair_of
+from rollouts.repairs.search import Repair, repair_of
 from rollouts.statements.errors import NotModelled
 from rollouts.words import DeployWords, words_of
 from rollouts.worlds.search import Budget, Finding

@@ -183,6 +183,11 @@ class _Reader:
         if isolation != "read committed":
             raise FileMistake("isolation", f'"read committed" is modelled, not {isolation!r}')
         database = self._text(body.get("database", "postgresql 18"), "database")
+        if database == "schema-lab":
+            raise NotModelled(
+                "database: rollouts are explored on PostgreSQL; for the states of one change on Schema Lab use "
+                "`manage.py explore` or the page With your own tables"
+            )
         if not re.fullmatch(r"postgresql( \d+)?", database):
             raise FileMistake("database", f'"postgresql" with or without a version is modelled, not {database!r}')
         tables = self._texts(self._needed(body, "tables", ""), "tables")

@@ -127,6 +127,7 @@ RULES = (
         SHARE_ROW,
         instead=MOMENT,
     ),
+    Rule("drop trigger", "DROP TRIGGER g0 ON t", EXCLUSIVE, instead=MOMENT),
     Rule("drop table", "DROP TABLE t", EXCLUSIVE, instead=MOMENT),
 )
 BY_NAME = {rule.name: rule for rule in RULES}
@@ -178,8 +179,8 @@ def rules_of(text: str) -> tuple[str, ...]:
         case "index_stmt":
             return ("create index concurrently" if body.concurrent else "create index",)
         case "drop_stmt":
-            is_index = postgres_names()["objects"][body.remove_type] == "OBJECT_INDEX"
-            return () if is_index and body.concurrent else ("drop index" if is_index else "drop table",)
+            what = postgres_names()["objects"][body.remove_type].removeprefix("OBJECT_").lower()
+            return () if what == "index" and body.concurrent else (f"drop {what}",)
     return ()
 
 

@@ -1,11 +1,12 @@
 """*Yours already*: a fault that one release has alone, without a rollout.
 
 The statements of the trace, all by one release and with no deploy between, are done again under the first schema that
-the release runs with, and under the last. Both must end the same way:
+the release runs with, and under the last. Both must end the same way, unless one of them refuses a statement before:
 
     a lost update of a read and a save                yours, whichever releases the trace mixes
     an INSERT without a column that was dropped since    not yours: refused under the first schema, not under the last
     a refusal of a release that another one would get    not yours: the release that is refused must be so alone
+    a value that a change of type rounds              not yours: the release that wrote it lost nothing before
 
 Transactions that are still under way beside the last statement are left out: no statement has seen what they wrote.
 """
@@ -16,6 +17,8 @@ from typing import Any
 from rollouts.statements.errors import Refused
 from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
 
+SAME, OTHER, BLOCKED = "same", "other", "blocked"
+
 
 class Alone:
     """Looks for the faults that each release of a model has by itself."""
@@ -25,15 +28,15 @@ class Alone:
         self._known: dict[tuple[Any, ...], bool] = {}
 
     def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Found) -> bool:
-        """True if one release alone ends the same way: of what is refused the refused one, else any."""
+        """True if one release alone ends the same way: of what is refused the refused one, else one of the trace's."""
         own = [step for step in steps if step.release not in (None, BACKFILL)]
         if not own or own[-1] is not steps[-1]:
             return False
         ways = [own, self._without_open(own, worlds[-1])]
-        releases = [own[-1].release] if found.kind == "refused" else list(self._model.first_stage)
+        releases = {own[-1].release} if found.kind == "refused" else {step.release for step in own}
         for way in ways:
             calls = tuple((one.kind, one.operation, one.at, one.environment) for one in way)
-            key = (own[-1].release, calls, found.kind, found.about)
+            key = (frozenset(releases), calls, found.kind, found.about)
             if key not in self._known:
                 self._known[key] = any(self._ends_the_same(release, way, found) for release in releases)
             if self._known[key]:
@@ -64,26 +67,32 @@ class Alone:
             return False
         places = {self._model.first_stage[release], self._model.last_stage[release]}
         try:
-            return all(self._replays(self._model.start_at(place), release, own, found) for place in places)
+            ends = {self._end(self._model.start_at(place), release, own, found) for place in places}
         except Refused:
             return False
+        return SAME in ends and OTHER not in ends
 
-    def _replays(self, world: World, release: int, steps: list[Step], found: Found) -> bool:
-        """True if the steps can be taken one after the other and end in the same fault; of a refusal earlier, too."""
+    def _end(self, world: World, release: int, steps: list[Step], found: Found) -> str:
+        """SAME if the steps end in the same fault (of a refusal at an earlier step, too), BLOCKED if one of them is
+        refused on the way, else OTHER."""
         step, rest = steps[0], steps[1:]
         taken = [reached for one, reached in self._lone_steps(world, release, step) if self._is_same(one, step)]
         if not taken and step.at > 0 and rest:
-            return self._replays(world, release, rest, found)
+            return self._end(world, release, rest, found)
         faults = {(one.kind, one.about) for one in taken if isinstance(one, Found)}
-        is_same_fault = (found.kind, found.about) in faults
-        if not rest or (found.kind == "refused" and is_same_fault):
-            return is_same_fault
-        return any(
-            self._replays(following, release, rest, found)
+        if (found.kind, found.about) in faults and (not rest or found.kind == "refused"):
+            return SAME
+        if not rest:
+            return OTHER
+        ends = {BLOCKED} if faults else {OTHER}
+        following = [
+            self._end(end, release, rest, found)
             for one in taken
             if not isinstance(one, Found | Waits)
-            for following in self._with_the_rest(world if one is None else one, release, step)
-        )
+            for end in self._with_the_rest(world if one is None else one, release, step)
+        ]
+        ends = set(following) or ends
+        return next(one for one in (SAME, OTHER, BLOCKED) if one in ends)
 
     def _lone_steps(self, world: World, release: int, step: Step) -> Iterator[tuple[Step, Any]]:
         return self._model.steps(world, (release,), step.operation)

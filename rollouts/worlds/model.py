@@ -347,9 +347,9 @@ class Model:
         is_short = len(operation.statements) == 1 and not self._takes_time(first)
         if not is_short and under_way >= TRANSACTIONS_MAX:
             return
-        writer = next((one for one in operation.statements if not isinstance(one, Query)), None)
+        writers = [one for one in operation.statements if not isinstance(one, Query)]
         for environment in self.environments(release, operation):
-            if not self._makes_sense(world, writer, dict(environment)):
+            if not self._makes_sense(world, writers, dict(environment)):
                 continue
             transaction = Transaction(
                 release, operation.name, 0, environment, allowed=self._allowed(world, operation, environment)
@@ -361,19 +361,17 @@ class Model:
         reads = any(isinstance(one, Query) for one in operation.statements)
         return frozenset([self._meant(world, environment)]) if reads and len(operation.statements) > 1 else frozenset()
 
-    def _makes_sense(self, world: World, writer: Statement | None, given: Mapping[str, Value]) -> bool:
-        """An application creates what is not there, and changes what is; it may read anything."""
-        if writer is None or self.rollout.key not in given:
+    def _makes_sense(self, world: World, writers: list[Statement], given: Mapping[str, Value]) -> bool:
+        """An application creates what is not there, and changes what is; it may read anything, and upsert anything."""
+        if not writers or self.rollout.key not in given:
             return True
         key = given[self.rollout.key]
         is_there = world.meant[self.keys.index(key)] is not None
-        if not isinstance(writer, Insert):
-            return is_there
-        if writer.conflict is not None:
-            return True
-        return not is_there and not any(
-            (self.rollout.key, key) in one.environment and one.writes for one in world.transactions
-        )
+        if any(isinstance(one, Insert) and one.conflict is None for one in writers):
+            return not is_there and not any(
+                (self.rollout.key, key) in one.environment and one.writes for one in world.transactions
+            )
+        return is_there or all(isinstance(one, Insert) for one in writers)
 
     def _meant(self, world: World, environment: Environment) -> Meaning:
         key = dict(environment).get(self.rollout.key)

@@ -1,17 +1,24 @@
 """Known rollouts: what is found in the naive form, by the shortest trace, and that the safe form is proved."""
 
+import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rollouts.checks import check
 from rollouts.command import main
 from rollouts.file import FileMistake, rollout_of
 from rollouts.findings import BROKEN, PROVED, Answer, answer_of
 from rollouts.narration import Narrator
-from rollouts.repairs import repair_of
+from rollouts.repairs.both import Merged, NoMerge
+from rollouts.repairs.search import repair_of
 from rollouts.statements.errors import NotModelled
+from rollouts.statements.reading import statement_of
+from rollouts.templates import BY_NAME
 
 HEAD = """
 tables = "CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL)"
@@ -117,6 +124,41 @@ def test_the_missing_order_is_found_by_trying() -> None:
     assert str(repair.what) == "move deploy 2 to place 3"
 
 
+REPAIRED = {
+    "rename": "write both between release 1 and 2",
+    "split": "let backfill 3 say first IS DISTINCT FROM",
+    "merge": "write both between release 1 and 2 new only",
+    "add-not-null": "move deploy 1 to place 3 and",
+    "drop-column": "deploy ALTER TABLE users ALTER COLUMN nick DROP NOT NULL before deploy 1",
+}
+
+
+@pytest.mark.parametrize("name", [*REPAIRED, "change-meaning", "change-type"])
+def test_the_naive_form_of_a_template_is_repaired_or_nothing_is_said(name: str) -> None:
+    report = check(BY_NAME[name].naive, repair=True)
+    if name not in REPAIRED:
+        assert report.repair is None
+        return
+    assert report.repair is not None
+    assert str(report.repair.what).startswith(REPAIRED[name])
+    again = check(report.repair.text)
+    assert (again.verdict, again.worlds) == (PROVED, report.repair.answer.outcome.worlds)
+
+
+def test_two_releases_that_put_different_values_into_a_column_are_not_merged() -> None:
+    old = statement_of("UPDATE t SET a = :x WHERE id = :id")
+    new = statement_of("UPDATE t SET a = :x * 100, b = :x WHERE id = :id")
+    with pytest.raises(NoMerge):
+        Merged("change", (old,), (new,))
+    other = statement_of("UPDATE t SET b = lower(:x) WHERE id = :id")
+    assert Merged("change", (old,), (other,)).text == "UPDATE t SET a = :x, b = lower(:x) WHERE id = :id"
+
+
+def test_a_database_that_is_not_modelled_is_refused_with_what_to_do() -> None:
+    with pytest.raises(NotModelled, match="explore"):
+        rollout_of('database = "schema-lab"\n' + HEAD)
+
+
 def test_a_lost_update_of_one_release_alone_is_its_own() -> None:
     touch = (
         'does.touch = ["SELECT name AS n, full_name AS f FROM users WHERE id = :id",'
@@ -188,3 +230,36 @@ def test_the_command_needs_no_django() -> None:
     code = f"import sys, rollouts.command; print([name for name in {others} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_command_prints_data_of_a_wrong_file_too(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rollout.toml"
+    file.write_text(HEAD + '[[deploy]]\nrelease = "2"\nlike = "0"\n')
+    assert main(["check", str(file), "--json"]) == 2
+    body = json.loads(capsys.readouterr().out)
+    assert (body["verdict"], body["mistake"]["key"], body["mistake"]["line"]) == ("wrong", "deploy.0.like", 12)
+
+
+def test_the_command_prints_data_and_markdown_with_a_repair(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rollout.toml"
+    file.write_text(BY_NAME["split"].naive)
+    assert main(["check", str(file), "--json", "--repair"]) == 1
+    body = json.loads(capsys.readouterr().out)
+    documented = re.findall(r"`(\w+)`", (Path(__file__).parents[2] / "docs/reference/rollouts.md").read_text())
+    assert set(body) <= set(documented)
+    assert set(body["findings"][0]) | set(body["holds_up"][0]) | set(body["words"][0]) <= set(documented)
+    assert "IS DISTINCT FROM" in body["repair"]["what"]
+    assert main(["check", str(file), "--markdown"]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("**broken: 1 way**")
+    assert all(one in text for one in ("### lost", "| 3 | 2 writes both and 3 reads new | breaks |", "op.add_column("))
+
+
+def test_the_command_lists_and_prints_templates(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["templates"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"{name} " in listed for name in BY_NAME)
+    assert main(["templates", "split", "naive"]) == 0
+    assert capsys.readouterr().out == BY_NAME["split"].naive
+    assert main(["templates", "rename", "--pgroll"]) == 0
+    assert json.loads(capsys.readouterr().out)["operations"][0]["alter_column"]["name"] == "full_name"

@@ -18,6 +18,7 @@ CREATE TABLE t (id bigint, id2 bigint NOT NULL, a int, b text, v varchar(20), n 
 CREATE UNIQUE INDEX made ON t (id2);
 ALTER TABLE t ADD CONSTRAINT later CHECK (a > -99) NOT VALID;
 CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+CREATE TRIGGER g0 BEFORE DELETE ON t FOR EACH ROW EXECUTE FUNCTION f();
 INSERT INTO p SELECT generate_series(1, 9);
 INSERT INTO t SELECT g, g, g, 'b', 'v', g FROM generate_series(1, 9) g;
 """

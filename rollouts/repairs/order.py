@@ -1,77 +1,25 @@
-"""The missing deploy: changes of a rollout that were tried, the first that is proved.
+"""Changes of the order of deploys, and of single ones.
 
-    move a deploy        a backfill behind "the old release is gone", a SET NOT NULL behind it
-    IS DISTINCT FROM     a backfill that passes by what was written meanwhile
-    DROP NOT NULL first  before a release that no longer writes the column
-
-Nothing is proposed that was not explored: one change, then two together.
+move a deploy        a backfill behind "the old release is gone", a SET NOT NULL behind it
+IS DISTINCT FROM     a backfill that passes by what was written meanwhile
+DROP NOT NULL first  before a release that no longer writes the column
 """
 
 import re
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from catalog.text.message import Text, joined
-from rollouts.file import FileMistake, rollout_from
-from rollouts.findings import PROVED, Answer, answer_of
-from rollouts.statements.errors import NotModelled, Refused
-from rollouts.worlds.search import Budget
-
-TRIES_MAX = 400
+from catalog.text.message import Text
+from rollouts.findings import Answer
 
 Body = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """A change of the plan, the deploys in their new order, and the answer about them."""
-
-    what: Text
-    body: Body
-    answer: Answer
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "what": str(self.what),
-            "deploys": [dict(one) for one in self.body["deploy"]],
-            "worlds": self.answer.outcome.worlds,
-        }
-
-
-def repair_of(answer: Answer, budget: Budget | None = None) -> Repair | None:
-    """The first change, or pair of changes, that makes the rollout safe; None within the bounds."""
-    budget = budget or Budget()
-    until = time.process_time() + budget.seconds
-    source = answer.rollout.source
-    firsts = list(_changes(source, answer))
-    for tried, (what, body) in enumerate([*firsts, *_pairs(firsts, answer)]):
-        if tried >= TRIES_MAX or time.process_time() > until:
-            return None
-        found = _explored(body, Budget(budget.worlds, min(2.0, budget.seconds)))
-        if found is not None and found.verdict == PROVED:
-            return Repair(what, body, found)
-    return None
-
-
-def _explored(body: Body, budget: Budget) -> Answer | None:
-    try:
-        return answer_of(rollout_from(body), budget=budget)
-    except (FileMistake, NotModelled, Refused):
-        return None
-
-
-def _pairs(firsts: list[tuple[Text, Body]], answer: Answer) -> Iterator[tuple[Text, Body]]:
-    for what, body in firsts:
-        for other, changed in _changes(body, answer):
-            yield joined([what, other]), changed
-
-
-def _changes(body: Body, answer: Answer) -> Iterator[tuple[Text, Body]]:
+def changes_of(body: Body, answer: Answer) -> Iterator[tuple[Text, Body]]:
+    """Each change of the plan by itself, in words and as a file's data."""
     deploys = list(body.get("deploy", []))
     for place, deploy in enumerate(deploys):
-        for text, other in _distinct(deploy):
+        for text, other in distinct_of(deploy):
             values: dict[str, Any] = {"number": place + 1, "what": text}
             yield (
                 Text("let backfill {number} say {what}", values),
@@ -98,7 +46,7 @@ def _with(body: Body, deploys: list[Any]) -> Body:
     return {**body, "deploy": deploys, "rollback_until": 0}
 
 
-def _distinct(deploy: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def distinct_of(deploy: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """A backfill whose `c IS NULL` says `c IS DISTINCT FROM` what it puts there."""
     texts = deploy.get("backfill")
     if not isinstance(texts, str):
