@@ -14,7 +14,6 @@ def keep_reader(using: str, **_: Any) -> None:
         cursor.execute(role.MAY_MAKE_ROLES_SQL)
         (may_make_roles,) = cursor.fetchone()
         if not may_make_roles:
-            cursor.execute(role.ENTER_SQL)
             return
         for sql in role.IN_OUR_DATABASE if settings.IS_DATABASE_EMBEDDED else role.IN_ANY_DATABASE:
             cursor.execute(sql)

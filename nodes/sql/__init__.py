@@ -12,4 +12,5 @@ tables_of_queries  CREATE TABLE AS, SELECT INTO
 session_calls functions that stand alone
 show_tables   SHOW TABLES
 admission     which statements PostgreSQL may run as the reader role
+tables_in_place  a SELECT whose tables are replaced in place by queries
 """

@@ -1,6 +1,7 @@
 -- Storage 1 and its door; `storage_make_schema` makes the others like it.
 -- The order in `enter` is the rule (T2): lock, fence as of now, version as of the snapshot, deadline. It is in every
 -- statement of every client, so nothing in it is a query where an expression does: a PERFORM is one.
+-- It runs as its owner, with names that no temporary object can take.
 
 CREATE SCHEMA storage_1;
 CREATE TABLE storage_1.versions (
@@ -13,7 +14,7 @@ CREATE TABLE storage_1.versions (
 
 CREATE FUNCTION storage_1.enter(
     p_table int, p_version int, p_schema_hash text, p_sharding_hash text, p_expires_at timestamptz
-) RETURNS void LANGUAGE plpgsql AS $$
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     fence bigint;
     known record;

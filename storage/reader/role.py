@@ -34,19 +34,6 @@ END $do$
 """
 """A role that has made another may not act as it until it grants that to itself."""
 
-ENTER_SQL = r"""
-DO $do$ DECLARE
-    entry regprocedure;
-BEGIN
-    FOR entry IN SELECT p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-        WHERE n.nspname ~ '^storage_[0-9]+$' AND p.proname = 'enter' AND NOT p.prosecdef
-    LOOP
-        EXECUTE format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = pg_catalog, pg_temp', entry);
-    END LOOP;
-END $do$
-"""
-"""`enter` takes locks and arms the deadline as its owner, by names that no temporary object can stand for."""
-
 
 def _listed(signatures: tuple[str, ...]) -> str:
     return ", ".join(f"'{signature}'" for signature in signatures)
@@ -101,5 +88,5 @@ END $do$
 """
 """Of relations, languages and schemas the role has what it is granted by name. It may have temporary tables."""
 
-IN_ANY_DATABASE = (MAKE_SQL, GRANT_TO_SESSION_SQL, ENTER_SQL)
+IN_ANY_DATABASE = (MAKE_SQL, GRANT_TO_SESSION_SQL)
 IN_OUR_DATABASE = (*IN_ANY_DATABASE, ALLOW_FUNCTIONS_SQL, CLOSE_SQL)
