@@ -52,6 +52,10 @@ SENTENCES: dict[str, str] = {
     "version published": "{table} v{version} published: {what}.",
     "version published by the lab": "{who} published v{version} of the sandbox {table} past the rules: {what}.",
     "replay step": "{what}.",
+    "transaction held": "{who} holds a transaction open on {node} that has read {table}.",
+    "held transaction ended": "{who} ended the transaction that was held open on {node}.",
+    "held transaction over": "The transaction that {who} held open on {node} is over: its lease has expired, or its"
+    " time.",
     "sandbox held back": "{who} holds {table} v{version} on {node} by an open transaction.",
     "version waiting": "v{version} of {table} waits for {whom}, at most until {until}.",
     "version drained": "Every node has left the versions of {table} before v{version} ({waited}).",
@@ -155,7 +159,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "node draining",
         "node undrained",
     ),
-    "leases": ("lease released", "lease revoked"),
+    "leases": (
+        "lease released",
+        "lease revoked",
+        "transaction held",
+        "held transaction ended",
+        "held transaction over",
+    ),
     "processes": (
         "process crashed",
         "process started",

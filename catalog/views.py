@@ -30,7 +30,7 @@ from catalog.text.numbers import whole_number
 THEMES = ("system", "light", "dark")
 THEME_S = 365 * 24 * 3600
 ON_CLUSTER = (
-    "headline", "wrong", "lanes", "throughput", "traffic", "nodes", "storages", "changes", "spark", "load",
+    "headline", "hold", "wrong", "lanes", "throughput", "traffic", "nodes", "storages", "changes", "spark", "load",
 )  # fmt: skip
 """The parts that come with the page; the picture's come after it, since a browser has to draw them."""
 

@@ -408,8 +408,13 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         run.pulse = ReorgPulse(run=run)
     pulse, status = run.pulse, status_of(run)
     kind, left = StepKind(run.kind), status.rows_total - status.rows_done
+    guess = None
     is_unknown = status.eta_s is None and run.state in BEGUN and kind in ROWS_PER_S and left > 0
     silent_s = (now() - pulse.heartbeat_at).total_seconds() if pulse.heartbeat_at else 0.0
+    if is_unknown:
+        guess = estimate(kind, left, paces.observed(), pulse.rows_per_s_max)
+        since_s = (now() - run.started_at).total_seconds() if run.started_at else 0.0
+        guess = None if guess.has_run_out(since_s) else guess
     is_silent = run.state == RunState.RUNNING and silent_s > SILENT_S
     return {
         "id": run.pk,
@@ -422,7 +427,7 @@ def run_json(run: ReorgRun) -> dict[str, Any]:
         "is_exact": status.is_exact,
         "share": round(status.share, 4),
         "rows_per_s": round(status.rows_per_s, 1),
-        "estimate": asdict(estimate(kind, left, paces.observed(), pulse.rows_per_s_max)) if is_unknown else None,
+        "estimate": None if guess is None else asdict(guess),
         "eta_s": None if status.eta_s is None else round(status.eta_s, 1),
         "is_stalled": status.is_stalled or is_silent,
         "ranges_done": status.ranges_done,

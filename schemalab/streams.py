@@ -8,7 +8,7 @@ from leases import selectors
 from leases.lanes import node_lines
 from leases.models import Node
 from leases.selectors import node_json
-from schemalab.operations import lease_list
+from schemalab.operations import hold, lease_list
 from schemalab.operations.consequences import does
 from schemalab.operations.faults import offered
 from schemalab.supervisor.process_control import is_supervisor_away, processes_for_a_page
@@ -52,6 +52,7 @@ def _processes(_id: int) -> dict[str, Any]:
     }
 
 
+snapshot.register("cluster", "hold", "parts/hold.html", hold.part)
 snapshot.register("cluster", "nodes", "parts/nodes.html", lambda _id: _nodes("/"))
 snapshot.register(PROCESSES, "processes", "parts/processes.html", _processes, is_sampled=True)
 snapshot.register_stream(PROCESSES, lambda number: number == 0)

@@ -87,6 +87,10 @@ class Estimate:
     beside_per_s: float = 0.0
     now_per_s: float = 0.0
 
+    def has_run_out(self, since_s: float) -> bool:
+        """True when the reorganisation has taken longer than this said, so that it says nothing any more."""
+        return since_s > (self.loaded_s if self.now_per_s >= BUSY_PER_S else self.most_s)
+
 
 def estimate(
     kind: StepKind, rows: int, observed: Observed = NOTHING_SEEN, rows_per_s_max: float | None = None

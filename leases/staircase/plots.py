@@ -57,17 +57,18 @@ def plot(seconds: Sequence[Second], axis: Axis, figures: Sequence[Figure]) -> Pl
 
 
 def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]:
-    """Figures while changes moved tables, and while none did; None where there is none.
+    """Figures while changes moved tables, and while none did; None where there is none. Of rates only seconds count in
+    which clients ran: without clients nothing is slower.
 
     `were_short`: no second lies within a change because each was over within one, not because nobody recorded it.
     """
     during = [one for one in seconds if _is_within(one, works)]
     before = [one for one in seconds if not _is_within(one, works)]
     return {
-        "rate": _mean(rate, during),
-        "rate_before": _mean(rate, before),
+        "rate": _mean(rate, _with_clients(during)),
+        "rate_before": _mean(rate, _with_clients(before)),
         "were_short": all(work.ended is not None and work.ended - work.began < 1 for work in works),
-        "rate_least": min(_known(rate, during), default=None),
+        "rate_least": min(_known(rate, _with_clients(during)), default=None),
         "p50": _mean(p50, during),
         "p50_before": _mean(p50, before),
         "p99": _mean(p99, during),
@@ -78,13 +79,17 @@ def sentence(seconds: Sequence[Second], works: Sequence[Work]) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """So many seconds: p50 and p99 of their statements on average, p99 at worst, and how many ran a second."""
+    """So many seconds: p50 and p99 of their statements on average, p99 at worst, and how many ran a second.
+
+    Only the `busy` ones count, in which clients ran.
+    """
 
     seconds: int
     p50: float | None
     p99: float | None
     p99_worst: float | None
     rate: float | None
+    busy: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,12 @@ def beside(seconds: Sequence[Second], work: Work, calm_since: float = 0.0) -> Be
 
 def _span(seconds: Sequence[Second]) -> Span:
     worst = max(_known(p99, seconds), default=None)
-    return Span(len(seconds), _mean(p50, seconds), _mean(p99, seconds), worst, _mean(rate, seconds))
+    busy = _with_clients(seconds)
+    return Span(len(seconds), _mean(p50, seconds), _mean(p99, seconds), worst, _mean(rate, busy), len(busy))
+
+
+def _with_clients(seconds: Sequence[Second]) -> list[Second]:
+    return [one for one in seconds if one.statements_per_s > 0]
 
 
 def rows(seconds: Sequence[Second]) -> list[Second]:

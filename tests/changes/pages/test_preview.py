@@ -181,3 +181,13 @@ def test_a_users_name_is_no_word_of_the_glossary() -> None:
 def test_a_range_names_no_end_twice(spans: tuple[float, float, float], said: str) -> None:
     estimate = dict(zip(("least_s", "most_s", "loaded_s"), spans, strict=True))
     assert render_to_string("parts/estimate_range.html", {"e": estimate}).strip() == said
+
+
+def test_an_estimate_that_has_run_out_says_nothing_any_more() -> None:
+    """Beside traffic the longer time counts; without, the shorter."""
+    alone = estimate(StepKind.FILL, 300_000)
+    assert not alone.has_run_out(alone.most_s)
+    assert alone.has_run_out(alone.most_s + 0.1)
+    loaded = estimate(StepKind.FILL, 300_000, Observed(statements_per_s=100.0))
+    assert not loaded.has_run_out(loaded.most_s + 0.1)
+    assert loaded.has_run_out(loaded.loaded_s + 0.1)

@@ -14,7 +14,7 @@ from leases.samples import Sample
 from leases.staircase.facts import SECONDS_MAX, Facts, Second, Use, Version, Walk, from_json, to_json
 from leases.staircase.lanes import LAGGARDS, LANES_MAX
 from leases.staircase.picture import BAR, TEXT
-from leases.staircase.plots import POINTS_MAX, Span, beside
+from leases.staircase.plots import POINTS_MAX, Span, beside, sentence
 from leases.staircase.seconds import seconds_of
 from leases.staircase.stops import STOPS_MAX
 from tests.leases.staircase.drawn import Mark, Work, facts, picture, steady, use, version
@@ -375,8 +375,8 @@ def second(at: float, p50: float | None = 1.0, p99: float | None = 9.0, rate: fl
 def test_what_comes_after_a_change_is_neither_before_nor_during_it() -> None:
     seconds = [second(1.0), second(2.0, p50=3.0, p99=11.0), second(4.0, 2.0, 30.0, 100.0), second(9.0, 50.0, 900.0)]
     found = beside(seconds, Work(3, 2.5, 6.0, "done"))
-    assert found.before == Span(2, 2.0, 10.0, 11.0, 400.0)
-    assert found.during == Span(1, 2.0, 30.0, 30.0, 100.0)
+    assert found.before == Span(2, 2.0, 10.0, 11.0, 400.0, 2)
+    assert found.during == Span(1, 2.0, 30.0, 30.0, 100.0, 1)
 
 
 def test_before_a_change_no_other_one_is_under_way() -> None:
@@ -390,7 +390,19 @@ def test_a_change_under_way_has_its_seconds_up_to_now_and_a_silent_one_has_none(
     found = beside([second(1.0), second(9.0)], Work(3, 2.5, None, "running"))
     assert (found.before.seconds, found.during.seconds) == (1, 1)
     silent = beside([second(1.0, None, None, 0.0)], Work(3, 2.5, None, "running"))
-    assert (silent.before, silent.during) == (Span(1, None, None, None, 0.0), Span(0, None, None, None, None))
+    assert (silent.before, silent.during) == (Span(1, None, None, None, None, 0), Span(0, None, None, None, None, 0))
+
+
+def test_seconds_without_a_client_count_neither_before_nor_during_a_change() -> None:
+    """Half of the time before it no client ran: that the cluster did 200 statements a second is not so."""
+    idle = [second(float(at), None, None, 0.0) for at in (1, 2, 7)]
+    seconds = [*idle[:2], second(3.0), second(4.0), second(6.0, rate=300.0), idle[2]]
+    work = Work(3, 4.5, 8.0, "done")
+    found = beside(seconds, work)
+    assert (found.before.rate, found.before.busy, found.before.seconds) == (400.0, 2, 4)
+    assert (found.during.rate, found.during.busy) == (300.0, 1)
+    figures = sentence(seconds, [work])
+    assert (figures["rate_before"], figures["rate"], figures["rate_least"]) == (400.0, 300.0, 300.0)
 
 
 def test_a_picture_of_several_changes_compares_none_of_them() -> None:

@@ -1,0 +1,105 @@
+"""Hold it for me: a transaction that is kept open on a node, so that a change waits for it and can be watched.
+
+    /hold/n3/        asks first; on POST the transaction is opened
+    /hold/n3/end/    the same for its end
+
+For operators, and in the demo for everybody who may use the console: who asks could open it there as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from catalog.models import Table
+from catalog.selectors import table_named
+from changes.records import windows
+from leases.models import MAY_CONTROL_NODES, Node
+from nodes.console import hold
+from nodes.console.sessions import CONNECT_S
+from nodes.people.rights import MAY_WRITE
+from nodes.people.vouching import vouched_address
+from schemalab.operations.traffic import DEMO_TABLE
+
+
+def may_hold(user: Any) -> bool:
+    """True for operators; in the demo also for those who may use the console."""
+    return user.has_perm(MAY_CONTROL_NODES) or (user.has_perm(MAY_WRITE) and is_demo())
+
+
+def for_those_who_may(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @wraps(view)
+    def checked(request: HttpRequest, node: str) -> HttpResponse:
+        if not may_hold(request.user):
+            raise PermissionDenied
+        return view(request, node)
+
+    return checked
+
+
+def is_demo() -> bool:
+    return table_named(DEMO_TABLE) is not None
+
+
+def part(_id: int) -> dict[str, Any]:
+    """The holds that last, and the node that a new one is offered on: the last one that answers and has none."""
+    lasting = hold.holds()
+    up = Node.objects.filter(port__gt=0, state=Node.State.UP).order_by("-name").values_list("name", flat=True)
+    free = next((name for name in up if name not in {one.node for one in lasting}), None)
+    shown = [{"node": one.node, "who": one.who, "until": one.until.isoformat()} for one in lasting]
+    return {"holds": shown, "node": free if len(shown) < hold.HOLDS_MAX else None, "is_demo": is_demo()}
+
+
+@login_required
+@for_those_who_may
+@require_http_methods(["GET", "POST"])
+def begin(request: HttpRequest, node: str) -> HttpResponse:
+    """Ask first; on POST open the transaction and keep it."""
+    found = Node.objects.filter(pk=node, port__gt=0).first()
+    table = Table.objects.filter(pk=windows.table_of_interest() or windows.table_at_rest()).first()
+    if found is None or table is None:
+        raise Http404(f"there is no node {node}, or no table to read")
+    refusal = None
+    if request.method == "POST":
+        user = request.user.get_username()
+        try:
+            hold.begin(node, who=user, table_id=table.pk, table=table.name, connect=lambda: _connect(found, user))
+            messages.success(request, _("A transaction is open on %(node)s now. Submit a change.") % {"node": node})
+            return redirect("cluster")
+        except hold.HoldRefused as refused:
+            refusal = str(refused)
+    context = {"section": "cluster", "node": node, "table": table, "refusal": refusal, "minutes": hold.HOLD_S_MAX / 60}
+    return render(request, "hold.html", context, status=409 if refusal else 200)
+
+
+@login_required
+@for_those_who_may
+@require_http_methods(["GET", "POST"])
+def end(request: HttpRequest, node: str) -> HttpResponse:
+    """Ask first; on POST end the transaction that is held open there."""
+    refusal = None
+    if request.method == "POST":
+        try:
+            hold.release(node, who=request.user.get_username())
+            messages.success(request, _("The transaction on %(node)s has ended.") % {"node": node})
+            return redirect("cluster")
+        except hold.HoldRefused as refused:
+            refusal = str(refused)
+    context = {"section": "cluster", "node": node, "refusal": refusal, "is_end": True}
+    return render(request, "hold.html", context, status=409 if refusal else 200)
+
+
+def _connect(node: Node, user: str) -> psycopg.Connection:
+    address = vouched_address(settings.SECRET_KEY, node.host, node.port, name=user, application_name=f"hold of {user}")
+    return psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)
