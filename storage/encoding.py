@@ -2,7 +2,7 @@
 
     NULL        02                       sorts last, as in PostgreSQL
     boolean     01 · 00 or 01
-    integer     01 · 4 bytes             big-endian, sign bit flipped; smallint 2, bigint 8
+    integer     01 · 8 bytes             big-endian, sign bit flipped; smallint and bigint are the same
     double      01 · 8 bytes, real 4     IEEE 754, negatives inverted, -0 is 0, NaN is greatest
     numeric     01 · exponent, digits    `catalog.values.numerics`; without its scale: 1.0 and 1.00 are one key
     text        01 · UTF-8 · 00          byte order is code point order; NUL cannot occur; varchar is the same,
@@ -13,7 +13,7 @@
     bytea       01 · bytes · 00 01           `catalog.values.bytea`; a 00 in them is 00 FF
     time        01 · 8 bytes                 microseconds since midnight
     interval    01 · 10 bytes                `catalog.values.intervals`; its span: 1 month and 30 days are one key
-    array       01 · elements · 00       each as in a column's pair; of columns only, as are
+    array       01 · UTF-8 · 00          its text, under the settings of `to_text`; of columns only, as are
     json, jsonb 01 · UTF-8 · 00          these bytes do not sort
 
 Every encoding ends by itself, so a key is encodings one after the other. Column values
@@ -35,13 +35,13 @@ from decimal import Decimal
 from catalog.values import bytea, intervals, numerics, times
 from catalog.values.documents import Jsonb
 from catalog.values.packed import LEFT_OUT, PACKED, pack
-from catalog.values.types import ARRAY_OF, ARRAYS, WHOLE, WRITTEN, SqlType, Value
+from catalog.values.types import ARRAYS, WHOLE, WRITTEN, BadValue, SqlType, Value, parse_text, to_text
 
 NULL = b"\x02"
 LIVE = b"\x01"
 WHOLE_VALUE = b"\x03"
-TEXT_END = ARRAY_END = 0
-SIGN_16, SIGN_32, SIGN_64 = 1 << 15, 1 << 31, 1 << 63
+TEXT_END = 0
+SIGN_32, SIGN_64 = 1 << 31, 1 << 63
 MASK_32, MASK_64 = (1 << 32) - 1, (1 << 64) - 1
 EPOCH_DAY = dt.date(1970, 1, 1)
 EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps without a zone count from here
@@ -49,13 +49,13 @@ EPOCH_UTC = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)
 INVERSE = bytes(255 - byte for byte in range(256))
 
-_U16, _U32, _U64 = struct.Struct(">H"), struct.Struct(">I"), struct.Struct(">Q")
+_U32, _U64 = struct.Struct(">I"), struct.Struct(">Q")
 _REAL, _DOUBLE = struct.Struct(">f"), struct.Struct(">d")
 
 PAYLOAD_BYTES = {
     SqlType.BOOLEAN: 1,
-    SqlType.SMALLINT: 2,
-    SqlType.INTEGER: 4,
+    SqlType.SMALLINT: 8,
+    SqlType.INTEGER: 8,
     SqlType.BIGINT: 8,
     SqlType.REAL: 4,
     SqlType.DOUBLE: 8,
@@ -66,7 +66,6 @@ PAYLOAD_BYTES = {
     SqlType.TIME: 8,
 }
 """Bytes after the marker of each type of fixed length; text ends with 00 instead, others have `KEY_LENGTHS`."""
-ELEMENT = {array: of for of, array in ARRAY_OF.items()}
 MALFORMED = (numerics.Malformed, bytea.Malformed, times.Malformed, intervals.Malformed)
 KEY_LENGTHS = {
     SqlType.NUMERIC: numerics.key_length,
@@ -123,7 +122,7 @@ def decode(sql_type: SqlType, data: bytes, offset: int = 0, *, descending: bool 
     decoders = _WHOLE_DECODERS if piece[:1] == WHOLE_VALUE else _DECODERS
     try:
         return decoders[sql_type](piece[1:]), end
-    except (OverflowError, UnicodeDecodeError, *MALFORMED) as error:
+    except (OverflowError, UnicodeDecodeError, BadValue, *MALFORMED) as error:
         raise Undecodable(f"the bytes {data[offset:end].hex()} are no {sql_type.value}: {error}") from error
 
 
@@ -145,8 +144,6 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
         return 1
     if marker != LIVE[0] and not (marker == WHOLE_VALUE[0] and sql_type in LEFT_OUT):
         raise Undecodable(f"no {sql_type.value} starts at byte {offset} of {data.hex()}")
-    if sql_type in ARRAYS:
-        return _array_length(sql_type, data, offset, flip=flip)
     key_length = KEY_LENGTHS.get(sql_type)
     if key_length is not None:
         left_out = LEFT_OUT[sql_type] if marker == WHOLE_VALUE[0] else 0
@@ -161,15 +158,6 @@ def length_at(sql_type: SqlType, data: bytes, offset: int, *, descending: bool =
     return end - offset
 
 
-def _array_length(sql_type: SqlType, data: bytes, offset: int, *, flip: int) -> int:
-    element, place = ELEMENT[sql_type], offset + 1
-    while place < len(data) and data[place] != ARRAY_END ^ flip:
-        place += length_at(element, data, place, descending=bool(flip))
-    if place >= len(data):
-        raise Undecodable(f"the {sql_type.value} at byte {offset} of {data.hex()} has no end")
-    return place + 1 - offset
-
-
 def inverted(data: bytes) -> bytes:
     """Every bit flipped: turns ascending order into descending."""
     return data.translate(INVERSE)
@@ -179,17 +167,7 @@ def _encode_boolean(value: Value) -> bytes:
     return b"\x01" if value else b"\x00"
 
 
-def _encode_smallint(value: Value) -> bytes:
-    assert isinstance(value, int)
-    return _U16.pack(value + SIGN_16)
-
-
-def _encode_integer(value: Value) -> bytes:
-    assert isinstance(value, int)
-    return _U32.pack(value + SIGN_32)
-
-
-def _encode_bigint(value: Value) -> bytes:
+def _encode_whole(value: Value) -> bytes:
     assert isinstance(value, int)
     return _U64.pack(value + SIGN_64)
 
@@ -222,23 +200,12 @@ def _encode_char(value: Value) -> bytes:
     return _encode_text(value.rstrip(" "))
 
 
-def _encode_array(element: SqlType) -> Callable[[Value], bytes]:
-    def encoded(value: Value) -> bytes:
-        assert isinstance(value, tuple), value
-        return b"".join(encode_value(element, item) for item in value) + bytes((ARRAY_END,))
-
-    return encoded
+def _encode_array(of: SqlType) -> Callable[[Value], bytes]:
+    return lambda value: _encode_text(to_text(of, value))
 
 
-def _decode_array(element: SqlType) -> Callable[[bytes], Value]:
-    def decoded(payload: bytes) -> Value:
-        items, place = [], 0
-        while payload[place] != ARRAY_END:
-            item, place = decode(element, payload, place)
-            items.append(item)
-        return tuple(items)
-
-    return decoded
+def _decode_array(of: SqlType) -> Callable[[bytes], Value]:
+    return lambda payload: parse_text(of, payload[:-1].decode())
 
 
 def _encode_numeric(value: Value) -> bytes:
@@ -273,7 +240,7 @@ def _encode_bytea(value: Value) -> bytes:
 
 def _encode_time(value: Value) -> bytes:
     assert isinstance(value, dt.timedelta)
-    return _encode_bigint(times.micros_of(value))
+    return _encode_whole(times.micros_of(value))
 
 
 def _encode_interval(value: Value) -> bytes:
@@ -291,11 +258,6 @@ def _signed_32(payload: bytes) -> int:
     return bits - SIGN_32
 
 
-def _signed_16(payload: bytes) -> int:
-    bits: int = _U16.unpack(payload)[0]
-    return bits - SIGN_16
-
-
 def _decode_real(payload: bytes) -> float:
     bits: int = _U32.unpack(payload)[0]
     number: float = _REAL.unpack(_U32.pack(bits ^ SIGN_32 if bits & SIGN_32 else bits ^ MASK_32))[0]
@@ -311,9 +273,7 @@ def _decode_double(payload: bytes) -> float:
 
 _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.BOOLEAN: _encode_boolean,
-    SqlType.SMALLINT: _encode_smallint,
-    SqlType.INTEGER: _encode_integer,
-    SqlType.BIGINT: _encode_bigint,
+    **dict.fromkeys(WHOLE, _encode_whole),
     SqlType.REAL: _encode_real,
     SqlType.DOUBLE: _encode_double,
     SqlType.NUMERIC: _encode_numeric,
@@ -329,14 +289,12 @@ _ENCODERS: dict[SqlType, Callable[[Value], bytes]] = {
     SqlType.BYTEA: _encode_bytea,
     SqlType.TIME: _encode_time,
     SqlType.INTERVAL: _encode_interval,
-    **{array: _encode_array(of) for of, array in ARRAY_OF.items()},
+    **{array: _encode_array(array) for array in ARRAYS},
 }
 
 _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.BOOLEAN: lambda payload: payload != b"\x00",
-    SqlType.SMALLINT: _signed_16,
-    SqlType.INTEGER: _signed_32,
-    SqlType.BIGINT: _signed_64,
+    **dict.fromkeys(WHOLE, _signed_64),
     SqlType.REAL: _decode_real,
     SqlType.DOUBLE: _decode_double,
     SqlType.NUMERIC: numerics.of_key,
@@ -349,7 +307,7 @@ _DECODERS: dict[SqlType, Callable[[bytes], Value]] = {
     SqlType.BYTEA: bytea.of_key,
     SqlType.TIME: lambda payload: times.of_micros(_signed_64(payload)),
     SqlType.INTERVAL: intervals.of_key,
-    **{array: _decode_array(of) for of, array in ARRAY_OF.items()},
+    **{array: _decode_array(array) for array in ARRAYS},
 }
 _NUMBER_BYTES = {of: 1 + PAYLOAD_BYTES[of] for of in WHOLE}
 _WHOLE_DECODERS: dict[SqlType, Callable[[bytes], Value]] = {of: PACKED[of][1] for of in LEFT_OUT}

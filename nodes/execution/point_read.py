@@ -25,7 +25,7 @@ from nodes.store.pipeline import Command, bytea_array
 from nodes.wire.columns import BINARY_FORMAT, Writer, each
 from nodes.wire.results import Row
 from storage import encoding
-from storage.encoding import NULL, SIGN_16, SIGN_32, SIGN_64
+from storage.encoding import NULL, SIGN_64
 from storage.page_sizes import longest_of
 from storage.pairs import KEY_BYTES_MAX, missing_value
 from storage.statements import get_sql
@@ -146,31 +146,35 @@ def _applied(compute: Callable[..., PyValue], inner: Compute) -> Compute:
 
 # -- from a pair's bytes to those of the wire; NULL is dealt with before -----------------------------------------------
 
-_U16, _U32, _U64 = struct.Struct(">H").unpack_from, struct.Struct(">I").unpack_from, struct.Struct(">Q").unpack_from
+_U64 = struct.Struct(">Q").unpack_from
 
 
 def _without_ends(data: bytes) -> bytes:
     return data[1:-1]
 
 
+def _whole_text(data: bytes) -> bytes:
+    return b"%d" % (_U64(data, 1)[0] - SIGN_64)
+
+
 def _without_sign(data: bytes) -> bytes:
-    """A whole number as PostgreSQL sends it: in pairs its sign is flipped, so that negative ones sort first."""
+    """A bigint as PostgreSQL sends it: in pairs its sign is flipped, so that negative ones sort first."""
     return bytes((data[1] ^ 0x80,)) + data[2:]
 
 
 TEXTS: dict[Type, Straight] = {
     TEXT: _without_ends,
     VARCHAR: _without_ends,
-    INT2: lambda data: b"%d" % (_U16(data, 1)[0] - SIGN_16),
-    INT4: lambda data: b"%d" % (_U32(data, 1)[0] - SIGN_32),
-    INT8: lambda data: b"%d" % (_U64(data, 1)[0] - SIGN_64),
+    INT2: _whole_text,
+    INT4: _whole_text,
+    INT8: _whole_text,
     BOOL: lambda data: b"t" if data[1] else b"f",
 }
 BINARY: dict[Type, Straight] = {
     TEXT: _without_ends,
     VARCHAR: _without_ends,
-    INT2: _without_sign,
-    INT4: _without_sign,
+    INT2: lambda data: data[7:],
+    INT4: lambda data: data[5:],
     INT8: _without_sign,
     BOOL: lambda data: data[1:],
 }

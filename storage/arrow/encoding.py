@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from catalog.elements import EXISTS
 from catalog.values import bytea
 from catalog.values.packed import LEFT_OUT, PACKED
-from catalog.values.types import ARRAY_OF, ARRAYS, FLOATING, WRITTEN, SqlType
+from catalog.values.types import ARRAY_OF, ARRAYS, FLOATING, WHOLE, WRITTEN, SqlType
 from storage import encoding
 from storage.arrow.buffers import bytes_of, swapped
 from storage.arrow.key_order import key_order
@@ -49,7 +49,7 @@ ARROW |= {array: pa.list_(pa.string() if of is SqlType.UUID else ARROW[of]) for 
 END = 1 << 30
 """A slice to the end: longer than any value."""
 
-_INTS = {2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
+_INTS = {4: pa.int32(), 8: pa.int64()}
 _SIGNS = {size: pa.scalar(-(1 << 8 * size - 1), of) for size, of in _INTS.items()}
 _EMPTY = pa.scalar(b"", pa.binary())
 _ROWS, _NO_COLUMN = pa.scalar(INDEX_OF_ROWS, pa.binary()), pa.scalar(COLUMN.pack(EXISTS), pa.binary())
@@ -265,7 +265,7 @@ def _decode_live(sql_type: SqlType, encoded: pa.Array) -> pa.Array:
     if sql_type in FLOATING:
         is_positive = pc.less(bits, pa.scalar(0, _INTS[size]))
         return pc.if_else(is_positive, flipped, pc.bit_wise_not(bits)).view(ARROW[sql_type])
-    return flipped.view(ARROW[sql_type])
+    return flipped.cast(ARROW[sql_type]) if sql_type in WHOLE else flipped.view(ARROW[sql_type])
 
 
 def _with_marker(payloads: bytes, count: int, size: int) -> pa.Array:

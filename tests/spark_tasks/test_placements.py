@@ -198,7 +198,7 @@ def filled(stage: Stage, runs: Runs) -> Plan:
     [
         pytest.param("DELETE FROM {kv} WHERE k >= %s AND k < %s AND v = ''", "C4", id="rows are missing"),
         pytest.param(
-            "UPDATE {kv} SET v = '\\x0180000063' WHERE k >= %s AND k < %s AND c = 3",
+            "UPDATE {kv} SET v = '\\x018000000000000063' WHERE k >= %s AND k < %s AND c = 3",
             "C4",
             id="a value is another one",
         ),

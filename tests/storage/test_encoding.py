@@ -1,13 +1,14 @@
 """Byte order of encoded values is the order of the values."""
 
+import datetime as dt
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catalog.values.types import UNSORTED, SqlType
-from storage.encoding import NULL, Undecodable, decode, encode, length_at
+from catalog.values.types import UNSORTED, WHOLE, SqlType
+from storage.encoding import NULL, Undecodable, decode, encode, encode_value, length_at
 from tests.catalog.test_types import VALUES
 from tests.rounds import drawn
 
@@ -71,3 +72,18 @@ def test_bytes_that_are_no_value_are_refused(data: bytes, message: str) -> None:
 def test_bytes_beyond_what_a_type_has_are_refused(sql_type: SqlType, data: bytes) -> None:
     with pytest.raises(Undecodable, match=f"the bytes {data.hex()} are no {sql_type.value}"):
         decode(sql_type, data)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@given(number=st.integers(-(2**15), 2**15 - 1))
+def test_whole_numbers_of_all_widths_have_one_encoding(number: int, descending: bool) -> None:
+    """So that a column becomes wider without a look at its rows, its entries among them."""
+    encoded = {encode(of, number, descending=descending) for of in WHOLE}
+    assert len(encoded) == 1
+
+
+def test_an_array_is_its_text() -> None:
+    """As PostgreSQL writes it under fixed settings, so that PostgreSQL can read it."""
+    when = dt.datetime(2020, 2, 1, 3, tzinfo=dt.UTC)
+    assert encode_value(SqlType.TIMESTAMPTZ_ARRAY, (when, None)) == b'\x01{"2020-02-01 03:00:00+00",NULL}\x00'
+    assert encode_value(SqlType.TEXT_ARRAY, ("", "null", "a b")) == b'\x01{"","null","a b"}\x00'

@@ -11,11 +11,15 @@ import uuid
 from decimal import Decimal
 from typing import Any
 
+import psycopg
+from psycopg.adapt import Transformer
+from psycopg.pq import Format
+
 NULL, LIVE, WHOLE = b"\x02", b"\x01", b"\x03"
 FIXED = {
     "boolean": 1,
-    "smallint": 2,
-    "integer": 4,
+    "smallint": 8,
+    "integer": 8,
     "bigint": 8,
     "real": 4,
     "double precision": 8,
@@ -67,10 +71,6 @@ def length_of(kind: str, data: bytes, at: int) -> int:
     if mark != LIVE and not (mark == WHOLE and kind in LEFT_OUT):
         raise Unreadable(f"no {kind} begins at byte {at} of {data.hex()}")
     start = at + 1 + (LEFT_OUT[kind] if mark == WHOLE else 0)
-    if kind.endswith("[]"):
-        while data[start : start + 1] not in (b"\x00", b""):
-            start += length_of(kind[:-2], data, start)
-        return start + 1 - at
     if kind in FIXED:
         return start + FIXED[kind] - at
     if kind == "numeric":
@@ -130,12 +130,13 @@ def counted(kind: str, count: int) -> Any:
     return (EPOCH.replace(tzinfo=dt.UTC) if kind == "timestamptz" else EPOCH) + span
 
 
-def elements(kind: str, data: bytes) -> list[Any]:
-    found, at = [], 0
-    while at < len(data):
-        size = length_of(kind, data, at)
-        found.append(value_of(kind, data[at : at + size]))
-        at += size
+def elements(kind: str, text: bytes) -> list[Any]:
+    """An array from its text, as psycopg reads it."""
+    loader = Transformer().get_loader(psycopg.adapters.types[kind].array_oid, Format.TEXT)
+    try:
+        found: list[Any] = loader.load(text)
+    except (psycopg.DataError, ArithmeticError, ValueError) as error:
+        raise Unreadable(f"no {kind}[]: {text!r}") from error
     return found
 
 
