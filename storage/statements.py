@@ -1,15 +1,15 @@
 """SQL for pairs: the acts of one statement, and pages of a scan. Built here, run by whoever holds a connection.
 
-Acts are grouped by kind and storage, removals first, keys ascending, so a statement over any number
-of rows costs a handful of round trips (one in a pipeline) and two writers meet in the same order:
+Acts are grouped by kind and storage, removals first and by the columns that rows lose, keys ascending, so a statement
+over any number of rows costs a handful of round trips (one in a pipeline) and two writers meet in the same order:
 
-    DELETE .. = ANY(keys)      INSERT .. unnest(keys, values) ON CONFLICT ..      CREATE says what it put
+    DELETE .. k = ANY, c = ANY      INSERT .. unnest(ks, cs, vs) ON CONFLICT ..      CREATE says what it put
 
 Rows are only ever reached by key or key range, so that serializable transactions lock what they read
 and nothing beside it (T6). Parameters are for psycopg's `%b`: arrays travel in binary.
 
 Statements find pairs by k and c and answer with their keys (`storage.pairs`): the parameters for a range are `bounds`,
-for single pairs `lookup` or `exactly`, for pairs to put `columns_of`. Numbers are bigint, columns in arrays int2.
+for single pairs `lookup`, for pairs to put `columns_of`. Numbers are bigint, columns in arrays int2.
 """
 
 import functools
@@ -59,10 +59,10 @@ def key_sql(table_id: int, pair: str = "") -> str:
 
 WITHIN = "(k, c) >= (%b::bytea, %b::bigint::int2) AND (k, c) < (%b::bytea, %b::bigint::int2)"
 """The condition that a pair lies in a range. Parameters: `bounds`."""
+WITHIN_INDEX = "k >= %b::bytea AND k < %b::bytea"
+"""The same of entries, whose c is 0: one comparison instead of two. Parameters: k of both ends."""
 AMONG = "k = ANY(%b::bytea[]) AND c = ANY(%b::int2[])"
 """The condition that a pair is among some, or has the key of one and the column of another. Parameters: `lookup`."""
-EXACTLY = f"{AMONG} AND k || int2send(c) = ANY(%b::bytea[])"
-"""The condition that a pair is among some. Parameters: `exactly`."""
 UNNEST = "unnest(%b::bytea[], %b::int2[], %b::bytea[])"
 """Pairs (k, c, v). Parameters: `columns_of` their keys, and their values."""
 
@@ -84,13 +84,7 @@ def lookup(keys: Iterable[bytes]) -> tuple[list[bytes], list[int]]:
     return sorted(set(ks)), sorted(set(cs))
 
 
-def exactly(keys: Iterable[bytes]) -> tuple[list[bytes], list[int], list[bytes]]:
-    """The parameters of `EXACTLY`."""
-    stored = [stored_key(key) for key in keys]
-    return sorted({k for k, _ in stored}), sorted({c for _, c in stored}), [k + c.to_bytes(2) for k, c in stored]
-
-
-_DELETE = f"DELETE FROM {{kv}} AS kv WHERE {EXACTLY}"
+_DELETE = f"DELETE FROM {{kv}} AS kv WHERE {AMONG}"
 _INSERT = f"INSERT INTO {{kv}} AS kv (k, c, v) SELECT * FROM {UNNEST} ON CONFLICT (k, c)"
 _PUT = f"{_INSERT} DO UPDATE SET v = excluded.v"
 _MARK = "INSERT INTO {kv} AS kv (k, c) SELECT * FROM unnest(%b::bytea[], %b::int2[]) ON CONFLICT (k, c)"
@@ -126,7 +120,25 @@ def statements_for(ops: Iterable[Op], table_id: int, storages: int, *, buckets: 
         act, storage = ACTS.index(op.act), storage_of(op.bucket, op.storages or storages, buckets)
         wave = seen[act, storage, op.key] = seen.get((act, storage, op.key), -1) + 1
         groups.setdefault((act, wave, storage), []).append(op)
-    return [_statement(storage, table_id, groups[act, wave, storage]) for act, wave, storage in sorted(groups)]
+    return [
+        _statement(storage, table_id, part)
+        for act, wave, storage in sorted(groups)
+        for part in _parts(ACTS[act], groups[act, wave, storage])
+    ]
+
+
+def _parts(act: Act, ops: list[Op]) -> list[list[Op]]:
+    """The operations of a removal by the columns that each row loses: of each part `lookup` is exact."""
+    if act not in (Act.REMOVE, Act.REMOVE_UNIQUE):
+        return [ops]
+    columns: dict[bytes, set[int]] = {}
+    for op in ops:
+        k, c = stored_key(op.key)
+        columns.setdefault(k, set()).add(c)
+    parts: dict[tuple[int, ...], list[Op]] = {}
+    for op in ops:
+        parts.setdefault(tuple(sorted(columns[stored_key(op.key)[0]])), []).append(op)
+    return [parts[lost] for lost in sorted(parts)]
 
 
 def _statement(storage: int, table_id: int, ops: list[Op]) -> Statement:
@@ -140,9 +152,9 @@ def _params(act: Act, keys: Sequence[bytes], values: list[bytes]) -> tuple[list[
     own = (columns_of(keys)[0], values)
     match act:
         case Act.REMOVE:
-            return exactly(keys)
+            return lookup(keys)
         case Act.REMOVE_UNIQUE:
-            return *exactly(keys), *own
+            return *lookup(keys), *own
         case Act.TOMBSTONE:
             return columns_of(keys)
         case Act.TOMBSTONE_UNIQUE:
@@ -170,7 +182,7 @@ def put_if_there_sql(storage: int, table_id: int) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def remove_if_there_sql(storage: int, table_id: int) -> str:
-    """Pairs of one row, removed if it exists. Parameters: k of its existence pair, and those of `EXACTLY`.
+    """Pairs of one row, removed if it exists. Parameters: k of its existence pair, and those of `AMONG`.
 
     Its answer is that of `put_if_there_sql`.
     """

@@ -15,7 +15,7 @@ from spark_tasks.runs.ranges import KeyRange
 from storage.arrow.encoding import Pairs
 from storage.pairs import StoredRow, column_key, prefix
 from storage.postgres import get_sql, kv, next_low
-from storage.statements import EXACTLY, exactly, lookup
+from storage.statements import columns_of, lookup
 
 Connection = psycopg.Connection[Any]
 LOOKED_UP_AT_ONCE = 20_000
@@ -29,13 +29,13 @@ def there(connection: Connection, table_id: int, storage: int, keys: list[bytes]
 
 def count_there(connection: Connection, table_id: int, storage: int, ordered: Pairs, *, keys_only: bool) -> int:
     """The number of the pairs (sorted) that are there, with their content; `keys_only`: all values are empty."""
-    table = kv(storage, table_id)
+    asked = f"unnest(%b::bytea[], %b::int2[]) AS asked (k, c) JOIN {kv(storage, table_id)} USING (k, c)"
     if keys_only:
-        sql = f"SELECT count(*), NULL::bytea FROM {table} WHERE {EXACTLY} AND v = ''"
+        sql = f"SELECT count(*), NULL::bytea FROM {asked} WHERE v = ''"
     else:
-        sql = f"SELECT count(v), string_agg(v, '' ORDER BY k, c) FROM {table} WHERE {EXACTLY}"
+        sql = f"SELECT count(v), string_agg(v, '' ORDER BY k, c) FROM {asked}"
     keys, values = ordered.keys.to_pylist(), ordered.values.to_pylist()
-    row = connection.cursor(binary=True).execute(sql, exactly(keys)).fetchone()
+    row = connection.cursor(binary=True).execute(sql, columns_of(keys)).fetchone()
     assert row is not None
     if keys_only or (row[0] == len(keys) and (row[1] or b"") == b"".join(values)):
         return int(row[0])  # values tell where they end: K(r), an encoding, or nothing

@@ -27,9 +27,9 @@ from storage.arrow.encoding import unpack
 from storage.arrow.rows import accepted, chosen, entries_of, stored_rows
 from storage.mutations import source_columns
 from storage.page_sizes import runs
-from storage.pairs import COLUMN
+from storage.pairs import COLUMN, stored_key
 from storage.postgres import kv, next_low, packed_scan_sql
-from storage.statements import EXACTLY, WITHIN, bounds, exactly, key_sql, of_columns_sql
+from storage.statements import AMONG, WITHIN, WITHIN_INDEX, bounds, key_sql, lookup, of_columns_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ DELETE_PAGE = f"""WITH page AS MATERIALIZED (
 """The last key is that of the last pair removed, or looked at; none when nothing is left."""
 
 
-LAST_OF_PAGE = f"SELECT {{key}} FROM {{kv}} WHERE {WITHIN} ORDER BY k, c OFFSET %b::bigint - 1 LIMIT 1"
-DELETE_ALL = f"DELETE FROM {{kv}} WHERE {WITHIN}"
+LAST_OF_PAGE = "SELECT {key} FROM {kv} WHERE {within} ORDER BY k, c OFFSET %b::bigint - 1 LIMIT 1"
+DELETE_ALL = "DELETE FROM {kv} WHERE {within}"
 """Entries of an index, or pairs of a placement, lie side by side and all go: one walk, without a look-up of each."""
 
 DELETE_VALUES = """DELETE FROM {kv} WHERE ctid >= '({first},0)' AND ctid < '({last},0)'
@@ -100,11 +100,12 @@ class DeleteKeys:
     def _all(self, connection: chunk.Connection, key_range: KeyRange, size: int) -> Removed:
         """Whatever is there, up to the last of `size` keys."""
         cursor, names = connection.cursor(binary=True), self._names(key_range)
-        asked = (*bounds(key_range.low, key_range.high), size)
-        found = cursor.execute(LAST_OF_PAGE.format(**names), asked).fetchone()
+        within, ends_of = (WITHIN, bounds) if is_among_rows(key_range) else (WITHIN_INDEX, _ks)
+        asked = (*ends_of(key_range.low, key_range.high), size)
+        found = cursor.execute(LAST_OF_PAGE.format(within=within, **names), asked).fetchone()
         last = None if found is None else found[0]
         high = key_range.high if last is None else next_low(last)
-        count = cursor.execute(DELETE_ALL.format(**names), bounds(key_range.low, high)).rowcount
+        count = cursor.execute(DELETE_ALL.format(within=within, **names), ends_of(key_range.low, high)).rowcount
         return Removed(count, count, last)
 
     def _names(self, key_range: KeyRange) -> dict[str, str]:
@@ -140,6 +141,10 @@ BLOCK = Struct(">Q")
 """The block that a walk comes to next, as the mark of a chunk keeps it: a key is longer."""
 
 
+def _ks(low: bytes, high: bytes) -> tuple[bytes, bytes]:
+    return stored_key(low)[0], stored_key(high)[0]
+
+
 def _block_of(reached: bytes | None) -> int:
     """The block at which a walk goes on. A mark that names a key is an older release's, which went by keys: begin."""
     return 0 if reached is None or len(reached) != BLOCK.size else int(BLOCK.unpack(reached)[0])
@@ -166,9 +171,10 @@ class DeleteRows:
     def _step(self, connection: chunk.Connection, key_range: KeyRange, reached: bytes | None, size: int) -> Removed:
         size = max(size, 4 * (len(self.descriptor.columns) + 1))  # some whole rows fit
         keys, is_last = self._keys(connection, rest_of(key_range, reached), size)
+        # whole rows: of no key in it another column stays
         for storage, doomed in self._doomed(connection, key_range.storage, keys).items():
-            sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE {EXACTLY}"
-            connection.execute(sql, exactly(doomed))
+            sql = f"DELETE FROM {kv(storage, self.descriptor.table_id)} WHERE {AMONG}"
+            connection.execute(sql, lookup(doomed))
         return Removed(len(keys), len(keys), None if is_last else keys[-1])
 
     @property

@@ -18,7 +18,7 @@ from spark_tasks.runs.ranges import placement_of
 from spark_tasks.runs.run_elements import Elements
 from storage.pairs import after, prefix
 from storage.postgres import PLAN_LOCALLY, kv
-from storage.statements import EXACTLY, WITHIN, bounds, exactly, key_sql, of_columns_sql
+from storage.statements import AMONG, WITHIN, bounds, key_sql, lookup, of_columns_sql
 
 Connection = psycopg.Connection[Any]
 
@@ -103,7 +103,7 @@ def clear_tombstones(cursor: Any, table_id: int, found: list[Tombstones]) -> int
     cursor.execute(PLAN_LOCALLY)
     for seen in found:
         if seen.keys:
-            sql = f"DELETE FROM {kv(seen.storage, table_id)} WHERE {EXACTLY} AND v IS NULL".replace("%b", "%s")
-            cursor.execute(sql, exactly(seen.keys))
+            sql = f"DELETE FROM {kv(seen.storage, table_id)} WHERE {AMONG} AND v IS NULL".replace("%b", "%s")
+            cursor.execute(sql, lookup(seen.keys))
             removed += cursor.rowcount
     return removed

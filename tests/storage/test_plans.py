@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from catalog.elements import PRIMARY
 from changes.submission.tables_ahead import estimate_rows
-from spark_tasks.reorganise.delete import DELETE_ALL, DELETE_PAGE, DELETE_VALUES, SCANNED_MAX
+from spark_tasks.reorganise.delete import DELETE_ALL, DELETE_PAGE, DELETE_VALUES, LAST_OF_PAGE, SCANNED_MAX
 from spark_tasks.reorganise.tombstones import Tombstones, clear_tombstones
 from storage.mutations import Act
 from storage.pairs import after, prefix, stored_key
@@ -20,6 +20,7 @@ from storage.selectors import pairs_page
 from storage.statements import (
     PAGE_PAIRS,
     WITHIN,
+    WITHIN_INDEX,
     act_sql,
     backward_scan_sql,
     bounded_get_sql,
@@ -40,7 +41,6 @@ LOW, HIGH = b"\x00\x01\x00\x00", b"\x00\x01\x00\x01"
 COLUMNS = [0, 3]
 KS = [LOW + number.to_bytes(4) for number in range(0, 3000, 3)]
 ENDS = {"low": LOW.hex(), "low_c": 0, "high": HIGH.hex(), "high_c": 0}
-EACH = [k + column.to_bytes(2) for k in KS for column in COLUMNS]
 
 Params = tuple[Any, ...] | dict[str, Any]
 
@@ -49,7 +49,6 @@ def statements(table_id: int) -> dict[str, tuple[str, Params]]:
     """Every statement that reads or removes pairs, each with parameters as large as they come."""
     pairs, within = kv(1, table_id), (LOW, 0, HIGH, 0)
     page, named = (*within, PAGE_PAIRS), (*within, COLUMNS, PAGE_PAIRS)
-    exactly = (KS, COLUMNS, EACH)
     names = {"kv": pairs, "key": key_sql(table_id)}
     chunk = dict(zip(("low_k", "low_c", "high_k", "high_c"), within, strict=True))
     chunk |= {"size": 50_000, "scanned": SCANNED_MAX}
@@ -76,15 +75,17 @@ def statements(table_id: int) -> dict[str, tuple[str, Params]]:
             held_ranges_sql(1, table_id),
             ([table + k for k in KS], [table + after(k) for k in KS]),
         ),
-        "removal by key": (act_sql(Act.REMOVE, 1, table_id), exactly),
-        "removal of one's own": (act_sql(Act.REMOVE_UNIQUE, 1, table_id), (*exactly, KS, KS)),
-        "removal if there is a row": (remove_if_there_sql(1, table_id), (KS[0], *exactly)),
+        "removal by key": (act_sql(Act.REMOVE, 1, table_id), (KS, COLUMNS)),
+        "removal of one's own": (act_sql(Act.REMOVE_UNIQUE, 1, table_id), (KS, [0], KS, KS)),
+        "removal if there is a row": (remove_if_there_sql(1, table_id), (KS[0], KS[:1], COLUMNS)),
         "purge of values": (
             DELETE_PAGE.format(only=f"is_tombstone AND {of_columns_sql(COLUMNS)}", **names),
             chunk,
         ),
         "purge": (DELETE_PAGE.format(only="is_tombstone", **names), chunk),
-        "deletion of entries": (DELETE_ALL.format(**names), within),
+        "deletion of entries": (DELETE_ALL.format(within=WITHIN_INDEX, **names), (LOW, HIGH)),
+        "the last entry of a page": (LAST_OF_PAGE.format(within=WITHIN_INDEX, **names), (LOW, HIGH, 2000)),
+        "deletion of a copy's rows": (DELETE_ALL.format(within=WITHIN, **names), within),
         "strangers": (f"{first} NOT {of_columns_sql(COLUMNS)} {order}", (*within, 10)),
         "tombstones": (f"{first} v IS NULL {order}", (*within, 10)),
         "entries counted": (f"SELECT count(*) FROM {pairs} WHERE {WITHIN} AND v IS NOT NULL", within),

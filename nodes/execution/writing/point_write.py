@@ -37,7 +37,7 @@ from storage import encoding
 from storage.buckets import CUSTOM
 from storage.mutations import Act
 from storage.pairs import COLUMN, EMPTY, KEY_BYTES_MAX, CannotDerive, StoredRow, index_entry, stored_key
-from storage.statements import REFUSABLE, act_sql, columns_of, exactly, put_if_there_sql, remove_if_there_sql
+from storage.statements import REFUSABLE, act_sql, columns_of, lookup, put_if_there_sql, remove_if_there_sql
 
 Compute = Callable[[Context], PyValue]
 Pair = tuple[bytes, bytes]
@@ -250,7 +250,7 @@ def removal(env: Environment, plan: DeletePlan) -> Ask | None:
             return None
         start, storage = found
         sql = remove_if_there_sql(storage, descriptor.table_id)
-        params = binary(stored_key(start + ROW_END)[0], *exactly([start + end for end in ends]))
+        params = binary(stored_key(start + ROW_END)[0], *lookup([start + end for end in ends]))
         return Question(Command(sql, params), storage, [start + ROW_END])
 
     return ask
