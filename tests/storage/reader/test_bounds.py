@@ -1,0 +1,25 @@
+"""What a statement of the reader role may take from the server has bounds, and the role cannot move them."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from schemalab.embedded.postgres import OPTIONS
+from storage.reader.role import READER
+
+
+def test_a_statement_that_sorts_too_much_is_ended(reader: psycopg.Connection[Any]) -> None:
+    assert reader.execute("SELECT 1").fetchone() == (1,)
+    reader.execute("RESET ROLE")
+    assert reader.execute("SHOW temp_file_limit").fetchone() == (OPTIONS["temp_file_limit"],)
+    reader.execute("SET LOCAL temp_file_limit = '1MB'")
+    reader.execute(f"SET LOCAL ROLE {READER}")
+    with pytest.raises(psycopg.errors.ConfigurationLimitExceeded):
+        reader.execute("SELECT count(*) FROM (SELECT g FROM generate_series(1, 300000) AS g ORDER BY -g) AS sorted")
+
+
+@pytest.mark.parametrize("setting", ["temp_file_limit = -1", "session_replication_role = replica", "log_duration = on"])
+def test_the_role_cannot_lift_a_bound_of_the_server(reader: psycopg.Connection[Any], setting: str) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        reader.execute(f"SET {setting}")
