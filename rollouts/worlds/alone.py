@@ -26,6 +26,7 @@ class Alone:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._known: dict[tuple[Any, ...], bool] = {}
+        self._ends: dict[tuple[Any, ...], str] = {}
 
     def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Found) -> bool:
         """True if one release alone ends the same way: of what is refused the refused one, else one of the trace's."""
@@ -65,14 +66,23 @@ class Alone:
         operation that takes fewer steps there has ended before the others' last."""
         if release not in self._model.first_stage:
             return False
-        places = {self._model.first_stage[release], self._model.last_stage[release]}
+        ends = set()
         try:
-            ends = {self._end(self._model.start_at(place), release, own, found) for place in places}
+            for place in sorted({self._model.first_stage[release], self._model.last_stage[release]}):
+                ends.add(self._end(self._model.start_at(place), release, own, found))
+                if OTHER in ends:
+                    return False
         except Refused:
             return False
-        return SAME in ends and OTHER not in ends
+        return SAME in ends
 
     def _end(self, world: World, release: int, steps: list[Step], found: Found) -> str:
+        key = (world, release, tuple((one.kind, one.operation, one.at, one.environment) for one in steps), found[:2])
+        if key not in self._ends:
+            self._ends[key] = self._found_end(world, release, steps, found)
+        return self._ends[key]
+
+    def _found_end(self, world: World, release: int, steps: list[Step], found: Found) -> str:
         """SAME if the steps end in the same fault (of a refusal at an earlier step, too), BLOCKED if one of them is
         refused on the way, else OTHER."""
         step, rest = steps[0], steps[1:]
@@ -84,15 +94,14 @@ class Alone:
             return SAME
         if not rest:
             return OTHER
-        ends = {BLOCKED} if faults else {OTHER}
-        following = [
-            self._end(end, release, rest, found)
-            for one in taken
-            if not isinstance(one, Found | Waits)
-            for end in self._with_the_rest(world if one is None else one, release, step)
-        ]
-        ends = set(following) or ends
-        return next(one for one in (SAME, OTHER, BLOCKED) if one in ends)
+        ends = set()
+        for one in taken:
+            if not isinstance(one, Found | Waits):
+                for end in self._with_the_rest(world if one is None else one, release, step):
+                    ends.add(self._end(end, release, rest, found))
+                    if SAME in ends:
+                        return SAME
+        return OTHER if OTHER in ends or not (ends or faults) else BLOCKED
 
     def _lone_steps(self, world: World, release: int, step: Step) -> Iterator[tuple[Step, Any]]:
         return self._model.steps(world, (release,), step.operation)

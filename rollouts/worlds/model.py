@@ -479,7 +479,7 @@ class Model:
         statements = self.statements(world, transaction)
         if isinstance(statement, Query) and transaction.release != BACKFILL:
             wrong = self._wrong(world, transaction, statement, effect)
-            if wrong is not None:
+            if wrong is not None or len(statements) == 1:
                 yield step, wrong
                 return
         given = dict(transaction.environment)

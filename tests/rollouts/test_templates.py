@@ -1,12 +1,15 @@
 """Templates: each naive form broken by its shortest trace, each safe one proved, and quickly."""
 
+from functools import cache, partial
+
 import pytest
 
 from rollouts.checks import Report, check
 from rollouts.findings import BROKEN, PROVED
+from rollouts.report import as_text
 from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, text_of
 from rollouts.words import PGROLL
-from tests.rollouts.answers import FOLDER, FORMS, answer_about, file_of
+from tests.rollouts.answers import FOLDER, FORMS, file_of
 
 SECONDS_MAX = 2.0
 """Of processor time, for two rows."""
@@ -29,33 +32,39 @@ SHORTEST = {
 """The kind for which each naive form is a template, and the steps of its shortest trace."""
 
 
-def quickest(text: str) -> Report:
-    """The report of the quickest of three tries: processor time depends on what runs beside."""
-    return min((check(text, rows=2) for _ in range(3)), key=lambda report: report.seconds)
+@cache
+def report_on(name: str, form: str) -> Report:
+    return check(text_of(name, form), rows=2)
+
+
+def is_quick(name: str, form: str) -> bool:
+    """True if one of three tries is: processor time depends on what runs beside."""
+    tries = (report_on(name, form), *(partial(check, text_of(name, form), rows=2) for _ in range(2)))
+    return any((one() if callable(one) else one).seconds < SECONDS_MAX for one in tries)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_the_naive_form_is_broken_by_its_shortest_trace(name: str) -> None:
-    report = quickest(BY_NAME[name].naive)
+    report = report_on(name, NAIVE)
     assert report.verdict == BROKEN
     kind, steps = SHORTEST[name]
     assert min(len(one.frames) - 1 for one in report.counted if one.kind == kind) == steps
-    assert report.seconds < SECONDS_MAX
+    assert is_quick(name, NAIVE)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_the_safe_form_is_proved_and_something_occurred(name: str) -> None:
-    report = quickest(BY_NAME[name].safe)
+    report = report_on(name, SAFE)
     assert (report.verdict, report.counted) == (PROVED, ())
     occurred = {str(text) for text in report.occurred}
     assert any("read what another release had written" in text for text in occurred)
     assert not any("never found a row" in text for text in occurred)
-    assert report.seconds < SECONDS_MAX
+    assert is_quick(name, SAFE)
 
 
 @pytest.mark.parametrize(("name", "form"), FORMS)
 def test_the_answer_is_as_it_was_read(name: str, form: str) -> None:
-    assert answer_about(name, form) == file_of(name, form).read_text(encoding="utf-8")
+    assert as_text(report_on(name, form)) + "\n" == file_of(name, form).read_text(encoding="utf-8")
 
 
 def test_every_folder_is_a_template() -> None:
@@ -66,7 +75,7 @@ def test_every_folder_is_a_template() -> None:
 
 @pytest.mark.parametrize(("name", "form"), FORMS)
 def test_frames_begin_without_a_fault_and_end_with_one(name: str, form: str) -> None:
-    for trace in check(text_of(name, form), rows=2).findings:
+    for trace in report_on(name, form).findings:
         first, *_, last = trace.frames
         assert (first.actor, first.done, bool(first.fault)) == ("start", 0, False)
         assert last.fault == trace.fault
