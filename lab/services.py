@@ -70,7 +70,14 @@ def ask(owner: str, question: search.Question) -> Question:
 
 def ask_design(owner: str, task: Design, lines: Sequence[str]) -> Question:
     """The judgement of what this person wrote, as a question like others. Raises `lab.exercises.designs.Malformed`."""
-    return _ask(owner, designs.written_in(task, lines).to_json())
+    return _ask(owner, _body_of(task, lines))
+
+
+def _body_of(task: Design, lines: Sequence[str]) -> Json:
+    """A design as a question; an order of tiles is one that others ask, too. Raises `Malformed`."""
+    if task.grammar == "ladder":
+        return {"order": designs.order_in(task, lines).to_json()}
+    return designs.written_in(task, lines).to_json()
 
 
 def ask_order(owner: str, order: Order) -> Question:
@@ -102,13 +109,17 @@ def unprepared(orders: Sequence[Order]) -> list[Order]:
 
 def asked_design(owner: str, pk: int, task: Design, lines: Sequence[str]) -> Question | None:
     """The question of this number, if this person asked it about these lines. Raises `Malformed`."""
-    key = _key_of(designs.written_in(task, lines).to_json())
+    key = _key_of(_body_of(task, lines))
     return Question.objects.filter(pk=pk, owner=owner, key=key).first()
 
 
-def judgement_of(question: Question) -> designs.Judgement | None:
+def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> designs.Judgement | None:
     """The judgement of a design, when there is one."""
-    return None if question.answer is None else designs.judgement_from_json(question.answer)
+    if question.answer is None:
+        return None
+    if "runs" in question.answer:
+        return designs.judgement_of_order(task, lines, verdict.answered_from_json(question.answer))
+    return designs.judgement_from_json(question.answer)
 
 
 def answer_of(question: Question, *, budget: Budget, watch: Watch) -> Json:

@@ -144,10 +144,11 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """A sequence that the learner writes: `grammar` is plan (steps as in a plan file), states or handbooks.
+    """A sequence that the learner builds: `grammar` is plan (steps as in a plan file), states, ladder or handbooks.
 
     Of a plan, `given` are the DDL statements that make the tables, `statement` the change; of states, `elements` are
-    the kinds that move, each line the states of one version. Every safe answer counts.
+    the kinds that move, each line the states of one version; of a ladder, `ground` is the first state, each line a
+    tile. `tiles` are offered; none: those of the solution and of the wrong answer. Every safe answer counts.
     """
 
     grammar: str
@@ -161,6 +162,8 @@ class Design:
     lines: int = 0
     """How many lines an answer has; 0: any number."""
 
+    ground: str = "absent"
+    tiles: tuple[str, ...] = ()
     one_channel: bool = False
     nodes: int = 2
     hidden_nodes: int = 0

@@ -6,6 +6,7 @@ publish public              hidden     once more with more nodes, so that a luck
 drain
 
 public+delete-only          explorer   states of several elements, version by version
+write-only, fill            ladder     tiles of one element, in this very order
 both/mail                   judge      handbooks: every session of two people
 
 Every safe sequence counts, not only the one that the chapter shows. What could not be explored in time is neither right
@@ -35,7 +36,12 @@ from lab.explorer.planned import prove
 from lab.explorer.spaces.config import step_id
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
-from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, shown_of
+from lab.ladders import verdict
+from lab.ladders.elements import anomaly_text
+from lab.ladders.order import BadOrder, Order, order_from_json
+from lab.ladders.played import Played, of_lines, of_order, played_from_json
+from lab.ladders.verdict import Answered
+from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, ordinary, shown_of
 from lab.sessions.model.setups import model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
@@ -73,11 +79,15 @@ class Judgement:
     is_hidden: bool = False
     why: str = ""
     model: str = ""
+    played: Played | None = None
 
     def to_json(self) -> dict[str, Any]:
         worded = {"faults": self.faults, "story": self.story}
-        body = asdict(self) | {name: [texts.to_json(one) for one in some] for name, some in worded.items()}
+        body = asdict(replace(self, played=None)) | {
+            name: [texts.to_json(one) for one in some] for name, some in worded.items()
+        }
         body["bounds"] = texts.to_json(self.bounds)
+        body["played"] = None if self.played is None else self.played.to_json()
         return {"verdict": body.pop("outcome").value} | body
 
 
@@ -93,7 +103,36 @@ def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
         body.get("is_hidden", False),
         body["why"],
         body.get("model", ""),
+        played_from_json(body["played"]) if body.get("played") else None,
     )
+
+
+def judgement_of_order(task: Design, lines: Sequence[str], found: Answered) -> Judgement:
+    """The judgement of an order of tiles: safe is not enough, it has to arrive."""
+    played = of_order(order_in(task, lines).model, found)
+    if found.verdict is Verdict.UNKNOWN:
+        return Judgement(Outcome.UNKNOWN, bounds=found.bounds, why=found.why)
+    if found.verdict is Verdict.PROVED and found.arrives:
+        return Judgement(Outcome.RIGHT, bounds=found.bounds, played=played)
+    if found.verdict is Verdict.PROVED:
+        stopped = Text("nothing breaks, but verification stops the change on every table that already has a row")
+        unfinished = Text("nothing breaks, but the element has not reached its last state")
+        return Judgement(
+            Outcome.WRONG, (stopped if found.is_finished else unfinished,), bounds=found.bounds, played=played
+        )
+    run = found.runs[0]
+    name = anomaly_text(run.anomaly, order_in(task, lines).model.kind)
+    why = Text("broken at step {n}: {what} ({clause})", {"n": len(run.frames) - 1, "what": name, "clause": run.clause})
+    return Judgement(Outcome.WRONG, (why, run.why), (run.clause,), run.steps, bounds=found.bounds, played=played)
+
+
+def order_in(task: Design, lines: Sequence[str]) -> Order:
+    """The order of tiles that a learner wrote. Raises `Malformed`."""
+    try:
+        body = {"element": task.elements, "ground": task.ground, "tiles": list(written_lines(task, lines))}
+        return order_from_json(body)
+    except BadOrder as error:
+        raise Malformed(error.why) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +166,9 @@ def judge_design(
     written = written_lines(task, lines)
     if task.grammar == "handbooks":
         return _judge_handbooks(task, written)
+    if task.grammar == "ladder":
+        found = verdict.answer(order_in(task, written), budget=budget, watch=watch)
+        return judgement_of_order(task, written, found)
     if task.grammar == "states":
         return _judge_states(task, written, budget, watch)
     return _judge_plan(task, written, budget, watch)
@@ -135,6 +177,9 @@ def judge_design(
 def written_in(task: Design, lines: Sequence[str]) -> Written:
     """The sequence that is to be explored. Raises `Malformed` where there is nothing to explore."""
     written = Written(task, written_lines(task, lines))
+    if task.grammar == "ladder":
+        _ = order_in(task, lines)
+        return written
     _ = model_of_states(task, written.lines) if task.grammar == "states" else written_plan(task, written.lines)
     return written
 
@@ -159,7 +204,7 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
         raise Malformed(Text("each edition in between sends by one channel"))
     found = judge((MAIL_ONLY, *editions, MESSENGER_ONLY))
     if found.is_safe:
-        return Judgement(Outcome.RIGHT)
+        return Judgement(Outcome.RIGHT, steps=ordinary(found.company))
     shown = shown_of(found.company, found.steps)
     clauses = tuple(sorted({verdict.clause for verdict in shown.verdicts}))
     return Judgement(Outcome.WRONG, clauses=clauses, steps=found.steps, story=tuple(line.text for line in shown.trace))
@@ -168,7 +213,8 @@ def _judge_handbooks(task: Design, lines: Sequence[str]) -> Judgement:
 def _judge_states(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
     """Versions by the states of their elements; what is needed between them is done as a plan by hand does it."""
     model = model_of_states(task, lines)
-    return _judged(task, (), lambda nodes: explore(replace(model, nodes=nodes), budget=budget, watch=watch))
+    explored = lambda nodes: explore(replace(model, nodes=nodes), budget=budget, watch=watch)  # noqa: E731
+    return _judged(task, lines[1:], (), explored)
 
 
 def model_of_states(task: Design, lines: Sequence[str]) -> Model:
@@ -187,24 +233,27 @@ def model_of_states(task: Design, lines: Sequence[str]) -> Model:
 def _judge_plan(task: Design, lines: Sequence[str], budget: Budget, watch: Watch | None) -> Judgement:
     plan = written_plan(task, lines)
     faults = tuple({str(fault): fault.text for fault in find_faults(plan)}.values())
-    return _judged(task, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
+    return _judged(task, lines, faults, lambda nodes: prove(plan, nodes=nodes, budget=budget, watch=watch))
 
 
-def _judged(task: Design, faults: tuple[Text, ...], explored: Callable[[int], Answer]) -> Judgement:
+def _judged(
+    task: Design, lines: Sequence[str], faults: tuple[Text, ...], explored: Callable[[int], Answer]
+) -> Judgement:
     """Explored with the task's nodes, and where that is safe, with the hidden ones."""
     try:
         answer = explored(task.nodes)
         if answer.verdict is Verdict.PROVED and task.hidden_nodes:
             hidden = explored(task.hidden_nodes)
             if hidden.verdict is not Verdict.PROVED:
-                return _of_answer(hidden, faults, is_hidden=True)
+                return _of_answer(hidden, lines, faults, is_hidden=True)
     except BadModel as error:
         outcome = Outcome.WRONG if faults else Outcome.UNKNOWN
         return Judgement(outcome, faults, why=str(error))
-    return _of_answer(answer, faults, is_hidden=False)
+    return _of_answer(answer, lines, faults, is_hidden=False)
 
 
-def _of_answer(answer: Answer, faults: tuple[Text, ...], *, is_hidden: bool) -> Judgement:
+def _of_answer(answer: Answer, lines: Sequence[str], faults: tuple[Text, ...], *, is_hidden: bool) -> Judgement:
+    played = of_lines(lines, answer)
     if answer.verdict is Verdict.VIOLATED:
         taken = tuple(map(step_id, answer.steps))
         return Judgement(
@@ -216,12 +265,13 @@ def _of_answer(answer: Answer, faults: tuple[Text, ...], *, is_hidden: bool) -> 
             bounds=answer.model.bounds,
             is_hidden=is_hidden,
             model=_played_in(answer.model, taken),
+            played=played,
         )
     if faults:
-        return Judgement(Outcome.WRONG, faults, bounds=answer.model.bounds)
+        return Judgement(Outcome.WRONG, faults, bounds=answer.model.bounds, played=played)
     if answer.verdict is Verdict.UNKNOWN:
         return Judgement(Outcome.UNKNOWN, bounds=answer.model.bounds, is_hidden=is_hidden, why=answer.why)
-    return Judgement(Outcome.RIGHT, bounds=answer.model.bounds)
+    return Judgement(Outcome.RIGHT, bounds=answer.model.bounds, played=played)
 
 
 def _played_in(model: Model, taken: tuple[str, ...]) -> str:

@@ -19,6 +19,7 @@ from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.designs import Judgement
 from lab.exercises.goals import goal_text
 from lab.exercises.observations import end_of, observe, public_elements
+from lab.ladders.played import Played
 from lab.sessions.model.fault_texts import unknown_text
 from lab.sessions.session import BadSession, check_steps
 from lab.sessions.shown import Severity, Shown, Text, Verdict
@@ -52,6 +53,9 @@ class Grade:
     reveal: Start | None = None
     given: Answer | None = None
     """The answer as it was understood: what is stored."""
+
+    played: Played | None = None
+    """A run that answers it, where the stage has none to play."""
 
 
 def grade(screen: Screen, answer: Mapping[str, Any], *, judgement: Judgement | None = None) -> Grade:
@@ -351,7 +355,9 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
     except designs.Malformed as error:
         raise BadAnswer(error.why) from error
     remarks = [*found.faults]
-    if found.story:
+    if found.outcome is Outcome.RIGHT and found.played is not None and found.played.states:
+        remarks.append(Text("{n} states were tried, and none was broken.", {"n": f"{found.played.states:,}"}))
+    if found.story and found.played is None:
         remarks.append(Text("a shortest way to go wrong ({clauses}):", {"clauses": names_listed(found.clauses)}))
         remarks += found.story
     if found.is_hidden:
@@ -369,4 +375,4 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
         reveal = Start("handbooks", {"editions": editions}, steps=found.steps)
     elif found.model:
         reveal = Start("model", {"model": found.model}, steps=found.steps)
-    return Grade(found.outcome, tuple(remarks), reveal, given=lines)
+    return Grade(found.outcome, tuple(remarks), reveal, given=lines, played=found.played)

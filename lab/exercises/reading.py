@@ -349,6 +349,8 @@ def _design(table: Table, start: Start) -> Design:
         given=table.words("given"),
         statement=table.text("statement", ""),
         elements=table.text("elements", ""),
+        ground=table.text("ground", "absent"),
+        tiles=table.words("tiles"),
         lines=table.number("lines", 0),
         one_channel=table.flag("one_channel", default=False),
         nodes=table.number("nodes", 2),
@@ -359,7 +361,7 @@ def _design(table: Table, start: Start) -> Design:
     return found
 
 
-GRAMMARS = ("plan", "states", "handbooks")
+GRAMMARS = ("plan", "states", "ladder", "handbooks")
 
 
 def _live(table: Table, start: Start) -> Live:

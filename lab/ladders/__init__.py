@@ -5,6 +5,7 @@ elements   the tiles of each element, its pairs of compatible neighbours, the da
 verdict    what the explorer says of an order: safe or not, whether it arrives, a run for each damage
 runs       the runs that are played: quiet ones, one for an incompatible pair, tidied witnesses
 frames     a run as pictures with a sentence each
+played     a run as pages of chapters play it
 built_in   the orders that are worked out before anybody asks
 sentences  what a step does, in plain words
 """

@@ -24,7 +24,7 @@ from lab.questions.goal import DAMAGE
 from lab.sessions.model.cluster import Drawing
 from lab.sessions.model.fault_texts import fault_text
 from lab.sessions.shown import Pair, Probe
-from lab.texts import Text, from_json, to_json
+from lab.texts import NOTHING, Text, from_json, to_json
 
 GROUND = -1
 """The place of the first version, which no tile publishes."""
@@ -40,6 +40,10 @@ class Cell:
     key: str
     text: Text
     owner: str = ""
+
+
+NO_CELL = Cell("", NOTHING)
+"""Where a store has nothing, a page draws one empty cell with this key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +116,12 @@ class Places:
         return self.of_version[number - 1] if number <= len(self.of_version) else GROUND
 
 
-def places_of(plain: Plain, tiles: Sequence[str], works: Mapping[Do, str]) -> Places:
-    """Where the versions and stops of a plan stand among tiles: `works` names the tiles of work, all others publish."""
-    states = [at for at, tile in enumerate(tiles) if tile not in works.values()]
+def places_of(
+    plain: Plain, tiles: Sequence[str], works: Mapping[Do, str], work: frozenset[str] = frozenset()
+) -> Places:
+    """Where the versions and stops of a plan stand among tiles: those that `works` or `work` names are of work, all
+    others publish."""
+    states = [at for at, tile in enumerate(tiles) if tile not in work.union(works.values())]
     of_stop, at = dict[int, int](), 0
     for number, stop in enumerate(plain.stops):
         if stop.do is Do.END:
@@ -138,8 +145,9 @@ assert set(WORKS.values()) == set(WORK)
 class Film:
     """Makes the frames of runs of one plan."""
 
-    def __init__(self, plain: Plain, places: Places) -> None:
+    def __init__(self, plain: Plain, places: Places, *, shows_danger: bool = False) -> None:
         self.plain, self.places, self.model = plain, places, plain.model
+        self.shows_danger = shows_danger
         self.sentences = Sentences(plain)
         self.end = next(at for at, stop in enumerate(plain.stops) if stop.do is Do.END)
 
@@ -176,8 +184,8 @@ class Film:
         """The tile of a version; after a rollback that of the version that it is like."""
         if config.stop <= self.end:
             return self.places.version(version)
-        stage = self.sentences.stage(config, version)
-        like = next((at for at, one in enumerate(self.model.stages, 1) if one[: len(stage)] == stage), 1)
+        stage, versions = self.sentences.stage, range(1, len(self.places.of_version) + 1)
+        like = next((one for one in versions if stage(config, one) == stage(config, version)), 1)
         return self.places.version(like)
 
     def _worded(self, steps: Steps, before: Config, after: Config) -> tuple[Text | None, str]:
@@ -249,9 +257,17 @@ class Film:
     # Marks
 
     def _marks(self, config: Config, left: Sequence[Cell], right: Sequence[Cell]) -> Iterator[tuple[str, str]]:
-        newest = self.plain.stops[config.stop].newest
-        for fault in DAMAGE.of(self.plain.faults(config), newest):
+        for fault in self._faults(config):
             yield from _marks_of(fault, left, right)
+
+    def faults(self, steps: Steps) -> tuple[Fault, ...]:
+        """The damage at the end of a run; danger where there is none, if this film shows it."""
+        return self._faults(replay(self.plain, steps)[-1])
+
+    def _faults(self, config: Config) -> tuple[Fault, ...]:
+        faults = self.plain.faults(config)
+        damage = DAMAGE.of(faults, self.plain.stops[config.stop].newest)
+        return damage or (faults if self.shows_danger else ())
 
 
 def _marks_of(fault: Fault, left: Sequence[Cell], right: Sequence[Cell]) -> Iterator[tuple[str, str]]:
@@ -259,6 +275,9 @@ def _marks_of(fault: Fault, left: Sequence[Cell], right: Sequence[Cell]) -> Iter
     anomaly = ANOMALIES[fault.clause]
     row = str(fault_text(fault.why).values.get("row", ""))
     rows = {one.key: one for one in left}
+    if not row:  # it is about the element as a whole
+        yield from ((anomaly, one.key) for one in right or left or (NO_CELL,))
+        return
     if anomaly in ("orphan", "left-over"):
         of_row = [one for one in right if one.owner == row]
         stale = [one for one in of_row if row not in rows or one.key.partition(">")[0] != _value(rows[row])]

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from catalog.elements import NodeId, State
+from changes.plan.element_states import state_of
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.contents.statements import DELETE, INSERT, NO_VALUE, UPDATE, Statement
 from lab.explorer.model import Model, Stage
 from lab.explorer.plans.program import Do
+from lab.explorer.plans.small_tables import elements_of
 from lab.explorer.spaces.config import Impossible
 from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Plain
@@ -48,6 +50,14 @@ class Quiet:
     @property
     def is_at_end(self) -> bool:
         return self.plain.stops[self.config.stop].do is Do.END
+
+    @property
+    def puts(self) -> bool:
+        """True if the newest version writes an element that the one before it writes less of."""
+        stop, elements = self.plain.stops[self.config.stop], elements_of(self.plain.model)
+        before, now = (self.plain.effects.program.descriptor(stop, stop.newest - back) for back in (1, 0))
+        states = ((state_of(before, one), state_of(now, one)) for one in elements)
+        return any(new in WRITERS and new is not old for old, new in states)
 
     def take(self, step: Step) -> bool:
         """Take a step; False when it may not be taken."""
@@ -108,7 +118,7 @@ def quiet(model: Model, plain: Plain) -> Steps:
         before = run.newest
         if not run.onward() or run.config.stop > ends:
             break
-        if run.newest > before and not has_shown and _puts(model, run.newest):
+        if run.newest > before and not has_shown and run.puts:
             run.follow(AHEAD)
             has_shown = _insert_and_delete(model, run)
     return tuple(run.steps)
@@ -121,12 +131,6 @@ def _one_row(plain: Plain) -> tuple[str | int, ...]:
         if plain.why_not(plain.start(), ("given", *rows)) is None:
             return rows
     return ()
-
-
-def _puts(model: Model, version: int) -> bool:
-    """True if this version writes an element that the one before it writes less of."""
-    before, now = model.stages[version - 2], model.stages[version - 1]
-    return any(new in WRITERS and new is not old for old, new in zip(before, now, strict=True))
 
 
 def _insert_and_delete(model: Model, run: Quiet) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from lab import texts
 from lab.exercises.chapter import Explain, Predict, Reach, Start, Survive, Task
 from lab.exercises.grading import Grade
+from lab.ladders.played import Played, played_from_json
 from lab.texts import Text
 
 
@@ -26,7 +27,13 @@ def to_json(grade: Grade) -> dict[str, Any]:
             "single_steps": reveal.single_steps,
         }
     )
-    return {"remarks": [texts.to_json(one) for one in grade.remarks], "reveal": session}
+    played = None if grade.played is None else grade.played.to_json()
+    return {"remarks": [texts.to_json(one) for one in grade.remarks], "reveal": session, "played": played}
+
+
+def played_in(found: Mapping[str, Any]) -> Played | None:
+    """The run that answered; None where none was played."""
+    return played_from_json(found["played"]) if found.get("played") else None
 
 
 def given_in(task: Task | None, grade: Grade) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from lab.exercises.adversary import Game, Standing
 from lab.exercises.chapter import Design, Explain, Form, Predict, Reach, Screen, Survive
@@ -14,7 +15,6 @@ from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
 from lab.pages.courses.chapters import text
 from lab.pages.words import STAGE, say
-from lab.sessions.handbooks import BY_NAME, WORDS
 from lab.sessions.session import STEPS_MAX
 
 ANSWER_CHARS_MAX = 20_000
@@ -91,6 +91,24 @@ def _prediction(book: Book, screen: Screen, task: Predict, answered: dict[str, A
     return {"sort": task.form.value, "value": answered.get(task.form.value, "")}
 
 
+def ghost_of(book: Book, screen: Screen, answered: dict[str, Any]) -> str:
+    """The prediction in a few words (Markdown). It stays beside the run that answers it; "" for no prediction."""
+    task = screen.task
+    if not isinstance(task, Predict):
+        return ""
+    given = answered.get(task.form.value)
+    match task.form:
+        case Form.CHOICE:
+            return text(book, f"{screen.id}.choice {given}")
+        case Form.PAIRS:
+            return "; ".join(say(pair_text(one)) for one in given or []) or _("nothing")
+        case Form.ORDER:
+            return " \u2192 ".join(text(book, f"{screen.id}.choice {one}") for one in given or [])
+        case Form.NUMBER | Form.TIME:
+            return str(given)
+    return ""
+
+
 def _chosen(values: Any, words: Any, chosen: str) -> tuple[Option, ...]:
     return tuple(Option(one, words(one), one == chosen) for one in values)
 
@@ -118,19 +136,7 @@ def _clause(clause: str, chosen: str) -> Option:
 
 
 def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:
-    lines = answered.get("lines", [])
-    if task.grammar != "handbooks":
-        return {"sort": "lines", "text": "\n".join(lines), "statement": task.statement}
-    editions = []
-    for at in range(task.lines):
-        reads, _, sends = (lines[at] if at < len(lines) else "").partition("/")
-        editions.append(
-            [
-                Field(f"reads-{at}", "reads", tuple(Option(one, say(WORDS[one]), one == reads) for one in BY_NAME)),
-                Field(f"sends-{at}", "sends", tuple(Option(one, say(WORDS[one]), one == sends) for one in _sent(task))),
-            ]
-        )
-    return {"sort": "handbooks", "editions": editions}
+    return {"sort": "lines", "text": "\n".join(answered.get("lines", [])), "statement": task.statement}
 
 
 def _game(task: Survive, game: Game | None) -> dict[str, Any]:
@@ -150,10 +156,6 @@ def _game(task: Survive, game: Game | None) -> dict[str, Any]:
     }
 
 
-def _sent(task: Design) -> list[str]:
-    return [one for one, channels in BY_NAME.items() if channels and not (task.one_channel and len(channels) > 1)]
-
-
 def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
     """The answer that a form brought; what of it is right, and even whether it is one, is for the grading to say."""
     match screen.task:
@@ -169,9 +171,6 @@ def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
             return {"steps": moves_in(posted.get("steps", ""))}
         case Explain():
             return {key: posted.get(key, "") for key in ("clause", "step", "rule")}
-        case Design(grammar="handbooks") as task:
-            lines = [f"{posted.get(f'reads-{at}', '')}/{posted.get(f'sends-{at}', '')}" for at in range(task.lines)]
-            return {"lines": lines}
         case Design():
             return {"lines": posted.get("lines", "")[:ANSWER_CHARS_MAX].splitlines()[:STEPS_MAX]}
         case Survive():

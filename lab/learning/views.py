@@ -32,7 +32,8 @@ from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
 from lab.exercises.observations import session_of
 from lab.exercises.shelf import Book
 from lab.learning import selectors, services
-from lab.learning.forms import answer_in, form_of
+from lab.learning.forms import answer_in, form_of, ghost_of
+from lab.learning.ladder_form import builder_of
 from lab.learning.learner import Learner
 from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
@@ -120,7 +121,7 @@ def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpRespons
         question = _search(place, body, request.POST.get("asked", ""))
         if question is not None and question.answer is None:
             return _to_screen(place, asked=str(question.pk))
-        judgement = None if question is None else queue.judgement_of(question)
+        judgement = None if question is None else queue.judgement_of(question, place.screen.task, lines_of(body))
         services.answer(place.learner, place.chapter, place.screen, body, judgement)
     except GameIsOpen as still:
         refused = [still.game.refused] if still.game.refused else []
@@ -302,6 +303,9 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
     was_shown = progress is not None and progress.shown_at is not None
     is_over = is_passed or was_shown
     is_over = is_over or (isinstance(screen.task, Predict) and progress is not None and progress.is_open)
+    ladder = None
+    if isinstance(screen.task, Design):
+        ladder = builder_of(screen.task, found.answered.get("lines", ()), found.played, is_passed=is_passed)
     return {
         "is_live": isinstance(screen.task, Live),
         "form": form_of(place.book, screen, found.answered, found.game),
@@ -317,6 +321,8 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "was_shown": was_shown,
         "is_over": is_over,
         "is_open": is_passed or was_shown,
+        "ladder": ladder,
+        "ghost": ghost_of(place.book, screen, found.answered) if found.outcome and found.at is not None else "",
         "plays": found.at is not None,
         "solution": text(place.book, f"{key}.solution") if is_over else "",
         "why": text(place.book, f"{key}.why") if is_over else "",

@@ -8,6 +8,7 @@ from django.utils.translation import pgettext_lazy
 
 STORES: Mapping[str, str | Promise] = {
     "rows": _("Rows of t"),
+    "messages": _("Messages"),
     "index": _("Index by_a"),
     "column": _("Values of column a"),
     "old": _("The old placement"),

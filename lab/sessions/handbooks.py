@@ -307,6 +307,16 @@ def judge(editions: Sequence[Handbook]) -> Judgement:
     return Judgement(company)
 
 
+def ordinary(company: Company) -> tuple[str, ...]:
+    """An ordinary day: each edition is posted, one person looks before the other, and both write in between."""
+    day, steps = first_day(company), list[str]()
+    for number in range(2, len(company.editions) + 1):
+        for step in (f"post.{number}", "ann.looks", "bo.writes.ann", "ann.writes.bo", "bo.looks"):
+            day = after(company, day, step)
+            steps.append(step)
+    return tuple(steps)
+
+
 def earliest_next_min(*, posted_min: int, look_every_min: int, give_up_min: int, slack_min: int) -> int:
     """The minute at which the next edition may be posted: by then nobody at work goes by the one before the newest.
 

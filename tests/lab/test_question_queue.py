@@ -255,15 +255,15 @@ def test_a_design_is_judged_by_the_worker(sent: list[str]) -> None:
     assert isinstance(task, Design)
     lines = ["publish delete-only", "drain", "publish absent", "drain"]
     made = services.ask_design("ann", task, ["", *lines])
-    assert services.judgement_of(made) is None
+    assert services.judgement_of(made, task, lines) is None
     assert services.shown(made)["state"] == "waiting"
     tasks.answer_next_question()
     made.refresh_from_db()
     assert services.shown(made)["state"] == "done"
     assert not {"asked", "task", "solution"} & set(services.shown(made))
-    assert services.judgement_of(made) == judge_design(task, lines)
+    assert services.judgement_of(made, task, lines) == judge_design(task, lines)
     again = services.ask_design("bo", task, lines)
-    assert services.judgement_of(again) == judge_design(task, lines)
+    assert services.judgement_of(again, task, lines) == judge_design(task, lines)
     assert services.asked_design("bo", again.pk, task, lines) == again
     assert services.asked_design("bo", made.pk, task, lines) is None
     assert services.asked_design("bo", again.pk, task, lines[:-1]) is None
@@ -280,7 +280,7 @@ def test_a_search_for_a_judgement_that_fails_is_neither_right_nor_wrong(monkeypa
     services.finish(failed, tasks.FAILED)
     for made in (gave_up, failed):
         made.refresh_from_db()
-        judgement = services.judgement_of(made)
+        judgement = services.judgement_of(made, task, task.solution)
         assert judgement is not None
         assert judgement.outcome is Outcome.UNKNOWN
         assert judgement.why

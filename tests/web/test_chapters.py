@@ -78,13 +78,8 @@ def fields(screen: Screen, *, right: bool = True) -> dict[str, Any]:
             return {"steps": json.dumps([*screen.start.steps, *task.solution])}
         case Explain() as task:
             return {"clause": task.clause, "step": str(task.step), "rule": task.missing}
-        case Design(grammar="handbooks") as task:
-            lines = [line.split("/") for line in task.solution]
-            return {
-                f"{what}-{at}": line[n] for at, line in enumerate(lines) for n, what in enumerate(("reads", "sends"))
-            }
         case Design() as task:
-            return {"lines": "\n".join(task.solution)}
+            return {"lines": "\n".join(task.solution if right else task.wrong)}
         case Survive() as task:
             return {"moves": json.dumps(task.solution[:-1]), "move": task.solution[-1]}
     raise AssertionError(screen.id)
@@ -225,6 +220,9 @@ def jump() -> Book:
     return next(book for book in BOOKS if book.folder == "01-one-jump")
 
 
+DESIGNS = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Design)]
+
+
 def screen_of(book: Book, screen_id: str) -> Screen:
     assert book.chapter is not None
     found = book.chapter.screen(screen_id)
@@ -243,7 +241,7 @@ def test_a_chapter_opens_at_the_first_thing_left_to_do(browser: Client, jump: Bo
 def test_a_wrong_answer_says_why_and_a_later_right_one_is_with_help(browser: Client, jump: Book) -> None:
     predict = screen_of(jump, "what-is-left")
     page = answered(browser, jump, predict, {"choice": "nothing"})
-    assert "Not so" in page
+    assert "Not quite" in page
     assert "n1 would have to know that there is an index" in page
     browser.post(url("chapter-answer", jump, predict), {"choice": "entry"})
     assert Progress.objects.get(task=predict.id).was_helped
@@ -295,7 +293,7 @@ def test_a_game_is_played_move_by_move_and_stored_when_it_is_over(browser: Clien
     assert "1 move of 25" in page
     hasty = {"moves": json.dumps(["publish.2", "publish.3", "wait"]), "move": "wait"}
     page = answered(browser, book, game, hasty)
-    assert "Not so" in page
+    assert "Not quite" in page
     assert Attempt.objects.get(progress__task=game.id).outcome == "wrong"
 
 
@@ -357,6 +355,43 @@ def test_a_design_is_searched_for_by_the_worker(browser: Client) -> None:
     assert "data-asked" in page
     assert html.escape(fields(screen)["lines"].splitlines()[0]) in page
     assert not Attempt.objects.exists()
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
+@pytest.mark.parametrize(("book", "screen"), DESIGNS, ids=lambda one: getattr(one, "id", getattr(one, "folder", "")))
+def test_every_order_is_played(browser: Client, book: Book, screen: Screen, right: bool, language: str) -> None:
+    """Built from tiles, no select box; right or wrong, a run answers it."""
+    browser.cookies["django_language"] = language
+    open_all_before(browser, book, screen)
+    task = browser.get(url("chapter-screen", book, screen)).content.decode().partition('id="task"')[2]
+    assert "<select" not in task.partition("</section>")[0]
+    assert "data-ladder" in task
+    page = answered(browser, book, screen, fields(screen, right=right))
+    assert Attempt.objects.get(progress__task=screen.id).outcome == ("right" if right else "wrong")
+    given = re.search(r'<script id="ladder-data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert given is not None
+    found = json.loads(given[1])["answer"]
+    if found is None:  # people with handbooks, on their own stage
+        assert "data-play" in page
+        return
+    assert len(found["played"]["frames"]) > 1
+    assert found["verdict"] == ("proved" if right else "violated") or found["played"]["frames"][-1]["sentence"]
+    assert bool(found["played"]["frames"][-1]["marks"]) == (found["verdict"] == "violated")
+
+
+PREDICTED = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Predict) and screen.start is not None]
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
+@pytest.mark.parametrize(("book", "screen"), PREDICTED, ids=lambda one: getattr(one, "id", getattr(one, "folder", "")))
+def test_every_prediction_about_a_session_is_played(browser: Client, book: Book, screen: Screen, right: bool) -> None:
+    """From where the screen stands, with what was predicted beside it."""
+    open_all_before(browser, book, screen)
+    assert "data-play" not in browser.get(url("chapter-screen", book, screen)).content.decode()
+    page = answered(browser, book, screen, fields(screen, right=right))
+    assert "data-play" in page
+    assert 'class="ghost"' in page
 
 
 def test_pages_that_are_not_there(browser: Client, jump: Book) -> None:

@@ -17,6 +17,7 @@ from lab.exercises.adversary import Game, Standing, play
 from lab.exercises.chapter import Chapter, Design, Explain, Predict, Reach, Screen, Start, Survive
 from lab.exercises.grading import reveal_of
 from lab.exercises.steps import in_full
+from lab.ladders.played import Played
 from lab.learning import findings
 from lab.learning.forms import moves_in
 from lab.learning.learner import Learner
@@ -38,6 +39,9 @@ class Seen:
     problem: Text = NOTHING
     game: Game | None = None
     question: Question | None = None
+    played: Played | None = None
+    """A run that answers, where the stage has none to play."""
+
     stage: Start | None = None
     at: int | None = None
 
@@ -60,7 +64,7 @@ def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learne
         return Seen(game=game, stage=_of_game(game, start))
     question = _question(request, screen, learner)
     if question is not None:
-        return Seen({"lines": question.asked["lines"]}, question=question, stage=start)
+        return Seen({"lines": lines_asked(question)}, question=question, stage=start)
     found = Seen(stage=start) if attempt is None else _answered(screen, attempt, start)
     solution = _solution(screen, progress, attempt)
     return found if solution is None else replace(found, stage=solution, at=_shared(solution, screen.start))
@@ -82,7 +86,13 @@ def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> Seen:
         taken = () if reveal is None else reveal.steps
         game = Game(taken, Standing.LOST, tuple(answered.get("moves", ())))
     remarks = tuple(findings.remarks_in(attempt.found))
-    return Seen(answered, attempt.outcome, remarks, game=game, stage=reveal or start)
+    played = findings.played_in(attempt.found)
+    if played is not None:
+        return Seen(answered, attempt.outcome, remarks, stage=start, played=played)
+    at = None
+    if reveal is not None and isinstance(screen.task, Predict | Design):
+        at = _shared(reveal, screen.start)
+    return Seen(answered, attempt.outcome, remarks, game=game, stage=reveal or start, at=at)
 
 
 def _solution(screen: Screen, progress: Progress | None, attempt: Attempt | None) -> Start | None:
@@ -111,7 +121,14 @@ def _question(request: HttpRequest, screen: Screen, learner: Learner) -> Questio
     if not isinstance(screen.task, Design) or pk is None:
         return None
     found = Question.objects.filter(pk=pk, owner=learner.owner).first()
-    return found if found is not None and "lines" in found.asked else None
+    return found if found is not None and lines_asked(found) else None
+
+
+def lines_asked(question: Question) -> list[str]:
+    """The lines that a question is about; none where it is about a session."""
+    asked = question.asked
+    found: list[str] = asked["order"]["tiles"] if "order" in asked else asked.get("lines", [])
+    return found
 
 
 def _game(screen: Screen, moves: object) -> Game | None:

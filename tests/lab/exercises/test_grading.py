@@ -280,16 +280,18 @@ def test_what_is_revealed_after_a_prediction_are_the_steps_that_were_hidden() ->
     assert reveal.steps == (*screen.start.steps, *in_full(["n2.insert.1.1"]))
 
 
-def test_an_unsafe_plan_comes_back_with_a_shortest_way_to_go_wrong() -> None:
+def test_an_unsafe_plan_comes_back_with_a_run_that_goes_wrong() -> None:
     graded = grade(screen_of(DESIGN), {"lines": ["publish delete-only", "drain", "publish absent", "drain"]})
     remarks = [str(remark) for remark in graded.remarks]
     assert "pairs of column a are left that no step removes" in remarks[0]
-    assert remarks[1] == "a shortest way to go wrong (C1):"
-    assert remarks[-1] == "v3 is published: column a is absent"
+    assert graded.played is not None
+    assert str(graded.played.frames[-1].sentence) == "The publisher publishes v3: column a is absent."
+    assert graded.played.frames[-1].marks
+    assert [frame.tile for frame in graded.played.frames if frame.actor == "p"] == [0, 2]
 
 
 def test_a_counterexample_of_a_design_comes_back_on_the_stage() -> None:
-    """Without one: a plan that forgets to delete, which the stage's own plans never do."""
+    """Without one: a plan that forgets to delete, which the stage's own plans never do. Each but people is played."""
     wrong = [
         (screen.id, grade(screen, {"lines": list(screen.task.wrong)}), judge_design(screen.task, screen.task.wrong))
         for book in books()
@@ -297,7 +299,10 @@ def test_a_counterexample_of_a_design_comes_back_on_the_stage() -> None:
         for screen in book.chapter.tasks
         if isinstance(screen.task, Design)
     ]
-    assert {name for name, graded, _ in wrong if graded.reveal is None} == {"drop-an-optional-one", "drop-an-index"}
+    without = {"drop-an-optional-one", "drop-an-index", "the-order"}
+    assert {name for name, graded, _ in wrong if graded.reveal is None} == without
+    of_people = {"one-in-between", "one-channel-each"}
+    assert {name for name, graded, _ in wrong if graded.played is None} == of_people
     for name, graded, judged in wrong:
         if graded.reveal is not None:
             broken = {verdict.clause for verdict in observations.end_of(graded.reveal).verdicts}

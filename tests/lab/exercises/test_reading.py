@@ -72,7 +72,9 @@ def test_a_screen_of_another_set_up_leaves_rules_and_parameters_behind() -> None
         pytest.param(toml(REACH.replace('until = ["C4@v2"]\n', "")), "at least one clause", id="nothing to reach"),
         pytest.param(toml(REACH + "statements = { n1 = true }\n"), "a number for each node", id="true statements"),
         pytest.param(toml(EXPLAIN.replace('= "delete-only"', '= "L2"')), "missing is one of its rules", id="no rule"),
-        pytest.param(toml(DESIGN.replace('"plan"', '"poem"')), "it may be plan, states, handbooks", id="no grammar"),
+        pytest.param(
+            toml(DESIGN.replace('"plan"', '"poem"')), "it may be plan, states, ladder, handbooks", id="no grammar"
+        ),
         pytest.param(toml('steps = ["publish.2", 3]\n'), "a list of texts", id="steps that are none"),
         pytest.param(toml("parameters = { rows = 1.5 }\n"), "parameters.rows must be", id="a parameter that is none"),
         pytest.param(toml('sources = { rule = ["C1"] }\n'), "sources: unknown key 'rule'", id="an unknown source"),

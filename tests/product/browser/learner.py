@@ -3,7 +3,7 @@
     a first action     the buttons of the stage
     predict, explain   the fields of the form
     reach              the buttons of the stage, then Check
-    design             the lines, then Check, and waiting for the explorer
+    design             the tiles one after the other, then Run it, and waiting for the explorer
     survive            a button for each move
     live               read; what it asks for is done by people on a cluster of their own, and is named in `left`
 
@@ -162,15 +162,11 @@ class Learner:
         self._sends()
 
     def _designs(self, task: Design) -> None:
-        if task.grammar != "handbooks":
-            self.page.locator("textarea[name=lines]").fill("\n".join(task.solution))
-            return
-        for at, line in enumerate(task.solution):
-            for name, value in zip(("reads", "sends"), line.split("/"), strict=True):
-                self.page.locator(f"select[name={name}-{at}]").select_option(value)
+        for line in task.solution[task.grammar == "states" :]:  # the first version is the ground
+            self.page.locator(f'.tray .tile[data-value="{line}"]').first.click()
 
     def _sends(self) -> None:
-        self.page.locator("form[data-answer] button.first").click()
+        self.page.locator("form[data-answer] .task-send button").click()
 
     def _is_right(self, screen: Screen) -> None:
         outcome: Locator = self.page.locator("#outcome, .note[role=alert]")

@@ -1,0 +1,166 @@
+"""A design as a ladder: the tiles that its builder offers, and the run that answers it.
+
+plan        publish write-only · drain · delete ..     a tile for each line of a plan file
+states      public+delete-only ..                      a tile for each version; the first one is the ground
+ladder      delete-only · fill ..                      tiles of one element
+handbooks   both/messenger ..                          a tile for each handbook, between the first and the last
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from catalog.elements import State
+from catalog.text.message import STATES
+from changes.plan.model import MoveKind
+from changes.review.neighbour_states import danger
+from lab.exercises.chapter import Design
+from lab.exercises.designs import planned
+from lab.explorer.model import WORK, Model, kinds_described
+from lab.ladders.elements import pairs_of, states_among, tiles_of
+from lab.ladders.played import PUBLISH, Played
+from lab.pages.ladder_words import STORES, ladder_words
+from lab.pages.ladders import frames_worded
+from lab.pages.words import say
+from lab.sessions.handbooks import BY_NAME, MAIL_ONLY, MESSENGER_ONLY, handbook, judge
+
+Tile = dict[str, Any]
+STATE_NAMES = tuple(sorted((state.value for state in State), key=len, reverse=True))
+PLAN_WORK = (*WORK, "drain", "close", "purge")
+SPARE = Counter({"drain": 1})
+"""Tiles that a plan may need once more than its solution does."""
+
+
+def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_passed: bool) -> Mapping[str, Any]:
+    """The data of the component. Raises `lab.exercises.designs.Malformed` for a task that has no plan."""
+    words = ladder_words()
+    ground, goal, tiles, pairs = _parts(task, words)
+    own = [line for line in order if line.strip()]
+    if task.grammar == "states" and own[:1] == [ground["value"]]:
+        own = own[1:]
+    return {
+        "ground": ground,
+        "goal": goal,
+        "tiles": tiles,
+        "pairs": pairs,
+        "words": words,
+        "order": own,
+        "sends": [ground["value"]] if task.grammar == "states" else [],
+        "answer": None if played is None else answer_of(played),
+        "predicted": _("nothing breaks"),
+        "isPassed": is_passed,
+    }
+
+
+def answer_of(played: Played) -> Mapping[str, Any]:
+    """A run as the component plays it."""
+    return {
+        "verdict": played.verdict,
+        "states": played.states,
+        "tried": played.tried,
+        "played": {"frames": frames_worded(played.frames), "stores": titles_of(played.stores)},
+    }
+
+
+def titles_of(stores: str) -> list[str]:
+    """The titles of the stores on the stage; the second one is "" where there is one only."""
+    if stores == "placements":
+        return [str(STORES["old"]), str(STORES["new"])]
+    if stores == "parents":
+        return [str(STORES["child"]), str(STORES["parent"])]
+    if stores == "messages":
+        return [str(STORES["messages"]), ""]
+    return [str(STORES["rows"]), str(STORES[stores]) if stores else ""]
+
+
+def _parts(task: Design, words: Mapping[str, str]) -> tuple[Tile, Tile | None, list[Tile], Mapping[str, bool]]:
+    match task.grammar:
+        case "plan":
+            return _of_plan(task, words)
+        case "states":
+            ground = task.solution[0]
+            offered = sorted({*task.solution, *task.wrong, *task.tiles} - {ground})
+            return _of_states(task.elements, ground, offered, words)
+        case "ladder":
+            return _of_states(task.elements, task.ground, tiles_of(task.elements, task.ground), words)
+    return _of_handbooks(task)
+
+
+def _of_states(
+    elements: str, ground: str, offered: Iterable[str], words: Mapping[str, str]
+) -> tuple[Tile, None, list[Tile], Mapping[str, bool]]:
+    tiles = list(offered)
+    stages = states_among([ground, *tiles])
+    model = Model(stages=tuple(stages[:2]), **kinds_described(elements))
+    return _tile(ground, words), None, [_tile(one, words) for one in tiles], pairs_of(model, stages)
+
+
+def _tile(value: str, words: Mapping[str, str], *, shown: str = "") -> Tile:
+    """A tile of a state, of several, or of work."""
+    name = shown or value
+    is_work = name in PLAN_WORK
+    states = [] if is_work else re.findall("|".join(STATE_NAMES), name)
+    return {
+        "value": value,
+        "text": words[name] if name in words else _in_words(name),
+        "about": words.get(f"about {name}", ""),
+        "states": states,
+        "isWork": is_work,
+        "version": name,
+    }
+
+
+def _in_words(text: str) -> str:
+    """A text with its states in the reader's language."""
+    texts = {state.value: say(words) for state, words in STATES.items()}
+    return re.sub("|".join(STATE_NAMES), lambda found: texts[found[0]], text).replace("+", " + ")
+
+
+def _of_plan(task: Design, words: Mapping[str, str]) -> tuple[Tile, None, list[Tile], Mapping[str, bool]]:
+    """The lines of a plan. Of one element neighbours are marked as a review marks them."""
+    plan = planned(task.given, task.statement)
+    is_added = all(move.kind is MoveKind.ADD for move in plan.moves)
+    ground = _tile(State.ABSENT.value if is_added else State.PUBLIC.value, words)
+    lines = sorted(((Counter(task.solution) | Counter(task.wrong) | Counter(task.tiles)) + SPARE).elements())
+    tiles = [_line(line, words) for line in lines]
+    pairs = {}
+    if len(plan.moves) == 1 and plan.moves[0].element.partner is None:
+        kind = plan.moves[0].element.kind
+        for one, other in combinations(sorted(state.value for state in State), 2):
+            pairs[f"{one}|{other}"] = danger(kind, State(one), State(other)) is None
+    return ground, None, tiles, pairs
+
+
+def _line(line: str, words: Mapping[str, str]) -> Tile:
+    first, _space, rest = line.partition(" ")
+    if first == PUBLISH:
+        return _tile(line, words, shown=rest)
+    return _tile(line, words, shown=first) | {"text": " ".join(filter(None, (words.get(first, first), rest)))}
+
+
+def _of_handbooks(task: Design) -> tuple[Tile, Tile, list[Tile], Mapping[str, bool]]:
+    """Handbooks: what may stand between the first and the last; two are compatible when no message can be lost."""
+    channels = [name for name, found in BY_NAME.items() if found]
+    sends = [name for name in channels if not (task.one_channel and len(BY_NAME[name]) > 1)]
+    values = sorted(f"{reads}/{sent}" for reads in channels for sent in sends)
+    everything = sorted({*values, str(MAIL_ONLY), str(MESSENGER_ONLY)})
+    pairs = {
+        f"{one}|{other}": judge((handbook(one), handbook(other))).is_safe for one, other in combinations(everything, 2)
+    }
+    between = [_edition(value) for value in values if value not in (str(MAIL_ONLY), str(MESSENGER_ONLY))]
+    return _edition(str(MAIL_ONLY)), _edition(str(MESSENGER_ONLY)), between, pairs
+
+
+def _edition(value: str) -> Tile:
+    return {
+        "value": value,
+        "text": say(handbook(value).text),
+        "about": "",
+        "states": [],
+        "isWork": False,
+        "version": value,
+    }
