@@ -71,12 +71,7 @@ def _prediction(book: Book, screen: Screen, task: Predict, answered: dict[str, A
                 "options": [Option(one, say(pair_text(one)), one in chosen_pairs) for one in task.options],
             }
         case Form.ORDER:
-            order = answered.get("order", [])
-            places = [
-                Field(f"order-{at}", str(at + 1), _chosen(task.options, words, order[at] if at < len(order) else ""))
-                for at in range(len(task.options))
-            ]
-            return {"sort": "order", "fields": places}
+            return {"sort": "order", "text": "\n".join(answered.get("order", []))}
         case Form.MATCH:
             matched = answered.get("match", {})
             fields = [
@@ -161,8 +156,8 @@ def answer_in(screen: Screen, posted: QueryDict) -> dict[str, Any]:
     match screen.task:
         case Predict(form=Form.PAIRS):
             return {"pairs": posted.getlist("pairs")}
-        case Predict(form=Form.ORDER) as task:
-            return {"order": [posted.get(f"order-{at}", "") for at in range(len(task.options))]}
+        case Predict(form=Form.ORDER):
+            return {"order": posted.get("lines", "")[:ANSWER_CHARS_MAX].split()}
         case Predict(form=Form.MATCH) as task:
             return {"match": {item.id: posted.get(f"match-{item.id}", "") for item in task.items}}
         case Predict(form=form):

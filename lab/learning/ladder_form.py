@@ -8,7 +8,7 @@ handbooks   both/messenger ..                          a tile for each handbook,
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -21,9 +21,9 @@ from changes.review.neighbour_states import danger
 from lab.exercises.chapter import Design
 from lab.exercises.designs import planned
 from lab.explorer.model import WORK, Model, kinds_described
-from lab.ladders.elements import pairs_of, states_among, tiles_of
+from lab.ladders.elements import OF_KIND, anomaly_text, pairs_of, states_among, tiles_of
 from lab.ladders.played import PUBLISH, Played
-from lab.pages.ladder_words import STORES, ladder_words
+from lab.pages.ladder_words import ladder_words, titles_of
 from lab.pages.ladders import frames_worded
 from lab.pages.words import say
 from lab.sessions.handbooks import BY_NAME, MAIL_ONLY, MESSENGER_ONLY, handbook, judge
@@ -56,6 +56,32 @@ def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_
     }
 
 
+def order_builder(options: Sequence[str], named: Callable[[str], str], order: Sequence[str]) -> Mapping[str, Any]:
+    """The data for things that are brought into an order, of which no two are judged before the answer is stored."""
+    tiles = [_plain(one, named(one)) for one in options]
+    start = _plain("", _("start"))
+    words = ladder_words()
+    return {"ground": start, "tiles": tiles, "pairs": {}, "words": words, "order": list(order), "isSilent": True}
+
+
+def free_builder(element: str, ground: str, nodes: int) -> Mapping[str, Any]:
+    """The data of free play: an order of an element's tiles, run with a prediction. Raises `BadModel`."""
+    words = ladder_words()
+    base, _goal, tiles, pairs = _of_states(element, ground, tiles_of(element, ground), words)
+    described = kinds_described(element)
+    kind = described["kind"]
+    anomalies = OF_KIND.get(kind, ())
+    return {
+        "element": element,
+        "ground": base,
+        "tiles": tiles,
+        "pairs": pairs,
+        "words": words,
+        "nodes": nodes,
+        "predictions": [("none", _("nothing breaks")), *((one, say(anomaly_text(one, kind))) for one in anomalies)],
+    }
+
+
 def answer_of(played: Played) -> Mapping[str, Any]:
     """A run as the component plays it."""
     return {
@@ -64,17 +90,6 @@ def answer_of(played: Played) -> Mapping[str, Any]:
         "tried": played.tried,
         "played": {"frames": frames_worded(played.frames), "stores": titles_of(played.stores)},
     }
-
-
-def titles_of(stores: str) -> list[str]:
-    """The titles of the stores on the stage; the second one is "" where there is one only."""
-    if stores == "placements":
-        return [str(STORES["old"]), str(STORES["new"])]
-    if stores == "parents":
-        return [str(STORES["child"]), str(STORES["parent"])]
-    if stores == "messages":
-        return [str(STORES["messages"]), ""]
-    return [str(STORES["rows"]), str(STORES[stores]) if stores else ""]
 
 
 def _parts(task: Design, words: Mapping[str, str]) -> tuple[Tile, Tile | None, list[Tile], Mapping[str, bool]]:
@@ -156,9 +171,14 @@ def _of_handbooks(task: Design) -> tuple[Tile, Tile, list[Tile], Mapping[str, bo
 
 
 def _edition(value: str) -> Tile:
+    return _plain(value, say(handbook(value).text))
+
+
+def _plain(value: str, text: str) -> Tile:
+    """A tile that is no state and no work."""
     return {
         "value": value,
-        "text": say(handbook(value).text),
+        "text": text,
         "about": "",
         "states": [],
         "isWork": False,

@@ -26,14 +26,14 @@ from catalog.text.storable import is_storable
 from lab import services as queue
 from lab.classroom.selectors import learner_of, member_here
 from lab.exercises import replies
-from lab.exercises.chapter import HINTS, Chapter, Design, Live, Predict, Screen
+from lab.exercises.chapter import HINTS, Chapter, Design, Form, Live, Predict, Screen
 from lab.exercises.designs import Malformed, needs_search
 from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
 from lab.exercises.observations import session_of
 from lab.exercises.shelf import Book
 from lab.learning import selectors, services
 from lab.learning.forms import answer_in, form_of, ghost_of
-from lab.learning.ladder_form import builder_of
+from lab.learning.ladder_form import builder_of, order_builder
 from lab.learning.learner import Learner
 from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
@@ -306,6 +306,9 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
     ladder = None
     if isinstance(screen.task, Design):
         ladder = builder_of(screen.task, found.answered.get("lines", ()), found.played, is_passed=is_passed)
+    if isinstance(screen.task, Predict) and screen.task.form is Form.ORDER:
+        order = found.answered.get("order", ())
+        ladder = order_builder(screen.task.options, lambda one: text(place.book, f"{key}.choice {one}"), order)
     return {
         "is_live": isinstance(screen.task, Live),
         "form": form_of(place.book, screen, found.answered, found.game),

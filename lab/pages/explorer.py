@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from catalog.elements import Kind, State
-from catalog.text.message import STATES as STATE_TEXTS
 from changes.ddl.errors import DdlError
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.plans.program import plan_of
 from lab.explorer.variant import UP, Variant
 from lab.explorer.variants import all_variants
+from lab.learning.ladder_form import free_builder
 from lab.pages.words import named_clause, say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
@@ -45,9 +45,6 @@ KINDS = ("index", "unique-index", "optional-column", "required-column", "constra
 NODES = (2, 3)
 KIND_CHARACTERS_MAX, STATES_CHARACTERS_MAX = 60, 300
 INDEX_STATES = UP[Kind.INDEX]
-STATES = tuple(state.value for state in State)
-VERSIONS = 7
-"""The most states that can be chosen; as text there may be more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +74,14 @@ class Form:
     nodes: int = 2
     left_out: frozenset[str] = field(default_factory=frozenset)
     problem: str = ""
+    is_dropped: bool = False
 
     @property
-    def chain(self) -> list[str]:
-        """The state that is chosen for each version; "" for those that are left out."""
-        chosen = [text.strip() for text in self.states.split(",") if text.strip()] if self.chain_has_all else []
-        return [*chosen, *[""] * (VERSIONS - len(chosen))]
-
-    @property
-    def chain_has_all(self) -> bool:
-        """True if the states can be chosen: one element's, and not too many."""
-        chosen = [text.strip() for text in self.states.split(",") if text.strip()]
-        return len(chosen) <= VERSIONS and set(chosen) <= set(STATES)
+    def ground(self) -> str:
+        """The first state of a change of this element: of a placement that of the old and of the new one."""
+        if self.kind == "placement":
+            return "public+absent"
+        return State.PUBLIC.value if self.is_dropped else State.ABSENT.value
 
 
 @require_http_methods(["GET", "POST"])
@@ -108,7 +101,7 @@ def explorer(request: HttpRequest) -> HttpResponse:
         "form": form,
         "kinds": {kind: say(KIND_TEXTS[kind.replace("-", " ")]) for kind in KINDS},
         "nodes": NODES,
-        "states": {state.value: say(text) for state, text in STATE_TEXTS.items()},
+        "ladder": free_builder(form.kind if form.kind in KINDS else KINDS[0], form.ground, form.nodes),
         "rules": [Rule(rule, protects, missed.get(rule, ())) for rule, protects in rules.items()],
         "unsafe": unsafe,
         "safe": safe,
@@ -151,13 +144,13 @@ def opened(session: Session, at: int, *, asks: bool = False) -> HttpResponseRedi
 def _form(sent: QueryDict) -> Form:
     """The form as it was sent, or as a link fills it in; the ladder of an index without either."""
     nodes = sent.get("nodes", "2")
-    usual = "" if "states" in sent or "state" in sent else INDEX_STATES
-    chosen = ",".join(filter(None, sent.getlist("state")[:VERSIONS]))
+    usual = "" if "states" in sent else INDEX_STATES
     return Form(
         kind=sent.get("kind", KINDS[0]).replace(" ", "-")[:KIND_CHARACTERS_MAX],
-        states=(sent.get("states", "") or chosen or usual)[:STATES_CHARACTERS_MAX],
+        states=(sent.get("states", "") or usual)[:STATES_CHARACTERS_MAX],
         nodes=int(nodes) if nodes in map(str, NODES) else NODES[0],
         left_out=frozenset(sent.getlist("left_out")[: len(PROTECTS)]),
+        is_dropped=sent.get("change") == "drop",
     )
 
 

@@ -18,6 +18,18 @@ STORES: Mapping[str, str | Promise] = {
 }
 """The titles of the stores on the stage."""
 
+
+def titles_of(stores: str) -> list[str]:
+    """The titles of the stores on the stage; the second one is "" where there is one only."""
+    if stores == "placements":
+        return [str(STORES["old"]), str(STORES["new"])]
+    if stores == "parents":
+        return [str(STORES["child"]), str(STORES["parent"])]
+    if stores == "messages":
+        return [str(STORES["messages"]), ""]
+    return [str(STORES["rows"]), str(STORES[stores]) if stores else ""]
+
+
 WORDS: Mapping[str, str | Promise] = {
     # tiles, and a line for each of what it is
     "absent": pgettext_lazy("state", "absent"),

@@ -5,7 +5,7 @@
 An answer that is kept comes at once; else the order waits in the queue of questions, and the page looks again.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, JsonResponse
@@ -15,14 +15,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from lab import services
 from lab.classroom.selectors import learner_of
-from lab.explorer.model import BadModel, Model, kinds_described, stage_name
 from lab.explorer.verdict import Verdict
-from lab.ladders.elements import OF_KIND, anomaly_text, pairs_of, states_among, tiles_of
+from lab.ladders.elements import OF_KIND, anomaly_text
 from lab.ladders.frames import Frame
 from lab.ladders.order import BadOrder, Order, order_from_json
+from lab.ladders.played import stores_of
 from lab.ladders.verdict import NOTHING_BREAKS, Answered, Run, answered_from_json
 from lab.models import Question
-from lab.pages.ladder_words import STORES, ladder_words
+from lab.pages.ladder_words import titles_of
 from lab.pages.requests import BadRequest, body_of, parts_of
 from lab.pages.words import say, speaker
 from lab.sessions.model.fault_texts import unknown_text
@@ -130,7 +130,7 @@ def _played(order: Order, run: Run) -> dict[str, Any]:
         else {"version": query.version, "text": query.text, "by_table": query.by_table, "by_index": query.by_index},
         "session": {"setup": session.setup, "parameters": session.parameters, "steps": session.steps},
         "link": link_of(session),
-        "stores": stores_of(order.model),
+        "stores": titles_of(stores_of(order.model)),
         "frames": frames_worded(run.frames),
     }
 
@@ -149,24 +149,6 @@ def link_of(session: Session) -> str:
         return ""
 
 
-def stores_of(model: Model) -> list[str]:
-    """The titles of the two stores on the stage; the second one "" where there is one only."""
-    if model.has_placements:
-        return [str(STORES["old"]), str(STORES["new"])]
-    if model.foreign_key:
-        return [str(STORES["child"]), str(STORES["parent"])]
-    return (
-        [str(STORES["rows"]), str(STORES["index" if model.kind.is_index else "column"])]
-        if _moves(model)
-        else [str(STORES["rows"]), ""]
-    )
-
-
-def _moves(model: Model) -> bool:
-    """True if the element has pairs of its own to look at."""
-    return model.kind.is_index or model.kind.is_column
-
-
 def frames_worded(frames: Sequence[Frame]) -> list[dict[str, Any]]:
     """Frames in the reader's words."""
     worded = speaker()
@@ -183,28 +165,3 @@ def frames_worded(frames: Sequence[Frame]) -> list[dict[str, Any]]:
         }
         for frame in frames
     ]
-
-
-def builder_of(
-    element: str, ground: str, tiles: Iterable[str] = (), *, draw: Callable[[str], str] = str
-) -> Mapping[str, Any]:
-    """The data that the ladder component is built with: tiles, pairs, predictions. Raises `BadModel` for no element."""
-    offered = tuple(tiles) or tiles_of(element, ground)
-    described_kinds = kinds_described(element)
-    stages = states_among([ground, *offered])
-    model = Model(stages=tuple(stages[:2]), **described_kinds)
-    kind = model.kind
-    predictions = [(NOTHING_BREAKS, _("nothing breaks"))]
-    predictions += [(one, say(anomaly_text(one, kind))) for one in OF_KIND.get(kind, ())]
-    return {
-        "element": element,
-        "ground": ground,
-        "tiles": offered,
-        "states": [stage_name(stage) for stage in stages],
-        "pairs": pairs_of(model, stages),
-        "predictions": predictions,
-        "words": ladder_words(),
-    }
-
-
-__all__ = ["BadModel", "builder_of", "described", "frames_worded", "ladder", "ladder_question", "link_of", "stores_of"]

@@ -75,7 +75,7 @@ export class LadderStage {
     const change = this.before && now !== was ? (now === undefined ? "removed" : "added") : "";
     const isHole = side === "left" && !now && this.frame.marks.some(([kind, one]) => kind === "orphan" && one.split(">")[1] === key);
     return h("div", { class: `cell ${now ? "there" : ""} ${mark ? "bad" : ""} ${mark && !now ? "gone" : ""} ${isHole ? "hole" : ""}`, "data-key": key, "data-owner": owner },
-      h("span", {}, now ?? (was ? fill(this.words["is gone"], { what: was }) : this.words["nothing there"])),
+      h("span", {}, now ?? (was ? fill(this.words["is gone"], { what: was }) : mark ? "" : this.words["nothing there"])),
       mark && h("b", { class: "label" }, this.words[mark]), change && h("span", { class: "change", "aria-label": this.words[change] }, SIGNS[change]));
   }
   isOfRight(key) { return this.sides.length > 1 && this.keys.right.includes(key) && !this.keys.left.includes(key); }

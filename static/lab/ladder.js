@@ -10,6 +10,7 @@
 import { announce, fill, h, icon, still } from "./ladder-parts.js";
 
 const GLYPHS = { absent: "circle-dashed", "delete-only": "minus", "write-only": "arrow-up", public: "check", fill: "slashes", verify: "search-check", delete: "x", drain: "hourglass", close: "lock", purge: "x" };
+const LONG = 5; // more tiles wrap, and stand level
 const DRAG_PX = 6, SLIDE_MS = 180, RISE_PX = 12;
 /* The look of a tile: a glyph for each state, or for its work, and its words. */
 export function face(tile) {
@@ -173,7 +174,8 @@ export class Ladder {
     const isTall = getComputedStyle(this.line).flexDirection === "column";
     const place = rest.filter((one) => {
       const spot = this.tiles[one].getBoundingClientRect();
-      return isTall ? spot.top + spot.height / 2 < y : spot.left + spot.width / 2 < x;
+      if (isTall) return spot.top + spot.height / 2 < y;
+      return spot.bottom < y - spot.height / 2 || (spot.top < y + spot.height / 2 && spot.left + spot.width / 2 < x);
     }).length;
     return rest.toSpliced(place, 0, at);
   }
@@ -214,6 +216,7 @@ export class Ladder {
     });
     if (!this.isLocked && (this.data.most ?? 99) > this.order.length && (loose.length || this.held !== null)) parts.push(this.link("open", this.order.length, level), this.slot(h("div", { class: "open" }, this.words[this.order.length ? "next tile" : "first tile"]), -2, level));
     if (this.data.goal) parts.push(this.link(marks[this.order.length]?.kind ?? "none", -1, level), this.slot(fixed(this.data.goal), this.order.length, level));
+    this.line.classList.toggle("long", this.data.tiles.length > LONG);
     this.line.replaceChildren(...parts);
     this.tiles.forEach((one, at) => {
       one.classList.toggle("held", this.held === at);

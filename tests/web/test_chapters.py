@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from lab.exercises import designs
-from lab.exercises.chapter import Design, Explain, Live, Predict, Reach, Screen, Survive
+from lab.exercises.chapter import Design, Explain, Form, Live, Predict, Reach, Screen, Survive
 from lab.exercises.grading import reveal_of, right_answer
 from lab.exercises.observations import session_of
 from lab.exercises.replies import needed
@@ -88,7 +88,7 @@ def fields(screen: Screen, *, right: bool = True) -> dict[str, Any]:
 def _predicted(task: Predict, answer: Any, right: bool) -> dict[str, Any]:
     match task.form.value:
         case "order":
-            return {f"order-{at}": one for at, one in enumerate(answer)}
+            return {"lines": "\n".join(answer if right else reversed(answer))}
         case "match":
             return {f"match-{item}": choice for item, choice in answer.items()}
         case "pairs":
@@ -221,6 +221,7 @@ def jump() -> Book:
 
 
 DESIGNS = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Design)]
+ORDERS = [(book, screen) for book, screen in TASKS if getattr(screen.task, "form", None) is Form.ORDER]
 
 
 def screen_of(book: Book, screen_id: str) -> Screen:
@@ -378,6 +379,19 @@ def test_every_order_is_played(browser: Client, book: Book, screen: Screen, righ
     assert len(found["played"]["frames"]) > 1
     assert found["verdict"] == ("proved" if right else "violated") or found["played"]["frames"][-1]["sentence"]
     assert bool(found["played"]["frames"][-1]["marks"]) == (found["verdict"] == "violated")
+
+
+@pytest.mark.parametrize(("book", "screen"), ORDERS, ids=lambda one: getattr(one, "id", getattr(one, "folder", "")))
+def test_an_order_that_is_predicted_is_built_from_silent_tiles(browser: Client, book: Book, screen: Screen) -> None:
+    open_all_before(browser, book, screen)
+    page = browser.get(url("chapter-screen", book, screen)).content.decode()
+    given = re.search(r'<script id="ladder-data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert given is not None
+    built = json.loads(given[1])
+    assert (built["pairs"], built["isSilent"]) == ({}, True)
+    assert "<select" not in page.partition('id="task"')[2].partition("</section>")[0]
+    answered(browser, book, screen, fields(screen))
+    assert Attempt.objects.get(progress__task=screen.id).outcome == "right"
 
 
 PREDICTED = [(book, screen) for book, screen in TASKS if isinstance(screen.task, Predict) and screen.start is not None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from django.test import Client
 from lab.exercises.shelf import books
 from lab.explorer.variants import all_variants
 from lab.pages import doors
+from lab.pages.explorer import KINDS
 from lab.sessions.doors import DOORS
 from lab.sessions.replay import show
 from lab.sessions.session import Linked, decode
@@ -117,13 +117,20 @@ def test_a_model_of_ones_own_opens_and_asks(client_of: ClientOf) -> None:
 
 
 def test_a_link_fills_the_form_in(client_of: ClientOf) -> None:
-    page = client_of("lea").get(f"{PAGE}?kind=required+column&states=absent,delete-only,public").content.decode()
-    assert 'value="required-column" selected' in page
-    assert re.findall(r'<option value="([^"]+)" selected', page.partition('name="state"')[2]) == [
-        "absent",
-        "delete-only",
-        "public",
-    ]
+    page = client_of("lea").get(f"{PAGE}?kind=required+column&states=absent,delete-only,public&change=drop")
+    shown = page.content.decode()
+    assert 'value="required-column" selected' in shown
+    assert 'value="absent,delete-only,public"' in shown
+    assert page.context["ladder"]["ground"]["value"] == "public"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("change", ["add", "drop"])
+def test_every_element_has_tiles_and_predictions(client_of: ClientOf, kind: str, change: str) -> None:
+    built = client_of("lea").get(f"{PAGE}?kind={kind}&change={change}").context["ladder"]
+    assert len(built["tiles"]) >= 2
+    assert len(built["predictions"]) >= 2
+    assert all(tile["text"] for tile in built["tiles"])
 
 
 @pytest.mark.parametrize(
@@ -146,10 +153,3 @@ def test_a_model_that_is_none_is_refused_in_words(client_of: ClientOf, sent: dic
 @pytest.mark.parametrize("path", ["/lab/models/nope/", "/lab/why/nope/", "/lab/without/nope/"])
 def test_what_is_not_there_is_not_found(client_of: ClientOf, path: str) -> None:
     assert client_of("lea").get(path).status_code == 404
-
-
-def test_states_are_chosen_one_for_each_version(client_of: ClientOf) -> None:
-    chosen = {"kind": "index", "nodes": "2", "state": ["absent", "delete-only", "", "public"], "states": ""}
-    link, _ = linked(client_of("lea").post(PAGE, chosen))
-    model = json.loads(str(link.session.parameters["model"]))
-    assert len(model["road"]) == 3

@@ -151,8 +151,8 @@ class Learner:
                     self.page.locator(f'input[name=pairs][value="{pair}"]').check()
             case "order":
                 assert isinstance(right, tuple)
-                for at, one in enumerate(right):
-                    self.page.locator(f"select[name=order-{at}]").select_option(one)
+                for one in right:
+                    self.page.locator(f'.tray .tile[data-value="{one}"]').first.click()
             case "match":
                 assert isinstance(right, dict)
                 for item, choice in right.items():
