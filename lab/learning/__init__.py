@@ -2,7 +2,6 @@
 
 learner  who it is that a request comes from
 forms    a task as a form, and the answer that comes back
-ladder_form a design as tiles, and the run that answers it
 findings what a grade found, as it is stored
 
 Answers are stored before anything that they were about leaves the server (`services.answer`).

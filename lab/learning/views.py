@@ -33,13 +33,13 @@ from lab.exercises.observations import session_of
 from lab.exercises.shelf import Book
 from lab.learning import selectors, services
 from lab.learning.forms import answer_in, form_of, ghost_of
-from lab.learning.ladder_form import builder_of, order_builder
 from lab.learning.learner import Learner
 from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import described_setups
 from lab.pages.courses.chapters import chapter_after, described, every_chapter, text
 from lab.pages.courses.seen import Seen, refuse, seen
+from lab.pages.ladder_form import builder_of, order_builder
 from lab.pages.replays import live_part
 from lab.pages.words import say, stage_words
 from lab.sessions import handbooks

@@ -8,6 +8,7 @@ words     the words that stand on the stage
 own       DDL of one's own, what to leave out of its plan, and what happens then
 counterexamples  that of a plan's proof, for the pages of changes
 ladders   orders of tiles, as a browser sends and plays them
+ladder_form  a design as tiles, and the run that answers it
 ladder_words  the words of the ladder and its player
 explorer  every built-in model, every rule, a model of one's own; doors from other pages
 exports   a session as a file: picture, JSON, golden script

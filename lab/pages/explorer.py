@@ -20,7 +20,7 @@ from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.plans.program import plan_of
 from lab.explorer.variant import UP, Variant
 from lab.explorer.variants import all_variants
-from lab.learning.ladder_form import free_builder
+from lab.pages.ladder_form import free_builder
 from lab.pages.words import named_clause, say
 from lab.questions.witnesses import unsafe_without, variant_named, witness_of
 from lab.sessions.model.setups import FENCE, PROTECTS, TWO_VERSIONS, model_parameter
