@@ -21,5 +21,6 @@ pictures      the session that a chapter's picture shows
 routers       requests of a router with an old schema, as chapter 10 asks for them
 adversary     a game against somebody who has the nodes
 designs       sequences that learners write, judged
+runs          runs that answer predictions which no stage plays
 checking      everything that may be wrong with a chapter
 """

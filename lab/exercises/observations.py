@@ -44,6 +44,7 @@ BUDGET = Budget(states=300_000, seconds=math.inf)
 """No seconds: the right answer is the same on a busy machine."""
 
 PROBED_VALUE = "a = 1"
+EXPLORER = re.compile(r"explorer((?: \w+)+)")
 
 
 class BadQuestion(ValueError):
@@ -72,7 +73,7 @@ def observe(
             return answer(end_of(_needed(asks, start), then), match)
     if asks.startswith("seconds until "):
         return _waited(asks, _needed(asks, start))
-    if match := re.fullmatch(r"explorer((?: \w+)+)", asks):
+    if match := EXPLORER.fullmatch(asks):
         return ask_explorer(_needed(asks, start), tuple(match[1].split()))
     for pattern, answer_of in OF_NOTHING.items():
         if match := re.fullmatch(pattern, asks):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -29,7 +29,8 @@ from lab.exercises import replies
 from lab.exercises.chapter import HINTS, Chapter, Design, Form, Live, Predict, Screen
 from lab.exercises.designs import Malformed, needs_search
 from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
-from lab.exercises.observations import session_of
+from lab.exercises.observations import EXPLORER, session_of
+from lab.exercises.runs import runs_of
 from lab.exercises.shelf import Book
 from lab.learning import selectors, services
 from lab.learning.forms import answer_in, form_of, ghost_of
@@ -39,7 +40,7 @@ from lab.pages.answers import answer as stage_answer
 from lab.pages.answers import described_setups
 from lab.pages.courses.chapters import chapter_after, described, every_chapter, text
 from lab.pages.courses.seen import Seen, refuse, seen
-from lab.pages.ladder_form import builder_of, order_builder
+from lab.pages.ladder_form import builder_of, order_builder, runs_worded
 from lab.pages.replays import live_part
 from lab.pages.words import say, stage_words
 from lab.sessions import handbooks
@@ -292,6 +293,22 @@ def _replies(place: Place, found: Seen) -> list[str]:
     )
 
 
+def _runs(place: Place, found: Seen) -> Mapping[str, Any] | None:
+    """The runs that answer a prediction which the stage does not play: they come with the stored answer."""
+    task, key = place.screen.task, place.screen.id
+    if not isinstance(task, Predict) or not found.outcome:
+        return None
+
+    def named(item: str) -> str:
+        return text(place.book, f"{key}.item {item}") if item else ""
+
+    def predicted(item: str) -> str:
+        given = found.answered.get("match", {}).get(item) if item else found.answered.get("choice")
+        return text(place.book, f"{key}.choice {given}")
+
+    return runs_worded(runs_of(task, place.screen.start), named, predicted)
+
+
 def _task(place: Place, found: Seen) -> dict[str, Any] | None:
     """The task as the page shows it: hints that were taken, the solution once it is due."""
     screen, progress = place.screen, place.progress
@@ -325,8 +342,10 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "is_over": is_over,
         "is_open": is_passed or was_shown,
         "ladder": ladder,
+        "runs": _runs(place, found),
         "ghost": ghost_of(place.book, screen, found.answered) if found.outcome and found.at is not None else "",
-        "plays": found.at is not None,
+        "plays": found.at is not None
+        and not (isinstance(screen.task, Predict) and EXPLORER.fullmatch(screen.task.asks)),
         "solution": text(place.book, f"{key}.solution") if is_over else "",
         "why": text(place.book, f"{key}.why") if is_over else "",
     }

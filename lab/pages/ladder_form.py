@@ -20,7 +20,9 @@ from changes.plan.model import MoveKind
 from changes.review.neighbour_states import danger
 from lab.exercises.chapter import Design
 from lab.exercises.designs import planned
+from lab.exercises.runs import ItemRun
 from lab.explorer.model import WORK, Model, kinds_described
+from lab.explorer.verdict import Verdict
 from lab.ladders.elements import OF_KIND, anomaly_text, pairs_of, states_among, tiles_of
 from lab.ladders.played import PUBLISH, Played
 from lab.pages.ladder_words import ladder_words, titles_of
@@ -54,6 +56,38 @@ def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_
         "predicted": _("nothing breaks"),
         "isPassed": is_passed,
     }
+
+
+def runs_worded(
+    runs: Iterable[ItemRun], named: Callable[[str], str], predicted: Callable[[str], str]
+) -> Mapping[str, Any] | None:
+    """Runs that answer a prediction, one after the other, each with what was predicted; None for none."""
+    words = ladder_words()
+    found = [
+        answer_of(run.played)
+        | {
+            "title": named(run.item),
+            "tried_words": _tried(run.played),
+            "predicted": predicted(run.item),
+            "ground": _tile(run.versions[0], words),
+            "tiles": [_tile(version, words) for version in run.versions[1:]],
+        }
+        for run in runs
+    ]
+    return {"runs": found, "words": words} if found else None
+
+
+def _tried(played: Played) -> str:
+    """The number of states that the explorer tried; "" where it was not asked."""
+    if not played.verdict:
+        return ""
+    count = f"{played.states:,}"
+    none = _("{n} states were tried, and none was broken.").format(n=count)
+    return (
+        none
+        if played.verdict == Verdict.PROVED.value
+        else _("{n} states were tried until one was broken.").format(n=count)
+    )
 
 
 def order_builder(options: Sequence[str], named: Callable[[str], str], order: Sequence[str]) -> Mapping[str, Any]:

@@ -166,4 +166,25 @@ class FreePage extends Page {
   }
 }
 
+/* Runs that answer a prediction, one below the other: the first plays at once, each other one when it is asked for. */
+function playAll(root) {
+  const { runs, words } = JSON.parse(document.getElementById(root.dataset.runs).textContent);
+  root.append(h("p", { class: "hush", id: "ladder-then", "aria-live": "polite" }));
+  runs.forEach((run, at) => {
+    const box = h("details", { class: "answer-run", open: at === 0 }, h("summary", {}, h("b", {}, run.title || words["what was tried"]), " ", run.tried_words));
+    let player = null;
+    const open = () => {
+      if (!box.open || player) return;
+      const data = { ...run, words }, order = run.tiles.map((_, n) => n);
+      player = new Player({ stage: new LadderStage({ data, order, played: run.played, ghost: run.predicted }) });
+      box.append(player.element);
+      player.to(0).then(() => { if (!still.matches) player.play(); });
+    };
+    box.addEventListener("toggle", open);
+    root.append(box);
+    open();
+  });
+}
+for (const root of document.querySelectorAll("[data-runs]")) playAll(root);
+
 for (const root of document.querySelectorAll("[data-ladder]")) new (root.hasAttribute("data-url") ? FreePage : Page)(root);

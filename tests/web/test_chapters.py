@@ -404,8 +404,44 @@ def test_every_prediction_about_a_session_is_played(browser: Client, book: Book,
     open_all_before(browser, book, screen)
     assert "data-play" not in browser.get(url("chapter-screen", book, screen)).content.decode()
     page = answered(browser, book, screen, fields(screen, right=right))
+    assert isinstance(screen.task, Predict)
+    if screen.task.asks.startswith("explorer"):
+        assert len(runs_in(page)) == 1
+        return
     assert "data-play" in page
     assert 'class="ghost"' in page
+
+
+def runs_in(page: str) -> list[dict[str, Any]]:
+    found = re.search(r'<script id="runs-data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    return json.loads(found[1])["runs"] if found else []
+
+
+MATCHES = [
+    (book, screen)
+    for book, screen in TASKS
+    if getattr(screen.task, "form", None) is Form.MATCH and book.folder != "12-a-frozen-node"
+]
+"""Those of chapter 12 are about the lab's cluster, which has a stage of its own."""
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize(("book", "screen"), MATCHES, ids=lambda one: getattr(one, "id", getattr(one, "folder", "")))
+def test_every_item_that_is_matched_has_a_run(browser: Client, book: Book, screen: Screen, language: str) -> None:
+    """Each plays what the machine did, with what was predicted of it; nothing of it is there before."""
+    browser.cookies["django_language"] = language
+    open_all_before(browser, book, screen)
+    assert "runs-data" not in browser.get(url("chapter-screen", book, screen)).content.decode()
+    runs = runs_in(answered(browser, book, screen, fields(screen)))
+    assert isinstance(screen.task, Predict)
+    assert len(runs) == len(screen.task.items)
+    for run, item in zip(runs, screen.task.items, strict=True):
+        assert run["title"]
+        assert run["predicted"]
+        assert len(run["played"]["frames"]) > 1
+        if screen.task.asks.startswith("explorer"):
+            assert run["verdict"] == item.answer
+            assert str(run["states"]) in run["tried_words"].replace(",", "")
 
 
 def test_pages_that_are_not_there(browser: Client, jump: Book) -> None:

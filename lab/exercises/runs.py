@@ -1,0 +1,80 @@
+"""Runs that answer predictions which no stage beside the text can: questions to the explorer, and several sessions.
+
+explorer C4     proved: how much was tried, and a quiet run; violated: the way that it found
+damage, taken   the session of each item, from its start to its end
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lab.exercises.chapter import Form, Predict, Start
+from lab.exercises.observations import BUDGET, EXPLORER, session_of
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.model import stage_name
+from lab.explorer.spaces.config import Impossible
+from lab.explorer.spaces.full_space import Plain
+from lab.explorer.verdict import Verdict
+from lab.explorer.witness import Steps, parse
+from lab.ladders import runs
+from lab.ladders.frames import Film, places_of
+from lab.ladders.played import Played, stores_of
+from lab.questions.goal import Goal
+from lab.questions.search import Question, ask
+from lab.sessions.model.setups import model_of
+from lab.sessions.setup import MODEL
+from lab.sessions.setups import setup_named
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRun:
+    """The run of an item ("" where there is one question), and the versions that its servers use."""
+
+    item: str
+    versions: tuple[str, ...]
+    played: Played
+
+
+def runs_of(task: Predict, start: Start | None) -> tuple[ItemRun, ...]:
+    """The runs that answer a prediction; none where the stage plays it, or where it is about no model."""
+    asked = EXPLORER.fullmatch(task.asks)
+    if task.form is not Form.MATCH and asked is None:
+        return ()
+    starts = [(one.id, one.start) for one in task.items] or ([] if start is None else [("", start)])
+    return tuple(_runs(starts, tuple(asked[1].split()) if asked else ()))
+
+
+def _runs(starts: list[tuple[str, Start]], clauses: tuple[str, ...]) -> Iterator[ItemRun]:
+    for item, start in starts:
+        if setup_named(start.setup).kind == MODEL:
+            yield ItemRun(item, *_run(start, clauses))
+
+
+@lru_cache(maxsize=256)
+def _run(start: Start, clauses: tuple[str, ...]) -> tuple[tuple[str, ...], Played]:
+    """Kept: it is everybody's."""
+    session = session_of(start)
+    model, rows = model_of(setup_named(start.setup), session)
+    plain = Plain(effects_of(model))
+    verdict, states = "", 0
+    if clauses:
+        found = ask(Question(session, goal=Goal(frozenset(clauses)), any_rows=True), budget=BUDGET)
+        verdict, states = found.verdict.value, found.states
+        is_broken = found.verdict is Verdict.VIOLATED
+        steps = runs.tidied(plain, parse(plain, found.steps)) if is_broken else runs.quiet(model, plain)
+    else:
+        steps = _own(plain, rows, session.steps)
+    versions = tuple(stage_name(stage) for stage in model.stages)
+    film = Film(plain, places_of(plain, versions[1:], {}), shows_danger=bool(clauses))
+    return versions, Played(verdict, states, stores_of(model), film.frames(steps))
+
+
+def _own(plain: Plain, rows: tuple[str | int, ...], steps: tuple[str, ...]) -> Steps:
+    """The steps of a session as far as they can be taken, its first rows before them."""
+    given = [".".join(["given", *map(str, rows)])] if any(row != "-" for row in rows) else []
+    taken = [*given, *steps]
+    while True:
+        try:
+            return parse(plain, taken)
+        except Impossible:
+            taken.pop()
