@@ -48,7 +48,7 @@ export class Lanes {
     } };
   }
 
-  /** Drawn whole each time: twice a second at most, a few hundred elements. Made anew only where their number differs. */
+  /** Drawn whole each time: some hundred elements, once a second while the publisher waits or work goes on. */
   draw(history, t, { now, isSlim, label, clock }) {
     this.now = now;
     const W = this.words, w = isSlim ? 366 : 1392, left = isSlim ? 34 : 110, nodes = history.nodes(t).slice(0, LANES_MAX), bottom = TOP + nodes.length * LANE, h = bottom + 22;
@@ -96,7 +96,7 @@ export class Lanes {
     this.root.replaceChildren(svg);
     let free = -Infinity;
     for (const { text } of waits) {
-      const width = text.getComputedTextLength(), x = Math.min(Number(text.getAttribute("x")), w - width - 4);
+      const width = text.textContent.length * (/[\u4e00-\u9fff]/.test(text.textContent) ? 13 : 8.2), x = Math.min(Number(text.getAttribute("x")), w - width - 4);
       if (x < free) text.remove(); else { text.setAttribute("x", String(Math.max(0, x))); free = x + width + 12; }
     }
     if (focus) [...this.root.querySelectorAll("[data-what]")].find((one) => one.dataset.what === focus)?.focus({ preventScroll: true });

@@ -1,6 +1,6 @@
 /* The Cluster page's picture: what arrives, the moment that is shown, and what each part says of itself.
 
-   The present is drawn twice a second, and at once when something arrives. A moment of the past is drawn by the same
+   The present is drawn once a second, and soon after something has arrived. A moment of the past is drawn by the same
    code; pausing or stepping leaves the present, Live returns to it. */
 
 import { History } from "./history.js";
@@ -11,9 +11,9 @@ import { GLYPHS, icons, set } from "./svg.js";
 const root = document.querySelector("[data-picture]"), $ = (name) => root.querySelector(`[data-${name}]`);
 const W = JSON.parse($("dictionary").textContent);
 const calm = matchMedia("(prefers-reduced-motion: reduce)"), slim = matchMedia("(max-width: 56rem)");
-const DRAW_MS = 500;
+const DRAW_MS = 1000, SOON_MS = 400, LANES_MS = 2000;
 const history = new History(), scene = new Scene($("scene"), W), lanes = new Lanes($("lanes"), W, (to) => { lanes.zoom = to; draw(); });
-let at = null, asked = false, waiting = 0; // at: a moment that is looked at; null: the present
+let at = null, asked = false, waiting = 0, drawnAt = 0, lanesAt = 0; // at: a moment that is looked at; null: the present
 
 const now = () => window.serverClock.now() / 1000, clock = (t) => window.serverClock.words(1000 * t);
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
@@ -48,13 +48,15 @@ function steps(t) {
 
 /* ---- a moment */
 function draw() {
-  waiting = 0;
+  clearTimeout(waiting); waiting = 0;
   if (document.hidden || !history.table) return;
+  drawnAt = performance.now();
   const present = now(), t = at ?? present;
   root.toggleAttribute("data-drawn", true); root.classList.toggle("past", at !== null);
-  root.classList.toggle("calm", !history.works.length && !history.state(t)?.change);
+  root.classList.toggle("calm", !history.state(t)?.change);
   scene.draw(history, t, { isSlim: slim.matches, isLive: at === null, calm: calm.matches || at !== null, label, clock });
-  lanes.draw(history, t, { now: present, isSlim: slim.matches, label, clock });
+  const moves = at !== null || history.wait(t) || history.work(t);
+  if (moves || drawnAt - lanesAt > LANES_MS) { lanes.draw(history, t, { now: present, isSlim: slim.matches, label, clock }); lanesAt = drawnAt; }
   steps(t);
   const { from } = lanes.window(history, t), slider = $("at");
   set(slider, { min: Math.floor(from), max: Math.ceil(present) });
@@ -65,7 +67,7 @@ function draw() {
   set($("then"), { text: at === null ? "" : told ? `${clock(told.at)} ${told.sentence}` : clock(t) });
   if ($("words").open) inWords(t);
 }
-function soon() { if (!waiting) waiting = requestAnimationFrame(draw); }
+function soon() { if (!waiting) waiting = setTimeout(draw, Math.max(0, drawnAt + SOON_MS - performance.now())); }
 setInterval(() => { if (at === null) draw(); }, DRAW_MS);
 
 function inWords(t) {

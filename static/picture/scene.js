@@ -180,7 +180,7 @@ export class Scene {
     show(this.pill, text); set(this.pill, { class: wait ? "pill" : "pill work" });
     if (!text) return;
     set(this.pillText, { text });
-    const width = this.pillText.getComputedTextLength() + 28, y = G.at(0)[1] - (G.slim ? 26 : 30), share = i >= 0 ? (y - py) / (target[1] - py) : 0;
+    const width = text.length * (/[\u4e00-\u9fff]/.test(text) ? 12 : 8) + 28, y = G.at(0)[1] - (G.slim ? 26 : 30), share = i >= 0 ? (y - py) / (target[1] - py) : 0;
     set(this.pillBox, { width: width.toFixed(0), x: (-width / 2).toFixed(0) }); set(this.pill, { move: move(clamp(px + share * (target[0] - px), width / 2, G.w - width / 2), y) });
   }
 
