@@ -44,6 +44,7 @@ def test_a_node_is_killed_under_traffic_and_its_client_returns_to_it(
     expect(page.get_by_role("region", name="Running now")).to_be_visible(timeout=LIMIT_MS)
 
     page.goto(cluster.address)
+    page.locator(".tabs > details").evaluate_all("every => every.forEach(one => { one.open = true; })")
     traffic = page.get_by_role("region", name="Traffic", exact=True)
     expect(traffic.get_by_text("0 / 3")).to_be_visible(timeout=LIMIT_MS)
     page.get_by_role("region", name="Nodes").get_by_role("link", name="Kill… n2").click()
