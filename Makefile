@@ -17,7 +17,7 @@ help:
 	@echo "make run     start the cluster and print its address with a sign-in link; Ctrl-C stops it"
 	@echo "make test    the fast checks, then the whole test suite"
 	@echo "make check   lint, formatting, types, import rules, Django checks, missing migrations"
-	@echo "make prove   explore every built-in model again and compare with docs/reference/safe-sequences.md"
+	@echo "make prove   explore every built-in model again and ask TLC the same, against docs/reference/{safe-sequences,tla}.md"
 	@echo "make matrix  every kind of change, interrupted at every step in every way (SAMPLE=N JOBS=N)"
 	@echo "make bench   benchmarks into docs/benchmarks.md"
 	@echo "make bench-peers  tools that people use, beside ours, into docs/benchmarks-peers.md (ROWS=1000000)"
@@ -69,6 +69,7 @@ test: check $(WHEEL_JAVA)
 
 prove: setup
 	@$(BIN)/python manage.py explore --table | diff docs/reference/safe-sequences.md -
+	@$(BIN)/python -m tools.tlc
 
 matrix: setup
 	@$(BIN)/python -m tests.lab.matrix $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(JOBS),--jobs $(JOBS))

@@ -1,0 +1,124 @@
+"""TLC's answers beside the explorer's.
+
+Atomic is the space that the explorer searches: the verdict, the clause and the number of events are the same. In Spec a
+transaction takes several events, so that another clause may break first: the verdict is the same. Refines holds where
+the explorer takes a proof of its reduced space for one (`fits`).
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from catalog.elements import Kind
+from lab.explorer.model import Model
+from lab.explorer.spaces.reduced_space import fits
+from lab.explorer.variant import stages
+from lab.explorer.verdict import Answer, explore
+from tools.tlc import variants
+from tools.tlc.runs import Config, Result, run
+
+HOLDS = "holds"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One answer, of TLC or of the explorer. `broken` is the clause, or the property; "" when all hold."""
+
+    broken: str
+    events: int
+    states: int
+    cpu_s: float
+
+    def __str__(self) -> str:
+        """The cell of a table, its processor seconds apart."""
+        words = f"{self.broken} after {self.events}" if self.broken else HOLDS
+        return f"{words}; {self.states:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One run: what is asked of whom. `name` and `grain` are its place in the tables."""
+
+    name: str
+    grain: str
+    config: Config | None = None
+    model: Model | None = None
+
+    def answer(self) -> Verdict:
+        """Asks TLC, or the explorer. Raises `TlcFailed`."""
+        if self.config is not None:
+            return _of_tlc(run(self.config), self.model)
+        assert self.model is not None
+        began = time.process_time()
+        return _of_explorer(explore(self.model), time.process_time() - began)
+
+
+def _of_tlc(result: Result, model: Model | None) -> Verdict:
+    names: Mapping[str, str] = {} if model is None else variants.PARTS[model.kind].invariants
+    broken = {**names, **variants.OF_NODES}.get(result.broken, result.broken)
+    return Verdict(broken, result.events, result.distinct, result.cpu_s)
+
+
+def _of_explorer(answer: Answer, cpu_s: float) -> Verdict:
+    return Verdict(", ".join(answer.clauses), answer.depth if answer.clauses else 0, answer.states, cpu_s)
+
+
+EXPLORER, REFINES, LIVENESS = "explorer", "Refines", "Liveness"
+
+
+def questions() -> Iterator[Question]:
+    """Everything that `make prove` asks, the table's rows in their order."""
+    for name, model in variants.models():
+        yield Question(name, EXPLORER, model=model)
+        if is_shown_by_atomic(model):
+            yield Question(name, variants.ATOMIC, variants.question(model, variants.ATOMIC), model)
+        if has_nodes(model):
+            yield Question(name, variants.SPEC, variants.question(model, variants.SPEC), model)
+    repairs = Model(Kind.UNIQUE_INDEX, stages(variants.ADD))
+    yield Question(variants.NOT_READ_AGAIN, variants.ATOMIC, variants.unrepaired(), repairs)
+    for name, model in variants.reductions():
+        yield Question(name, REFINES, variants.reduction(model), model)
+    for name, (flaws, _) in variants.LIVENESS.items():
+        yield Question(name, LIVENESS, variants.liveness(flaws))
+
+
+def is_shown_by_atomic(model: Model) -> bool:
+    """True unless what is left out is a rule of leases and transactions."""
+    return model.fence and not model.broken & variants.ONLY_NODES_SHOW
+
+
+def has_nodes(model: Model) -> bool:
+    """True for a plain index: of the other kinds there is Atomic alone."""
+    return variants.PARTS[model.kind].atomic == variants.ATOMIC
+
+
+def disagreement(grain: str, tlc: Verdict, explorer: Verdict) -> str:
+    """Why two answers about one model do not agree; "" when they do."""
+    if bool(tlc.broken) != bool(explorer.broken):
+        return f"TLC says {tlc}, the explorer {explorer}"
+    if grain == variants.ATOMIC and (tlc.broken and tlc.broken not in explorer.broken.split(", ")):
+        return f"TLC breaks {tlc.broken}, the explorer {explorer.broken}"
+    if grain == variants.ATOMIC and tlc.events != explorer.events:
+        return f"TLC takes {tlc.events} events, the explorer {explorer.events}"
+    return ""
+
+
+def disagreements(answers: Mapping[tuple[str, str], Verdict]) -> Iterator[str]:
+    """Everything in which TLC does not say what the explorer says, a line each."""
+    for name, model in variants.models():
+        for grain in (variants.ATOMIC, variants.SPEC):
+            tlc = answers.get((name, grain))
+            why = "" if tlc is None else disagreement(grain, tlc, answers[name, EXPLORER])
+            if why:
+                yield f"{name}, {grain}: {why}"
+        if not is_shown_by_atomic(model) and not answers[name, EXPLORER].broken:
+            yield f"{name}: only nodes can show it, and they do not"
+    repair = answers[variants.NOT_READ_AGAIN, variants.ATOMIC]
+    if repair.broken != "C5":
+        yield f"{variants.NOT_READ_AGAIN}: {repair}"
+    for name, model in variants.reductions():
+        if bool(answers[name, REFINES].broken) == fits(model):
+            yield f"{name}: Refines {answers[name, REFINES]}, and the explorer takes a proof: {fits(model)}"
+    for name, (_, ends) in variants.LIVENESS.items():
+        if bool(answers[name, LIVENESS].broken) == ends:
+            yield f"{name}: {answers[name, LIVENESS]}"

@@ -1,0 +1,136 @@
+"""One run of TLC: a module, a configuration, and the answer.
+
+A run has a folder of its own for TLC's states and Java's temporary files: TLC unpacks the standard modules there, under
+fixed names. Runs end by the number of states, not by the clock: beside other work one takes ten times as long.
+"""
+
+import re
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spark_tasks.spark.java import find_java
+from tools.tlc.jar import tlc_jar
+
+SPECS = Path(__file__).parents[2] / "docs" / "spec"
+HEAP = "2g"
+RUN_S_MAX = 1800
+"""A run that hangs ends here; one that is only slow does not come near."""
+
+
+class TlcFailed(Exception):
+    """TLC did not answer: a mistake in the module or in its configuration, or no memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A question to TLC: the module, one of its specifications, its constants, and what must hold."""
+
+    module: str
+    specification: str
+    constants: Mapping[str, str]
+    invariants: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    symmetry: str = ""
+    view: str = ""
+    workers: int = 1
+
+    def text(self) -> str:
+        """The configuration as TLC reads it. A constant that is a definition of the module is written `<-`."""
+        lines = [f"SPECIFICATION {self.specification}", "CONSTANTS"]
+        lines += [f"  {name} {value}" for name, value in self.constants.items()]
+        lines += [f"SYMMETRY {self.symmetry}"] if self.symmetry else []
+        lines += [f"VIEW {self.view}"] if self.view else []
+        lines += [f"INVARIANTS {' '.join(self.invariants)}"] if self.invariants else []
+        lines += [f"PROPERTIES {' '.join(self.properties)}"] if self.properties else []
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """TLC's answer. `broken` is the invariant or property that fails, "" when all hold; `trace` leads there.
+
+    `cpu_s` are the processor seconds of the run, the start of Java included.
+    """
+
+    broken: str
+    distinct: int
+    trace: tuple[Mapping[str, str], ...] = field(repr=False)
+    cpu_s: float = 0.0
+
+    @property
+    def events(self) -> int:
+        """The events of the counterexample: its states but the first one."""
+        return max(len(self.trace) - 1, 0)
+
+
+def run(config: Config) -> Result:
+    """TLC's answer to one configuration. Raises `TlcFailed`."""
+    java, jar = find_java().home / "bin" / "java", tlc_jar()
+    with tempfile.TemporaryDirectory(prefix="schema-lab-tlc-") as folder:
+        for module in SPECS.glob("*.tla"):
+            shutil.copy(module, folder)  # this TLC finds a configuration beside its module only
+        Path(folder, f"{config.module}.cfg").write_text(config.text())
+        command: list[str | Path] = [
+            java,
+            f"-Xmx{HEAP}",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            f"-Djava.io.tmpdir={folder}",
+        ]
+        command += [
+            "-cp",
+            jar,
+            "tlc2.TLC",
+            "-deadlock",
+            "-nowarning",
+            "-workers",
+            str(config.workers),
+            "-metadir",
+            folder,
+        ]
+        command += ["-lncheck", "final", f"{config.module}.tla"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=RUN_S_MAX,
+            stdin=subprocess.DEVNULL,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return read(done.stdout, spent)
+
+
+_BROKEN = re.compile(
+    r"(?:Invariant (\w+) is violated|Action property (?:(\w+)|line .*) is violated|(Temporal properties) were violated)"
+)
+_STATE = re.compile(r"^(?:State )?(\d+): ?<(.*?)>$\n((?:^(?!\n).+$\n?)*)", re.MULTILINE)
+
+
+def read(output: str, cpu_s: float) -> Result:
+    """The answer in what TLC printed. Raises `TlcFailed`."""
+    counts = re.findall(r"([\d,]+) distinct states found", output)
+    broken = _BROKEN.search(output)
+    if not counts or not (broken or "No error has been found" in output):
+        raise TlcFailed(output[-3000:])
+    name = (
+        ""
+        if broken is None
+        else broken[1] or broken[2] or ("Refines" if broken[0].startswith("Action") else "liveness")
+    )
+    trace = tuple(_variables(match[3]) for match in _STATE.finditer(output))
+    return Result(name, int(counts[-1].replace(",", "")), trace, cpu_s)
+
+
+def _variables(text: str) -> dict[str, str]:
+    """The variables of one state, each as TLC writes its value."""
+    parts = re.split(r"^/\\ (\w+) = ", text, flags=re.MULTILINE)[1:]
+    return {name: " ".join(value.split()) for name, value in zip(parts[::2], parts[1::2], strict=True)}

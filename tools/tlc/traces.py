@@ -1,0 +1,94 @@
+"""A trace of TLC as the steps of `manage.py explore --steps`.
+
+    act = <<n1, "enter", 3, NoRow>>         n1.begin
+    act = <<n1, "commit", r1, x2>>          n1.read.1  n1.write.update.1.2  n1.commit
+    act = <<"fill", "put", r1, 2>>          fill.put.1.2
+
+The specification's transactions read, write and commit in one step. The explorer writes under a live lease only (T4):
+where the lease has ended before the commit, the write is put before that.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tools.tlc.runs import Result
+
+ABSENT = "NoRow"
+
+
+def steps_of(result: Result, *, late_enter: bool = False) -> tuple[str, ...]:
+    """The ids of the steps along a trace; `late_enter` as in the model. The run was asked with `traced`."""
+    rows = _function(result.trace[0]["row"])
+    given = ".".join(_number(value) if value != ABSENT else "-" for _, value in sorted(rows.items()))
+    steps = [f"given.{given}"] if set(rows.values()) != {ABSENT} else []
+    for before, after in zip(result.trace, result.trace[1:], strict=False):
+        who, what, place, value = re.findall(r"[\w-]+", after["act"])
+        if who in ("executor", "fill"):
+            steps.append(_work(who, what, place, value))
+        else:
+            _node(steps, who, what, (place, value), before, after, late_enter=late_enter)
+    return tuple(steps)
+
+
+def _work(who: str, what: str, place: str, value: str) -> str:
+    if who == "executor":
+        return f"{what}.{place}" if what in ("publish", "drain") else what
+    if what == "purge":
+        return "fill.purge"
+    return f"fill.again.{_number(place)}" if what == "again" else f"fill.{what}.{_number(place)}.{value}"
+
+
+def _node(
+    steps: list[str],
+    node: str,
+    what: str,
+    statement: tuple[str, str],
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    *,
+    late_enter: bool,
+) -> None:
+    match what:
+        case "enter" if not late_enter:
+            steps.append(f"{node}.begin")
+        case "pin" if not late_enter:
+            return
+        case "rollback" if not late_enter and f"{node}.begin" not in _open(steps, node):
+            return
+        case "expire" if _function(after["lease"])[node] != "{}":
+            return
+        case "commit":
+            write = _write(node, *statement, _function(before["row"]))
+            opened = _open(steps, node)
+            at = opened.index(f"{node}.expire") - len(opened) if f"{node}.expire" in opened and not late_enter else None
+            steps[len(steps) if at is None else at : len(steps) if at is None else at] = write
+            steps.append(f"{node}.commit")
+        case _:
+            steps.append(f"{node}.{what}")
+
+
+def _open(steps: Sequence[str], node: str) -> Sequence[str]:
+    """The steps since the node's transaction began, its begin included; nothing when none is open."""
+    last = max((at for at, step in enumerate(steps) if step == f"{node}.begin"), default=None)
+    if last is None or f"{node}.commit" in steps[last:] or f"{node}.rollback" in steps[last:]:
+        return ()
+    return steps[last:]
+
+
+def _write(node: str, row: str, value: str, rows: Mapping[str, str]) -> list[str]:
+    number = _number(row)
+    if value == ABSENT:
+        statement = f"delete.{number}.0"
+    else:
+        statement = f"{'insert' if rows[row] == ABSENT else 'update'}.{number}.{_number(value)}"
+    return [f"{node}.read.{number}", f"{node}.write.{statement}"]
+
+
+def _number(name: str) -> str:
+    """The number of r1, x2."""
+    return name[1:]
+
+
+def _function(text: str) -> dict[str, str]:
+    """A function as TLC writes it: `(r1 :> x1 @@ r2 :> NoRow)`."""
+    return dict(re.findall(r"(\w+) :> (\{[^}]*\}|\w+)", text))
