@@ -91,7 +91,7 @@ def _tables(answers: Answers) -> Iterator[str]:
     yield ""
     yield from _header("fair", "each change ends", "bounds")
     for name in variants.LIVENESS:
-        yield _row(name, _cell(answers[name, LIVENESS]), "2 nodes, 1 row, 1 value; 1 worker, no symmetry")
+        yield _row(name, _cell(answers[name, LIVENESS]), "a drop; 2 nodes, 1 row, 1 value; 1 worker, no symmetry")
     yield ""
     yield "### Traces of TLC on the stage"
     yield ""
