@@ -55,6 +55,7 @@ def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_
         "answer": None if played is None else answer_of(played),
         "predicted": _("nothing breaks"),
         "isPassed": is_passed,
+        "most": task.lines or None,
     }
 
 
