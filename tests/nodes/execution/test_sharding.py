@@ -9,6 +9,8 @@ from psycopg import errors
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, ColumnId, Constraint, ConstraintId
+from catalog.values.types import SqlType
+from storage import encoding
 from storage.pairs import prefix, rows_of
 from tests.nodes.conftest import Cluster
 
@@ -30,7 +32,7 @@ def lying(cluster: Cluster, table: str) -> list[list[int]]:
     found = []
     for pairs in cluster.pairs(table):
         rows = rows_of(descriptor, descriptor.placement, sorted(pairs.items()))
-        found.append([int.from_bytes(row.key[1:]) - 2**31 for row in rows])
+        found.append([encoding.decode(SqlType.INTEGER, row.key)[0] for row in rows])
     return found
 
 
