@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -61,6 +61,21 @@ PREPARED = "prepared"
 IS_UNKNOWN = Q(answer__verdict=Verdict.UNKNOWN.value)
 
 Json = dict[str, Any]
+Answerer = Callable[[Any, Budget, Watch], Json]
+"""Searches for the answer to a question of one kind; what was asked is what `ask_kind` was given."""
+
+ANSWERERS: dict[str, tuple[Answerer, tuple[str, ...]]] = {}
+"""The kinds of questions of packages above this one, each with the code that its answers are about."""
+
+
+def answered_by(kind: str, answerer: Answerer, *, places: tuple[str, ...]) -> None:
+    """A package above the lab takes questions of a kind into the queue; `places` are its rules (`fingerprint`)."""
+    ANSWERERS[kind] = (answerer, places)
+
+
+def ask_kind(owner: str, kind: str, asked: Any) -> Question:
+    """A question of a kind that `answered_by` has named, as a question like others."""
+    return _ask(owner, {kind: asked})
 
 
 def ask(owner: str, question: search.Question) -> Question:
@@ -129,12 +144,16 @@ def answer_of(question: Question, *, budget: Budget, watch: Watch) -> Json:
         return designs.judge_design(written.task, written.lines, budget=budget, watch=watch).to_json()
     if "order" in question.asked:
         return verdict.answer(order_from_json(question.asked["order"]), budget=budget, watch=watch).to_json()
+    for kind, (answerer, _) in ANSWERERS.items():
+        if kind in question.asked:
+            return answerer(question.asked[kind], budget, watch)
     return search.ask(search.from_json(question.asked), budget=budget, watch=watch).to_json()
 
 
 def _key_of(body: Json) -> str:
     regardless = search.regardless_of_names(body) if "session" in body else body
-    text = json.dumps([regardless, fingerprint(places=PLACES)], sort_keys=True)
+    places = PLACES + tuple(place for kind in body if kind in ANSWERERS for place in ANSWERERS[kind][1])
+    text = json.dumps([regardless, fingerprint(places=places)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -15,5 +15,6 @@ frames      a trace as pictures: rows, transactions under way, the values that u
 checks      all of it as one value: `check(text)` for a page and for the command
 templates   thirteen changes, naive and safe, as files
 report      the report as text and as Markdown
+pages       the page *Design a rollout*; apps and urls are Django's
 command     `python -m rollouts`; __main__ calls it
 """

@@ -81,6 +81,7 @@ INSTALLED_APPS = [
     "changes",
     "nodes",
     "lab",
+    "rollouts",
     "schemalab",
 ]
 

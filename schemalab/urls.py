@@ -14,7 +14,7 @@ from schemalab.operations import audit_trail, faults, first_visit, hold, leases,
 from schemalab.people import account
 from schemalab.tables import versions
 
-APPS_WITH_PAGES = ("lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
+APPS_WITH_PAGES = ("rollouts", "lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
 
 admin.autodiscover()
 

@@ -1,0 +1,89 @@
+"""The report on a rollout as JSON that the queue keeps, and in the words of a page's reader.
+
+Sentences are kept as texts (`catalog.text.message`), so that one answer serves readers of every language.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from catalog.text.message import Text, from_json, to_json
+from rollouts.checks import Report, Trace, check
+from rollouts.locks import BLOCKS, HoldUp
+from rollouts.worlds.search import Budget
+
+BUDGET = Budget(worlds=100_000, seconds=10.0)
+TRACES_MAX = 8
+"""The page shows the shortest findings; the command prints all."""
+
+TEXT = "text"
+Json = dict[str, Any]
+
+
+def answer(text: str) -> Json:
+    """The answer to a file, as the queue keeps it."""
+    return _report_json(check(text, budget=BUDGET, repair=True))
+
+
+def _report_json(report: Report) -> Json:
+    found: Json = {"verdict": report.verdict, "title": _text(report.title)}
+    if report.mistake is not None:
+        mistake = report.mistake
+        return found | {"mistake": {"message": mistake.message, "key": mistake.key, "line": mistake.line}}
+    return found | {
+        "bounds": _text(report.bounds),
+        "worlds": report.worlds,
+        "gates": [{"done": one.done, "releases": list(one.releases), "color": one.color} for one in report.gates],
+        "traces": [_trace_json(one) for one in report.findings[:TRACES_MAX]],
+        "more": max(0, len(report.findings) - TRACES_MAX),
+        "occurred": [_text(one) for one in report.occurred],
+        "holds_up": [_hold_up_json(one) for one in report.hold_ups],
+        "tried": _text(report.tried),
+        "words": [
+            {"deploy": one.deploy, "texts": one.texts, "alembic": one.alembic, "django": one.django}
+            for one in report.words
+        ],
+        "repair": report.repair and {"what": _text(report.repair.what), "text": report.repair.text},
+    }
+
+
+def _trace_json(trace: Trace) -> Json:
+    return {
+        "kind": trace.kind,
+        "counts": trace.counts,
+        "is_yours": trace.is_yours,
+        "gate": trace.gate,
+        "fault": _text(trace.fault),
+        "lines": [_text(one) for one in trace.lines],
+        "frames": [_frame_json(frame.to_json()) for frame in trace.frames],
+    }
+
+
+def _frame_json(frame: Json) -> Json:
+    fault = frame["fault"]
+    return frame | {"text": {TEXT: frame["text"]}, "fault": fault and {TEXT: fault}}
+
+
+def _hold_up_json(one: HoldUp) -> Json:
+    return {
+        "deploy": one.deploy,
+        "statement": one.text,
+        "lock": one.rule.lock,
+        "reads": one.rule.reads,
+        "rewrites": one.rule.rewrites,
+        "blocks": _text(BLOCKS[one.rule.lock]) if one.rule.lock in BLOCKS else None,
+        "instead": _text(one.rule.instead),
+    }
+
+
+def _text(text: Text) -> Json:
+    """A text within the JSON, told from other lists by its key."""
+    return {TEXT: to_json(text)}
+
+
+def worded(value: Any, say: Callable[[Text], str]) -> Any:
+    """The answer with each text in the words of `say`."""
+    if isinstance(value, dict):
+        if value.keys() == {TEXT}:
+            return say(from_json(value[TEXT]))
+        return {name: worded(one, say) for name, one in value.items()}
+    return [worded(one, say) for one in value] if isinstance(value, list | tuple) else value

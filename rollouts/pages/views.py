@@ -1,0 +1,112 @@
+"""The page *Design a rollout*: a file is edited, explored in the lab's queue, and answered with gates and traces.
+
+    /lab/rollouts/                            the file, with the first template in it
+    /lab/rollouts/?template=rename&form=safe  a template
+    /lab/rollouts/?file=..                    a file that somebody sent as a link
+    /lab/rollouts/ask/                        the file as a question
+    /lab/rollouts/answers/1/                  its answer; for htmx the card alone
+
+Nothing is stored but the question and its answer.
+"""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from lab import services
+from lab.classroom.selectors import learner_of
+from lab.models import Question
+from lab.pages.words import speaker
+from rollouts.pages.answers import worded
+from rollouts.pages.links import TEXT_MAX, BadLink, linked, text_in
+from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, Template
+from rollouts.words import pgroll_of
+
+FIRST = "split"
+"""The textbook's backfill, which loses data."""
+
+
+@require_GET
+def rollout(request: HttpRequest) -> HttpResponse:
+    """The page with a file, and nothing explored yet."""
+    name, form = request.GET.get("template", ""), request.GET.get("form", NAIVE)
+    chosen = BY_NAME.get(name, BY_NAME[FIRST])
+    text = chosen.safe if form == SAFE else chosen.naive
+    problem, status = "", 200
+    if "file" in request.GET:
+        try:
+            text, name = text_in(request.GET["file"]), "file"
+        except BadLink:
+            problem, status = _("This link carries no rollout: it is damaged or cut off."), 400
+    return render(request, "rollouts/rollout.html", _page(text, name or FIRST, form, problem), status=status)
+
+
+@require_POST
+def ask(request: HttpRequest) -> HttpResponse:
+    """The file as a question; its answer in place, or on a page of its own without JavaScript."""
+    text = request.POST.get("text", "").replace("\r\n", "\n")
+    problem = _problem(text)
+    if problem:
+        context = _page(text[:TEXT_MAX], "file", "", problem)
+        template = "rollouts/parts/problem.html" if _is_part(request) else "rollouts/rollout.html"
+        return render(request, template, context, status=422)
+    made = services.ask_kind(learner_of(request, named=True).owner, "rollout", text)
+    if _is_part(request):
+        return render(request, "rollouts/parts/answer.html", _answer(made))
+    return redirect("rollout-answer", made.pk)
+
+
+@require_GET
+def answer(request: HttpRequest, pk: int) -> HttpResponse:
+    """One's own question and its answer, once there is one."""
+    question = get_object_or_404(Question, pk=pk, owner=learner_of(request).owner, asked__has_key="rollout")
+    if _is_part(request):
+        return render(request, "rollouts/parts/answer.html", _answer(question))
+    page = _page(question.asked["rollout"], "file", "", "")
+    return render(request, "rollouts/rollout.html", page | _answer(question))
+
+
+def _is_part(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def _problem(text: str) -> str:
+    """The reason why a text is not explored; "" when it may be."""
+    if not text.strip():
+        return _("There is no rollout: choose a template, or write one.")
+    too_long = _("A rollout has at most {n} characters, this one has {has}.")
+    return too_long.format(n=TEXT_MAX, has=len(text)) if len(text) > TEXT_MAX else ""
+
+
+def _page(text: str, name: str, form: str, problem: str) -> dict[str, Any]:
+    say = speaker()
+
+    def template_json(one: Template) -> dict[str, Any]:
+        chosen = form if one.name == name else ""
+        return {
+            "name": one.name,
+            "title": say(one.title),
+            "mistake": say(one.mistake),
+            "rule": say(one.rule),
+            "chosen": chosen,
+        }
+
+    templates = [template_json(one) for one in TEMPLATES]
+    return {"section": "lab", "text": text, "problem": problem, "templates": templates, "pgroll": pgroll_of(name)}
+
+
+def _answer(question: Question) -> dict[str, Any]:
+    """The question as its card draws it; the link carries the file."""
+    shown = worded(services.shown(question), speaker())
+    link = linked(question.asked["rollout"])
+    repair = shown.get("repair")
+    repaired = linked(repair["text"]) if repair else ""
+    return {
+        "question": shown,
+        "link": f"{reverse('rollout')}?file={link}" if link else "",
+        "repair_link": f"{reverse('rollout')}?file={repaired}" if repaired else "",
+    }

@@ -1,0 +1,99 @@
+"""The page *Design a rollout*: from a template to an answer with gates and traces; what it refuses, and how."""
+
+import re
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from lab import tasks
+from rollouts.pages.links import TEXT_MAX, BadLink, linked, text_in
+from rollouts.templates import BY_NAME
+
+PAGE, ASK = "/lab/rollouts/", "/lab/rollouts/ask/"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def unsent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions wait until a test answers them."""
+    monkeypatch.setattr("lab.services._send", lambda: None)
+
+
+def answer_to(text: str, client: Client | None = None) -> str:
+    """The page with the answer to a file."""
+    visitor = client or Client()
+    sent = visitor.post(ASK, {"text": text})
+    assert sent.status_code == 302
+    assert "Waiting for the explorer" in visitor.get(sent["Location"]).content.decode()
+    tasks.answer_next_question()
+    return visitor.get(sent["Location"]).content.decode()
+
+
+def words(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+def test_the_first_page_has_a_rollout_to_explore() -> None:
+    page = unescape(Client().get(PAGE).content.decode())
+    assert BY_NAME["split"].naive.splitlines()[0] in page
+    assert "template=rename&form=safe" in page
+    assert "data-rollout" not in page
+
+
+def test_a_naive_rename_breaks_and_its_trace_is_drawn() -> None:
+    page = answer_to(BY_NAME["rename"].naive)
+    assert 'data-rollout="broken"' in page
+    assert 'data-gate="red"' in page
+    assert page.count("data-frame=") >= 3
+    assert "What users gave last" in words(page)
+
+
+def test_a_safe_rename_is_proved() -> None:
+    page = answer_to(BY_NAME["rename"].safe)
+    assert 'data-rollout="proved"' in page
+    assert 'data-gate="red"' not in page
+    assert "In the words of Alembic and Django" in words(page)
+
+
+def test_a_mistake_names_its_line() -> None:
+    page = words(answer_to(BY_NAME["rename"].naive.replace("[[deploy]]", "[[deploys]]", 1)))
+    assert re.search(r"line \d+", page)
+    assert "deploys" in page
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * (TEXT_MAX + 1)])
+def test_what_is_no_file_is_refused_and_not_stored(text: str) -> None:
+    for headers in ({}, {"HX-Request": "true"}):
+        refused = Client().post(ASK, {"text": text}, headers=headers)
+        assert refused.status_code == 422
+        assert 'role="alert"' in refused.content.decode()
+
+
+def test_another_persons_answer_is_not_there() -> None:
+    visitor = Client()
+    address = visitor.post(ASK, {"text": BY_NAME["rename"].safe})["Location"]
+    assert Client().get(address).status_code == 404
+
+
+def test_a_link_carries_the_file() -> None:
+    text = BY_NAME["move-column"].safe
+    assert text_in(linked(text)) == text
+    assert text.splitlines()[0] in unescape(Client().get(PAGE, {"file": linked(text)}).content.decode())
+    for damaged in ("?", linked(text)[:-9], linked("x" * 30_000), "A" * 7_000):
+        with pytest.raises(BadLink):
+            text_in(damaged)
+        assert Client().get(PAGE, {"file": damaged}).status_code == 400
+
+
+def test_the_answer_is_in_the_readers_language() -> None:
+    visitor = Client()
+    address = visitor.post(ASK, {"text": BY_NAME["rename"].naive})["Location"]
+    tasks.answer_next_question()
+    english, chinese = (
+        words(visitor.get(address, headers={"Accept-Language": language}).content.decode())
+        for language in ("en", "zh-hans")
+    )
+    assert "deploy" in english
+    assert re.search("[\u4e00-\u9fff]", chinese)
+    assert "What users gave last" not in chinese
