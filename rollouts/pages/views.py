@@ -103,7 +103,9 @@ def _answer(question: Question) -> dict[str, Any]:
     """The question as its card draws it; the link carries the file."""
     shown = worded(services.shown(question), speaker())
     link = linked(question.asked["rollout"])
-    repair = shown.get("repair")
+    traces, repair = shown.get("traces", ()), shown.get("repair")
+    shown["counted"] = [one for one in traces if one["counts"]]
+    shown["others"] = [one for one in traces if not one["counts"]]
     repaired = linked(repair["text"]) if repair else ""
     return {
         "question": shown,
