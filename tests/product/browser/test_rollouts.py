@@ -1,4 +1,4 @@
-"""The page *Design a rollout* in a browser: a naive rename is explored, breaks, and its trace can be stepped through."""
+"""The page *Design a rollout* in a browser: a naive rename breaks, and its trace can be stepped through."""
 
 from __future__ import annotations
 
