@@ -15,8 +15,8 @@ ELEMENTS = ("index", "unique-index")
 def orders_of(element: str, ground: str = "absent") -> Iterator[Order]:
     """Every order of some of the tiles of an element, the short ones first."""
     tiles = tiles_of(element, ground)
-    for count in range(1, len(tiles) + 1):
-        yield from (Order(element, ground, order) for order in permutations(tiles, count))
+    for length in range(1, len(tiles) + 1):
+        yield from (Order(element, ground, order) for order in permutations(tiles, length))
 
 
 ORDERS = tuple(order for element in ELEMENTS for order in orders_of(element))
