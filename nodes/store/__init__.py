@@ -10,4 +10,5 @@ lost_commit      asks until it is known what became of a COMMIT whose session wa
 name_resolution  from names to the versions that a transaction uses (L12)
 name_cache       from names to ids
 numbers          numbers of identity columns, from sequences
+last_numbers     the numbers that a session took last
 """

@@ -36,8 +36,8 @@ from expressions.errors import (
 from nodes.store import refusals
 from nodes.store.deadline import Deadline
 from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, PinLike, arm_command, enter_command, is_strict
+from nodes.store.last_numbers import LastNumbers
 from nodes.store.lost_commit import outcome_of
-from nodes.store.numbers import LastNumbers
 from nodes.store.pipeline import (
     CancelledAtCommit,
     Command,
