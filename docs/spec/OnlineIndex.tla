@@ -7,14 +7,14 @@
 (* absent, delete-only (statements remove entries and put none), then      *)
 (* write-only (they put and remove entries, and read none).  A fill puts   *)
 (* the entries of existing rows in between.  L.., T.., R.., X.. and C.. are *)
-(* rules and clauses of docs/reference/protocol.md: the line below is one. *)
+(* rules and clauses of docs/reference/protocol.md.                        *)
 (*                                                                         *)
 (* The module holds two specifications of the same protocol.               *)
 (*   Atomic  There are no nodes.  A transaction is one event, under any    *)
 (*           version from the fence to the newest.                         *)
 (*   Spec    Nodes lease versions; transactions pin a version, enter, and  *)
 (*           commit, each in a step of its own.                            *)
-(* Refines says that each step of Spec is a step of Atomic, or touches     *)
+(* Refines says that each step of Spec is an AtomicNext, or touches        *)
 (* none of its variables.  The explorer of this project searches Atomic:   *)
 (* Refines is the reduction that it relies on.                             *)
 (*                                                                         *)
@@ -40,7 +40,7 @@ CONSTANTS
   Beside,    \* TRUE: both stages are published, nothing is planned (a pair)
   Live,      \* the number of versions that may be in use at once: 2 (L2)
   Cancels,   \* TRUE: the change may be cancelled (X4)
-  Verifies,  \* TRUE: the plan verifies the index before it is public (R10)
+  Verifies,  \* TRUE: the plan verifies the index before it is public (R10); UniqueIndex has the step
   Early,     \* TRUE: a snapshot is taken before the version is chosen (T3)
   Traced,    \* TRUE: `act` tells each step
   Flaws      \* rules left out, by the names of `manage.py explore --fill`
