@@ -101,5 +101,5 @@ def end(request: HttpRequest, node: str) -> HttpResponse:
 
 
 def _connect(node: Node, user: str) -> psycopg.Connection:
-    address = vouched_address(settings.SECRET_KEY, node.host, node.port, name=user, application_name=f"hold of {user}")
+    address = vouched_address(settings.SECRET_KEY, node.host, node.port, name=user, application_name=f"{user}'s hold")
     return psycopg.connect(**address, connect_timeout=CONNECT_S, autocommit=True)
