@@ -50,7 +50,7 @@ STORAGE_REMOVED = ("3F000", "42883")
 PLAN_SETTINGS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "max_parallel_workers_per_gather": "0"}
 """What leaves PostgreSQL one way to read pairs, whatever it believes of the table: by key, in key order (T6).
 
-It takes the column filter of a page (`substr(key, ..) = ANY`) for twenty times as narrow as it is, and would answer
+It takes the column filter of a page (`c = ANY`) for twenty times as narrow as it is, and would answer
 each page with a parallel scan and a sort of the whole table.
 """
 SESSION_SETTINGS = {

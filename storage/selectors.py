@@ -17,7 +17,7 @@ from storage.browser.row import Layout, Shown, Stored, entry_keys, ranges, read_
 from storage.derived import derived_columns
 from storage.mutations import source_columns
 from storage.pairs import after, prefix
-from storage.postgres import PLAN_LOCALLY, storages_there
+from storage.postgres import PLAN_LOCALLY, PLAN_SETTINGS, storages_there
 from storage.reads import reads
 from storage.statements import (
     WITHIN,
@@ -33,6 +33,7 @@ from storage.statements import (
 
 PAIRS_SHOWN = 50
 READ_S_MAX, COUNT_S_MAX = 2.0, 0.5
+READ_SETTINGS = [*PLAN_SETTINGS, "statement_timeout"]
 UNDEFINED_TABLE, QUERY_CANCELED = "42P01", "57014"
 
 
@@ -104,14 +105,25 @@ def stored_row(descriptor: Descriptor, key: bytes) -> Shown:
 
 @contextmanager
 def _reading(seconds_max: float = READ_S_MAX) -> Iterator[Any]:
-    """A short transaction; of a table that was dropped a moment ago nothing is read."""
+    """A short transaction, or a part of the caller's, which has its own settings again afterwards; of a table that was
+    dropped a moment ago nothing is read."""
+    is_part = connection.in_atomic_block
     try:
         with transaction.atomic(), connection.cursor() as cursor:
+            before = _settings_now(cursor) if is_part else []
             cursor.execute(f"{PLAN_LOCALLY}; SET LOCAL statement_timeout = '{int(1000 * seconds_max)}ms'")
             yield cursor
+            for name, value in before:
+                cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
     except ProgrammingError as error:
         if getattr(error.__cause__, "sqlstate", None) != UNDEFINED_TABLE:
             raise
+
+
+def _settings_now(cursor: Any) -> list[tuple[str, str]]:
+    """The settings that a read changes, and their values: SET LOCAL outlasts a savepoint that is released."""
+    cursor.execute("SELECT name, current_setting(name) FROM unnest(%s::text[]) AS name", [READ_SETTINGS])
+    return [(name, value) for name, value in cursor.fetchall()]
 
 
 def _own_pairs(cursor: Any, descriptor: Descriptor, key: bytes) -> dict[bytes, list[tuple[int, bytes | None]]]:

@@ -17,9 +17,14 @@ from catalog.elements import IndexId, PlacementId
 from catalog.live.snapshot import one_snapshot
 from catalog.models import Table
 from storage.browser.row import key_of, key_texts
+from storage.pairs import after as after_key
+from storage.pairs import prefix
 from storage.selectors import pairs_page, storage_numbers, stored_row
+from storage.statements import bounds
 
 KEY_HEX_MAX = 6000
+COLUMN_MAX = 2**15 - 1
+"""Columns are int2 in a pair's place."""
 REFUSAL_CHARS_MAX = 300
 """A refusal repeats the key, which may be long."""
 
@@ -41,6 +46,8 @@ def pairs(request: HttpRequest, table_id: int) -> HttpResponse:
         return HttpResponseBadRequest(f"{descriptor} has no placement {placement}")
     if index and index not in {known.id for known in descriptor.indexes}:
         return HttpResponseBadRequest(f"{descriptor} has no index {index}")
+    if start and not _is_place(descriptor, PlacementId(placement), IndexId(index), start):
+        return HttpResponseBadRequest("start must be a key of this index and placement")
     of = {"index": IndexId(index), "placement": PlacementId(placement)}
     lines, after = pairs_page(descriptor, storage=storage, **of, start=start)
     context = {
@@ -59,6 +66,12 @@ def pairs(request: HttpRequest, table_id: int) -> HttpResponse:
         "tombstones": sum(line.is_tombstone for line in lines),
     }
     return render(request, "parts/pairs.html" if request.headers.get("HX-Request") else "pairs.html", context)
+
+
+def _is_place(descriptor: Descriptor, placement: PlacementId, index: IndexId, start: bytes) -> bool:
+    """True if a page of the index's pairs may begin at this key."""
+    low = prefix(descriptor, placement, index)
+    return low <= start < after_key(low) and bounds(start, start)[1] <= COLUMN_MAX
 
 
 @login_required

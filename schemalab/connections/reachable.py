@@ -61,7 +61,7 @@ def weaker_reader(url: str) -> str:
         may_act_as_reader = connection.execute(role.IS_HELD_SQL).fetchone()
     found = f"DATABASE_URL: in the database at {where(url)} the role {role.READER}"
     if may_act_as_reader == (True,):
-        return f"{found} may call all functions that PUBLIC may: statements are checked by names alone, which is weaker"
+        return f"{found} may call all functions that PUBLIC may, which protects less than a database that is made here"
     return f"{found} cannot be used: give the role of DATABASE_URL the attribute CREATEROLE, then start again"
 
 

@@ -146,8 +146,8 @@ def _ks(low: bytes, high: bytes) -> tuple[bytes, bytes]:
 
 
 def _block_of(reached: bytes | None) -> int:
-    """The block at which a walk goes on. A mark that names a key is an older release's, which went by keys: begin."""
-    return 0 if reached is None or len(reached) != BLOCK.size else int(BLOCK.unpack(reached)[0])
+    """The block at which a walk goes on; the first, where there is no mark."""
+    return 0 if reached is None else int(BLOCK.unpack(reached)[0])
 
 
 def rest_of(key_range: KeyRange, reached: bytes | None) -> KeyRange:

@@ -205,11 +205,15 @@ def test_a_table_whose_storage_just_went_has_no_pairs_to_show(client_of: ClientO
         pytest.param("index=7", "has no index 7", id="an index that does not exist"),
         pytest.param("placement=2", "has no placement 2", id="a placement that does not exist"),
         pytest.param("placement=x", "placement must be numbers", id="no placement at all"),
+        pytest.param("start=ff", "start must be a key of this index", id="a key of another table"),
+        pytest.param("start={end}", "start must be a key of this index", id="a column that no table can have"),
         pytest.param("start=xyz", "start a key in hexadecimal digits", id="a key that is none"),
     ],
 )
 def test_pairs_that_cannot_be_shown_are_refused(client_of: ClientOf, flights: Table, query: str, why: str) -> None:
-    answer = client_of("lea").get(f"/tables/{flights.pk}/pairs/?{query}")
+    newest = from_json(Descriptor.objects.filter(table=flights).latest("version").body)
+    end = pairs.prefix(newest, PlacementId(1)) + b"\xff\xff"
+    answer = client_of("lea").get(f"/tables/{flights.pk}/pairs/?{query.format(end=end.hex())}")
     assert answer.status_code == 400
     assert why in answer.content.decode()
 

@@ -13,6 +13,7 @@ from django.test import Client
 
 from catalog.descriptor import from_json
 from catalog.elements import ColumnId, Placement, PlacementId, State
+from catalog.live.snapshot import one_snapshot
 from catalog.models import Descriptor, Table
 from catalog.values.types import SqlType
 from storage import encoding, pairs, selectors
@@ -36,6 +37,17 @@ def test_a_row_with_all_that_is_stored_of_it(client_of: ClientOf, flights: Table
     assert "column dest public BOS" in said
     assert "index by_dest delete-only none invisible no pair: in this state it is only ever removed" in said
     assert 'data-seg="key" title="id = 1"' in answer.content.decode()
+
+
+def test_reading_within_a_snapshot_leaves_its_settings(flights: Table) -> None:
+    table = from_json(Descriptor.objects.filter(table=flights).latest("version").body)
+    settings = "SELECT name, setting FROM pg_settings WHERE name IN ('statement_timeout', 'enable_seqscan') ORDER BY 1"
+    with one_snapshot(), connection.cursor() as cursor:
+        cursor.execute(settings)
+        before = cursor.fetchall()
+        assert selectors.count_entries(table, storage=1, index=table.indexes[0].id) == 0
+        cursor.execute(settings)
+        assert cursor.fetchall() == before
 
 
 def test_the_pair_browser_leads_to_the_row(client_of: ClientOf, flights: Table) -> None:
