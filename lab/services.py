@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from django.utils.timezone import now
 
 from catalog.hints import celery_app, sent
 from changes.proofs import BEGINNINGS_MAX, gave_up
+from lab.answerers import ANSWERERS
 from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.explorer.fingerprint import fingerprint
@@ -61,20 +62,10 @@ PREPARED = "prepared"
 IS_UNKNOWN = Q(answer__verdict=Verdict.UNKNOWN.value)
 
 Json = dict[str, Any]
-Answerer = Callable[[Any, Budget, Watch], Json]
-"""Searches for the answer to a question of one kind; what was asked is what `ask_kind` was given."""
-
-ANSWERERS: dict[str, tuple[Answerer, tuple[str, ...]]] = {}
-"""The kinds of questions of packages above this one, each with the code that its answers are about."""
-
-
-def answered_by(kind: str, answerer: Answerer, *, places: tuple[str, ...]) -> None:
-    """A package above the lab takes questions of a kind into the queue; `places` are its rules (`fingerprint`)."""
-    ANSWERERS[kind] = (answerer, places)
 
 
 def ask_kind(owner: str, kind: str, asked: Any) -> Question:
-    """A question of a kind that `answered_by` has named, as a question like others."""
+    """A question of a kind of `lab.answerers`, as a question like others."""
     return _ask(owner, {kind: asked})
 
 

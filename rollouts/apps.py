@@ -13,9 +13,9 @@ class RolloutsConfig(AppConfig):
 
     def ready(self) -> None:
         """The lab's queue of questions takes rollouts along."""
-        from lab import services
+        from lab import answerers
 
-        services.answered_by("rollout", _answer, places=("rollouts",))
+        answerers.answered_by("rollout", _answer, places=("rollouts",))
 
 
 def _answer(asked: Any, budget: "Budget", watch: "Watch") -> dict[str, Any]:

@@ -37,6 +37,7 @@ OVERVIEW = {
         "exercises": "list or check the chapters",
         "script": "run golden scripts",
         "explore": "every schedule of a small model of a change",
+        "rollout": "every interleaving of releases, backfills and schema changes",
         "simulate": "runs of a cluster in memory, with faults, from seeds",
     },
 }

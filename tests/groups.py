@@ -24,6 +24,7 @@ ROOMS_WITH_NODES = {
     "session": "nodes-1",
     "people": "nodes-1",
     "store": "nodes-1",
+    "sql": "nodes-1",
     "copy": "nodes-2",
     "crud": "nodes-2",
     "execution": "nodes-2",

@@ -16,6 +16,7 @@ from typing import Any
 import postgast
 
 from catalog.text.message import Text
+from expressions.grammar import parse
 from rollouts.file import ReleaseDeploy
 from rollouts.repairs.order import distinct_of
 from rollouts.statements.effects import Insert, Query, Statement, Update
@@ -105,7 +106,7 @@ def _parts(statement: Statement) -> tuple[Pairs, str]:
 
 def _text(node: Any, names: tuple[str, ...]) -> str:
     """An expression of the parse tree as text, with `:name` for its parameters."""
-    tree = postgast.parse("SELECT 1")
+    tree = parse("SELECT 1")
     tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
     text = postgast.deparse(tree).removeprefix("SELECT ")
     return re.sub(r"\$(\d+)", lambda found: f":{names[int(found[1]) - 1]}", text)

@@ -52,7 +52,7 @@ export class Scene {
     this.boxes = this.nodes.map((name, i) => this.#node(svg, name, G.at(i)));
     this.#store(svg, storages, isSlim);
     this.news = add(svg, "g", { "aria-hidden": "true" });
-    this.pill = add(svg, "g", { class: "pill" }); this.pillBox = add(this.pill, "rect", { height: 26, y: -18, rx: 13 }); this.pillText = add(this.pill, "text", {});
+    this.pill = add(svg, "g", { class: "label-pill" }); this.pillBox = add(this.pill, "rect", { height: 26, y: -18, rx: 13 }); this.pillText = add(this.pill, "text", {});
     this.cards = new Map(); this.seen = null;
   }
 
@@ -177,7 +177,7 @@ export class Scene {
     show(this.beam, i >= 0);
     if (i >= 0) set(this.beam, { d: `M${px} ${py - 6}L${target[0] - G.node[0] / 2} ${target[1]}H${target[0] + G.node[0] / 2}Z` });
     const text = wait ? W.waitsFor.replace("{node}", wait.node).replace("{s}", Math.floor(t - wait.from)) : work ? this.#work(work) : "";
-    show(this.pill, text); set(this.pill, { class: wait ? "pill" : "pill work" });
+    show(this.pill, text); set(this.pill, { class: wait ? "label-pill" : "label-pill work" });
     if (!text) return;
     set(this.pillText, { text });
     const width = text.length * (/[\u4e00-\u9fff]/.test(text) ? 12 : 8) + 28, y = G.at(0)[1] - (G.slim ? 26 : 30), share = i >= 0 ? (y - py) / (target[1] - py) : 0;

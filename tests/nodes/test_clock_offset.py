@@ -19,6 +19,7 @@ KNOWN = {
     "changes/selectors.py",  # how long a run has been silent, for a page
     "changes/records/windows.py",  # whether a change ended too long ago for its leases to be kept
     "leases/admin.py",  # seconds that are left, for a page
+    "nodes/console/hold.py",  # when a hold ends, on its page; its session ends by a timer
     "nodes/traffic/running.py",  # the second that a figure is of, on its page
     "nodes/traffic/runs.py",  # when a run of traffic ends, and whether it still reports
     "changes/submission/rate_limits.py",  # how many in a minute; a far clock's rows do not count

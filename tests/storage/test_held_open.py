@@ -26,10 +26,10 @@ DECLARE
     found bytea;
 BEGIN
     FOR turn IN 1..{turns} LOOP
-        PERFORM value FROM held_open WHERE key = int4send(100 + turn % 10);
+        PERFORM value FROM public.held_open WHERE key = int4send(100 + turn % 10);
         COMMIT;
-        SELECT value INTO found FROM held_open WHERE key = int4send(100 + turn % 10);
-        UPDATE held_open SET value = found WHERE key = int4send(100 + turn % 10);
+        SELECT value INTO found FROM public.held_open WHERE key = int4send(100 + turn % 10);
+        UPDATE public.held_open SET value = found WHERE key = int4send(100 + turn % 10);
         COMMIT;
     END LOOP;
 END $$"""
@@ -50,17 +50,17 @@ def traffic_beside(dsn: str, *, has_written: bool) -> None:
     """A transaction that stays open, and two for each of so many turns on other rows. Raises what they meet."""
     options = session_options("held open")
     with psycopg.connect(dsn, autocommit=True, **options) as beside, psycopg.connect(dsn, **options) as held:
-        beside.execute("CREATE TABLE held_open (key bytea PRIMARY KEY, value bytea)")
+        beside.execute("CREATE TABLE public.held_open (key bytea PRIMARY KEY, value bytea)")
         try:
-            beside.execute("INSERT INTO held_open SELECT int4send(n), 'x' FROM generate_series(1, 1000) AS n")
-            held.execute("SELECT * FROM held_open WHERE key = int4send(1)")
+            beside.execute("INSERT INTO public.held_open SELECT int4send(n), 'x' FROM generate_series(1, 1000) AS n")
+            held.execute("SELECT * FROM public.held_open WHERE key = int4send(1)")
             if has_written:
-                held.execute("UPDATE held_open SET value = 'y' WHERE key = int4send(1)")
+                held.execute("UPDATE public.held_open SET value = 'y' WHERE key = int4send(1)")
             beside.execute(BESIDE.format(turns=TURNS))
             held.commit()
         finally:
             held.rollback()
-            beside.execute("DROP TABLE held_open")
+            beside.execute("DROP TABLE public.held_open")
 
 
 def test_traffic_goes_on_beside_a_transaction_that_stays_open(dsn: str) -> None:

@@ -50,6 +50,7 @@ ADDRESSES = {
     "lab-model": Address(get=everybody(302), args=("add-table",)),
     "lab-without": Address(get=everybody(302), args=("fence",)),
     "lab-why": Address(get=everybody(302), args=("lease",)),
+    "why-it-waits": Address(get=everybody(200)),
     "lab-why-change": Address(get=everybody(404), args=(0,)),
     "ladder": Address(post=everybody(200), body=ORDER),
     "ladder-question": Address(get=everybody(404), args=(0,)),

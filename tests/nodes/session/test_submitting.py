@@ -11,6 +11,8 @@ from changes.services import SUBMISSIONS
 from tests.nodes.conftest import Cluster
 
 HASTY = "hasty"
+AUTHOR = "hasty (SQL)"
+"""The story's name for a user without an account."""
 
 
 def test_ddl_that_is_taken_too_slowly_may_be_tried_again(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:
@@ -32,13 +34,13 @@ def submitted(cluster: Cluster, *, seconds_ago: float) -> None:
     """As many changes as one person may submit within a minute."""
     with cluster.store() as store:
         at = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=seconds_ago)
-        store.execute("DELETE FROM changes_change WHERE who = %s AND statement = 'x'", [HASTY])
+        store.execute("DELETE FROM changes_change WHERE who = %s AND statement = 'x'", [AUTHOR])
         store.execute(
             "INSERT INTO changes_change (table_id, table_ids, table_name, statement, names, plan, who, status, wishes,"
             " direction, step, created_at)"
             " SELECT 0, '{}', 'x', 'x', '{}', '{}', %s, 'cancelled', '[]', 'forward', 0, %s"
             " FROM generate_series(1, 100)",
-            [HASTY, at],
+            [AUTHOR, at],
         )
 
 
@@ -55,7 +57,7 @@ def test_a_program_that_submits_fast_waits_and_may_give_up(cluster: Cluster) -> 
             client.execute(f"CREATE INDEX {table}_v ON {table} (v)")
     assert notices[1].startswith("you have submitted 100 changes within a minute, which is the limit: waiting for ")
     with cluster.store() as store:
-        assert store.execute("SELECT count(*) FROM changes_change WHERE who = %s", [HASTY]).fetchone() == (100,)
+        assert store.execute("SELECT count(*) FROM changes_change WHERE who = %s", [AUTHOR]).fetchone() == (100,)
 
 
 @pytest.mark.soak

@@ -173,6 +173,7 @@ def test_on_a_phone_what_matters_of_a_table_is_in_view(
     """Leases and what may be done to a node; what happened, in the administration; what readers find, in the lab."""
     page = new_page(width=390)
     sign_in(page, cluster)
+    page.locator(".tabs > details").evaluate_all("every => every.forEach(one => { one.open = true; })")
     nodes = page.get_by_role("group", name="Nodes").evaluate(VISIBLE_HEADS)
     assert nodes[:4] == ["Node", "State", "Leases", "What may be done"]
     page.goto(f"{cluster.address}/admin/catalog/storyevent/")
