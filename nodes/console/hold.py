@@ -1,23 +1,27 @@
 """A transaction that is kept open on a node for somebody who wants to see a wait.
 
-    begin     BEGIN, and one row of the table is read: from now on the node keeps the version that it read with
+    begin     a place, BEGIN, and one row of the table is read: the node keeps the version that it read with
     look      each second: the node says when the transaction had to end, since its lease has expired
-    end       by the button, or at `until`; the session ends with it
+    end       by the button, or at `until`, also when the node is frozen; the session ends with it
 
 It is a real session, and stands in the story with who began it. Holds live in the web process; a restart ends them.
+The Cluster page reads the holds, so no lock is kept while a node is asked.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 from django.db import DatabaseError, connection
+from django.utils.translation import gettext
 from psycopg import sql
 
 from catalog.services import append_event, control_transaction
@@ -29,6 +33,8 @@ HOLD_S_MAX = 300.0
 """A hold that no newer version ends is over then."""
 HOLDS_MAX = 3
 LOOK_S = 1.0
+READ_S_MAX = 5.0
+"""BEGIN and the first row take no longer."""
 
 
 class HoldRefused(Exception):
@@ -44,38 +50,37 @@ class Hold:
     table_id: int
     table: str
     until: datetime
-    session: psycopg.Connection
+    wire: socket.socket | None = None
+    """The session's socket under a descriptor of our own: shutting it wakes up the thread that waits at the session."""
+    is_begun: threading.Event = field(default_factory=threading.Event)
+    """Its beginning is in the story, or has failed. Until then it only keeps its place."""
     is_over: threading.Event = field(default_factory=threading.Event)
 
 
 _holds: dict[str, Hold] = {}
-_guard = threading.Lock()
 """By node: one each."""
+_guard = threading.Lock()
 
 
 def holds() -> list[Hold]:
     """Those that last, by node."""
     with _guard:
-        return [_holds[node] for node in sorted(_holds)]
+        return [hold for _, hold in sorted(_holds.items()) if hold.is_begun.is_set()]
 
 
 def begin(node: str, *, who: str, table_id: int, table: str, connect: Callable[[], psycopg.Connection]) -> Hold:
     """Open the transaction and keep it. Raises `HoldRefused`."""
-    with _guard:
-        if node in _holds:
-            raise HoldRefused(f"{_holds[node].who} holds a transaction open on {node} already")
-        if len(_holds) >= HOLDS_MAX:
-            raise HoldRefused(f"{len(_holds)} transactions are held open, {HOLDS_MAX} are the limit")
-        try:
-            session = connect()
-            session.execute("BEGIN")
-            session.execute(sql.SQL("SELECT * FROM {} LIMIT 1").format(sql.Identifier(table)))
-        except psycopg.Error as error:
-            raise HoldRefused(f"{node} does not take it: {error}") from error
-        until = datetime.now(UTC) + timedelta(seconds=HOLD_S_MAX)
-        hold = _holds[node] = Hold(node, who, table_id, table, until, session)
-    _append("transaction held", hold, who=who)
-    threading.Thread(target=_look, args=(hold,), name=f"hold on {node}", daemon=True).start()
+    hold = Hold(node, who, table_id, table, datetime.now(UTC) + timedelta(seconds=HOLD_S_MAX))
+    _take_place(hold)
+    try:
+        session = _open(hold, connect)
+        threading.Thread(target=_watch, args=(hold, session), name=f"hold on {node}", daemon=True).start()
+        _append("transaction held", hold, who=who)
+    except BaseException:
+        _end(hold)
+        raise
+    finally:
+        hold.is_begun.set()
     return hold
 
 
@@ -83,43 +88,99 @@ def release(node: str, *, who: str) -> None:
     """End the hold on a node. Raises `HoldRefused`."""
     with _guard:
         hold = _holds.get(node)
-    if hold is None or not _end(hold):
-        raise HoldRefused(f"no transaction is held open on {node}")
+    if hold is None or not hold.is_begun.is_set() or not _end(hold):
+        raise HoldRefused(gettext("No transaction is held open on %(node)s.") % {"node": node})
     _append("held transaction ended", hold, who=who)
 
 
-def _look(hold: Hold) -> None:
-    """Until it is over: ask the session whether its transaction still is."""
+def _take_place(hold: Hold) -> None:
+    with _guard:
+        other = _holds.get(hold.node)
+        if other is not None:
+            names = {"who": other.who, "node": hold.node}
+            raise HoldRefused(gettext("%(who)s already holds a transaction open on %(node)s.") % names)
+        if len(_holds) >= HOLDS_MAX:
+            raise HoldRefused(gettext("%(n)s transactions are held open. That is the limit.") % {"n": HOLDS_MAX})
+        _holds[hold.node] = hold
+
+
+def _open(hold: Hold, connect: Callable[[], psycopg.Connection]) -> psycopg.Connection:
+    """A session that has begun its transaction and read one row."""
+    with contextlib.ExitStack() as failing:
+        try:
+            session = connect()
+            failing.callback(_close, hold, session)
+            hold.wire = socket.socket(fileno=os.dup(session.fileno()))
+            with _shut_after(READ_S_MAX, hold):
+                session.execute("BEGIN")
+                session.execute(sql.SQL("SELECT * FROM {} LIMIT 1").format(sql.Identifier(hold.table)))
+        except psycopg.Error as error:
+            names = {"node": hold.node, "error": str(error).strip()}
+            raise HoldRefused(gettext("cannot open a transaction on %(node)s: %(error)s") % names) from error
+        failing.pop_all()
+    return session
+
+
+def _watch(hold: Hold, session: psycopg.Connection) -> None:
+    """Until it is over: ask the session whether its transaction still is. Then close the session."""
+    hold.is_begun.wait()
     try:
-        while not hold.is_over.wait(LOOK_S):
-            if datetime.now(UTC) >= hold.until or not _lasts(hold):
-                if _end(hold):
-                    _append("held transaction over", hold, who=hold.who)
-                return
+        with _shut_after((hold.until - datetime.now(UTC)).total_seconds(), hold):
+            while not hold.is_over.wait(LOOK_S):
+                if datetime.now(UTC) >= hold.until or not _lasts(session):
+                    if _end(hold):
+                        _append("held transaction over", hold, who=hold.who)
+                    return
     except DatabaseError:
         log.exception("the end of the hold on %s is not in the story", hold.node)
     finally:
+        _close(hold, session)
         connection.close()
 
 
-def _lasts(hold: Hold) -> bool:
+def _lasts(session: psycopg.Connection) -> bool:
     try:
-        hold.session.execute("SELECT 1")
+        session.execute("SELECT 1")
     except psycopg.Error:
         return False
     return True
 
 
 def _end(hold: Hold) -> bool:
-    """End its session; False: somebody else was first."""
+    """Free its place and shut its wire; False: somebody else was first."""
     with _guard:
         if _holds.get(hold.node) is not hold:
             return False
         del _holds[hold.node]
     hold.is_over.set()
-    with contextlib.suppress(psycopg.Error):
-        hold.session.close()
+    _shut(hold)
     return True
+
+
+@contextlib.contextmanager
+def _shut_after(seconds: float, hold: Hold) -> Iterator[None]:
+    """While inside, the time runs: a node that is frozen would keep its caller for ever."""
+    timer = threading.Timer(seconds, _shut, (hold,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _shut(hold: Hold) -> None:
+    with _guard, contextlib.suppress(OSError):  # the connection has ended already
+        if hold.wire is not None:
+            hold.wire.shutdown(socket.SHUT_RDWR)
+
+
+def _close(hold: Hold, session: psycopg.Connection) -> None:
+    """The thread that uses the session closes it; under the lock no descriptor is shut that is another's by now."""
+    session.close()
+    with _guard:
+        if hold.wire is not None:
+            hold.wire.close()
 
 
 def _append(kind: str, hold: Hold, *, who: str) -> None:

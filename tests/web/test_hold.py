@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.test import Client
 
 from catalog.models import StoryEvent, Table
@@ -18,6 +20,7 @@ from tests.web.layout import flat
 
 ClientOf = Callable[[str], Client]
 NAME = "hold in a test"
+TERMINATE = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = %s"
 
 
 def sessions() -> list[str]:
@@ -43,6 +46,18 @@ def as_ourselves(monkeypatch: pytest.MonkeyPatch, db: None) -> Iterator[None]:
     yield
     for one in hold.holds():
         hold._end(one)
+    with connection.cursor() as cursor:  # a session that sleeps has not seen the end of its connection
+        cursor.execute(TERMINATE, [NAME])
+
+
+class Frozen(psycopg.Connection[Any]):
+    """Of its statements the node does not answer the one named `unanswered` in time."""
+
+    unanswered = "SELECT 1"
+
+    def execute(self, query: Any, *args: Any, **options: Any) -> Any:
+        is_unanswered = self.unanswered in (query if isinstance(query, str) else query.as_string())
+        return super().execute("SELECT pg_sleep(10)" if is_unanswered else query, *args, **options)
 
 
 def kinds() -> list[tuple[str, str]]:
@@ -60,7 +75,9 @@ def test_a_held_transaction_is_open_until_it_is_ended_by_the_button(
     assert sessions() == [], "nothing is done before it is asked for"
     assert sam.post("/hold/n3/").status_code == 302
     assert sessions() == ["idle in transaction"]
-    assert sam.post("/hold/n3/").status_code == 409
+    again = sam.post("/hold/n3/")
+    assert again.status_code == 409
+    assert "sam already holds a transaction open on n3." in flat(again.content.decode())
     assert page.part(0)["holds"][0]["who"] == "sam"
     assert sam.post("/hold/n3/end/").status_code == 302
     wait_for(lambda: sessions() == [], what="the end of the session", seconds_max=5)
@@ -90,9 +107,77 @@ def test_it_ends_with_the_transaction_that_its_node_has_ended(
     monkeypatch.setattr(hold, "LOOK_S", 0.05)
     client_of("sam").post("/hold/n3/")
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", [NAME])
+        cursor.execute(TERMINATE, [NAME])
     wait_for(lambda: hold.holds() == [], what="the end of the hold", seconds_max=5)
     wait_for(lambda: len(kinds()) == 2, what="its event", seconds_max=5)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hold_on_a_frozen_node_ends_at_its_limit(
+    as_ourselves: None, client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hold, "HOLD_S_MAX", 1.5)
+    monkeypatch.setattr(hold, "LOOK_S", 0.05)
+    monkeypatch.setattr(psycopg, "connect", Frozen.connect)
+    client_of("sam").post("/hold/n3/")
+    assert [one.who for one in hold.holds()] == ["sam"]
+    wait_for(lambda: len(kinds()) == 2, what="the end at the limit", seconds_max=5)
+    assert hold.holds() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_node_that_does_not_answer_the_first_read_is_refused(
+    as_ourselves: None, client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hold, "READ_S_MAX", 0.3)
+    monkeypatch.setattr(Frozen, "unanswered", "LIMIT 1")
+    monkeypatch.setattr(psycopg, "connect", Frozen.connect)
+    answer = client_of("sam").post("/hold/n3/")
+    assert answer.status_code == 409
+    assert "cannot open a transaction on n3" in flat(answer.content.decode())
+    assert (hold.holds(), hold._holds, kinds()) == ([], {}, [])
+
+
+def test_the_holds_can_be_read_while_a_node_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def connect() -> psycopg.Connection:
+        asked.set()
+        may_answer.wait(10)
+        raise psycopg.OperationalError("no answer")
+
+    def begin() -> None:
+        with pytest.raises(hold.HoldRefused, match="cannot open a transaction on n3: no answer"):
+            hold.begin("n3", who="sam", table_id=1, table="flights", connect=connect)
+
+    beginning = threading.Thread(target=begin)
+    beginning.start()
+    assert asked.wait(5)
+    found: list[object] = []
+    reading = threading.Thread(target=lambda: found.append(hold.holds()))
+    reading.start()
+    reading.join(2)
+    with pytest.raises(hold.HoldRefused, match="sam already holds a transaction open on n3"):
+        hold.begin("n3", who="olga", table_id=1, table="flights", connect=connect)
+    may_answer.set()
+    beginning.join(5)
+    reading.join(5)
+    assert found == [[]], "a hold that is not open yet is not shown"
+    assert hold._holds == {}, "its place is free again"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_its_event_there_is_no_hold(
+    as_ourselves: None, client_of: ClientOf, flights: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise DatabaseError("no story")
+
+    monkeypatch.setattr(hold, "append_event", fail)
+    with pytest.raises(DatabaseError, match="no story"):
+        client_of("sam").post("/hold/n3/")
+    assert hold.holds() == []
+    wait_for(lambda: sessions() == [], what="the end of the session", seconds_max=5)
 
 
 def test_who_may_only_look_may_not_hold(as_ourselves: None, client_of: ClientOf, flights: Table) -> None:
