@@ -27,7 +27,7 @@ from django.utils.translation import gettext
 from psycopg import generators, pq, waiting
 
 from expressions.errors import SERIALIZATION_FAILURE
-from nodes.console.unfinished import Unfinished, follow
+from nodes.console.unfinished import Unfinished, follow, may_commit
 from nodes.store.refusals import HAD_TO_END
 from nodes.trace.record import SQLSTATE as TRACE
 
@@ -180,11 +180,15 @@ class Pane:
         try:
             self.used_at, started, self.heard = time.monotonic(), time.monotonic(), heard
             self.answer = answer = Answer(self.node, sql)
+            was_lost = self.had_transaction and self.is_lost()
             try:
                 with self._limited(answer):
                     _exchange(self.connection, sql, answer)
             except psycopg.OperationalError as error:
-                words = str(error).strip() if error.sqlstate else self._words_of_loss()
+                is_unknown = self.had_transaction and not was_lost and may_commit(sql)
+                if is_unknown:
+                    self.unfinished = None
+                words = str(error).strip() if error.sqlstate else self._words_of_loss(is_unknown=is_unknown)
                 answer.error = Trouble("FATAL", error.sqlstate or CONNECTION_FAILURE, words)
             answer.ms = (time.monotonic() - started) * 1000
             answer.transaction = self.transaction
@@ -213,14 +217,22 @@ class Pane:
         """True when the node has ended the connection: its end has arrived here, though nothing was sent since."""
         pgconn = self.connection.pgconn
         try:
-            while not self.connection.closed and select.select([pgconn.socket], [], [], 0)[0]:
+            while not self.connection.closed and _has_input(pgconn.socket):
                 pgconn.consume_input()
         except psycopg.OperationalError:
             return True
         return self.connection.closed
 
-    def _words_of_loss(self) -> str:
-        """The end of a connection in words of ours: libpq speaks of its own functions."""
+    def _words_of_loss(self, *, is_unknown: bool) -> str:
+        """The end of a connection in words of ours: libpq speaks of its own functions.
+
+        `is_unknown`: the node may have committed and then ended before it answered.
+        """
+        if is_unknown:
+            return gettext(
+                "%(node)s ended the connection while it ran your text. The outcome of the transaction is unknown."
+                " Check whether it took effect before you run it again."
+            ) % {"node": self.node}
         if self.had_transaction:
             return gettext("%(node)s ended the connection. Its open transaction is lost: nothing of it was kept.") % {
                 "node": self.node
@@ -275,6 +287,13 @@ class Pane:
             with contextlib.suppress(psycopg.Error):
                 self.stop()
             time.sleep(STOP_AGAIN_S)
+
+
+def _has_input(descriptor: int) -> bool:
+    """True if something has arrived; unlike select(), poll() takes descriptors from 1024 on."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _exchange(connection: psycopg.Connection, sql: str, answer: Answer) -> None:

@@ -11,6 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from postgast import pg_query_pb2 as pb
+
+from expressions.errors import SqlError
+from nodes.sql.statements import parse
+
 CHARS_MAX = 20_000
 """Of its statements so many characters are kept."""
 Json = dict[str, Any]
@@ -57,3 +62,12 @@ def follow(before: Unfinished | None, trace: Json, *, heard: int) -> Unfinished 
     now = before if before is not None and before.since in (None, about["since"]) else Unfinished()
     now.add(trace, heard)
     return now
+
+
+def may_commit(sql: str) -> bool:
+    """True if a text sent within a transaction may keep something: it commits, or goes on after a ROLLBACK."""
+    try:
+        kinds = [one.node.kind if one.kind == "transaction" else None for one in parse(sql)]
+    except SqlError:
+        return False
+    return pb.TransactionStmtKind.TRANS_STMT_COMMIT in kinds or pb.TransactionStmtKind.TRANS_STMT_ROLLBACK in kinds[:-1]

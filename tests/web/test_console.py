@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 from django.test import Client
@@ -37,8 +38,6 @@ def shell_of(client_of: ClientOf) -> Iterator[Callable[..., Any]]:
 @pytest.fixture
 def as_ourselves(monkeypatch: pytest.MonkeyPatch, db: None) -> None:
     """The pane's node is the test database."""
-    import psycopg
-
     chosen = connection.settings_dict
     where = {"host": chosen["HOST"], "port": chosen["PORT"] or None, "user": chosen["USER"], "dbname": chosen["NAME"]}
     monkeypatch.setattr("nodes.views._connect", lambda _node, _user: psycopg.connect(**where, autocommit=True))
@@ -113,3 +112,33 @@ def test_a_transaction_that_was_lost_with_its_node_is_told_before_anything_runs_
     assert "server closed the connection" not in answer
     assert not re.search(r"<td[^>]*>42</td>", answer)
     assert re.search(r"<td[^>]*>42</td>", flat(shell_of("SELECT 40 + 2 AS answer"))), "and then it goes on"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_unknown"),
+    [
+        pytest.param("COMMIT", True, id="the node may have committed before it ended"),
+        pytest.param("UPDATE t SET a = 2; END", True, id="so may it within several statements"),
+        pytest.param("ROLLBACK; INSERT INTO t VALUES (1)", True, id="what follows the transaction ran alone"),
+        pytest.param("SELECT CASE WHEN true THEN 'COMMIT' END", False, id="a word is no statement"),
+        pytest.param("ROLLBACK TO SAVEPOINT s; SELECT 1", False, id="a savepoint ends nothing"),
+        pytest.param("ROLLBACK", False, id="a ROLLBACK keeps nothing"),
+    ],
+)
+def test_a_pane_says_when_it_cannot_know_whether_its_transaction_was_committed(
+    as_ourselves: None, shell_of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, text: str, is_unknown: bool
+) -> None:
+    def lose(*_: object) -> None:
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    shell_of("BEGIN")
+    monkeypatch.setattr("nodes.console.sessions._exchange", lose)
+    answer = flat(shell_of(text))
+    assert ("The outcome of the transaction is unknown." in answer) is is_unknown
+    assert ("Its open transaction is lost: nothing of it was kept." in answer) is not is_unknown
+
+
+def test_a_commit_that_was_never_sent_has_kept_nothing(as_ourselves: None, shell_of: Callable[..., Any]) -> None:
+    shell_of("BEGIN")
+    _end_session(shell_of)
+    assert "Its open transaction is lost: nothing of it was kept." in flat(shell_of("COMMIT"))

@@ -106,6 +106,19 @@ def test_a_change_that_ended_it_is_named(pane: Client) -> None:
     assert "It still used flights v14 after the lease of n1 had ended, and change 4 waited for it." in said
 
 
+def test_a_transaction_whose_commit_was_not_answered_is_not_called_lost(
+    pane: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(*_: object) -> None:
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr("nodes.console.sessions._exchange", lose)
+    happens("process killed", {"who": "olga", "process": "n1"})
+    said = run(pane, "COMMIT") + shown(pane)
+    assert "The outcome of the transaction is unknown." in said
+    assert "nothing of it was kept" not in said
+
+
 def test_a_node_that_was_killed_is_named(pane: Client) -> None:
     happens("process killed", {"who": "olga", "process": "n1"})
     assert "olga killed n1" in shown(pane)

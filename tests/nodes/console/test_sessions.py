@@ -1,6 +1,8 @@
 """The console's panes: whose they are, and when they are given up. Their node is PostgreSQL itself here."""
 
+import os
 import re
+import resource
 import threading
 import time
 
@@ -178,3 +180,21 @@ def test_a_statement_that_runs_is_stopped_before_its_session_ends(dsn: str) -> N
     assert answers[0].error is not None
     assert answers[0].error.sqlstate == "57014"
     assert pane.transaction == "closed"
+
+
+def test_a_session_with_a_high_descriptor_is_looked_at(dsn: str) -> None:
+    """select() takes none from 1024 on."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2048)), hard))
+    others: list[int] = []
+    try:
+        while not others or others[-1] < 1024:
+            others.append(os.dup(0))
+        pane = Pane("n1", lambda: psycopg.connect(dsn, autocommit=True))
+        assert pane.connection.fileno() >= 1024
+        assert not pane.is_lost()
+        pane.close()
+    finally:
+        for one in others:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
