@@ -6,6 +6,7 @@ takes too long is left out.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection
 from time import monotonic
 from typing import Any, NamedTuple
@@ -32,6 +33,8 @@ class _Count(NamedTuple):
 _counts: dict[tuple[int, int, int], _Count] = {}
 """By table, index and storage; of the tables that were looked at last."""
 COUNTS_KEPT = 64
+_guard = threading.Lock()
+"""Over `_counts`, as several pages are served at once; no storage is asked under it."""
 
 
 def entries_of(descriptor: Descriptor) -> list[Json]:
@@ -73,13 +76,22 @@ def _is_of(elements: Collection[Json], index: Index) -> bool:
 
 def _counted(descriptor: Descriptor, index: Index, storage: int) -> int | None:
     key = (descriptor.table_id, index.id, storage)
-    known = _counts.pop(key, None)
-    if known is None or known.again_at <= monotonic():
-        began = monotonic()
-        entries = count_entries(descriptor, storage=storage, index=index.id)
-        took = monotonic() - began
-        known = _Count(entries, began + max(AGAIN_S, REST * took))
-    _counts[key] = known
+    began = monotonic()
+    with _guard:
+        last = _counts.pop(key, None)
+        if last is not None and last.again_at > began:
+            _counts[key] = last
+            return last.entries
+        _keep(key, _Count(None if last is None else last.entries, began + AGAIN_S))
+    entries = count_entries(descriptor, storage=storage, index=index.id)
+    with _guard:
+        _keep(key, _Count(entries, began + max(AGAIN_S, REST * (monotonic() - began))))
+    return entries
+
+
+def _keep(key: tuple[int, int, int], count: _Count) -> None:
+    """As the newest: other threads use the last count as long as one thread counts anew."""
+    _counts.pop(key, None)
+    _counts[key] = count
     while len(_counts) > COUNTS_KEPT:
         del _counts[next(iter(_counts))]
-    return known.entries

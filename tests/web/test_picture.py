@@ -23,6 +23,7 @@ from nodes.models import TrafficRun
 from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from storage.pairs import prefix
 from storage.statements import kv
+from tests.storage import pairs_sql
 from tests.web.test_live import Open, browse  # noqa: F401  a fixture
 
 STREAM = "cluster"
@@ -146,16 +147,34 @@ def test_entries_are_counted_on_each_storage(flights: Table) -> None:
     assert descriptor is not None
     key = prefix(descriptor, descriptor.placement.id, descriptor.indexes[0].id)
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {kv(1, flights.pk)} (key, value) VALUES (%s, ''), (%s, ''), (%s, NULL)",
-            [key + b"a", key + b"b", key + b"c"],
-        )
+        for last, value in ((b"a", b""), (b"b", b""), (b"c", None)):
+            cursor.execute(*pairs_sql.insert(1, flights.pk, key + last, value))
     first, second = entries.entries_of(descriptor)
     assert [one["elements"][0]["entries"] for one in (first, second)] == [2, 0]
     assert first["elements"][0]["state"] == "delete-only"
     with connection.cursor() as cursor:
         cursor.execute(f"DELETE FROM {kv(1, flights.pk)}")
     assert entries.entries_of(descriptor)[0]["elements"][0]["entries"] == 2, "the next count comes later"
+
+
+def test_one_thread_counts_and_others_use_the_last_count(flights: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries._counts.clear()
+    descriptor = newest_descriptor(flights.pk)
+    assert descriptor is not None
+    index = descriptor.indexes[0]
+    entries._keep((flights.pk, index.id, 1), entries._Count(7, 0.0))
+    seen: list[int | None] = []
+
+    def count(*_: object, **__: object) -> int:
+        if len(seen) < 3:
+            seen.append(None)
+            seen.append(entries._counted(descriptor, index, 1))
+        return 8
+
+    monkeypatch.setattr(entries, "count_entries", count)
+    assert entries._counted(descriptor, index, 1) == 8
+    assert seen == [None, 7], "while one counts"
+    assert entries._counted(descriptor, index, 1) == 8
 
 
 def test_while_a_fill_works_its_ranges_tell_the_entries(flights: Table) -> None:
