@@ -134,6 +134,7 @@ def _watch(hold: Hold, session: psycopg.Connection) -> None:
     except DatabaseError:
         log.exception("the end of the hold on %s is not in the story", hold.node)
     finally:
+        _end(hold)  # whatever has failed: without its watcher nothing would end it
         _close(hold, session)
         connection.close()
 
