@@ -81,7 +81,8 @@ class TransactionStatus(Enum):
 
 @dataclass
 class MemoryStore:
-    """Pairs in dicts. `writes` counts what was done to each key, for the conflict check.
+    """Pairs in dicts. `writes` counts what was done to each key, for the conflict check; `fills` are the numbers of
+    those that a fill did.
 
     `storages` is the number of storages it began with; `add_storage` adds one, for placements that name more.
     `life` grows with each crash. Ids of transactions are given at their first write; those below `flushed_id` are never
@@ -92,6 +93,7 @@ class MemoryStore:
     buckets: int = BUCKETS
     pairs: list[dict[bytes, bytes | None]] = field(default_factory=list)
     writes: list[tuple[int, bytes]] = field(default_factory=list)
+    fills: set[int] = field(default_factory=set)
     life: int = 1
     next_id: int = 1
     flushed_id: int = 1
@@ -121,7 +123,8 @@ class MemoryStore:
         """Make so many of the commits on their way durable and seen, the oldest first; all by default."""
         for one in self.flushing[:commits]:
             for op in one.ops:
-                apply_op(self.pairs[self.home(op) - 1], op)
+                if not one.misses[self.home(op), op.key]:
+                    apply_op(self.pairs[self.home(op) - 1], op)
                 self.writes.append((self.home(op), op.key))
             self.flushed_id = max(self.flushed_id, one.next_id)
             one.end(TransactionStatus.COMMITTED)
@@ -162,6 +165,7 @@ class MemoryStore:
         if op.key in pairs:
             return False
         pairs[op.key] = op.value
+        self.fills.add(len(self.writes))
         self.writes.append((self.home(op), op.key))
         return True
 
@@ -187,7 +191,11 @@ class MemoryStore:
 
 @dataclass
 class MemoryTransaction:
-    """A snapshot, what was read of it, and the operations to apply at commit."""
+    """A snapshot, what was read of it, and the operations to apply at commit.
+
+    `misses` says of each place that it wrote whether it only removed there, and its snapshot has no pair: what a fill
+    has put there since stays, as PostgreSQL's DELETE finds nothing of it.
+    """
 
     store: MemoryStore
     snapshot: list[dict[bytes, bytes | None]]
@@ -195,6 +203,7 @@ class MemoryTransaction:
     ops: list[Op] = field(default_factory=list)
     points: set[tuple[int, bytes]] = field(default_factory=set)
     ranges: list[tuple[int, bytes, bytes]] = field(default_factory=list)
+    misses: dict[tuple[int, bytes], bool] = field(default_factory=dict)
     began_in: int = 1
     status: TransactionStatus = TransactionStatus.OPEN
     id: int | None = None
@@ -213,7 +222,9 @@ class MemoryTransaction:
         for op in ops:
             self._take_id()
             home = self.store.home(op)
+            is_miss = op.act in (Act.REMOVE, Act.REMOVE_UNIQUE) and op.key not in self.snapshot[home - 1]
             apply_op(self.snapshot[home - 1], op)
+            self.misses[home, op.key] = is_miss and self.misses.get((home, op.key), True)
             self.points.add((home, op.key))
             self.ops.append(op)
 
@@ -253,6 +264,8 @@ class MemoryTransaction:
             self.store.statuses[self.id] = TransactionStatus.OPEN
 
     def _changed_since(self) -> Iterator[tuple[int, bytes]]:
-        yield from self.store.writes[self.began_at :]
+        for number, write in enumerate(self.store.writes[self.began_at :], self.began_at):
+            if number not in self.store.fills or not self.misses.get(write, False):
+                yield write
         for other in self.store.flushing if self.ops else ():  # who has only read comes before them
             yield from ((self.store.home(op), op.key) for op in other.ops)

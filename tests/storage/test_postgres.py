@@ -148,6 +148,53 @@ def test_a_tombstone_found_is_written_again_so_that_a_concurrent_put_is_refused(
     assert store.contents()[0] == {key: None}
 
 
+def fill(store: Store, op: Op) -> None:
+    """Put a pair where none is, as a fill does: PostgreSQL knows no difference, the memory store does."""
+    if isinstance(store, MemoryStore):
+        assert store.fill(op)
+    else:
+        assert outcome(store, [op]) == "done"
+
+
+@pytest.mark.parametrize("which", STORES)
+@pytest.mark.parametrize("act", [Act.REMOVE, Act.REMOVE_UNIQUE])
+def test_a_removal_misses_what_a_fill_has_put_since_its_snapshot(
+    both: Both, stage: Stage, which: Callable[[Both], Store], act: Act
+) -> None:
+    """T3: this is why a version newer than the snapshot is not used."""
+    store, key, other = which(both), key_in(stage, b"k"), key_in(stage, b"l")
+    removing = store.begin()
+    fill(store, Op(Act.PUT, 1, key, b"v"))
+    removing.apply([Op(Act.PUT, 1, other, b"w"), Op(act, 1, key, b"v")])
+    removing.commit()
+    assert store.contents()[0] == {key: b"v", other: b"w"}
+
+
+@pytest.mark.parametrize("which", STORES)
+def test_what_is_removed_twice_is_gone(both: Both, stage: Stage, which: Callable[[Both], Store]) -> None:
+    store, key = which(both), key_in(stage, b"k")
+    assert outcome(store, [Op(Act.PUT, 1, key, b"v")]) == "done"
+    removing = store.begin()
+    removing.apply([Op(Act.REMOVE, 1, key)])
+    removing.apply([Op(Act.REMOVE, 1, key)])
+    removing.commit()
+    assert store.contents()[0] == {}
+
+
+@pytest.mark.parametrize("which", STORES)
+def test_a_put_over_what_a_fill_has_put_since_its_snapshot_is_refused(
+    both: Both, stage: Stage, which: Callable[[Both], Store]
+) -> None:
+    store, key = which(both), key_in(stage, b"k")
+    putting = store.begin()
+    putting.apply([Op(Act.REMOVE, 1, key)])
+    fill(store, Op(Act.PUT, 1, key, b"v"))
+    with pytest.raises(SerializationFailure):
+        write_and_commit(putting, Op(Act.PUT, 1, key, b"w"))
+    putting.rollback()
+    assert store.contents()[0] == {key: b"v"}
+
+
 def test_entries_lie_on_their_rows_storage(stage: Stage) -> None:
     stage.publish(stage.now.with_index(BY_NAME))
     stage.publish(stage.now.with_index_state(BY_NAME.id, BY_NAME.state.PUBLIC))
