@@ -214,7 +214,8 @@ def _alone(world: World, node: Node, actor: str, table: TableId) -> Transaction:
 
 def _pin_for(world: World, one: Transaction, table: TableId) -> None:
     """A version for a transaction whose snapshot was taken: one that it shows, if the node still leases it (T3)."""
-    _pinned(world, one, table, pin(world, world.nodes[one.node], table, at_most=one.newest.get(table)))
+    at_most = None if Without.SNAPSHOT in world.control.without else one.newest.get(table)
+    _pinned(world, one, table, pin(world, world.nodes[one.node], table, at_most=at_most))
 
 
 def _pinned(world: World, one: Transaction, table: TableId, held: tuple[int, int]) -> None:

@@ -2,7 +2,8 @@
 
     n1.acquire       n1: take t fresh      the newest version of the table, from the lease rows of the database
     publish.3        step                  the change's own worker does what its machine asks for next
-    n1.begin         n1: begin, n1: enter t
+    n1.begin         n1: begin, n1: enter t    of a model that enters late: n1: begin
+    n1.enter         n1: enter t
     fill.read.1.2    chunk: read (1), (2)  the second attempt at the first range
 
 News are lost, so that nodes learn of a version when the session says so, and the reorganisation goes by hand. What has
@@ -59,8 +60,13 @@ LEFT_OUT = {
     Broken.PARENT_UNCHECKED: Without.PARENT_CHECKS,
     Broken.NO_LOCK: Without.LOCK,
     Broken.NO_CHECK: Without.ENTRY,
+    Broken.STALE_FENCE: Without.ENTRY,
+    Broken.NEWER_VERSION: Without.SNAPSHOT,
 }
-"""The rule of the cluster for each rule that a model lacks; the others are steps that its plan lacks."""
+"""The rule of the cluster for each rule that a model lacks; the others are steps that its plan lacks.
+
+A fence as of a snapshot lets in what no fence would: a version that a node leased when the snapshot was taken.
+"""
 
 
 class NoSentence(BadSession):
@@ -130,8 +136,10 @@ class Lines:
                     self._do(f"release {self._name(table)} {name}")
             case ("begin",):
                 self._do(f"{name}: begin")
-                for table in self.tables:
+                for table in () if self.model.late_enter else self.tables:
                     self._do(f"{name}: enter {self._name(table)}")
+            case ("pin" | "enter" as verb,):
+                self._do(f"{name}: {verb} {self._name(self.tables[0])}")
             case ("read", *_):
                 pass
             case ("write", statement):
