@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from catalog.elements import IndexId, PlacementId, State
+from catalog.elements import ColumnId, IndexId, PlacementId, State
 from nodes.trace import writes
 from nodes.trace.record import Trace, transaction_json
 from nodes.trace.writes import Place, changes, places
 from storage.mutations import Act, Op, delete_row, insert_row, update_row
-from storage.pairs import prefix
+from storage.pairs import column_key, prefix
 from storage.store import apply_op
 from tests.storage.browser.test_row import BY_NOTE, W, row_of, table
 
@@ -109,8 +109,14 @@ def test_a_long_value_that_differs_after_what_is_read_of_it_has_changed() -> Non
 
 
 def test_a_pair_that_the_version_does_not_explain_is_told_raw() -> None:
-    [line] = told(table(indexes=()), [Op(Act.PUT, 1, b"\x00\x00", b"x")], {})
-    assert (line["sign"], line["of"], line["name"]) == ("+", "unknown", "0000")
+    """By its k and its c, as the page of stored pairs shows them: here of a column, and of an index, that are not."""
+    rows, entries = prefix(table(), PlacementId(1)), prefix(table(), PlacementId(1), IndexId(5))
+    keys = column_key(rows, b"\x99", ColumnId(9)), entries + b"\x99"
+    lines = told(table(indexes=()), [Op(Act.PUT, 1, key, b"x") for key in keys], {})
+    assert [(line["sign"], line["of"], line["name"]) for line in lines] == [
+        ("+", "unknown", "0001000099, 9"),
+        ("+", "unknown", "0001000599, 0"),
+    ]
 
 
 def test_a_trace_as_it_is_sent() -> None:
