@@ -122,7 +122,8 @@ def _finding_json(one: Trace) -> dict[str, Any]:
 
 def check(text: str, *, rows: int | None = None, budget: Budget | None = None, repair: bool = False) -> Report:
     """Explore a rollout's file. `rows`: 1 or 2 (None: as many as its statements ask for). `repair`: look for a change
-    of the plan that is proved. Raises nothing for a file that is wrong: see `Report.mistake`.
+    of the plan that is proved. Raises `Stopped` if the budget's watch ends it, and nothing for a file that is wrong:
+    see `Report.mistake`.
     """
     try:
         rollout = rollout_of(text)

@@ -8,8 +8,9 @@ from typing import Any
 
 from catalog.text.message import Text, from_json, to_json
 from rollouts.checks import Report, Trace, check
+from rollouts.findings import UNKNOWN
 from rollouts.locks import BLOCKS, HoldUp
-from rollouts.worlds.search import Budget
+from rollouts.worlds.search import Budget, Stopped, Watch
 
 BUDGET = Budget(worlds=100_000, seconds=10.0)
 TRACES_MAX = 8
@@ -19,9 +20,21 @@ TEXT = "text"
 Json = dict[str, Any]
 
 
-def answer(text: str) -> Json:
-    """The answer to a file, as the queue keeps it."""
-    return _report_json(check(text, budget=BUDGET, repair=True))
+def answer(text: str, *, worlds: int, seconds: float, watch: Watch) -> Json:
+    """The answer to a file, as the queue keeps it, within the bounds of the queue and of the page. `watch` hears how
+    many worlds were explored in all, and answers whether to go on; a search that it ends is unknown."""
+    explored = 0
+
+    def watch_all(more: int) -> bool:
+        nonlocal explored
+        explored += more
+        return watch(explored)
+
+    budget = Budget(min(worlds, BUDGET.worlds), min(seconds, BUDGET.seconds), watch_all)
+    try:
+        return _report_json(check(text, budget=budget, repair=True))
+    except Stopped:
+        return {"verdict": UNKNOWN, "why": f"was stopped after {explored} states"}
 
 
 def _report_json(report: Report) -> Json:

@@ -20,7 +20,8 @@ from django.views.decorators.http import require_GET, require_POST
 from lab import services
 from lab.classroom.selectors import learner_of
 from lab.models import Question
-from lab.pages.words import speaker
+from lab.pages.words import say, speaker
+from lab.sessions.model.fault_texts import unknown_text
 from rollouts.pages.answers import worded
 from rollouts.pages.links import TEXT_MAX, BadLink, linked, text_in
 from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, Template
@@ -102,6 +103,7 @@ def _page(text: str, name: str, form: str, problem: str) -> dict[str, Any]:
 def _answer(question: Question) -> dict[str, Any]:
     """The question as its card draws it; the link carries the file."""
     shown = worded(services.shown(question), speaker())
+    shown["why"] = say(unknown_text(shown.get("why", "")))
     link = linked(question.asked["rollout"])
     traces, repair = shown.get("traces", ()), shown.get("repair")
     shown["counted"] = [one for one in traces if one["counts"]]

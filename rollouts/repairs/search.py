@@ -6,7 +6,7 @@ Nothing is proposed that was not explored: one change, then releases that write 
 import itertools
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from catalog.text.message import Text, joined
@@ -43,7 +43,7 @@ class Repair:
 
 
 def repair_of(answer: Answer, budget: Budget | None = None) -> Repair | None:
-    """The first change, or pair of changes, that makes the rollout safe; None within the bounds."""
+    """The first change, or pair of changes, that makes the rollout safe; None within the bounds. Raises `Stopped`."""
     budget = budget or Budget()
     until = time.process_time() + budget.seconds
     source = answer.rollout.source
@@ -52,7 +52,7 @@ def repair_of(answer: Answer, budget: Budget | None = None) -> Repair | None:
     for tried, (what, body) in enumerate(itertools.chain(firsts, boths, _pairs(firsts, answer))):
         if tried >= TRIES_MAX or time.process_time() > until:
             return None
-        found = _explored(body, Budget(budget.worlds, min(2.0, budget.seconds)))
+        found = _explored(body, replace(budget, seconds=min(2.0, budget.seconds)))
         if found is not None and found.verdict == PROVED and not _adds_a_fault(found, answer):
             return Repair(what, body, found)
     return None

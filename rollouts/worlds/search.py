@@ -6,6 +6,7 @@ A finding that a release has without a rollout is marked *yours already*.
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,14 +16,24 @@ from rollouts.worlds.symmetry import images_of
 
 WORLDS_MAX = 200_000
 SECONDS_MAX = 60.0
+WATCH_EVERY = 256
+"""After so many worlds, and at its end, a search says how far it is."""
+
+Watch = Callable[[int], bool]
+"""Hears how many worlds were explored since the last time; answers whether the search shall go on."""
+
+
+class Stopped(Exception):
+    """The watch of a search has ended it: it says nothing about the rollout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The bounds of one search: worlds, and seconds of processor time."""
+    """The bounds of one search: worlds, and seconds of processor time. `watch` may end it before."""
 
     worlds: int = WORLDS_MAX
     seconds: float = SECONDS_MAX
+    watch: Watch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +85,10 @@ class Search:
         self._ways: dict[World, _Way] = {}
         self._found: dict[tuple[Any, ...], Finding] = {}
         self._alone = Alone(model)
+        self._unreported = 0
 
     def run(self) -> Outcome:
-        """Explore the rollout, then from each gate the rollback to the release before."""
+        """Explore the rollout, then from each gate the rollback to the release before. Raises `Stopped`."""
         began = time.process_time()
         outcome = Outcome()
         start = self.model.start()
@@ -85,6 +97,7 @@ class Search:
         outcome.worlds = len(self._ways)
         if outcome.is_complete:
             outcome.is_complete = self._go_back(outcome, began)
+        self._report()
         outcome.findings = sorted(self._found.values(), key=lambda one: (one.is_yours, len(one.steps)))
         outcome.seconds = time.process_time() - began
         return outcome
@@ -102,6 +115,9 @@ class Search:
         while queue:
             if len(ways) > self._budget.worlds or time.process_time() - began > self._budget.seconds:
                 return False
+            self._unreported += 1
+            if self._unreported == WATCH_EVERY:
+                self._report()
             world = queue.popleft()
             for step, reached in self.model.steps(world, running):
                 if isinstance(reached, Waits):
@@ -121,6 +137,11 @@ class Search:
                 if step.release is not None and step.met:
                     known.by.add(step.release)
         return True
+
+    def _report(self) -> None:
+        explored, self._unreported = self._unreported, 0
+        if self._budget.watch is not None and not self._budget.watch(explored):
+            raise Stopped
 
     def _known(self, world: World, ways: dict[World, _Way]) -> _Way | None:
         way = ways.get(world)

@@ -6,7 +6,9 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from lab import tasks
+from lab import services, tasks
+from lab.explorer.spaces.search import Budget, Progress
+from lab.models import Question
 from rollouts.pages.links import TEXT_MAX, BadLink, linked, text_in
 from rollouts.templates import BY_NAME
 
@@ -68,6 +70,71 @@ def test_what_is_no_file_is_refused_and_not_stored(text: str) -> None:
         refused = Client().post(ASK, {"text": text}, headers=headers)
         assert refused.status_code == 422
         assert 'role="alert"' in refused.content.decode()
+
+
+def test_a_search_that_fails_says_so() -> None:
+    visitor = Client()
+    address = visitor.post(ASK, {"text": BY_NAME["rename"].safe})["Location"]
+    services.finish(Question.objects.get(), tasks.FAILED)
+    for language, says, why in (("en", "the search did not end", "the search failed"), ("zh-hans", "未知", "搜索失败")):
+        page = visitor.get(address, headers={"Accept-Language": language}).content.decode()
+        assert 'data-rollout="unknown"' in page
+        assert says in words(page)
+        assert why in words(page)
+
+
+def test_a_page_that_waits_looks_when_the_queue_says() -> None:
+    for owner in range(8):
+        services.ask_kind(str(owner), "rollout", BY_NAME["rename"].safe + f"# {owner}\n")
+    visitor = Client()
+    part = visitor.post(ASK, {"text": BY_NAME["rename"].naive}, headers={"HX-Request": "true"}).content.decode()
+    assert "8 questions before yours" in words(part)
+    assert 'hx-trigger="load delay:1.2s' in part
+
+
+def test_a_search_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In each part of it, also while it looks for a repair: a search that says nothing is taken for lost."""
+    told: list[int] = []
+
+    def report(question: Question, progress: Progress) -> bool:
+        told.append(progress.states)
+        return services_report(question, progress)
+
+    services_report = services.report
+    monkeypatch.setattr(services, "report", report)
+    monkeypatch.setattr(tasks, "LOOK_EVERY_S", 0.0)
+    answer_to(BY_NAME["split"].naive)
+    worlds = Question.objects.get().answer["worlds"]
+    assert len(told) > worlds / 300
+    assert told == sorted(told)
+    assert told[0] <= 300
+    assert told[-1] > worlds
+
+
+def test_a_search_that_nobody_waits_for_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = Client()
+    address = visitor.post(ASK, {"text": BY_NAME["split"].naive})["Location"]
+    made = Question.objects.get()
+    told: list[int] = []
+
+    def report(question: Question, progress: Progress) -> bool:
+        told.append(progress.states)
+        services.stop(made.owner, made.pk)
+        return services_report(question, progress)
+
+    services_report = services.report
+    monkeypatch.setattr(services, "report", report)
+    monkeypatch.setattr(tasks, "LOOK_EVERY_S", 0.0)
+    tasks.answer_next_question()
+    assert len(told) == 1
+    made.refresh_from_db()
+    assert made.answer == {"verdict": "unknown", "why": f"was stopped after {told[0]} states"}
+    assert f"it was stopped after {told[0]} states" in words(visitor.get(address).content.decode())
+
+
+def test_the_queue_s_bounds_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "QUESTION_BUDGET", Budget(states=20))
+    assert 'data-rollout="unknown"' in answer_to(BY_NAME["split"].safe)
 
 
 def test_another_persons_answer_is_not_there() -> None:
