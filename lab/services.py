@@ -59,6 +59,9 @@ was lost, or there is no worker."""
 PREPARED = "prepared"
 """The owner of answers that were worked out before anybody asked: they are kept as long as the rules are the same."""
 
+DESIGN = "design"
+"""The mark of an order that is the answer to a task: only the task's page shows what is found, once it is stored."""
+
 IS_UNKNOWN = Q(answer__verdict=Verdict.UNKNOWN.value)
 
 Json = dict[str, Any]
@@ -82,7 +85,7 @@ def ask_design(owner: str, task: Design, lines: Sequence[str]) -> Question:
 def _body_of(task: Design, lines: Sequence[str]) -> Json:
     """A design as a question; an order of tiles is one that others ask, too. Raises `Malformed`."""
     if task.grammar == "ladder":
-        return {"order": designs.order_in(task, lines).to_json()}
+        return {"order": designs.order_in(task, lines).to_json(), DESIGN: True}
     return designs.written_in(task, lines).to_json()
 
 
@@ -142,7 +145,9 @@ def answer_of(question: Question, *, budget: Budget, watch: Watch) -> Json:
 
 
 def _key_of(body: Json) -> str:
-    regardless = search.regardless_of_names(body) if "session" in body else body
+    """Equal for equal questions, whoever asks: neither a session's names nor the mark of a design count."""
+    named = search.regardless_of_names(body) if "session" in body else body
+    regardless = {name: value for name, value in named.items() if name != DESIGN}
     places = PLACES + tuple(place for kind in body if kind in ANSWERERS for place in ANSWERERS[kind][1])
     text = json.dumps([regardless, fingerprint(places=places)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

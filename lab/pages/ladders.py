@@ -27,6 +27,7 @@ from lab.pages.requests import BadRequest, body_of, parts_of
 from lab.pages.words import say, speaker
 from lab.sessions.model.fault_texts import unknown_text
 from lab.sessions.session import BadSession, Session, encode
+from lab.texts import NOTHING
 
 
 @require_POST
@@ -48,8 +49,9 @@ def ladder(request: HttpRequest) -> JsonResponse:
 
 @require_GET
 def ladder_question(request: HttpRequest, pk: int) -> JsonResponse:
-    """One's own order as far as its search is."""
-    question = get_object_or_404(Question, pk=pk, owner=learner_of(request).owner, asked__has_key="order")
+    """One's own order as far as its search is; that of a design is shown by its task only."""
+    orders = Question.objects.filter(asked__has_key="order").exclude(asked__has_key=services.DESIGN)
+    question = get_object_or_404(orders, pk=pk, owner=learner_of(request).owner)
     return JsonResponse(_looked(question, _predicted(request.GET.get("predicted"))))
 
 
@@ -64,7 +66,8 @@ def _looked(question: Question, predicted: str) -> dict[str, Any]:
         return shown
     order = order_from_json(question.asked["order"])
     if "runs" not in shown:
-        return {"state": "done", "verdict": Verdict.UNKNOWN.value, "title": _title_of_unknown(shown.get("why", ""))}
+        failed = Answered(Verdict.UNKNOWN, states=0, bounds=NOTHING, marks=(), why=shown.get("why", ""))
+        return {"state": "done", "kept": False} | described(order, failed, predicted)
     return {"state": "done", "kept": False} | described(order, answered_from_json(shown), predicted)
 
 

@@ -109,6 +109,7 @@ class FreePage extends Page {
     }
     const { element, ground } = this.data, tiles = this.ladder.values;
     this.isStopped = false;
+    this.stageBox.replaceChildren();
     this.ladder.lock(true);
     try {
       let answer = await this.server.post(this.root.dataset.url, { element, ground: ground.value, tiles, nodes: this.data.nodes, predicted: guess.value });
@@ -121,7 +122,7 @@ class FreePage extends Page {
       }
       if (this.isStopped) return this.given(this.words.stopped);
       const words = this.data.predictions.find(([value]) => value === guess.value)[1];
-      this.bar.hidden = true;
+      this.bar.hidden = Boolean(answer.played);
       this.reveal(answer, words, () => this.told(answer));
     } catch (error) {
       if (!(error instanceof Refusal || error instanceof Unreachable)) throw error;
@@ -137,8 +138,12 @@ class FreePage extends Page {
     announce(words, true);
   }
 
-  /* The ending: what happened, and one way on. */
+  /* The ending: what happened, and one way on. Where nothing is played, the order may be run again as it is. */
   told(answer) {
+    if (!answer.played) {
+      this.ladder.lock(false);
+      this.changed();
+    }
     const { played } = answer, kind = answer.verdict === "violated" ? "danger" : answer.arrives ? "ok" : "warn", { words } = this;
     const rows = (found) => found.map((one) => fill(words.row, { row: one })).join(", ") || words["no row"];
     const more = [

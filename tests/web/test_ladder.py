@@ -7,6 +7,8 @@ import pytest
 from django.test import Client
 
 from lab import services, tasks
+from lab.exercises.chapter import Design, Outcome
+from lab.exercises.shelf import OURS, read_book
 from lab.explorer.spaces.search import Budget
 from lab.ladders.order import Order
 from lab.models import Question
@@ -125,7 +127,32 @@ def test_others_do_not_see_it(client: Client) -> None:
 
 
 def test_a_design_that_is_searched_for_says_nothing_before_it_is_stored(client: Client) -> None:
-    """The answer's own page stores first, and shows then."""
-    asked = post(client, BODY).json()
+    """The task's own page stores the answer first, and shows it then. In free play the same order is known then."""
+    chapter = read_book(OURS / "03-why-write-only").chapter
+    assert chapter is not None
+    task = next(screen.task for screen in chapter.screens if screen.id == "the-order")
+    owner = Question.objects.get(pk=post(client, BODY).json()["id"]).owner
+    assert isinstance(task, Design)
+    made = services.ask_design(owner, task, task.wrong)
+    assert client.get(f"/lab/ladder/{made.pk}/").status_code == 404
     tasks.answer_next_question()
-    assert set(client.get(f"/lab/questions/{asked['id']}/").json()) <= {"id", "state"} | {"states"}
+    assert client.get(f"/lab/ladder/{made.pk}/").status_code == 404
+    assert set(client.get(f"/lab/questions/{made.pk}/").json()) <= {"id", "state", "states"}
+    made.refresh_from_db()
+    judgement = services.judgement_of(made, task, task.wrong)
+    assert judgement is not None
+    assert judgement.outcome is Outcome.WRONG
+    assert post(client, {**BODY, "tiles": list(task.wrong)}).json()["kept"] is True
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "No verdict: the search failed"), ("zh-hans", "没有结论")])
+def test_a_search_that_fails_is_an_answer_like_others(client: Client, language: str, title: str) -> None:
+    services.prepare(Order("index", "absent", ("public",)), budget=BUDGET)
+    like_others = post(client, BODY).json()
+    asked = post(client, {**BODY, "tiles": ["delete-only"]}).json()
+    services.finish(Question.objects.get(pk=asked["id"]), tasks.FAILED)
+    found = client.get(f"/lab/ladder/{asked['id']}/", headers={"accept-language": language}).json()
+    assert found.keys() == like_others.keys()
+    assert (found["state"], found["verdict"], found["played"]) == ("done", "unknown", None)
+    assert (found["others"], found["happened"], found["tried"]) == ([], [], [])
+    assert found["title"].startswith(title)

@@ -12,6 +12,12 @@ from tests.product.browser.people import COLOURS, overflow, violations
 
 NewPage = Callable[..., Page]
 RUN_MS_MAX = 90_000
+NO_VERDICT = {
+    "state": "done", "kept": False, "verdict": "unknown", "states": 0, "arrives": False, "bounds": "",
+    "title": "No verdict: the search failed", "lines": [], "marks": [], "played": None, "others": [], "tried": [],
+    "happened": [],
+}  # fmt: skip
+"""The answer of the server to a search that failed (`tests/web/test_ladder.py`)."""
 
 
 @pytest.fixture
@@ -126,6 +132,37 @@ def test_without_motion_each_step_is_a_click(explorer: Callable[..., Page]) -> N
     for _ in range(3):
         following.click()
     expect(page.locator(".ending")).to_contain_text("missing entry")
+
+
+def answered(page: Page, **answer: object) -> None:
+    """Each run on this page ends with this answer."""
+    page.route("**/lab/ladder/", lambda route: route.fulfill(json=NO_VERDICT | answer))
+
+
+def test_without_a_verdict_the_order_may_be_run_again(explorer: Callable[..., Page]) -> None:
+    page = explorer()
+    answered(page)
+    tap(page, "public")
+    for _ in range(2):
+        run(page, "none")
+        expect(page.locator(".ending")).to_have_count(1)
+        expect(page.locator(".ending")).to_contain_text("No verdict: the search failed")
+        expect(page.locator(".ladder button.tile")).to_have_attribute("aria-disabled", "false")
+        expect(page.locator(".runbar")).to_be_visible()
+    tap(page, "delete-only")
+    assert line(page) == ["public", "delete-only"]
+
+
+@pytest.mark.parametrize(("levels", "shapes"), [([[1, 0], [20, 30]], 51), ([[1, 0], [50_000, 250_000], [0, 70]], 3)])
+def test_many_states_are_drawn_as_a_shape_a_block(
+    explorer: Callable[..., Page], levels: list[list[int]], shapes: int
+) -> None:
+    page = explorer()
+    answered(page, tried=levels, states=sum(map(sum, levels)))
+    tap(page, "public")
+    run(page, "none")
+    expect(page.locator(".ending .tried")).to_have_count(1)
+    expect(page.locator(".tried rect")).to_have_count(shapes)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
