@@ -8,7 +8,7 @@ Without it a proof beside an ALTER TYPE that stops a site for an hour would misl
     SHARE UPDATE EXCLUSIVE      reads and writes go on
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,6 +17,7 @@ from catalog.text.message import NOTHING, Text
 from rollouts.file import SchemaDeploy, TriggerDeploy
 from rollouts.statements.reading import tree_of
 from rollouts.statements.tables import Schema
+from rollouts.statements.values import Type
 from rollouts.worlds.model import Model
 
 TRIED_ON = "PostgreSQL 18"
@@ -142,8 +143,9 @@ def hold_ups(model: Model) -> Iterator[HoldUp]:
             yield HoldUp(number + 1, text, BY_NAME["create trigger"])
         elif isinstance(deploy, SchemaDeploy):
             for text in deploy.texts:
-                for name in rules_of(text):
-                    is_known = name == "set not null" and _is_checked(text, schemas.get((number, text), {}))
+                schema = schemas.get((number, text), {})
+                for name in rules_of(text, schema):
+                    is_known = name == "set not null" and _is_checked(text, schema)
                     yield HoldUp(number + 1, text, BY_NAME["set not null after check" if is_known else name])
 
 
@@ -165,15 +167,16 @@ def tried(database: str) -> Text:
     return Text("not tried on {database}; tried on {version}", {"database": database, "version": TRIED_ON})
 
 
-@lru_cache(maxsize=1024)
-def rules_of(text: str) -> tuple[str, ...]:
-    """The names of the rules that a statement falls under; none for CREATE TABLE and statements about rows."""
+def rules_of(text: str, schema: Schema) -> tuple[str, ...]:
+    """The names of the rules that a statement falls under in a schema; none for CREATE TABLE and for rows."""
     node = tree_of(text)
     kind = str(node.WhichOneof("node"))
     body = getattr(node, kind)
     match kind:
         case "alter_table_stmt":
-            return tuple(_rule(one.alter_table_cmd) for one in body.cmds)
+            table = schema.get(body.relation.relname)
+            types = {column.name: column.type for column in table.columns} if table is not None else {}
+            return tuple(_rule(one.alter_table_cmd, types) for one in body.cmds)
         case "rename_stmt":
             return ("rename column" if body.subname else "rename table",)
         case "index_stmt":
@@ -205,7 +208,33 @@ _PLAIN = {
 }
 
 
-def _rule(command: Any) -> str:
+STABLE = frozenset(
+    {"now", "transaction_timestamp", "statement_timestamp", "lower", "upper", "length", "abs", "coalesce"}
+)
+"""Functions that a default computes once for all rows; any other is taken for volatile, which is the safe side."""
+
+
+def _calls(node: Any) -> Iterator[str]:
+    """The names of the functions that an expression calls, at any depth."""
+    for field, value in node.ListFields():
+        if field.name == "func_call":
+            yield value.funcname[-1].string.sval
+        for part in value if field.is_repeated else (value,):
+            if field.message_type is not None:
+                yield from _calls(part)
+
+
+def _retyped(old: Type | None, new: str, size: int | None) -> str:
+    """The rule of another type, without USING: the rows stay where every old value is a new one as it is stored."""
+    match old:
+        case Type("varchar" | "text") if new == "text" or (new == "varchar" and size is None):
+            return "varchar to text"
+        case Type("varchar", before) if new == "varchar" and before is not None and size is not None and before <= size:
+            return "longer varchar"
+    return "change type"
+
+
+def _rule(command: Any, types: Mapping[str, Type]) -> str:
     kind = postgres_names()["commands"][command.subtype]
     if kind in _PLAIN:
         return _PLAIN[kind]
@@ -215,15 +244,15 @@ def _rule(command: Any) -> str:
         if 5 in constraints:
             return "add generated column"
         if 3 in constraints:
-            default = constraints[3].raw_expr.WhichOneof("node")
-            return "add column with volatile default" if default == "func_call" else "add column with constant default"
+            is_constant = STABLE.issuperset(_calls(constraints[3].raw_expr))
+            return f"add column with {'constant' if is_constant else 'volatile'} default"
         return "add column"
     if kind == "AT_AlterColumnType":
-        name = definition.column_def.type_name.names[-1].string.sval
-        has_using = definition.column_def.HasField("raw_default")
-        if not has_using and name in ("text", "varchar"):
-            return "varchar to text" if name == "text" else "longer varchar"
-        return "change type"
+        if definition.column_def.HasField("raw_default"):
+            return "change type"
+        wanted = definition.column_def.type_name
+        sizes = [one.a_const.ival.ival for one in wanted.typmods]
+        return _retyped(types.get(command.name), wanted.names[-1].string.sval, sizes[0] if sizes else None)
     constraint = definition.constraint
     names = {6: "add check", 7: "add primary key", 8: "add unique", 10: "add foreign key"}
     if constraint.contype == 2:

@@ -8,7 +8,10 @@ import psycopg
 import pytest
 
 from rollouts.checks import check
+from rollouts.locks import BY_NAME as RULE_NAMED
 from rollouts.locks import RULES, TRIED_ON, Rule, rules_of
+from rollouts.statements.tables import Column, Table
+from rollouts.statements.values import Type
 from rollouts.templates import BY_NAME
 
 STRENGTHS = ("ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "AccessExclusiveLock")
@@ -22,6 +25,15 @@ CREATE TRIGGER g0 BEFORE DELETE ON t FOR EACH ROW EXECUTE FUNCTION f();
 INSERT INTO p SELECT generate_series(1, 9);
 INSERT INTO t SELECT g, g, g, 'b', 'v', g FROM generate_series(1, 9) g;
 """
+SCHEMA = {
+    "t": Table(
+        "t",
+        tuple(
+            Column(*one)
+            for one in (("id", Type("int8")), ("a", Type("int4")), ("b", Type("text")), ("v", Type("varchar", 20)))
+        ),
+    )
+}
 PLAIN = [rule for rule in RULES if "CONCURRENTLY" not in rule.example]
 CONCURRENT = [rule for rule in RULES if rule not in PLAIN]
 
@@ -95,8 +107,33 @@ def test_an_index_that_is_built_concurrently_lets_writers_go_on(
 
 def test_the_examples_of_rules_fall_under_them() -> None:
     """But a trigger, which a file does not write as a statement."""
-    found = {rule.name: rules_of(rule.example) for rule in RULES if rule.name != "create trigger"}
+    found = {rule.name: rules_of(rule.example, SCHEMA) for rule in RULES if rule.name != "create trigger"}
     assert found == {name: (name.removesuffix(" after check"),) for name in found}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE t ALTER id TYPE text",
+        "ALTER TABLE t ALTER v TYPE varchar(10)",
+        "ALTER TABLE t ALTER v TYPE varchar",
+        "ALTER TABLE t ALTER b TYPE varchar",
+        "ALTER TABLE t ALTER b TYPE varchar(10)",
+        "ALTER TABLE t ALTER v TYPE text USING v || ''",
+        "ALTER TABLE t ADD c2 float8 DEFAULT random() * 2",
+        "ALTER TABLE t ADD c2 text DEFAULT gen_random_uuid()::text",
+        "ALTER TABLE t ADD c2 timestamptz DEFAULT now()",
+        "ALTER TABLE t ADD c2 text DEFAULT lower('A')",
+    ],
+)
+def test_a_table_is_written_anew_where_its_rule_says_so(connection: psycopg.Connection[Any], statement: str) -> None:
+    file = "SELECT pg_relation_filenode('t')"
+    before = one(connection, file)
+    connection.execute(statement)
+    [name] = rules_of(statement, SCHEMA)
+    is_written = one(connection, file) != before
+    assert RULE_NAMED[name].rewrites or not is_written, "a rewrite that nobody was told of"
+    assert is_written == RULE_NAMED[name].rewrites
 
 
 def test_a_checked_column_is_required_without_a_scan() -> None:
