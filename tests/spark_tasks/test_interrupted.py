@@ -246,19 +246,6 @@ def test_a_deletion_of_values_walks_each_block_once_however_often_it_is_paused(
     assert {key for pairs in stage.contents() for key in pairs} == others
 
 
-def test_a_deletion_that_an_older_release_began_by_keys_is_begun_anew_by_blocks(stage: Stage, small: Runs) -> None:
-    change = with_values_to_delete(stage, small)
-    run_id = small.start("delete", *change.said)
-    claim = claim_run(run_id)
-    assert claim is not None
-    prepare(claim.run, lambda: ranges_over(stage.now, key_spaces(claim.descriptor(), claim.elements)))
-    reached = max(score_keys(stage))
-    ReorgRange.objects.filter(run_id=run_id).update(reached_storage=1, reached_key=reached, chunks=1)
-    ReorgRun.objects.filter(id=run_id).update(state="waiting")
-    RUNS.run(run_id)
-    assert (run_status(run_id).state, score_keys(stage)) == ("done", set())
-
-
 def score_keys(stage: Stage) -> set[bytes]:
     """The keys of all pairs of the column that is added, tombstones among them."""
     return {key for pairs in stage.contents() for key in pairs if key.endswith(COLUMN.pack(SCORE.id))}
