@@ -12,6 +12,7 @@ from enum import Enum
 from catalog.descriptor import Descriptor
 from catalog.elements import NodeId, State, TableId
 from catalog.text.sentence import Sentence
+from lab.cluster.lines import version_of
 from leases import rules
 from leases.rules import Hindrance, Lease, Refusal
 
@@ -225,14 +226,14 @@ class Control:
     def why_not_enter(self, descriptor: Descriptor, newest_in_snapshot: int) -> str | None:
         """Why a transaction may not use a version: below the fence, or newer than its snapshot."""
         fence = 0 if self.without & {Without.FENCE, Without.ENTRY} else self.fences.get(descriptor.table_id, 0)
-        what = Sentence("{table}@{version}", table=descriptor.name, version=descriptor.version)
         visible = descriptor.version if Without.SNAPSHOT in self.without else newest_in_snapshot
         match rules.why_not_enter(descriptor.version, fence=fence, newest_visible=visible):
             case Refusal.BELOW_FENCE:
                 below = "{what} is below the fence: version {fence} is the oldest accepted (40001)"
-                return Sentence(below, what=what, fence=fence)
+                return Sentence(below, what=version_of(descriptor), fence=fence)
             case Refusal.NOT_VISIBLE:
-                return Sentence("{what} is newer than the transaction's snapshot (40001)", what=what)
+                newer = "{what} is newer than the transaction's snapshot (40001)"
+                return Sentence(newer, what=version_of(descriptor))
         return None
 
     def live(self, table: TableId, now: float) -> list[Lease]:
