@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from storage.buckets import BUCKETS, storage_of
 from storage.mutations import Act, Op, in_order
-from storage.pairs import PREFIX, TABLE_BYTES, after_key, stored_key
+from storage.pairs import COLUMN, TABLE_BYTES, after_key, stored_key
 
 ACTS = tuple(Act)
 REFUSABLE = frozenset({Act.CREATE, Act.PUT_UNIQUE})
@@ -56,6 +56,9 @@ def key_sql(table_id: int, pair: str = "") -> str:
     column = rf"CASE WHEN substr({of}k, 3, 2) = '\x0000' THEN int2send({of}c) ELSE '' END"
     return rf"'\x{table_id:0{2 * TABLE_BYTES}x}'::bytea || {of}k || {column}"
 
+
+KEY_BYTES = rf"{TABLE_BYTES} + octet_length(k) + CASE WHEN substr(k, 3, 2) = '\x0000' THEN {COLUMN.size} ELSE 0 END"
+"""The length of `key_sql` as SQL: what a page may have is counted alike here and by whoever reads it."""
 
 WITHIN = "(k, c) >= (%b::bytea, %b::bigint::int2) AND (k, c) < (%b::bytea, %b::bigint::int2)"
 """The condition that a pair lies in a range. Parameters: `bounds`."""
@@ -249,7 +252,7 @@ def bounded_page_sql(
     storage: int, table_id: int, *, columns: bool = False, of_columns: Sequence[int] | None = None
 ) -> str:
     """The page of `page_sql` up to the pair with which keys and values reach a number of bytes, the last parameter."""
-    size = f"{PREFIX.size} + octet_length(k) + octet_length(v)"
+    size = f"{KEY_BYTES} + octet_length(v)"
     before = f"sum({size}) OVER (ORDER BY k, c ROWS UNBOUNDED PRECEDING) - ({size}) AS before"
     page = page_sql(storage, table_id, columns=columns, of_columns=of_columns)
     return f"SELECT k, c, v FROM (SELECT k, c, v, {before} FROM ({page}) AS page) AS measured WHERE before < %b::bigint"

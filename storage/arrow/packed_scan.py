@@ -12,9 +12,10 @@ of the table whose scans have the same `Lengths`.
 
 from collections.abc import Sequence
 
+import pyarrow.compute as pc
+
 from storage.arrow.encoding import Pairs, concat, unpack
 from storage.page_sizes import Lengths, Pages, longest_of
-from storage.pairs import PREFIX
 from storage.statements import PAGE_PAIRS, bounds, packed_scan_sql, packed_short_sql
 
 Question = tuple[str, tuple[bytes | int, ...]]
@@ -67,6 +68,6 @@ class PackedScan:
             self._lengths.are_long = True
             return concat([])
         page = unpack(self._table_id, count, ks, cs, values, k_sizes, value_sizes)
-        size = PREFIX.size * count + len(ks or b"") + len(values or b"")
+        size = (pc.sum(pc.binary_length(page.keys)).as_py() or 0) + len(values or b"")
         pages.learn(count, size, page.keys[-1].as_py() if count else b"")
         return page

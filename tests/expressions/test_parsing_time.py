@@ -15,7 +15,7 @@ from expressions import grammar
 from expressions.errors import SqlError
 
 SHORTER = 12_000
-TIMES_MAX = 6
+TIMES_MAX = 9
 """How much longer four times the text may take: 4, and what caches and noise add. A square takes 16."""
 NOISE_S = 0.001
 ATTEMPTS = 12
