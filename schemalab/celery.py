@@ -26,6 +26,7 @@ from django.conf import settings
 
 from schemalab.connections import broker
 from schemalab.supervisor import heartbeat
+from schemalab.supervisor.children import SUPERVISOR
 from schemalab.supervisor.end_with import end_with
 from spark_tasks.spark import jvm_watch
 
@@ -85,7 +86,7 @@ app.autodiscover_tasks(APPS_WITH_TASKS)
 def end_with_the_supervisor(**_: Any) -> None:
     """A worker of a cluster that `up` runs; one by itself has no supervisor."""
     if heartbeat.VARIABLE in os.environ:
-        end_with(os.getppid())
+        end_with(int(os.environ[SUPERVISOR]))
 
 
 @worker_init.connect

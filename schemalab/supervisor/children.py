@@ -19,6 +19,8 @@ from typing import Any
 import psutil
 
 PR_SET_PDEATHSIG = 1
+SUPERVISOR = "SCHEMALAB_SUPERVISOR"
+"""Our process id, in the environment of each child."""
 RESERVED_MB = 1536  # Arrow's allocator alone reserves 1 GB that it never touches, and the kernel counts it
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -44,7 +46,8 @@ class Launch:
         return signal.Signals[self.stop_signal]
 
     def popen_options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {"env": self.env, "cwd": self.cwd, "start_new_session": True}
+        env = {**self.env, SUPERVISOR: str(os.getpid())}
+        options: dict[str, Any] = {"env": env, "cwd": self.cwd, "start_new_session": True}
         died = signal.Signals[self.death_signal or self.stop_signal]
         options["preexec_fn"] = _prepare(os.getpid(), died, self.memory_mb)
         if self.user:

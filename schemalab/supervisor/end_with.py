@@ -21,13 +21,20 @@ FINISH_S_MAX = 10.0
 
 
 def end_with(supervisor: int) -> None:
-    """From now on this process, and its group, ends when that process has ended."""
-    handle = os.pidfd_open(supervisor)
+    """From now on this process, its child, and its group, end when that process has ended; at once when it has."""
+    handle: int | None
+    try:
+        handle = os.pidfd_open(supervisor)
+    except ProcessLookupError:
+        handle = None
+    if os.getppid() != supervisor:  # it ended before we asked, and another process may have its number
+        handle = None
     threading.Thread(target=_watch, args=(handle,), name="ends with the supervisor", daemon=True).start()
 
 
-def _watch(handle: int) -> None:
-    select.select([handle], [], [])
+def _watch(handle: int | None) -> None:
+    if handle is not None:
+        select.select([handle], [], [])
     is_finished = finish(FINISH_S_MAX)
     log.warning("the supervisor has ended: ending, too%s", "" if is_finished else ", whatever is not finished")
     if os.getpgrp() == os.getpid():

@@ -128,3 +128,12 @@ def test_what_does_not_finish_is_ended_all_the_same(tmp_path: Path, own_redis: O
         worker.send("finish", begun, never, never)
         wait_for(begun.exists, what="the task", seconds_max=START_S_MAX)
         assert FINISH_S_MAX - 1 < worker.seconds_to_end() < END_S_MAX
+
+
+def test_a_worker_whose_supervisor_has_ended_already_ends_at_once() -> None:
+    """The supervisor may die after Celery has taken over SIGTERM and before the worker looks for it."""
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    code = "import sys, time; from schemalab.supervisor.end_with import end_with; end_with(int(sys.argv[1]))"
+    argv = [sys.executable, "-c", f"{code}; time.sleep(60)", ended.stdout.strip()]
+    worker = subprocess.run(argv, cwd=ROOT, start_new_session=True, timeout=30, capture_output=True)
+    assert worker.returncode == -signal.SIGKILL
