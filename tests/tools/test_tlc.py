@@ -10,12 +10,13 @@ from lab.explorer.spaces.reduced_space import UNSAFE_HERE, UNSAFE_WHERE_CANCELLE
 from lab.explorer.verdict import explore
 from lab.sessions.replay import show
 from lab.sessions.session import decode
+from spark_tasks.spark import java
 from tests.lab.explorer.models import stand
 from tools.tlc import page, variants
 from tools.tlc.agreement import HOLDS, Question, Verdict, disagreement, has_nodes, is_shown_by_atomic
 from tools.tlc.jar import OtherJar, compared
-from tools.tlc.runs import SPECS, Config, TlcFailed, run
-from tools.tlc.traces import steps_of
+from tools.tlc.runs import SPECS, Config, Result, TlcFailed, run
+from tools.tlc.traces import steps_of, story_of
 
 MODELS = dict(variants.models())
 REDUCTIONS = dict(variants.reductions())
@@ -48,6 +49,12 @@ def test_atomic_says_what_the_explorer_says(name: str) -> None:
     line = next(line for line in PAGE.splitlines() if line.startswith(f"| {name} |"))
     assert f"| {tlc};" in line
     assert f"| {explorer};" in line
+
+
+def test_tlc_runs_on_the_runtime_of_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java.WHEEL_HOME))
+    assert java.find_java().source == "JAVA_HOME", "the runtime of the wheel is missing: `make test` installs it"
+    assert answer("drop-index", variants.ATOMIC).states == 50
 
 
 def test_a_trace_of_nodes_and_leases_is_replayed_by_the_explorer() -> None:
@@ -109,7 +116,7 @@ def test_each_rule_that_is_shown_breaks_something() -> None:
 
 def test_each_change_ends_where_expiry_and_the_end_of_sessions_are_fair() -> None:
     rows = {row[0]: row[1:] for row in _rows(PAGE)}
-    for name, (_, ends) in variants.LIVENESS.items():
+    for name, (_, _, ends) in variants.LIVENESS.items():
         assert rows[name][0].startswith(HOLDS) == ends
 
 
@@ -156,6 +163,30 @@ def test_a_module_that_does_not_parse_is_no_answer() -> None:
                 "OnlineIndex", "NoSuchSpecification", variants.question(MODELS["add-index"], variants.ATOMIC).constants
             )
         )
+
+
+IDLE, ENTERED = '[phase |-> "idle"]', '[ v |-> 3, phase |-> "entered", snap |-> [seen |-> 0] ]'
+
+
+def test_a_trace_that_goes_on_for_ever_is_told_event_by_event() -> None:
+    drain = '<< <<"drain", "">> >>'
+    states = [
+        {"todo": todo, "dead": dead, "lease": f"(n1 :> {lease} @@ n2 :> {{3}})", "tx": f"(n1 :> {tx} @@ n2 :> {IDLE})"}
+        for todo, dead, lease, tx in [
+            (f'<< <<"publish", "absent">>, {drain[3:]}', "{}", "{3}", ENTERED),
+            (drain, "{}", "{3}", ENTERED),
+            (drain, "{n1}", "{3}", ENTERED),
+            (drain, "{n1}", "{}", ENTERED),
+            (drain, "{n1}", "{4}", ENTERED),
+            (drain, "{n1}", "{4}", IDLE),
+            (drain, "{n1}", "{}", ENTERED),
+        ]
+    ]
+    told = "publish absent, n1 dies, n1's lease of v3 ends"
+    assert story_of(Result("liveness", 7, tuple(states[:6]), again=4)) == (
+        f"{told}, for ever: n1 acquires v4, n1 ends its transaction, n1's lease of v4 ends"
+    )
+    assert story_of(Result("liveness", 4, tuple(states[:4]))) == f"{told}, for ever: nothing"
 
 
 def test_the_question_is_of_the_same_model() -> None:

@@ -16,6 +16,7 @@ from lab.explorer.variant import stages
 from lab.explorer.verdict import Answer, explore
 from tools.tlc import variants
 from tools.tlc.runs import Config, Result, run
+from tools.tlc.traces import story_of
 
 HOLDS = "holds"
 
@@ -28,6 +29,8 @@ class Verdict:
     events: int
     states: int
     cpu_s: float
+    story: str = ""
+    """Why a change does not end."""
 
     def __str__(self) -> str:
         """The cell of a table, its processor seconds apart."""
@@ -56,7 +59,8 @@ class Question:
 def _of_tlc(result: Result, model: Model | None) -> Verdict:
     names: Mapping[str, str] = {} if model is None else variants.PARTS[model.kind].invariants
     broken = {**names, **variants.OF_NODES}.get(result.broken, result.broken)
-    return Verdict(broken, result.events, result.distinct, result.cpu_s)
+    story = story_of(result) if result.broken == "liveness" else ""
+    return Verdict(broken, result.events, result.distinct, result.cpu_s, story)
 
 
 def _of_explorer(answer: Answer, cpu_s: float) -> Verdict:
@@ -78,8 +82,8 @@ def questions() -> Iterator[Question]:
     yield Question(variants.NOT_READ_AGAIN, variants.ATOMIC, variants.unrepaired(), repairs)
     for name, model in variants.reductions():
         yield Question(name, REFINES, variants.reduction(model), model)
-    for name, (flaws, _) in variants.LIVENESS.items():
-        yield Question(name, LIVENESS, variants.liveness(flaws))
+    for name, (plan, flaws, _) in variants.LIVENESS.items():
+        yield Question(name, LIVENESS, variants.liveness(plan, flaws))
 
 
 def is_shown_by_atomic(model: Model) -> bool:
@@ -119,6 +123,6 @@ def disagreements(answers: Mapping[tuple[str, str], Verdict]) -> Iterator[str]:
     for name, model in variants.reductions():
         if bool(answers[name, REFINES].broken) == fits(model):
             yield f"{name}: Refines {answers[name, REFINES]}, and the explorer takes a proof: {fits(model)}"
-    for name, (_, ends) in variants.LIVENESS.items():
+    for name, (_, _, ends) in variants.LIVENESS.items():
         if bool(answers[name, LIVENESS].broken) == ends:
             yield f"{name}: {answers[name, LIVENESS]}"

@@ -90,8 +90,13 @@ def _tables(answers: Answers) -> Iterator[str]:
     yield "### Liveness"
     yield ""
     yield from _header("fair", "each change ends", "bounds")
+    for name, (plan, _, _) in variants.LIVENESS.items():
+        of = "an addition" if plan == variants.ADD else "a drop"
+        yield _row(name, _cell(answers[name, LIVENESS]), f"{of}; 2 nodes, 1 row, 1 value; 1 worker, no symmetry")
+    yield ""
     for name in variants.LIVENESS:
-        yield _row(name, _cell(answers[name, LIVENESS]), "a drop; 2 nodes, 1 row, 1 value; 1 worker, no symmetry")
+        if story := answers[name, LIVENESS].story:
+            yield f"- {name}: {story}."
     yield ""
     yield "### Traces of TLC on the stage"
     yield ""

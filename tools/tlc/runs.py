@@ -54,13 +54,15 @@ class Config:
 class Result:
     """TLC's answer. `broken` is the invariant or property that fails, "" when all hold; `trace` leads there.
 
-    `cpu_s` are the processor seconds of the run, the start of Java included.
+    `cpu_s` are the processor seconds of the run, the start of Java included. A trace of liveness goes on for ever: it
+    returns to its state number `again` (from 1), or nothing happens any more (0).
     """
 
     broken: str
     distinct: int
     trace: tuple[Mapping[str, str], ...] = field(repr=False)
     cpu_s: float = 0.0
+    again: int = 0
 
     @property
     def events(self) -> int:
@@ -93,7 +95,7 @@ def run(config: Config) -> Result:
             "-metadir",
             folder,
         ]
-        command += ["-lncheck", "final", f"{config.module}.tla"]
+        command += ["-fp", "0", "-lncheck", "final", f"{config.module}.tla"]  # else another trace in each run
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
             command,
@@ -127,7 +129,8 @@ def read(output: str, cpu_s: float) -> Result:
         else broken[1] or broken[2] or ("Refines" if broken[0].startswith("Action") else "liveness")
     )
     trace = tuple(_variables(match[3]) for match in _STATE.finditer(output))
-    return Result(name, int(counts[-1].replace(",", "")), trace, cpu_s)
+    again = re.search(r"^Back to state (\d+)", output, re.MULTILINE)
+    return Result(name, int(counts[-1].replace(",", "")), trace, cpu_s, int(again[1]) if again else 0)
 
 
 def _variables(text: str) -> dict[str, str]:

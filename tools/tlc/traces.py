@@ -10,10 +10,53 @@ where the lease has ended before the commit, the write is put before that.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from tools.tlc.runs import Result
 
 ABSENT = "NoRow"
+
+
+def story_of(result: Result) -> str:
+    """A trace of liveness in words: what happens, and what then goes on for ever.
+
+    n1 acquires v3, n1 pins v3, n1's lease of v3 ends, n1 enters v3, n1 dies, for ever: n2 acquires v4, ..
+    """
+    again = result.again or len(result.trace)
+    states = [*result.trace, result.trace[result.again - 1]] if result.again else result.trace
+    events = [_event(before, after) for before, after in pairwise(states)]
+    ending = ", ".join(events[again - 1 :]) or "nothing"
+    return ", ".join([*events[: again - 1], f"for ever: {ending}"])
+
+
+def _event(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    if after["todo"] != before["todo"]:
+        step, state = re.findall(r'"([\w-]*)"', before["todo"])[:2]
+        return f"{step} {state}".strip()
+    if after["dead"] != before["dead"]:
+        return f"{after['dead'].strip('{}')} dies"
+    leases, now = _function(before["lease"]), _function(after["lease"])
+    for node, lease in leases.items():
+        old, new = (set(re.findall(r"\d+", versions)) for versions in (lease, now[node]))
+        if new - old:
+            return f"{node} acquires v{max(new - old)}"
+        if old - new:
+            return f"{node}'s lease of v{max(old - new)} ends"
+    phases, later = _transactions(before["tx"]), _transactions(after["tx"])
+    [node] = (node for node in phases if phases[node] != later[node])
+    return f"{node} {_PHASES[later[node][0]].format(version=later[node][1])}"
+
+
+_PHASES = {"pinned": "pins v{version}", "entered": "enters v{version}", "idle": "ends its transaction"}
+
+
+def _transactions(text: str) -> dict[str, tuple[str, str]]:
+    """The phase and the version of each node's transaction."""
+    found = {}
+    for node, record in re.findall(r"(n\d+) :> (.+?)(?= @@ n\d+ :>|\s*\)?$)", text):
+        version = re.search(r"\bv \|-> (\d+)", record)
+        found[node] = (re.findall(r'phase \|-> "(\w+)"', record)[0], version[1] if version else "")
+    return found
 
 
 def steps_of(result: Result, *, late_enter: bool = False) -> tuple[str, ...]:

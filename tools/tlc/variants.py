@@ -119,17 +119,18 @@ def reductions() -> Iterator[tuple[str, Model]]:
         late = replace(add, broken=frozenset({broken}), late_enter=True, values=1)
         yield f"add, {broken.value}", late
     yield "add, late enter", replace(add, late_enter=True, values=1)
-    for name, model in (("drop", drop),):
+    for name, model in (("add", add), ("add, cancelled", replace(add, cancels=True)), ("drop", drop)):
         yield f"{name}, 2 rows", replace(model, rows=2, ranges=2)
 
 
-LIVENESS: Mapping[str, tuple[tuple[str, ...], bool]] = {
-    "expiry and L8": ((), True),
-    "no session is ended (L8)": (("no-session-end",), False),
-    "no lease expires": (("no-expiry",), False),
-    "no lease expires, and leases are revoked": (("no-expiry", "revoked"), True),
+LIVENESS: Mapping[str, tuple[str, tuple[str, ...], bool]] = {
+    "expiry and L8": (DROP_INDEX, (), True),
+    "expiry and L8, an addition": (ADD, (), True),
+    "no session is ended (L8)": (DROP_INDEX, ("no-session-end",), False),
+    "no lease expires": (DROP_INDEX, ("no-expiry",), False),
+    "no lease expires, and leases are revoked": (DROP_INDEX, ("no-expiry", "revoked"), True),
 }
-"""What is fair, the flaws that say so, and whether each change ends."""
+"""What is fair; the plan, the flaws that say so, and whether each change ends."""
 
 
 NOT_READ_AGAIN = "unique-index not-read-again"
@@ -160,9 +161,9 @@ def reduction(model: Model, *, traced: bool = False) -> Config:
     return Config("OnlineIndex", SPEC, constants, properties=("Refines",), symmetry="Alike", view=view)
 
 
-def liveness(flaws: tuple[str, ...]) -> Config:
-    """The question whether each change ends, asked of a drop. Symmetry is unsound here."""
-    small = Model(Kind.INDEX, stages(DROP_INDEX), rows=1, ranges=1, values=1)
+def liveness(plan: str, flaws: tuple[str, ...]) -> Config:
+    """The question whether each change ends. Symmetry is unsound here."""
+    small = Model(Kind.INDEX, stages(plan), rows=1, ranges=1, values=1)
     constants = _constants(small, traced=False, of_nodes=True) | {"Flaws": _set(f'"{flaw}"' for flaw in flaws)}
     return Config("Liveness", "LiveSpec", constants, properties=("Ends", "DeadShrinks"))
 
