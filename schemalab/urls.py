@@ -8,7 +8,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 from django.views.i18n import JavaScriptCatalog
 
-from schemalab import views
+from schemalab import documents, views
 from schemalab.metrics import views as metrics
 from schemalab.operations import audit_trail, faults, first_visit, hold, leases, traffic
 from schemalab.people import account
@@ -19,6 +19,9 @@ APPS_WITH_PAGES = ("rollouts", "lab", "nodes", "changes", "spark_tasks", "leases
 admin.autodiscover()
 
 urlpatterns = [
+    path("docs/", documents.index, name="docs"),
+    path("docs/<path:path>", documents.page, name="docs-page"),
+    path("source/<path:path>", documents.source, name="source"),
     path("healthz", views.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),
     path("sign-in/<str:token>/", views.sign_in_with_link, name="sign-in-link"),

@@ -26,3 +26,12 @@ def markdown(text: str) -> SafeString:
 def inline(text: str) -> SafeString:
     """A single line, such as a choice, without a paragraph around it."""
     return SafeString(MARKDOWN.renderInline(text))  # as above
+
+
+RULE_SECTIONS = {"C": 2, "L": 5, "T": 6, "R": 7, "X": 8}
+
+
+@register.filter
+def rule_section(rule: str) -> str:
+    """The anchor of the protocol's section that has a rule."""
+    return f"section-{RULE_SECTIONS.get(rule[:1], 1)}"
