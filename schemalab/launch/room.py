@@ -1,0 +1,60 @@
+"""The cluster for a class in a room: the page can be reached from the room's network, the nodes cannot.
+
+    HOST            0.0.0.0                     unless it is set
+    ALLOWED_HOSTS   .., 192.168.1.20            this machine's address there, beside those that are set
+
+What others must not reach stays on loopback, and DEBUG stays off: the page's own settings are checked when it starts.
+"""
+
+import socket
+from collections.abc import Mapping
+
+import segno
+
+SOMEWHERE = ("192.0.2.1", 9)
+"""An address of documentation: nothing is sent there, but the system says from which address it would be."""
+
+QUIET = 2
+HALVES = {(False, False): "█", (False, True): "▀", (True, False): "▄", (True, True): " "}
+
+NO_TLS = "The page speaks no TLS: what learners type can be overheard in this network. Use it in a room that you trust."
+
+
+class NoRoom(Exception):
+    """This machine cannot be reached by others, or must not be: says why."""
+
+
+def own_address() -> str:
+    """This machine's address in its network. Raises `NoRoom` without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(SOMEWHERE)
+        except OSError as error:
+            raise NoRoom(f"this machine is in no network ({error.strerror}): join the room's, or set HOST") from error
+        found: str = probe.getsockname()[0]
+        return found
+
+
+def room_settings(values: Mapping[str, str], address: str) -> dict[str, str]:
+    """The settings of a class, beside `values`. Raises `NoRoom` for what must not be shown to a room."""
+    if values.get("DEBUG", "").lower() in ("1", "true", "yes", "on"):
+        raise NoRoom("DEBUG shows settings to everybody in the room: switch it off")
+    hosts = [host for host in values.get("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",") if host.strip()]
+    return {
+        "HOST": values.get("HOST", "0.0.0.0"),  # noqa: S104
+        "ALLOWED_HOSTS": ",".join(dict.fromkeys([*hosts, address])),
+    }
+
+
+def invitation(address: str, port: int) -> list[str]:
+    """Lines for the terminal: the address for learners, and its QR code."""
+    link = f"http://{address}:{port}/lab/"
+    return [f"for learners in this room: {link}", *qr_lines(link), NO_TLS]
+
+
+def qr_lines(text: str) -> list[str]:
+    """A QR code in letters, two modules above each other in one: what is dark is left out, as on a dark terminal."""
+    rows = list(segno.make(text, error="m", micro=False).matrix_iter(border=QUIET))
+    rows += [[0] * len(rows[0])] * (len(rows) % 2)
+    pairs = zip(rows[::2], rows[1::2], strict=True)
+    return ["".join(HALVES[bool(upper), bool(lower)] for upper, lower in zip(*pair, strict=True)) for pair in pairs]
