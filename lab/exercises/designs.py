@@ -314,7 +314,7 @@ def _plan(ddl: str, known: tuple[Descriptor, ...]) -> Plan:
     match action:
         case CreateTable():
             check_has_key(action)
-            return make_plan(action, None, table_id=len(known) + 1)
+            return make_plan(action, None, table_id=len(known) + 1, tables=KnownTables(known))
         case DropIndex():
             return make_plan(action, view.owner_of(action.index.text), tables=KnownTables(known))
         case CreateIndex() | AlterTable():

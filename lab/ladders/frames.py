@@ -19,7 +19,7 @@ from lab.explorer.spaces.config import Config
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.witness import Steps, replay
 from lab.ladders.elements import ANOMALIES
-from lab.ladders.sentences import Sentences
+from lab.ladders.sentences import COLUMN, Sentences
 from lab.questions.goal import DAMAGE
 from lab.sessions.model.cluster import Drawing
 from lab.sessions.model.fault_texts import fault_text
@@ -299,8 +299,10 @@ def _row(pair: Pair, pairs: Sequence[Pair]) -> Cell:
         (one.value for one in pairs if one.sort == "value" and one.key == "a" and _place_of(one) == _place_of(pair)),
         "",
     )
-    values = {"row": pair.row, "value": value}
-    return Cell(pair.row, Text("row {row}: a = {value}", values) if value else Text("row {row}", {"row": pair.row}))
+    values = {"row": pair.row, "column": COLUMN, "value": value}
+    return Cell(
+        pair.row, Text("row {row}: {column} = {value}", values) if value else Text("row {row}", {"row": pair.row})
+    )
 
 
 def _place_of(pair: Pair) -> tuple[str, str, bool]:

@@ -27,6 +27,8 @@ PAIRS = {
 """What an element puts into the store, by the family of its kind."""
 
 EMPTY = Text("The table is empty.")
+COLUMN = "a"
+"""The column of the model, which has another name in a schema of somebody's own."""
 
 
 class Sentences:
@@ -46,7 +48,7 @@ class Sentences:
 
     def _rows(self, config: Config) -> Text:
         given = [
-            Text("row {row} with a = {value}", {"row": row, "value": value})
+            Text("row {row} with {column} = {value}", {"row": row, "column": COLUMN, "value": value})
             if isinstance(value, int) and value > 0
             else Text("row {row}", {"row": row})
             for row, value in enumerate(self.plain.effects.given_rows(config.contents), 1)
@@ -89,15 +91,15 @@ class Sentences:
 
     def _did(self, name: str, statement: Statement) -> Text:
         what, row, value = statement
-        values: Values = {"node": name, "row": row, "value": value}
+        values: Values = {"node": name, "row": row, "column": COLUMN, "value": value}
         if what == INSERT:
             plain, full = (
                 Text("{node} inserts row {row}.", values),
-                Text("{node} inserts row {row}, a = {value}.", values),
+                Text("{node} inserts row {row}, {column} = {value}.", values),
             )
             return full if value > 0 else plain
         if what == UPDATE:
-            return Text("{node} sets a = {value} in row {row}.", values)
+            return Text("{node} sets {column} = {value} in row {row}.", values)
         if what == DELETE:
             return Text("{node} deletes row {row}.", values)
         verb = what.partition("-")[0]

@@ -87,7 +87,7 @@ def _check_size(action: Action, base: Descriptor | None) -> None:
 def _plan_of(action: Action, base: Descriptor | None, there: CatalogView) -> Plan:
     if isinstance(action, CreateTable):
         taken = max((table.table_id for table in there.tables), default=0)
-        return make_plan(action, None, table_id=taken + 1)
+        return make_plan(action, None, table_id=taken + 1, tables=there)
     return make_plan(action, base, tables=there)
 
 

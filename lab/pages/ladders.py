@@ -26,6 +26,8 @@ from lab.pages.ladder_words import titles_of
 from lab.pages.requests import BadRequest, body_of, parts_of
 from lab.pages.words import say, speaker
 from lab.sessions.model.fault_texts import unknown_text
+from lab.sessions.model.setups import NAMES
+from lab.sessions.names import MODEL_NAMES, Names, names_in
 from lab.sessions.session import BadSession, Session, encode
 from lab.texts import NOTHING
 
@@ -36,15 +38,16 @@ def ladder(request: HttpRequest) -> JsonResponse:
     try:
         parts = parts_of(body_of(request))
         order, predicted = order_from_json(parts), _predicted(parts.get("predicted"))
+        names = names_in(str(parts.get("names", "")))
     except BadOrder as problem:
         return JsonResponse({"error": say(problem.why)}, status=400)
-    except BadRequest as problem:
+    except (BadRequest, BadSession) as problem:
         return JsonResponse({"error": str(problem)}, status=400)
     kept = services.kept_order(order)
     if kept is not None:
-        return JsonResponse({"state": "done", "kept": True} | described(order, kept, predicted))
+        return JsonResponse({"state": "done", "kept": True} | described(order, kept, predicted, names))
     made = services.ask_order(learner_of(request, named=True).owner, order)
-    return JsonResponse(_looked(made, predicted))
+    return JsonResponse(_looked(made, predicted, names))
 
 
 @require_GET
@@ -52,7 +55,11 @@ def ladder_question(request: HttpRequest, pk: int) -> JsonResponse:
     """One's own order as far as its search is; that of a design is shown by its task only."""
     orders = Question.objects.filter(asked__has_key="order").exclude(asked__has_key=services.DESIGN)
     question = get_object_or_404(orders, pk=pk, owner=learner_of(request).owner)
-    return JsonResponse(_looked(question, _predicted(request.GET.get("predicted"))))
+    try:
+        names = names_in(request.GET.get("names", ""))
+    except BadSession as problem:
+        return JsonResponse({"error": str(problem)}, status=400)
+    return JsonResponse(_looked(question, _predicted(request.GET.get("predicted")), names))
 
 
 def _predicted(value: object) -> str:
@@ -60,23 +67,23 @@ def _predicted(value: object) -> str:
     return value if isinstance(value, str) and value in known else ""
 
 
-def _looked(question: Question, predicted: str) -> dict[str, Any]:
+def _looked(question: Question, predicted: str, names: Names) -> dict[str, Any]:
     shown = services.shown(question)
     if shown["state"] != "done":
         return shown
     order = order_from_json(question.asked["order"])
     if "runs" not in shown:
         failed = Answered(Verdict.UNKNOWN, states=0, bounds=NOTHING, marks=(), why=shown.get("why", ""))
-        return {"state": "done", "kept": False} | described(order, failed, predicted)
-    return {"state": "done", "kept": False} | described(order, answered_from_json(shown), predicted)
+        return {"state": "done", "kept": False} | described(order, failed, predicted, names)
+    return {"state": "done", "kept": False} | described(order, answered_from_json(shown), predicted, names)
 
 
 def _title_of_unknown(why: str) -> str:
     return _("No verdict: {why}").format(why=say(unknown_text(why)))
 
 
-def described(order: Order, found: Answered, predicted: str) -> dict[str, Any]:
-    """The answer as a page shows it. `played` is the predicted damage, if the order can do it."""
+def described(order: Order, found: Answered, predicted: str, names: Names = MODEL_NAMES) -> dict[str, Any]:
+    """The answer as a page shows it, in these names. `played` is the predicted damage, if the order can do it."""
     run, kind = found.played(predicted), order.model.kind
     others = [one for one in found.anomalies if run is None or one != run.anomaly]
     return {
@@ -85,12 +92,12 @@ def described(order: Order, found: Answered, predicted: str) -> dict[str, Any]:
         "arrives": found.arrives,
         "bounds": say(found.bounds),
         "title": _title(order, found, run),
-        "lines": _lines(found, run),
+        "lines": _lines(found, run, names),
         "marks": [{"at": mark.at, "pair": mark.pair, "ok": mark.ok} for mark in found.marks],
-        "played": None if run is None else _played(order, run),
+        "played": None if run is None else _played(order, run, names),
         "others": [{"anomaly": one, "name": say(anomaly_text(one, kind))} for one in others],
         "tried": found.tried,
-        "happened": [say(one) for one in found.happened],
+        "happened": [say(names.text(one)) for one in found.happened],
     }
 
 
@@ -107,10 +114,10 @@ def _title(order: Order, found: Answered, run: Run | None) -> str:
     return _("Nothing breaks, but the change is not finished.")
 
 
-def _lines(found: Answered, run: Run | None) -> list[str]:
+def _lines(found: Answered, run: Run | None, names: Names) -> list[str]:
     """The lines under the title."""
     if found.verdict is Verdict.VIOLATED and run is not None:
-        return [say(run.why)]
+        return [say(names.text(run.why))]
     if found.verdict is not Verdict.PROVED:
         return []
     if found.arrives:
@@ -120,9 +127,9 @@ def _lines(found: Answered, run: Run | None) -> list[str]:
     return [_("The element has not reached its last state, so nobody gains anything.")]
 
 
-def _played(order: Order, run: Run) -> dict[str, Any]:
-    query = run.query
-    session = session_of(order, run)
+def _played(order: Order, run: Run, names: Names) -> dict[str, Any]:
+    query = run.query if names == MODEL_NAMES else None  # its text is the model's own
+    session = session_of(order, run, names)
     return {
         "anomaly": run.anomaly,
         "clause": run.clause,
@@ -134,13 +141,14 @@ def _played(order: Order, run: Run) -> dict[str, Any]:
         "session": {"setup": session.setup, "parameters": session.parameters, "steps": session.steps},
         "link": link_of(session),
         "stores": titles_of(stores_of(order.model)),
-        "frames": frames_worded(run.frames),
+        "frames": frames_worded(names.texts_in(run.frames)),
     }
 
 
-def session_of(order: Order, run: Run) -> Session:
+def session_of(order: Order, run: Run, names: Names = MODEL_NAMES) -> Session:
     """The run as a session for the stage."""
     parameters = {"element": order.element, "ground": order.ground, "tiles": ",".join(order.tiles)}
+    parameters |= {} if names == MODEL_NAMES else {NAMES: names.to_json()}
     return Session("ladder", parameters, frozenset(), run.steps)
 
 

@@ -12,7 +12,7 @@ Anybody may come, so planning time is bounded for each account, each member of a
 """
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -39,8 +39,10 @@ from lab.models import Question
 from lab.own.allowance import Allowances, PlanningTimeUsed
 from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
+from lab.own.orders import order_of
 from lab.own.statements import NO_TABLES, Planned, check_moves, planned
 from lab.pages.doors import change_for
+from lab.pages.ladder_form import free_builder
 from lab.pages.questions import worded
 from lab.pages.words import say
 from lab.questions import search
@@ -278,7 +280,21 @@ def _case_json(number: int, case: Case) -> dict[str, Any]:
         "steps": [_omission_json(one) for one in case.omissions if one.is_step],
         "rules": [_omission_json(one) for one in case.omissions if not one.is_step],
         "stands_for": _stands_for(case.names),
+        "ladder": _ladder(case),
+        "ladder_id": f"ladder-case-{number}",
     }
+
+
+def _ladder(case: Case) -> Mapping[str, Any] | None:
+    """The case as a ladder to change and to run, in the schema's names; None where tiles cannot say it."""
+    order = order_of(case.model)
+    if order is None:
+        return None
+    built = free_builder(order.element, order.ground, order.nodes)
+    known = [tile["value"] for tile in built["tiles"]]
+    if not set(order.tiles) <= set(known):
+        return None
+    return {**built, "order": order.tiles, "names": case.names.to_json(), "wraps": True}
 
 
 def _omission_json(one: Omission) -> dict[str, str]:

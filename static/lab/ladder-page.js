@@ -22,7 +22,8 @@ class Page {
     this.verdict = h("p", { class: "ladder-verdict" });
     this.stageBox = h("div", { class: "ladder-run" });
     this.ladder = new Ladder({ data: this.data, order: this.data.order ?? [], isSilent: this.data.isSilent, onChange: () => this.changed() });
-    root.append(h("p", { class: "hush", id: "ladder-then", "aria-live": "polite" }), h("p", { class: "hush", id: "ladder-now", "aria-live": "assertive" }), this.ladder.element, this.verdict);
+    if (!document.getElementById("ladder-then")) root.append(h("p", { class: "hush", id: "ladder-then", "aria-live": "polite" }), h("p", { class: "hush", id: "ladder-now", "aria-live": "assertive" }));
+    root.append(this.ladder.element, this.verdict);
     (document.querySelector("[data-ladder-stage]") ?? root).append(this.stageBox);
     this.lines?.addEventListener("input", () => this.read());
     if (this.data.answer) this.reveal(this.data.answer, this.data.predicted);
@@ -86,7 +87,7 @@ class FreePage extends Page {
     this.tried = new Map();
     this.run = h("button", { type: "button", class: "first", onclick: () => this.ask() }, icon("play"), this.words.run);
     this.stop = h("button", { type: "button", hidden: true, onclick: () => { this.isStopped = true; } }, this.words.stop);
-    this.guesses = h("fieldset", { class: "choices" }, h("legend", {}, this.words.predict), this.data.predictions.map(([value, words]) => h("label", { class: "check" }, h("input", { type: "radio", name: "predicted", value }), h("span", {}, words))));
+    this.guesses = h("fieldset", { class: "choices" }, h("legend", {}, this.words.predict), this.data.predictions.map(([value, words]) => h("label", { class: "check" }, h("input", { type: "radio", name: root.dataset.ladder === "ladder-data" ? "predicted" : `predicted-${root.dataset.ladder}`, value }), h("span", {}, words))));
     this.list = h("div", { class: "orders" });
     this.bar = h("div", { class: "runbar" }, this.guesses, h("div", { class: "row" }, this.run, this.stop));
     root.insertBefore(this.bar, this.stageBox);
@@ -112,12 +113,12 @@ class FreePage extends Page {
     this.stageBox.replaceChildren();
     this.ladder.lock(true);
     try {
-      let answer = await this.server.post(this.root.dataset.url, { element, ground: ground.value, tiles, nodes: this.data.nodes, predicted: guess.value });
+      let answer = await this.server.post(this.root.dataset.url, { element, ground: ground.value, tiles, nodes: this.data.nodes, predicted: guess.value, names: this.data.names ?? "" });
       while (answer.state !== "done" && !this.isStopped) {
         this.stop.hidden = false;
         this.verdict.textContent = answer.state === "waiting" ? fill(this.words.waiting, answer) : fill(this.words["tried n"], { states: answer.states ?? 0 });
         await new Promise((go) => setTimeout(go, Math.max((answer.again_s ?? 0) * 1000, LOOK_MS)));
-        answer = (await this.server.look(`${this.root.dataset.url}${answer.id}/?predicted=${guess.value}`)) ?? answer;
+        answer = (await this.server.look(`${this.root.dataset.url}${answer.id}/?${new URLSearchParams({ predicted: guess.value, names: this.data.names ?? "" })}`)) ?? answer;
         if (answer.state === "stopped") this.isStopped = true;
       }
       if (this.isStopped) return this.given(this.words.stopped);

@@ -25,7 +25,7 @@ export class Ladder {
     this.tiles = data.tiles.map((tile, at) => this.tile(tile, at));
     this.tray = h("ul", { class: "tray", "aria-label": this.words.tray });
     this.line = h("ol", { class: "ladder", "aria-label": this.words.ladder });
-    this.help = h("p", { class: "hush", id: "ladder-keys" }, this.words.keys);
+    this.help = document.getElementById("ladder-keys") ? null : h("p", { class: "hush", id: "ladder-keys" }, this.words.keys);
     this.clear = h("button", { type: "button", class: "plain small", onclick: () => this.set([], this.words.cleared) }, this.words.clear);
     this.element = h("div", { class: "builder", onkeydown: (event) => this.key(event) }, this.help, h("div", { class: "row between tray-row" }, this.tray, this.clear), this.line);
     this.draw();
@@ -216,7 +216,7 @@ export class Ladder {
     });
     if (!this.isLocked && (this.data.most ?? 99) > this.order.length && (loose.length || this.held !== null)) parts.push(this.link("open", this.order.length, level), this.slot(h("div", { class: "open" }, this.words[this.order.length ? "next tile" : "first tile"]), -2, level));
     if (this.data.goal) parts.push(this.link(marks[this.order.length]?.kind ?? "none", -1, level), this.slot(fixed(this.data.goal), this.order.length, level));
-    this.line.classList.toggle("long", this.data.tiles.length > LONG || Boolean(this.data.goal));
+    this.line.classList.toggle("long", this.data.tiles.length > LONG || Boolean(this.data.goal || this.data.wraps));
     this.line.replaceChildren(...parts);
     this.tiles.forEach((one, at) => {
       one.classList.toggle("held", this.held === at);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -52,7 +53,7 @@ def test_a_text_of_ones_own_from_plan_to_stage(db: None) -> None:
     assert "Waiting for the explorer 0 questions before yours" in words_of(visitor.get(waiting["Location"]))
     tasks.answer_next_question()
     done = visitor.get(waiting["Location"])
-    assert "n1 commits as v2: + row 1, + kind = 'x' of row 1, + the entry 'x' of row 1" in words_of(done)
+    assert "n1 inserts row 1, kind = 'x'. For it pets_by_kind is" in words_of(done)
     assert "It breaks, in 4 steps" in words_of(done)
     assert "C5 (v2): pets_by_kind has an entry for row 1 with a value that the row no longer has" in words_of(done)
     [link] = re.findall(r'href="(/lab/stage/\?s=[^"]+)"', done.content.decode())
@@ -319,3 +320,29 @@ def test_a_refusal_for_htmx_is_the_note_alone(db: None, monkeypatch: pytest.Monk
     assert card.status_code == 429
     assert "<html" not in card.content.decode()
     assert "Your statements have used the planning time" in words_of(card)  # type: ignore[arg-type]
+
+
+def test_a_plan_is_a_ladder_in_the_planners_order(client_of: ClientOf) -> None:
+    text = "CREATE TABLE flights (flight bigint PRIMARY KEY, dest text); CREATE INDEX by_dest ON flights (dest);"
+    page = client_of("lea").get(PAGE, {"statement": text}).content.decode()
+    found = re.search(r'<script id="ladder-case-0" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    ladder = json.loads(found[1])
+    assert (ladder["ground"]["value"], ladder["order"]) == ("absent", ["delete-only", "write-only", "fill", "public"])
+    assert "by_dest" in ladder["names"]
+
+
+def test_an_order_is_run_in_the_names_of_the_schema(client_of: ClientOf) -> None:
+    names = json.dumps({"words": {"t": "flights", "a": "dest", "by_a": "by_dest"}, "values": ["'ORD'", "'LHR'"]})
+    asked = {"element": "index", "ground": "absent", "tiles": ["write-only", "fill", "public"], "predicted": "none"}
+    lea = client_of("lea")
+    found = lea.post("/lab/ladder/", asked | {"names": names}, content_type="application/json").json()
+    if found["state"] != "done":
+        tasks.answer_next_question()
+        found = lea.get(f"/lab/ladder/{found['id']}/", {"predicted": "none", "names": names}).json()
+    told = " ".join(frame["sentence"] for frame in found["played"]["frames"])
+    assert "It does not know by_dest" in told
+    assert "dest = 'ORD'" in told
+    assert "by_a" not in told
+    refused = lea.post("/lab/ladder/", asked | {"names": "["}, content_type="application/json")
+    assert refused.status_code == 400

@@ -213,6 +213,7 @@ def _setups() -> tuple[Setup, ...]:
                 Parameter("ground", "absent", Text("its state at first")),
                 Parameter("tiles", "delete-only,write-only,fill,public", Text("the tiles, in order")),
                 _rows(),
+                Parameter(NAMES, "", Text("what its things are called in a schema of yours, as JSON")),
                 EXPLAINED,
             ),
             (*LADDER, *_may("blind", "exists-only", "not-cleared", "seen-only", "purged", "twice", "no-close")),

@@ -119,8 +119,8 @@ def test_a_counterexample_in_the_names_of_a_schema() -> None:
     assert [str(line.text) for line in finding.lines] == [
         "v2 is published: by_dest is write-only, filling",
         "n1 leases v2: by_dest is write-only, filling",
-        "n1 commits as v2: + row 1, + dest = 'x' of row 1, + the entry 'x' of row 1",
-        "n2 commits as v1: ~ dest = 'y' of row 1; to v1 by_dest is absent: the entry 'x' of row 1 stays",
+        "n1 inserts row 1, dest = 'x'. For it by_dest is write-only: it puts the entry, too.",
+        "n2 sets dest = 'y' in row 1. It does not know by_dest, so the entry stays.",
     ]
     assert [str(one.why) for one in finding.broken] == [
         "by_dest has an entry for row 1 with a value that the row no longer has"

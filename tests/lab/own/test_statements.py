@@ -75,3 +75,12 @@ def test_a_mistake_is_shown_where_it_stands(text: str, at: str, words: str) -> N
     position = refused.value.position
     assert position is not None
     assert text[position - 1 :].startswith(at)
+
+
+def test_a_new_table_may_refer_to_one_of_the_same_text() -> None:
+    text = "CREATE TABLE airports (faa text PRIMARY KEY);\n"
+    text += "CREATE TABLE trips (id bigint PRIMARY KEY, dest text REFERENCES airports);"
+    _airports, trips = planned(text)
+    assert trips.plan is not None
+    [link] = [one for one in trips.plan.result.constraints if one.references is not None]
+    assert link.references == 1
