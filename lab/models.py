@@ -49,6 +49,10 @@ class Course(models.Model):
     is_shared = models.BooleanField(default=False)
     """Members see how everybody answered the predictions that they have answered themselves."""
 
+    paced_chapter = models.CharField(max_length=100, blank=True, default="", db_default="")
+    paced_screen = models.CharField(max_length=100, blank=True, default="", db_default="")
+    """The screen up to which members may go (`lab.classroom.pace`); "": as far as they like."""
+
     joined = models.PositiveIntegerField(default=0)
     """The number that was given last."""
 

@@ -85,6 +85,7 @@ class Stored:
     answers: int
     failed: int
     stuck_from: datetime | None
+    first_outcome: str | None
 
     def work(self, screen: Screen) -> Work:
         is_prediction = isinstance(screen.task, Predict)
@@ -93,6 +94,7 @@ class Stored:
             is_passed=self.row.passed_at is not None,
             was_helped=self.row.was_helped,
             is_shown=self.row.shown_at is not None or (is_prediction and self.row.answered_at is not None),
+            is_wrong=is_prediction and self.first_outcome == Outcome.WRONG.value and not self.row.hints,
         )
 
 
@@ -108,9 +110,14 @@ def stored_in(course: Course, chapters: Iterable[str]) -> Mapping[Place, Stored]
         n_answers=Count("attempts"),
         n_failed=Count("attempts", filter=is_failed),
         stuck_from=Subquery(failures[STUCK_AFTER_CHECKS - 1 : STUCK_AFTER_CHECKS]),
+        first_outcome=Subquery(
+            Attempt.objects.filter(progress=OuterRef("pk"), was_shown=False).order_by("pk").values("outcome")[:1]
+        ),
     )
     return {
-        (row.member_id or 0, row.exercise, row.task): Stored(row, row.n_answers, row.n_failed, row.stuck_from)
+        (row.member_id or 0, row.exercise, row.task): Stored(
+            row, row.n_answers, row.n_failed, row.stuck_from, row.first_outcome
+        )
         for row in rows
     }
 

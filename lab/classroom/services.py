@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from lab.classroom import selectors
+from lab.classroom.pace import Pace
 from lab.exercises.texts import LANGUAGES
 from lab.learning.learner import MEMBER, Learner
 from lab.models import Course, Membership, Question
@@ -114,6 +115,17 @@ def change(course: Course, *, is_open: bool | None = None, is_shared: bool | Non
     """Open or close a course to others; show its members how everybody answered, or no longer."""
     found = {"is_open": is_open, "is_shared": is_shared}
     Course.objects.filter(pk=course.pk).update(**{key: value for key, value in found.items() if value is not None})
+
+
+def pace_of(course: Course) -> Pace | None:
+    """The pace of a course; None where its members go on by themselves."""
+    return Pace(course.paced_chapter, course.paced_screen) if course.paced_chapter else None
+
+
+def set_pace(course: Course, pace: Pace | None) -> None:
+    """Let members go as far as this screen; with None as far as they like."""
+    chapter, screen = ("", "") if pace is None else (pace.chapter, pace.screen)
+    Course.objects.filter(pk=course.pk).update(paced_chapter=chapter, paced_screen=screen)
 
 
 def delete_course(course: Course) -> None:

@@ -5,9 +5,10 @@
     two failed checks, and then nothing for 5 minutes    stuck
     passed                                               done
     passed after help; the answer was shown              done with hints
+    a first prediction that was wrong, without help      predicted wrong
 
-A prediction is over with its first answer: after a wrong one the right one is shown. So is a task whose solution was
-asked for: nobody needs to be helped with it.
+A prediction is over with its first answer: after a wrong one the right one is shown. It counts apart from help, because
+a wrong prediction is what a class talks about. A task whose solution was asked for is over, too.
 """
 
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ class Status(Enum):
     STUCK = "stuck"
     DONE = "done"
     DONE_WITH_HINTS = "done with hints"
+    PREDICTED_WRONG = "predicted wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,16 @@ class Work:
     is_shown: bool = False
     """The answer is known now: the solution was asked for, or a prediction made."""
 
+    is_wrong: bool = False
+    """A prediction whose first answer was wrong, and was given without help."""
+
 
 def status_of(work: Work | None, now: datetime) -> Status:
     """The status at a time; `work` is None where nothing is stored."""
     if work is None:
         return Status.NOT_STARTED
+    if work.is_wrong:
+        return Status.PREDICTED_WRONG
     if work.is_passed:
         return Status.DONE_WITH_HINTS if work.was_helped else Status.DONE
     if work.is_shown:

@@ -85,7 +85,7 @@ def page(client: Client, path: str) -> str:
 
 def cells(text: str) -> dict[str, list[str]]:
     """The statuses of each learner in a page's grid."""
-    rows = re.findall(r'<tr><th scope="row">([^<]*)</th>(.*?)</tr>', text, re.DOTALL)
+    rows = re.findall(r'<tr><th scope="row"><a [^>]*>([^<]*)</a></th>(.*?)</tr>', text, re.DOTALL)
     return {name: found for name, row in rows if (found := re.findall(r'data-status="([^"]+)"', row))}
 
 
@@ -124,7 +124,15 @@ def test_a_teacher_has_a_bounded_number_of_courses(ines: Client, monkeypatch: py
     assert "as many courses" in ines.post("/lab/courses/", form).content.decode()
 
 
-TEACHERS_PAGES = ("", "grid/", "answers.csv", f"1/{CHAPTER}/{PREDICT}/")
+TEACHERS_PAGES = (
+    "",
+    "grid/",
+    "answers.csv",
+    "projector/",
+    "projector/counts/",
+    "learners/1/",
+    f"1/{CHAPTER}/{PREDICT}/",
+)
 
 
 @pytest.mark.parametrize("name", ["lea", "sam", "olga", None])
@@ -136,7 +144,7 @@ def test_only_instructors_see_a_teachers_pages(ines: Client, client_of: ClientOf
         refused = other.get(where)
         assert refused.status_code in (302, 403), where
         assert refused.get("Location", "/sign-in/").startswith("/sign-in/")
-    for where in ("change", "delete"):
+    for where in ("change", "delete", "pace"):
         assert other.post(f"/lab/courses/{course.pk}/{where}/", {"do": "close"}).status_code in (302, 403)
     assert Course.objects.get().is_open
 
@@ -375,7 +383,7 @@ def test_the_grid_shows_who_is_where(ines: Client, chapter: Chapter) -> None:
     seen = page(ines, f"/lab/courses/{course.pk}/?chapter={CHAPTER}")
     assert {name: statuses[:2] for name, statuses in cells(seen).items()} == {
         "Ann": ["done", "not started"],
-        "Bo": ["done with hints", "not started"],
+        "Bo": ["predicted wrong", "not started"],
         "Cy": ["not started", "stuck"],
         "Di": ["not started", "working"],
         "Eve": ["not started", "not started"],
@@ -531,7 +539,7 @@ def test_the_csv_file_has_a_line_for_each_learner_and_task(ines: Client, chapter
     rows = list(csv.DictReader(io.StringIO(file.content.decode("utf-8-sig"))))
     [line] = [row for row in rows if row["task"] == PREDICT]
     assert (line["learner"], line["first answer"], line["first outcome"]) == ("'=Bo", "nothing", "wrong")
-    assert (line["answers"], line["failed"], line["status"]) == ("2", "1", "done with hints")
+    assert (line["answers"], line["failed"], line["status"]) == ("2", "1", "predicted wrong")
     assert {row["chapter"] for row in rows} == {"00-new-messenger", CHAPTER}
 
 

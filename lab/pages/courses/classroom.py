@@ -92,10 +92,17 @@ def course(request: HttpRequest, pk: int) -> HttpResponse:
         "link": link,
         "is_only_here": is_only_here(link),
         "qr": qr_code(link),
+        "paced": paced_title(mine),
         "language": dict(settings.LANGUAGES).get(mine.language, mine.language),
         **course_grid.grid(mine, request.GET),
     }
     return render(request, "lab/classroom_course.html", context)
+
+
+def paced_title(mine: Course) -> str:
+    """The screen on which a class is, in words; "" where everybody goes on by themselves."""
+    book = next((one for one in chapters_of(mine) if one.folder == mine.paced_chapter), None)
+    return "" if book is None else f"{text(book, TITLE)}: {text(book, f'{mine.paced_screen}.title')}"
 
 
 @never_cache

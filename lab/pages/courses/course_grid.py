@@ -28,10 +28,11 @@ STATUS: Mapping[Status, tuple[str, str | Promise]] = {
     Status.STUCK: ("triangle-alert", gettext_lazy("stuck")),
     Status.DONE: ("check", gettext_lazy("done")),
     Status.DONE_WITH_HINTS: ("circle-help", gettext_lazy("done with hints")),
+    Status.PREDICTED_WRONG: ("x", gettext_lazy("predicted wrong")),
 }
 """The glyph and the word of each."""
 
-DONE = (Status.DONE.value, Status.DONE_WITH_HINTS.value)
+DONE = (Status.DONE.value, Status.DONE_WITH_HINTS.value, Status.PREDICTED_WRONG.value)
 
 
 def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
     shows_right = asked_for.get("right") == "1"
     columns = [{"id": one.id, "title": task_title(book, one)} for one in selectors.tasks_of(book.chapter)]
     rows = [
-        {"number": row.member.number, "who": who(row.member), "cells": _cells(columns, row.cells)}
+        {"number": row.member.number, "who": who(row.member), "cells": cells(columns, row.cells)}
         for row in selectors.grid(mine, book.chapter, now())
     ]
     first = selectors.first_predictions(mine, [book.chapter])
@@ -72,7 +73,7 @@ def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
     }
 
 
-def _cells(columns: Sequence[Mapping[str, str]], cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def cells(columns: Sequence[Mapping[str, str]], cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """The cells of a row, each with the id and the title of its column."""
     found = []
     for column, cell in zip(columns, cells, strict=True):

@@ -25,7 +25,13 @@ def failed(minutes_ago: float) -> Work:
         pytest.param(replace(failed(6), is_passed=True), Status.DONE, id="passed after all"),
         pytest.param(Work(is_passed=True, was_helped=True), Status.DONE_WITH_HINTS, id="passed after a hint"),
         pytest.param(Work(is_passed=True, is_shown=True), Status.DONE, id="the solution was read after success"),
-        pytest.param(Work(is_shown=True), Status.DONE_WITH_HINTS, id="a wrong prediction is over"),
+        pytest.param(Work(is_shown=True, is_wrong=True), Status.PREDICTED_WRONG, id="a wrong prediction is over"),
+        pytest.param(
+            Work(is_passed=True, was_helped=True, is_wrong=True),
+            Status.PREDICTED_WRONG,
+            id="a first answer stays wrong",
+        ),
+        pytest.param(Work(is_shown=True), Status.DONE_WITH_HINTS, id="a wrong prediction after a hint"),
         pytest.param(replace(failed(8), is_shown=True), Status.DONE_WITH_HINTS, id="the solution was asked for"),
     ],
 )
