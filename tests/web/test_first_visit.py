@@ -123,8 +123,10 @@ def test_it_is_put_away_for_one_person_and_comes_back_from_help(client_of: Clien
 def test_who_has_not_signed_in_is_told_what_this_is_and_where_to_begin(db: None) -> None:
     shown = words(Client().get("/"))
     assert "A database that changes its schema while it is used" in shown
-    for door in ('href="/sign-in/?next=/"', 'href="/lab/stage/?setup=one-jump"', 'href="/lab/"'):
+    for door in ('href="/sign-in/?next=/"', 'href="/lab/chapters/01-one-jump/"', 'href="/lab/"'):
         assert door in shown
+    assert "data-first-minute" in shown
+    assert shown.count('class="button first"') == 1, "the way on from the ending; the picture makes its own"
     assert "data-stream" not in shown, "nothing of the cluster itself"
 
 

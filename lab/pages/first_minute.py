@@ -1,0 +1,92 @@
+"""The first minute: two servers, one store, and the two clicks that make an orphan entry.
+
+    intro          n2 uses schema v2, in which there is an index; n1 still uses v1
+    click on n2    inserts row 1, and its entry
+    click on n1    deletes row 1; the entry stays
+
+The front page and the set-up `one-jump` have it. It is a run of the model as any other; only words are here.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from lab.exercises.steps import in_full
+from lab.explorer.contents.foreign_keys import effects_of
+from lab.explorer.spaces.full_space import Plain
+from lab.explorer.witness import parse, replay
+from lab.ladders.frames import Film, Frame, places_of
+from lab.ladders.played import stores_of
+from lab.pages.ladder_words import ladder_words, titles_of
+from lab.pages.ladders import frames_worded
+from lab.sessions.model.setups import model_of
+from lab.sessions.replay import new_session
+from lab.sessions.session import encode
+from lab.sessions.setups import setup_named
+from lab.sessions.shown import Probe
+
+SETUP = "one-jump"
+CHAPTER = "01-one-jump"
+CLICKS = ("n2.insert.1.1", "n1.delete.1")
+WORDS = ("server", "publisher", "reorganisation", "store", "is gone", "nothing there", "orphan", "added", "removed")
+
+
+@lru_cache(maxsize=1)
+def _run() -> tuple[str, tuple[Frame, ...], Probe]:
+    """The stores, the frames and the query that meets the orphan."""
+    session = new_session(SETUP)
+    model, _rows = model_of(setup_named(SETUP), session)
+    plain = Plain(effects_of(model))
+    steps = parse(plain, in_full((*session.steps, *CLICKS)))
+    film = Film(plain, places_of(plain, ("public",), {}))
+    met = next(probe for probe in film.probes(replay(plain, steps)[-1]) if probe.differs)
+    return stores_of(model), film.frames(steps), met
+
+
+def link() -> str:
+    """The link to the full stage, where the first minute begins."""
+    session = new_session(SETUP)
+    return encode(session, len(session.steps))
+
+
+def first_minute() -> Mapping[str, Any]:
+    """The data of the component (`data`), and what its ending says."""
+    stores, frames, met = _run()
+    words = ladder_words()
+    ground = {"value": "absent", "text": _("no index"), "states": ["absent"], "isWork": False}
+    tile = {"value": "public", "text": _("index by_a"), "states": ["public"], "isWork": False}
+    data = {
+        "ground": ground,
+        "tiles": [tile],
+        "words": {name: words[name] for name in WORDS},
+        "stores": titles_of(stores),
+        "frames": frames_worded(frames),
+        "start": len(frames) - 1 - len(CLICKS),
+        "begins": _("Both servers use schema v1. A new version, v2, adds an index."),
+        "clicks": [
+            {
+                "node": "n2",
+                "label": _("Insert row 1"),
+                "coach": _("n2 uses schema v2, n1 still uses v1. The table is empty. Let n2 insert a row."),
+                "bubble": _("1: let n2 insert"),
+                "other": _("There is no row yet. Let n2 insert it first."),
+            },
+            {
+                "node": "n1",
+                "label": _("Delete row 1"),
+                "coach": _("There is a row, and its entry in the index. Now let n1 delete the row."),
+                "bubble": _("2: let n1 delete"),
+                "other": _("Row 1 is in the table. Now let n1 delete it."),
+            },
+        ],
+        "over": _("Row 1 is gone already. Start again to see it once more."),
+    }
+    return {
+        "data": data,
+        "query": met.query,
+        "chapter": CHAPTER,
+        "link": link(),
+        "sentences": [frame["sentence"] for frame in data["frames"]],
+    }

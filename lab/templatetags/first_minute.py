@@ -1,0 +1,16 @@
+"""The first minute, as a part of any page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+
+from lab.pages.first_minute import first_minute as described
+
+register = template.Library()
+
+
+@register.inclusion_tag("lab/parts/first_minute.html")
+def first_minute() -> Mapping[str, Any]:
+    """The two clicks with their stage; the page loads its styles and its module."""
+    return {"first_minute": described()}
