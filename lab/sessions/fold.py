@@ -10,7 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lab.sessions.severity import worst
-from lab.sessions.shown import Shown, Strip, TraceLine
+from lab.sessions.shown import NOTHING, Shown, Strip, TraceLine
+
+STATEMENT = 4
+"""The steps of a statement: begin, read, write, commit."""
 
 
 def folded(shown: Shown, *, single_steps: bool) -> Shown:
@@ -23,7 +26,7 @@ def folded(shown: Shown, *, single_steps: bool) -> Shown:
 
 def _each(lines: Sequence[TraceLine]) -> Iterator[TraceLine]:
     for at, line in enumerate(lines):
-        yield replace(line, until=at + 1)
+        yield replace(line, until=at + 1, statement=NOTHING)
 
 
 def _statements(lines: Sequence[TraceLine], place: int) -> Iterator[TraceLine]:
@@ -32,8 +35,10 @@ def _statements(lines: Sequence[TraceLine], place: int) -> Iterator[TraceLine]:
         end = at + _length([line.id for line in lines[at : at + 4]])
         if at < place < end:
             end = at + 1
-        together = lines[at:end]
-        yield replace(together[-1], severity=worst(line.severity for line in together), until=end)
+        together, last = lines[at:end], lines[end - 1]
+        text = last.statement if len(together) == STATEMENT and last.statement.template else last.text
+        severity = worst(line.severity for line in together)
+        yield replace(last, text=text, severity=severity, until=end, statement=NOTHING)
         at = end
 
 
@@ -41,7 +46,7 @@ def _length(ids: Sequence[str]) -> int:
     """The number of these steps that are one statement, or one range of a fill."""
     match [name.split(".") for name in ids]:
         case [[one, "begin"], [two, "read", *_], [three, "write", *_], [four, "commit"]] if one == two == three == four:
-            return 4
+            return STATEMENT
         case [["fill", "read", *chunk], ["fill", "put", *same], *_] if chunk == same:
             return 2
     return 1

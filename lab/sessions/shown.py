@@ -210,7 +210,8 @@ class Probe:
 class TraceLine:
     """A step that was taken: an arrow from `actor` to `to` ("" when it concerns nobody else).
 
-    `until` is the position after it, where `lab.sessions.fold` has set it: a whole statement may be one line.
+    `until` is the position after it, where `lab.sessions.fold` has set it: a whole statement may be one line, in the
+    plain words of `statement` where its last step has them.
     """
 
     id: str
@@ -219,6 +220,7 @@ class TraceLine:
     text: Text
     severity: Severity = Severity.HOLDS
     until: int = 0
+    statement: Text = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

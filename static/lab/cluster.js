@@ -11,7 +11,7 @@ export function Versions({ cluster, people = false }) {
   const tables = [...new Set(cluster.versions.map((one) => one.table))];
   return html`<section class="panel versions" aria-labelledby="versions-head">
     <header><h2 id="versions-head">${say(people ? "editions" : "versions")}</h2>
-      ${tables.length === 1 && html`<${Pips} count=${inForce(cluster, tables[0])} people=${people} />`}
+      ${tables.length === 1 && html`<${Pips} count=${used(cluster, tables[0])} people=${people} />`}
       ${cluster.clock_s !== null && html`<p class="small clock"><${Icon} name="clock" />${cluster.clock_s < LONG_S ? say("clock", { s: seconds(cluster.clock_s) }) : say("long clock", { m: seconds(cluster.clock_s / 60) })}</p>`}</header>
     ${tables.map((table) => html`<${Lanes} key=${table} table=${table} cluster=${cluster} people=${people} many=${tables.length > 1} />`)}
     ${cluster.plan.length > 0 && html`<${Plan} plan=${cluster.plan} />`}
@@ -21,27 +21,29 @@ export function Versions({ cluster, people = false }) {
 
 function Lanes({ table, cluster, people, many }) {
   const versions = cluster.versions.filter((one) => one.table === table);
-  const unused = versions.filter((one) => !one.is_in_force && !cluster.nodes.some((node) => node.leases.some((lease) => isOf(lease, one)) || node.transactions.some((open) => open.versions[table] === one.number)));
+  const unused = versions.filter((one) => !one.is_in_force && !isUsed(cluster, one, () => true));
   const look = (one) => classes({ past: !one.is_in_force, unused: unused.includes(one) });
   return html`<div class="lanes-of">
-    ${many && html`<div class="row between"><h3>${table}</h3><${Pips} count=${inForce(cluster, table)} /></div>`}
+    ${many && html`<div class="row between"><h3>${table}</h3><${Pips} count=${used(cluster, table)} /></div>`}
     <${Scroll} name=${say("lanes of", { table })}><table class="lane-grid" data-columns=${Math.min(versions.length, 8)} data-used=${versions.length - unused.length}><caption class="hush">${say("lanes of", { table })}</caption>
       <thead><tr><th class="node-col" scope="col"><span class="hush">${say("node")}</span></th>
-        ${versions.map((one) => html`<th key=${one.number} scope="col" class=${look(one)}><${Head} one=${one} people=${people} /></th>`)}</tr></thead>
+        ${versions.map((one) => html`<th key=${one.number} scope="col" class=${look(one)}><${Head} one=${one} isUsed=${isUsed(cluster, one)} people=${people} /></th>`)}</tr></thead>
       <tbody>${cluster.nodes.map((node) => html`<tr key=${node.name}><th scope="row">${node.name}<${Condition} of=${node.condition} /></th>
         ${versions.map((one) => html`<td key=${one.number} class=${look(one)}><${Lane} node=${node} one=${one} people=${people} /></td>`)}</tr>`)}</tbody></table><//>
   </div>`;
 }
 
-const inForce = (cluster, table) => cluster.versions.filter((one) => one.table === table && one.is_in_force).length;
+/* A version is used by a node that leases it, or has a transaction of it open. */
+const isUsed = (cluster, one, counts = (lease) => lease.is_live) => cluster.nodes.some((node) => node.leases.some((lease) => isOf(lease, one) && counts(lease)) || node.transactions.some((open) => open.versions[one.table] === one.number));
+const used = (cluster, table) => cluster.versions.filter((one) => one.table === table && isUsed(cluster, one)).length;
 
 const Pips = ({ count, people = false }) => html`<p class=${classes({ strip: true, small: true, alarm: count > ALLOWED })}>
   ${count > ALLOWED && html`<${Icon} name="octagon-alert" />`}
   <span class="pips" aria-hidden="true">${Array.from({ length: Math.max(ALLOWED, count) }, (_, at) => html`<i class=${at < count ? "on" : ""}></i>`)}</span>
-  ${say(people ? "editions in force" : "in force", { n: count, most: ALLOWED })}</p>`;
+  ${say(people ? "editions used" : "versions used", { n: count, most: ALLOWED })}</p>`;
 
-const Head = ({ one, people }) => html`<span class="version-name">${edition(one.number, people)}
-    <span class="node-state">${one.is_newest ? say("newest") : one.is_in_force ? say("still in force") : say("out of force")}</span></span>
+const Head = ({ one, isUsed, people }) => html`<span class="version-name">${edition(one.number, people)}
+    <span class="node-state">${one.is_newest ? say("newest") : isUsed ? say("in use") : say("not in use")}</span></span>
   ${one.elements.map((element) => html`<span key=${element.name} class="element"><span class="element-name">${element.name}</span><${State} element=${element} /></span>`)}`;
 
 const Condition = ({ of }) => of in CONDITIONS && html`<span class="node-state danger-text"><${Icon} name=${CONDITIONS[of]} />${say(`condition ${of}`)}</span>`;
@@ -52,7 +54,7 @@ function Lane({ node, one, people }) {
   const lease = node.leases.find((held) => isOf(held, one));
   const open = node.transactions.filter((transaction) => transaction.versions[one.table] === one.number);
   const moving = one.elements.find((element) => shownState(element) !== "public") ?? one.elements[0];
-  return html`${lease?.is_live && html`<div class="lane pattern" data-state=${moving ? shownState(moving) : "public"}><span class="plate"><span>${people ? say("goes by", { n: one.number }) : say("leases", { version: version(one.number) })}</span><${Left} lease=${lease} /></span></div>`}
+  return html`${lease?.is_live && html`<div class=${classes({ lane: true, pattern: true, dead: node.condition in CONDITIONS })} data-state=${moving ? shownState(moving) : "public"}><span class="plate"><span>${people ? say("goes by", { n: one.number }) : say("leases", { version: version(one.number) })}</span><${Left} lease=${lease} /></span></div>`}
     ${lease && !lease.is_live && html`<div class="lane gap"><span class="plate">${say("lease over")}</span></div>`}
     ${!lease && open.length === 0 && html`<div class="lane none">${say("not used")}</div>`}
     ${open.map((transaction, at) => html`<p key=${at} class="open small"><${Icon} name="file-text" /><span><b>${say("open transaction")}</b> ${transaction.did}
@@ -80,4 +82,6 @@ const PlanSteps = ({ steps }) => html`<ol class="plain plan-line">${steps.map((s
 
 const PlanStep = ({ step }) => html`<li data-when=${step.status} aria-current=${step.status === "now" ? "step" : null}><${Icon} name=${GLYPHS[step.status]} /><span>${step.text}</span><span class="hush">${say(`plan ${step.status}`)}</span></li>`;
 
-const Messages = ({ messages }) => html`<div><h3>${say("messages")}</h3><ul class="plain messages">${messages.map((one) => html`<li key=${one.id}><${Icon} name="radio" /><b>${actorName(one.sender)}</b><span aria-hidden="true">→</span><span class="hush">${say("to")}</span><b>${actorName(one.receiver)}</b><span>${one.text}</span></li>`)}</ul></div>`;
+/* What is under way, as a parcel on the wire between the two. */
+const Messages = ({ messages }) => html`<div><h3>${say("messages")}</h3><ul class="plain messages">${messages.map((one) => html`<li key=${one.id} class="flight"><b class="end">${actorName(one.sender)}</b>
+  <span class="wire"><span class="parcel"><${Icon} name="radio" />${one.text}</span></span><span class="hush">${say("to")}</span><b class="end">${actorName(one.receiver)}</b></li>`)}</ul></div>`;

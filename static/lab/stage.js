@@ -9,7 +9,6 @@
    each change. With `data-play` it plays what is given from where it stands. */
 
 import { html, render, useState } from "../vendor/preact.js";
-import { Ask, Asking } from "./ask.js";
 import { Versions } from "./cluster.js";
 import { announce, areOn, keepFocus, listen, setOn } from "./keyboard.js";
 import { Later } from "./later.js";
@@ -27,7 +26,10 @@ const setups = JSON.parse(document.getElementById("stage-setups").textContent);
 const server = new Server({ url: root.dataset.url, csrf: root.dataset.csrf, first: given });
 const stage = new Stage({ server, answer: given, notice: given.notice });
 const later = new Later({ arrived: () => draw(), failed: () => { page.dialog = ""; stage.compared = null; stage.problem = say("unreachable"); draw(); } });
-const asking = root.dataset.questions ? new Asking(stage, later, (Questions) => new Questions(stage, server, root.dataset.questions)) : null;
+const { Ask, Asking } = root.dataset.questions ? await import("./ask.js") : {};
+const asking = Asking ? new Asking(stage, later, (Questions) => new Questions(stage, server, root.dataset.questions)) : null;
+if (root.dataset.needs) stage.needs = new Set(JSON.parse(root.dataset.needs));
+const begins = root.dataset.begins ? JSON.parse(root.dataset.begins) : null;
 const page = { dialog: "", tab: "steps", copied: false, layout: "", isPresenting: root.hasAttribute("data-present"), isEmbedded: root.hasAttribute("data-embedded") };
 
 const TABS = [["steps", "steps"], ["cluster", "cluster"], ["trace", "trace"], ["checks", "checks"]];
@@ -36,7 +38,7 @@ function App() {
   const setup = setups.find((one) => one.name === stage.setup);
   const severity = worst(stage.shown.verdicts.map((one) => one.severity));
   const areTabs = page.layout === "tabs", narration = stage.compared === null && html`<${Narration} setup=${setup} />`;
-  const transport = html`<${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} />`, checks = html`<div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div>`;
+  const transport = html`<${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} begins=${begins} />`, checks = html`<div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div>`;
   return html`<div class=${classes({ app: true, embedded: page.isEmbedded })} data-layout=${page.layout} data-tab=${page.tab} data-severity=${severity}>
     ${!page.isEmbedded && html`<${Head} setup=${setup} />`}
     ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}

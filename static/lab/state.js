@@ -36,6 +36,7 @@ export class Stage {
     this.doing = ""; // "playing" or "running"
     this.notice = notice;
     this.problem = "";
+    this.needs = null; // ids of the steps that the page needs; null: all
     this.compared = null; // number of the branch beside the current one
     this.calls = 0;
     this.isTaking = false;
@@ -142,6 +143,11 @@ export class Stage {
     this.notice = "";
     if (this.compared === number) this.compared = null;
     return this.go(this.steps.length);
+  }
+
+  /* From these steps again; what was done is not kept. */
+  startOver(steps) {
+    return this.configure({ setup: this.setup, parameters: this.parameters, leftOut: this.leftOut, steps });
   }
 
   dropBranch(number) {

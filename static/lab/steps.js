@@ -1,9 +1,10 @@
 /* Left: what each actor may do now, and what it may not do and why.
 
    Every step keeps its place in its group, whether it may be taken or not; the reasons stand below the group, each
-   once, with a letter. So a list does not move under the pointer that takes one step after another. */
+   once, with a letter. So a list does not move under the pointer that takes one step after another. Where the page says
+   which steps it needs (`stage.needs`), only those of them stand here that may be taken; the others are folded. */
 
-import { html } from "../vendor/preact.js";
+import { html, useState } from "../vendor/preact.js";
 import { letter } from "./branches.js";
 import { Icon, Scroll, actorName, classes, say } from "./pieces.js";
 
@@ -16,20 +17,26 @@ const rank = (actor, nodes) => (FIRST.includes(actor) ? FIRST.indexOf(actor) : n
 export function Steps({ stage }) {
   const { actors, offers, cluster } = stage.shown;
   const nodes = new Set(cluster.nodes.map((node) => node.name));
-  const groups = actors.map((actor) => ({ actor, offers: offers.filter((one) => one.actor === actor) })).filter((group) => group.offers.length);
-  groups.sort((one, other) => rank(one.actor, nodes) - rank(other.actor, nodes));
-  const possible = groups.flatMap((group) => group.offers).filter((one) => !one.why_not);
+  const [isOpen, setOpen] = useState(false);
+  const isNeeded = (one) => !stage.needs || (!one.why_not && stage.needs.has(one.id));
+  const by = (some) => actors.map((actor) => ({ actor, offers: some.filter((one) => one.actor === actor) })).filter((group) => group.offers.length).sort((one, other) => rank(one.actor, nodes) - rank(other.actor, nodes));
+  const groups = by(offers.filter(isNeeded)), others = offers.filter((one) => !isNeeded(one));
+  const folded = isOpen || groups.length === 0 ? by(others) : [];
+  const possible = [...groups, ...folded].flatMap((group) => group.offers).filter((one) => !one.why_not);
   const numbers = new Map(possible.slice(0, KEYS_MAX).map((one, at) => [one.id, at + 1]));
+  const actor = (part) => (group) => html`<${Actor} key=${`${part}${group.actor}`} part=${part} ...${group} stage=${stage} numbers=${numbers} icon=${nodes.has(group.actor) ? "server" : "activity"} />`;
   return html`<${Scroll} name=${say("steps")} class="steps">
-    ${groups.map((group) => html`<${Actor} key=${group.actor} ...${group} stage=${stage} numbers=${numbers} icon=${nodes.has(group.actor) ? "server" : "activity"} />`)}
-    ${groups.length === 0 && html`<p class="empty">${say("no steps")}</p>`}
+    ${groups.map(actor(""))}
+    ${others.length > 0 && groups.length > 0 && html`<button class="plain fold small" aria-expanded=${isOpen ? "true" : "false"} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? "chevron-down" : "chevron-right"} />${say("other steps", { n: others.length })}</button>`}
+    ${folded.map(actor("other-"))}
+    ${offers.length === 0 && html`<p class="empty">${say("no steps")}</p>`}
   <//>`;
 }
 
-function Actor({ actor, offers, stage, numbers, icon }) {
+function Actor({ actor, part, offers, stage, numbers, icon }) {
   const reasons = new Map(offers.filter((one) => one.why_not).map((one) => [one.why_not, one.rule]));
   const letters = new Map([...reasons.keys()].map((why, at) => [why, letter(at).toLowerCase()]));
-  const id = `actor-${actor.replace(/\W/g, "-")}`;
+  const id = `actor-${part}${actor.replace(/\W/g, "-")}`;
   return html`<section class="actor" aria-labelledby=${id}>
     <h3 id=${id}><${Icon} name=${icon} />${actorName(actor)}</h3>
     <ul class="plain">${offers.map((offer) => html`<li key=${offer.id}>${offer.why_not

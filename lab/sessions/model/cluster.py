@@ -75,8 +75,11 @@ class Drawing:
 
     @property
     def actors(self) -> tuple[str, ...]:
-        fills = any(stop.do is Do.FILL for stop in self.plain.stops)
-        return (*map(str, self.plain.names), EXECUTOR, *((FILL,) if fills else ()))
+        return (*map(str, self.plain.names), EXECUTOR, *((FILL,) if self._does(Do.FILL) else ()))
+
+    def _does(self, *acts: Do) -> bool:
+        """True if the plan does one of these: rules that are left out may leave out what a version is for."""
+        return any(stop.do in acts for stop in self.plain.stops)
 
     def cluster(self) -> Cluster:
         return Cluster(
@@ -113,11 +116,12 @@ class Drawing:
                 yield Version(table, number, elements, number == versions.newest, number in known)
 
     def _elements(self, described: Descriptor, names: Names) -> Iterator[Element]:
+        works = self._does(Do.FILL, Do.DELETE)
         if self.model.has_placements:
             for number, name in ((OLD, "old"), (NEW, "new")):
                 found = next((p for p in described.placements if p.id == number), None)
                 state = State.ABSENT if found is None else found.state
-                yield Element(name, "placement", state.value, found is not None and found.filling)
+                yield Element(name, "placement", state.value, works and found is not None and found.filling)
             return
         for element, kind in zip(elements_of(self.model), self.model.kinds, strict=True):
             if self.model.foreign_key and element.name == LINK_NAME:
@@ -125,7 +129,7 @@ class Drawing:
                 yield Element(names.word(LINK_NAME), FOREIGN_KEY, state.value)
             elif not self.model.foreign_key or described.table_id == IDS[CHILD]:
                 state, name = state_of(described, element), names.word(element.name)
-                yield Element(name, kind.value, state.value, is_filling(described, element))
+                yield Element(name, kind.value, state.value, works and is_filling(described, element))
 
     # Nodes
 

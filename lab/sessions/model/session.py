@@ -23,13 +23,14 @@ from lab.explorer.spaces.fill import Step
 from lab.explorer.spaces.full_space import Plain
 from lab.explorer.spaces.reasons import NO_STEP, Reason
 from lab.explorer.witness import given_named
+from lab.ladders.sentences import Sentences
 from lab.sessions.grain import ACTS, label_of, offers
 from lab.sessions.model.cluster import Drawing
 from lab.sessions.model.setups import model_of, names_of
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Setup
 from lab.sessions.severity import CLAUSES, severities_of, severity_of, verdicts_of, worst
-from lab.sessions.shown import Refused, Severity, Shown, Strip, Text, TraceLine, step_text
+from lab.sessions.shown import NOTHING, Refused, Severity, Shown, Strip, Text, TraceLine, step_text
 
 POSITIONS_MAX = 20_000
 MACHINES_MAX = 32
@@ -62,7 +63,7 @@ class Machine:
 
     def __init__(self, model: Model, rows: Sequence[str | int]) -> None:
         self.plain = Plain(effects_of(model))
-        self.model, self.narrator = model, narrator_of(self.plain)
+        self.model, self.narrator, self.sentences = model, narrator_of(self.plain), Sentences(self.plain)
         self.lock = threading.Lock()
         self.first = self.plain.start()
         if rows:
@@ -139,8 +140,18 @@ class Machine:
         sentence = self.narrator.sentence(config, step, after.config)
         actor, lanes = actor_of(step), ends(step, self._store(config, step))
         to = next((lane for lane in lanes if lane != actor), "")
-        taken = position.taken[name] = Taken(step, after, TraceLine(name, actor, to, sentence, severity))
+        line = TraceLine(name, actor, to, sentence, severity, statement=self._statement(config, step, after.config))
+        taken = position.taken[name] = Taken(step, after, line)
         return taken
+
+    def _statement(self, config: Config, step: Step, after: Config) -> Text:
+        """The statement that a commit ends, in plain words; nothing where it changes nothing in the store."""
+        if step[1:] != ("commit",) or after.contents == config.contents:
+            return NOTHING
+        ended = config.nodes[self.plain.names.index(step[0])].transaction  # type: ignore[arg-type]
+        if ended is None or ended.statement is None:
+            return NOTHING
+        return self.sentences.written(str(step[0]), ended.statement, config, after)
 
     def _store(self, config: Config, step: Step) -> str:
         """The lane of the table that a step is about; a commit is about what was written before it."""

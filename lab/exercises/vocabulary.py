@@ -1,0 +1,39 @@
+"""The steps that a chapter is about: what the stage lists beside its screens, until learners know the stage.
+
+They are those of the whole chapter, and of both nodes: what a single screen needs would be its answer.
+"""
+
+from collections.abc import Iterator
+
+from lab.exercises.chapter import Chapter, Explain, Predict, Reach, Screen
+from lab.exercises.steps import in_full, in_short
+
+NUMBER_MAX = 3
+"""The last chapter whose stage lists no other steps."""
+
+OTHERS = {"n1": "n2", "n2": "n1", "ann": "bo", "bo": "ann"}
+
+
+def steps_needed(chapter: Chapter) -> tuple[str, ...]:
+    """The ids of the steps that occur in a chapter, in order; none where the stage lists all."""
+    if chapter.number > NUMBER_MAX:
+        return ()
+    found = {step for screen in chapter.screens for step in _of_screen(screen)}
+    return tuple(sorted(found | set(map(_of_the_other, found))))
+
+
+def _of_screen(screen: Screen) -> Iterator[str]:
+    steps = (*(() if screen.start is None else screen.start.steps), *screen.do)
+    match screen.task:
+        case Predict(then=hidden):
+            steps = (*steps, *hidden)
+        case Reach(solution=solution):
+            steps = (*steps, *solution)
+        case Explain(mended=mended):
+            steps = (*steps, *mended.steps)
+    yield from in_short(in_full(steps))
+
+
+def _of_the_other(step: str) -> str:
+    """The same step of the other node, or of the other person."""
+    return ".".join(OTHERS.get(part, part) for part in step.split("."))
