@@ -24,7 +24,8 @@ from lab.explorer.verdict import Verdict
 from lab.questions.search import Answer, Question, ask
 from lab.sessions.replay import show
 from lab.sessions.session import Session
-from lab.sessions.shown import Offer, Severity, Shown
+from lab.sessions.shown import NOTHING, Offer, Severity, Shown, Text
+from lab.texts import Values
 
 WAIT = "wait"
 """The learner's move that leaves everything to the adversary."""
@@ -80,6 +81,20 @@ def _after(task: Survive, start: Start, steps: tuple[str, ...], made: tuple[str,
     if standing is Standing.OPEN and len(made) == task.moves_max:
         standing = Standing.LOST
     return Game(steps, standing, made, tuple(_may(shown)) if standing is Standing.OPEN else ())
+
+
+def why_lost(task: Survive, start: Start, game: Game) -> Text:
+    """Names the learner's move that no rule would have let pass, and why; nothing where every move was allowed."""
+    refused = end_of(replace(start, steps=game.steps, left_out=frozenset())).refused
+    if refused is None:
+        return Text("The moves are used up.") if len(game.moves) == task.moves_max else NOTHING
+    made = next(
+        number
+        for number in range(1, len(game.moves) + 1)
+        if len(play(task, start, game.moves[:number]).steps) > refused.at
+    )
+    values: Values = {"number": made, "step": refused.label, "why": refused.why}
+    return Text("Move {number} lost: {step}. The rules would have refused it: {why}.", values)
 
 
 def _may(shown: Shown) -> Iterator[Offer]:

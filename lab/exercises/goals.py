@@ -1,8 +1,8 @@
 """Broken clauses in words, as a task and its remarks name them: `C5@v2` is what version 2 meets of C5."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from lab.texts import Text, Values
+from lab.texts import NOTHING, Text, Values, joined
 
 LOST = "lost write"
 
@@ -16,6 +16,33 @@ BROKEN: Mapping[str, Text] = {
     "C7": Text("something stored that belongs to nothing"),
     LOST: Text("a row that is read otherwise than its request has acknowledged"),
 }
+
+
+NAMES: Mapping[str, Text] = {
+    "C1": Text("stray value (C1)"),
+    "C2": Text("missing value (C2)"),
+    "C3": Text("unknown entry (C3)"),
+    "C4": Text("missing entry (C4)"),
+    "C5": Text("orphan entry (C5)"),
+    "C6": Text("broken constraint (C6)"),
+    "C7": Text("stray pair (C7)"),
+    LOST: Text("lost write"),
+}
+"""Short names of the same, as the stage has them."""
+
+
+def made_instead(wanted: Sequence[str], damage: Iterable[str]) -> Text:
+    """Says which damage was done, where none of it is wanted; both are clauses, with a version or without."""
+    goals = [goal.partition("@")[0] for goal in wanted]
+    made = sorted(set(damage))
+    if set(made) & set(goals) or not set(goals) & NAMES.keys() or not set(made) & NAMES.keys():
+        return NOTHING
+    values: Values = {"made": _named(made), "wanted": _named(goals)}
+    return Text("You made: {made}. Wanted: {wanted}.", values)
+
+
+def _named(clauses: Sequence[str]) -> Text:
+    return joined([NAMES[one] for one in dict.fromkeys(clauses) if one in NAMES])
 
 
 def goal_text(goal: str) -> Text:

@@ -17,12 +17,12 @@ from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
 from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.designs import Judgement
-from lab.exercises.goals import goal_text
+from lab.exercises.goals import goal_text, made_instead
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.ladders.played import Played
 from lab.sessions.model.fault_texts import unknown_text
 from lab.sessions.session import BadSession, check_steps
-from lab.sessions.shown import Severity, Shown, Text, Verdict
+from lab.sessions.shown import NOTHING, Severity, Shown, Text, Verdict
 from lab.texts import names_listed
 
 ITEMS_MAX = 40
@@ -209,6 +209,8 @@ def _reached(task: Reach, start: Start, answer: Mapping[str, Any]) -> Grade:
         why = Text("step {number} cannot be taken: {why}", {"number": shown.refused.at + 1, "why": shown.refused.why})
         return Grade(Outcome.WRONG, (why,), given=answered)
     remarks = tuple(_missing(task, shown, more))
+    instead = other_damage(task, shown) if remarks else NOTHING
+    remarks = (instead, *remarks) if instead.template else remarks
     reveal = replace(start, steps=answered)
     return Grade(Outcome.WRONG if remarks else Outcome.RIGHT, remarks, reveal, given=answered)
 
@@ -250,6 +252,11 @@ def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
     return found
 
 
+def other_damage(task: Reach, shown: Shown) -> Text:
+    """Names the damage that was done in place of the wanted one; mostly there is none."""
+    return made_instead(task.until, [one.clause for one in shown.verdicts if one.severity is Severity.DAMAGE])
+
+
 PUBLIC = "public"
 """In a goal: every element is public in the newest version, and nobody is harmed."""
 
@@ -283,8 +290,10 @@ def _survived(task: Survive, start: Start, answer: Mapping[str, Any]) -> Grade:
     is_won = game.standing is adversary.Standing.WON
     values: dict[str, str | int | Text] = {"count": len(game.moves), "most": task.moves_max}
     remark = Text("{count} moves of {most}", values)
+    why = NOTHING if is_won else adversary.why_lost(task, start, game)
     reveal = replace(start, steps=game.steps)
-    return Grade(Outcome.RIGHT if is_won else Outcome.WRONG, (remark,), reveal, given=game.moves)
+    remarks = (why, remark) if why.template else (remark,)
+    return Grade(Outcome.RIGHT if is_won else Outcome.WRONG, remarks, reveal, given=game.moves)
 
 
 # Explain

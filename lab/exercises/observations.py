@@ -211,13 +211,18 @@ def order_of(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
+def times_given(given: Mapping[str, Parameter]) -> tuple[int, int, int, int]:
+    """The minute in which an edition is posted, and the three limits in minutes. Raises `BadQuestion`."""
     hours, _colon, minutes = str(given.get("posted", "")).partition(":")
     numbers = [given.get(name) for name in ("look_every_min", "give_up_min", "slack_min")]
     if not (hours.isdigit() and minutes.isdigit() and all(isinstance(number, int) for number in numbers)):
         raise BadQuestion("next edition is given posted (12:00), look_every_min, give_up_min and slack_min")
     every, give_up, slack = (int(str(number)) for number in numbers)
-    posted = int(hours) * 60 + int(minutes)
+    return int(hours) * 60 + int(minutes), every, give_up, slack
+
+
+def _next_edition(_: re.Match[str], given: Mapping[str, Parameter]) -> Observed:
+    posted, every, give_up, slack = times_given(given)
     at = earliest_next_min(posted_min=posted, look_every_min=every, give_up_min=give_up, slack_min=slack)
     return f"{at // 60 % 24}:{at % 60:02d}"
 

@@ -18,7 +18,8 @@ from catalog.elements import State
 from catalog.text.message import STATES
 from changes.plan.model import MoveKind
 from changes.review.neighbour_states import danger
-from lab.exercises.chapter import Design
+from lab.exercises.chapter import Design, Predict, Task
+from lab.exercises.clock_runs import clock_run
 from lab.exercises.designs import planned
 from lab.exercises.runs import ItemRun
 from lab.explorer.model import WORK, Model, kinds_described
@@ -76,6 +77,25 @@ def runs_worded(
         for run in runs
     ]
     return {"runs": found, "words": words} if found else None
+
+
+def clock_worded(task: Task | None, answered: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The clock that answers a question about time, with what was predicted; None for any other question."""
+    moments = clock_run(task) if isinstance(task, Predict) else ()
+    if not moments:
+        return None
+    words, given = ladder_words(), str(answered.get("time", ""))
+    hours, _colon, minutes = given.partition(":")
+    is_time = hours.isdigit() and minutes.isdigit()
+    guess = {"at": int(hours) * 60 + int(minutes), "text": words["predicted"].format(what=given)} if is_time else None
+    return {
+        "moments": [
+            {"at": one.at_min, "clock": f"{one.at_min // 60 % 24}:{one.at_min % 60:02d}", "text": say(one.text)}
+            for one in moments
+        ],
+        "guess": guess,
+        "words": {"again": words["again"]},
+    }
 
 
 def _tried(played: Played) -> str:

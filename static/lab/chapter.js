@@ -13,9 +13,25 @@ const asked = root ? JSON.parse(root.dataset.do || "[]") : [];
 root?.addEventListener("stage", (event) => {
   const { session, at } = event.detail;
   const played = session.steps.slice(0, at);
-  if (steps) steps.value = JSON.stringify(played);
+  if (steps) {
+    const now = JSON.stringify(played), isNew = now !== JSON.stringify(JSON.parse(steps.value));
+    steps.value = now;
+    if (isNew && steps.dataset.reached) look(now);
+  }
   if (asked.length && endsWith(played, asked)) next?.classList.add("first");
 });
+
+/* Played until something is true: the server says when it is, and names what was made instead. */
+const made = document.querySelector("[data-made]"), csrf = document.querySelector("[data-answer] [name=csrfmiddlewaretoken]")?.value;
+async function look(now) {
+  const answer = await fetch(steps.dataset.reached, { method: "POST", headers: { "X-CSRFToken": csrf }, body: new URLSearchParams({ steps: now }) }).catch(() => null); // Check is still there
+  if (!answer?.ok || steps.value !== now) return;
+  const found = await answer.json();
+  if (steps.value !== now) return;
+  if (found.is_goal) return document.querySelector("[data-answer]").requestSubmit();
+  made.textContent = found.made;
+  made.hidden = !found.made;
+}
 
 function endsWith(played, wanted) {
   return wanted.every((step, at) => played[played.length - wanted.length + at] === step);

@@ -23,6 +23,8 @@ from lab.learning.forms import moves_in
 from lab.learning.learner import Learner
 from lab.learning.selectors import last_attempt
 from lab.models import Attempt, Progress, Question
+from lab.sessions.setup import MODEL
+from lab.sessions.setups import setup_named
 from lab.texts import NOTHING, Text
 
 PROBLEM = "lab_problem"
@@ -44,6 +46,8 @@ class Seen:
 
     stage: Start | None = None
     at: int | None = None
+    item: str = ""
+    """Of a prediction about several sessions the one on the stage, where no model plays them."""
 
 
 def refuse(request: HttpRequest, chapter: Chapter, screen: Screen, answered: dict[str, Any], problem: Text) -> None:
@@ -66,8 +70,18 @@ def seen(request: HttpRequest, chapter: Chapter, screen: Screen, learner: Learne
     if question is not None:
         return Seen({"lines": lines_asked(question)}, question=question, stage=start)
     found = Seen(stage=start) if attempt is None else _answered(screen, attempt, start)
+    found = _with_item(request, screen, found) if found.outcome else found
     solution = _solution(screen, progress, attempt)
     return found if solution is None else replace(found, stage=solution, at=_shared(solution, screen.start))
+
+
+def _with_item(request: HttpRequest, screen: Screen, found: Seen) -> Seen:
+    """The same with the session of the item that the address names, or of the first, from its start."""
+    task = screen.task
+    if not isinstance(task, Predict) or all(setup_named(item.start.setup).kind == MODEL for item in task.items):
+        return found
+    item = next((one for one in task.items if one.id == request.GET.get("item")), task.items[0])
+    return replace(found, item=item.id, stage=item.start, at=0)
 
 
 def _begun(screen: Screen, progress: Progress | None) -> Start | None:
@@ -90,8 +104,12 @@ def _answered(screen: Screen, attempt: Attempt, start: Start | None) -> Seen:
     if played is not None:
         return Seen(answered, attempt.outcome, remarks, stage=start, played=played)
     at = None
-    if reveal is not None and isinstance(screen.task, Predict | Design):
+    if reveal is not None and isinstance(screen.task, Predict | Design | Explain):
         at = _shared(reveal, screen.start)
+    elif isinstance(screen.task, Explain):
+        at = 0  # what is to be explained plays once more
+    elif isinstance(screen.task, Survive) and screen.start is not None:
+        at = len(screen.start.steps)
     return Seen(answered, attempt.outcome, remarks, game=game, stage=reveal or start, at=at)
 
 

@@ -2,7 +2,7 @@
 
     a first action     the buttons of the stage
     predict, explain   the fields of the form
-    reach              the buttons of the stage, then Check
+    reach              the buttons of the stage
     design             the tiles one after the other, then Run it, and waiting for the explorer
     survive            a button for each move
     live               read; what it asks for is done by people on a cluster of their own, and is named in `left`
@@ -101,8 +101,7 @@ class Learner:
             case Reach() as task:
                 assert screen.start is not None
                 self._takes(screen.start, task.solution)
-                self._sends()
-                self._is_right(screen)
+                self._is_right(screen)  # the page notices by itself
             case Explain() as task:
                 for name, value in (("clause", task.clause), ("step", str(task.step)), ("rule", task.missing)):
                     self.page.locator(f"select[name={name}]").select_option(value)

@@ -1,0 +1,31 @@
+"""Watches a learner's steps while they play: the goal, or another damage than the wanted one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.exercises.chapter import Outcome, Reach, Screen
+from lab.exercises.grading import BadAnswer, grade, other_damage
+from lab.exercises.observations import end_of
+from lab.sessions.session import BadSession
+from lab.texts import NOTHING, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """`is_goal`: everything is as the task asks. `made` names the damage that was done instead; mostly none."""
+
+    is_goal: bool
+    made: Text = NOTHING
+
+
+def reached(screen: Screen, steps: Sequence[str]) -> Reached:
+    """The goal, or something else; nothing of it for steps that cannot be taken."""
+    task, start = screen.task, screen.start
+    if not isinstance(task, Reach) or start is None:
+        return Reached(is_goal=False)
+    try:
+        if grade(screen, {"steps": list(steps)}).outcome is Outcome.RIGHT:
+            return Reached(is_goal=True)
+        return Reached(False, other_damage(task, end_of(start, tuple(steps)[len(start.steps) :])))
+    except (BadAnswer, BadSession):
+        return Reached(is_goal=False)
