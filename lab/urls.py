@@ -6,7 +6,7 @@ from lab import views
 from lab.learning import views as chapters
 from lab.pages import doors, explorer, exports, ladders, own, polls, replays
 from lab.pages.admission import for_teachers, for_teachers_open_page
-from lab.pages.courses import classroom, handouts, joining
+from lab.pages.courses import classroom, endings, handouts, joining, pacing
 
 urlpatterns = [
     path("lab/", views.lab, name="lab"),
@@ -35,12 +35,21 @@ urlpatterns = [
     path("lab/chapters/<str:chapter_id>/handout/", handouts.handout, name="chapter-handout"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/", chapters.screen, name="chapter-screen"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/answer/", chapters.answer, name="chapter-answer"),
+    path("lab/chapters/<str:chapter_id>/<str:screen_id>/reached/", chapters.reached_so_far, name="chapter-reached"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/hint/", chapters.hint, name="chapter-hint"),
     path("lab/chapters/<str:chapter_id>/<str:screen_id>/solution/", chapters.solution, name="chapter-solution"),
     path("lab/courses/", for_teachers(classroom.courses), name="courses"),
     path("lab/courses/<int:pk>/", for_teachers(classroom.course), name="course"),
     path("lab/courses/<int:pk>/grid/", for_teachers_open_page(classroom.grid), name="course-grid"),
     path("lab/courses/<int:pk>/change/", for_teachers(classroom.change), name="course-change"),
+    path("lab/courses/<int:pk>/pace/", for_teachers(pacing.set_pace), name="course-pace"),
+    path("lab/courses/<int:pk>/projector/", for_teachers(pacing.projector), name="course-projector"),
+    path(
+        "lab/courses/<int:pk>/projector/counts/",
+        for_teachers_open_page(pacing.projector_counts),
+        name="course-projector-counts",
+    ),
+    path("lab/courses/<int:pk>/learners/<int:number>/", for_teachers(pacing.learner), name="course-learner"),
     path("lab/courses/<int:pk>/delete/", for_teachers(classroom.delete), name="course-delete"),
     path("lab/courses/<int:pk>/answers.csv", for_teachers(classroom.answers_csv), name="course-csv"),
     path(
@@ -48,7 +57,9 @@ urlpatterns = [
         for_teachers(classroom.trace),
         name="course-trace",
     ),
+    path("lab/done/", endings.course_done, name="course-done"),
     path("lab/course/", joining.my_course, name="my-course"),
+    path("lab/course/pace/", pacing.pace_here, name="pace-here"),
     path("lab/course/step-out/", joining.step_out, name="step-out"),
     path("lab/course/leave/", joining.leave, name="leave-course"),
     path("lab/polls/", for_teachers(polls.polls), name="polls"),

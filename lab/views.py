@@ -13,6 +13,9 @@ from lab.classroom.selectors import learner_of
 from lab.learning.views import listed
 from lab.models import Question
 from lab.pages.answers import answer, described_setups, linked_answer, random_answer
+from lab.pages.courses.chapters import course_of
+from lab.pages.first_minute import SETUP as FIRST_SETUP
+from lab.pages.first_minute import link as first_link
 from lab.pages.gallery import cards
 from lab.pages.questions import question_in, savings_in, worded
 from lab.pages.requests import BadRequest, asked, body_of
@@ -20,22 +23,24 @@ from lab.pages.words import say, stage_words
 from lab.sessions.replay import new_session
 from lab.sessions.session import BadLink, BadSession, decode
 
-FIRST_SETUP = "one-jump"
-
 
 @require_GET
 def lab(request: HttpRequest) -> HttpResponse:
     """The front page: where to begin, and famous anomalies to open."""
     setups = [setup for setup in described_setups() if setup["chapter"]]
-    context = {"section": "lab", "chapters": listed(request), "cards": cards(), "setups": setups}
+    chapters = listed(request)
+    context = {"section": "lab", "chapters": chapters, "cards": cards(), "setups": setups}
+    context["course"] = course_of(chapters)
     return render(request, "lab/lab.html", context)
 
 
 @require_http_methods(["GET", "POST"])
 def stage(request: HttpRequest) -> HttpResponse:
-    """The page, or for a POST a session at a position."""
+    """The page, or for a POST a session at a position. The set-up of the first minute has a page of its own."""
     if request.method == "POST":
         return _answered(lambda: _shown(body_of(request)))
+    if request.GET.dict() == {"setup": FIRST_SETUP}:
+        return render(request, "lab/first_minute.html", {"section": "lab", "link": first_link()})
     notice, status = "", 200
     try:
         shown = _of_link(request)

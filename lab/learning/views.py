@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -24,23 +24,28 @@ from django.views.decorators.http import require_GET, require_POST
 
 from catalog.text.storable import is_storable
 from lab import services as queue
+from lab.classroom.pace import CLOSED, last_open
 from lab.classroom.selectors import learner_of, member_here
+from lab.classroom.services import pace_of
 from lab.exercises import replies
 from lab.exercises.chapter import HINTS, Chapter, Design, Form, Live, Predict, Screen
 from lab.exercises.designs import Malformed, needs_search
 from lab.exercises.grading import BadAnswer, GameIsOpen, lines_of
 from lab.exercises.observations import EXPLORER, session_of
-from lab.exercises.runs import runs_of
+from lab.exercises.reached import reached
 from lab.exercises.shelf import Book
+from lab.exercises.vocabulary import steps_needed
 from lab.learning import selectors, services
-from lab.learning.forms import answer_in, form_of, ghost_of
+from lab.learning.forms import answer_in, form_of, ghost_of, moves_in
 from lab.learning.learner import Learner
 from lab.models import Course, Progress, Question
 from lab.pages.answers import answer as stage_answer
-from lab.pages.answers import described_setups
+from lab.pages.answers import described_setups, without_foresight
 from lab.pages.courses.chapters import chapter_after, described, every_chapter, text
+from lab.pages.courses.endings import ending
 from lab.pages.courses.seen import Seen, refuse, seen
-from lab.pages.ladder_form import builder_of, order_builder, runs_worded
+from lab.pages.courses.task_runs import item_runs, played_runs
+from lab.pages.ladder_form import builder_of, clock_worded, order_builder
 from lab.pages.replays import live_part
 from lab.pages.words import say, stage_words
 from lab.sessions import handbooks
@@ -73,7 +78,14 @@ class Place:
     @property
     def open_to(self) -> int:
         """The number of the last screen that may be looked at."""
-        return min(selectors.first_closed(self.chapter, self.rows), len(self.chapter.screens) - 1)
+        return min(selectors.first_closed(self.chapter, self.rows), self.paced_to)
+
+    @property
+    def paced_to(self) -> int:
+        """The number of the last screen to which the class has come; `CLOSED` for none of this chapter."""
+        if self.course is None:
+            return len(self.chapter.screens) - 1
+        return last_open(pace_of(self.course), self.course.chapters, self.chapter)
 
 
 def listed(request: HttpRequest) -> list[dict[str, Any]]:
@@ -92,6 +104,8 @@ def chapter(request: HttpRequest, chapter_id: str) -> HttpResponse:
         return render(
             request, "lab/chapter_waits.html", waits | {"next_chapter": chapter_after(chapter_id, place.course)}
         )
+    if place.paced_to == CLOSED and place.course is not None:
+        return redirect("my-course")
     undone = (
         at
         for at, screen in enumerate(place.chapter.screens[: place.open_to + 1])
@@ -105,6 +119,8 @@ def chapter(request: HttpRequest, chapter_id: str) -> HttpResponse:
 @require_GET
 def screen(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
     place = _place(request, chapter_id, screen_id)
+    if place.paced_to == CLOSED:
+        return redirect("my-course")
     if place.at > place.open_to:
         return redirect("chapter-screen", chapter_id, place.chapter.screens[place.open_to].id)
     return _page(request, place)
@@ -130,6 +146,17 @@ def answer(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpRespons
     except (BadAnswer, Malformed) as problem:
         refuse(request, place.chapter, place.screen, body, problem.why)
     return _to_screen(place)
+
+
+@never_cache
+@require_POST
+def reached_so_far(request: HttpRequest, chapter_id: str, screen_id: str) -> HttpResponse:
+    """Says as JSON whether steps on the stage reach the goal. Nothing is stored."""
+    place = _place(request, chapter_id, screen_id)
+    if place.at > place.open_to:
+        raise Http404("this screen is not open yet")
+    found = reached(place.screen, [one for one in moves_in(request.POST.get("steps", "")) if isinstance(one, str)])
+    return JsonResponse({"is_goal": found.is_goal, "made": say(found.made)})
 
 
 def _search(place: Place, body: dict[str, Any], asked: str) -> Question | None:
@@ -219,6 +246,7 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
         "task": _task(place, found),
         "live": live,
         "screens": _screens(place),
+        "ending": ending(place.book, place.rows) if place.at + 1 == len(place.chapter.screens) else None,
     }
     if found.stage is not None:
         context |= {"stage": _stage(place, found), "words": stage_words(is_embedded=True)}
@@ -231,18 +259,12 @@ def _stage(place: Place, found: Seen) -> dict[str, Any]:
     assert found.stage is not None, place.screen.id
     try:
         answer = stage_answer(session_of(found.stage), found.at, found.stage.single_steps)
-        return answer if selectors.may_be_shown(place.screen, place.rows) else _without_foresight(answer)
+        return answer if selectors.may_be_shown(place.screen, place.rows) else without_foresight(answer)
     except BadSession as problem:
         if place.screen.start is None:
             raise
         log.warning("an answer at %s/%s cannot be shown: %s", place.chapter.id, place.screen.id, problem)
         return stage_answer(session_of(place.screen.start), None, place.screen.start.single_steps)
-
-
-def _without_foresight(answer: dict[str, Any]) -> dict[str, Any]:
-    """The same, not saying which steps would change nothing: of a hidden step that is half of the answer."""
-    offers = [offer | {"changes_nothing": False} for offer in answer["shown"]["offers"]]
-    return answer | {"shown": answer["shown"] | {"offers": offers}}
 
 
 def _is_about_people(chapter: Chapter) -> bool:
@@ -260,11 +282,17 @@ def _screen(place: Place) -> dict[str, Any]:
         "text": text(place.book, key),
         "is_explained": not _is_about_people(place.chapter),
         "do": json.dumps(place.screen.do),
+        "begins": json.dumps([] if place.screen.start is None else place.screen.start.steps),
+        "needs": json.dumps(needed) if (needed := steps_needed(place.chapter)) else "",
         "sources": place.screen.sources,
         "previous": screens[place.at - 1].id if place.at else "",
         "next": "" if last else screens[place.at + 1].id,
         "is_next_open": not last and place.at + 1 <= place.open_to,
         "is_last": last,
+        "waits_for_teacher": place.at == place.paced_to
+        and place.course is not None
+        and bool(place.course.paced_chapter),
+        "is_paced": place.course is not None and bool(place.course.paced_chapter),
         "next_chapter": chapter_after(place.chapter.id, place.course) if last else "",
     }
 
@@ -291,22 +319,6 @@ def _replies(place: Place, found: Seen) -> list[str]:
         if found.outcome
         else []
     )
-
-
-def _runs(place: Place, found: Seen) -> Mapping[str, Any] | None:
-    """The runs that answer a prediction which the stage does not play: they come with the stored answer."""
-    task, key = place.screen.task, place.screen.id
-    if not isinstance(task, Predict) or not found.outcome:
-        return None
-
-    def named(item: str) -> str:
-        return text(place.book, f"{key}.item {item}") if item else ""
-
-    def predicted(item: str) -> str:
-        given = found.answered.get("match", {}).get(item) if item else found.answered.get("choice")
-        return text(place.book, f"{key}.choice {given}")
-
-    return runs_worded(runs_of(task, place.screen.start), named, predicted)
 
 
 def _task(place: Place, found: Seen) -> dict[str, Any] | None:
@@ -342,7 +354,9 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         "is_over": is_over,
         "is_open": is_passed or was_shown,
         "ladder": ladder,
-        "runs": _runs(place, found),
+        "runs": played_runs(place.book, screen, found),
+        "clock": clock_worded(screen.task, found.answered) if found.outcome else None,
+        "items": item_runs(place.book, screen, found),
         "ghost": ghost_of(place.book, screen, found.answered) if found.outcome and found.at is not None else "",
         "plays": found.at is not None
         and not (isinstance(screen.task, Predict) and EXPLORER.fullmatch(screen.task.asks)),

@@ -39,6 +39,12 @@ def linked_answer(linked: Linked) -> dict[str, Any]:
     return answer(linked.session, linked.at, None) | {"notice": notice}
 
 
+def without_foresight(answer: dict[str, Any]) -> dict[str, Any]:
+    """The same, not saying which steps would change nothing: of a hidden step that is half of the answer."""
+    offers = [offer | {"changes_nothing": False} for offer in answer["shown"]["offers"]]
+    return answer | {"shown": answer["shown"] | {"offers": offers}}
+
+
 def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[str, Any]:
     single = setups.SETUPS[session.setup].single_steps if single_steps is None else single_steps
     say = speaker()

@@ -1,5 +1,7 @@
 """Chapters as lists and heads show them, in the reader's language; those that can be done, and which comes next."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -9,6 +11,9 @@ from lab.exercises.shelf import Book, books
 from lab.exercises.texts import LEDE, TITLE
 from lab.learning.selectors import Tasks, done_of
 from lab.models import Course
+
+BELIEF = re.compile(r"\*([^*]+)\*\s*(.*)", re.DOTALL)
+"""The opening of a chapter: a belief that it proves wrong, then its first sentence."""
 
 
 def text(book: Book, key: str) -> str:
@@ -20,16 +25,38 @@ def described(book: Book, rows: Tasks) -> dict[str, Any]:
     """A chapter with what a learner, whose `rows` of it these are, has done."""
     assert book.chapter is not None, book.folder
     done, tasks = done_of(book.chapter, rows)
+    lede = text(book, LEDE)
+    belief = BELIEF.fullmatch(lede.strip())
     return {
         "id": book.folder,
         "number": book.chapter.number,
         "act": book.chapter.act,
         "minutes": book.chapter.minutes,
         "title": text(book, TITLE),
-        "lede": text(book, LEDE),
+        "belief": belief[1] if belief else "",
+        "lede": belief[2] if belief else lede,
         "waits_for": book.chapter.waits_for,
         "done": done,
         "tasks": tasks,
+    }
+
+
+def course_of(chapters: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The progress over all chapters, as `described` gives them: tasks done, chapters done, and the one to go on with.
+
+    That is the last one begun, or what follows it: who skips a chapter is not sent back to it before the end.
+    """
+    open_ones = [one for one in chapters if not one["waits_for"]]
+    undone = [one for one in open_ones if one["done"] < one["tasks"]]
+    begun = max((at for at, one in enumerate(open_ones) if one["done"]), default=-1)
+    onward = [one for one in open_ones[max(begun, 0) :] if one in undone]
+    return {
+        "done": sum(one["done"] for one in open_ones),
+        "tasks": sum(one["tasks"] for one in open_ones),
+        "chapters_done": len(open_ones) - len(undone),
+        "chapters": len(open_ones),
+        "has_begun": begun >= 0,
+        "onward": next(iter([*onward, *undone]), None),
     }
 
 

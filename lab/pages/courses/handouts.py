@@ -22,6 +22,7 @@ from lab.pages.courses.chapters import every_chapter, text
 from lab.pages.words import named_clause, say
 from lab.sessions.fold import folded
 from lab.sessions.replay import show
+from lab.sessions.shown import Shown
 
 
 @never_cache
@@ -32,7 +33,7 @@ def handout(request: HttpRequest, chapter_id: str) -> HttpResponse:
     if book is None or book.chapter is None:
         raise Http404(f"there is no chapter {chapter_id}")
     rows = selectors.progress_in(learner_of(request), book.chapter)
-    missing = _missing(book, book.chapter, rows)
+    missing = missing_tasks(book, book.chapter, rows)
     context = {
         "section": "lab",
         "chapter": book.chapter,
@@ -46,7 +47,7 @@ def handout(request: HttpRequest, chapter_id: str) -> HttpResponse:
     return render(request, "lab/handout.html", context)
 
 
-def _missing(book: Book, chapter: Chapter, rows: selectors.Tasks) -> list[dict[str, Any]]:
+def missing_tasks(book: Book, chapter: Chapter, rows: selectors.Tasks) -> list[dict[str, Any]]:
     """The tasks that are not passed; of those that are not open yet not even the title."""
     closed = selectors.first_closed(chapter, rows)
     return [
@@ -64,14 +65,24 @@ def _sheet(book: Book, chapter: Chapter) -> dict[str, Any]:
         "take_home": text(book, TAKE_HOME),
         "sources": sources_of(chapter),
     }
-    session = decisive_session(chapter)
-    if session is not None:
-        shown = folded(show(session), single_steps=False)
-        drawn = picture_of_session(shown, text(book, TITLE), say)
-        sheet["picture"] = SafeString(drawn)  # every word in it is escaped by the drawing
+    shown = _decisive(chapter)
+    if shown is not None:
+        sheet["picture"] = picture_of(book, chapter)
         sheet["steps"] = [f"{line.actor}: {say(line.text)}" for line in shown.trace]
         sheet["verdicts"] = [f"{named_clause(one.clause)}, v{one.version}: {say(one.why)}" for one in shown.verdicts]
     return sheet
+
+
+def _decisive(chapter: Chapter) -> Shown | None:
+    session = decisive_session(chapter)
+    return None if session is None else folded(show(session), single_steps=False)
+
+
+def picture_of(book: Book, chapter: Chapter) -> str:
+    """The chapter's picture, safe to stand in a page; "" where it has none."""
+    shown = _decisive(chapter)
+    drawn = "" if shown is None else picture_of_session(shown, text(book, TITLE), say)
+    return SafeString(drawn)  # every word in it is escaped by the drawing
 
 
 def sources_of(chapter: Chapter) -> Sources:
