@@ -2,6 +2,7 @@
 
 status  how a learner stands at a task, and who is stuck
 tally   the first answers to a prediction, counted
+pace    the screen up to which a class may go
 traces  the session that a learner has played, for the stage
 sheet   all of a course as a CSV file
 

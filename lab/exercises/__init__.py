@@ -19,8 +19,11 @@ replies       texts that answer a wrong answer
 pair_texts    pairs that a question offers, in words
 pictures      the session that a chapter's picture shows
 routers       requests of a router with an old schema, as chapter 10 asks for them
+vocabulary    the steps that a chapter is about
+reached       the goal, or other damage, while a learner plays
 adversary     a game against somebody who has the nodes
 designs       sequences that learners write, judged
 runs          runs that answer predictions which no stage plays
+clock_runs    clocks that answer questions about time
 checking      everything that may be wrong with a chapter
 """

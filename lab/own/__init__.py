@@ -4,6 +4,7 @@
 
 statements  the statements of a text, each with the plan of the product's own planner
 cases       the parts of a plan as models, and what may be left out of each
+orders      a case as an order of tiles
 naming      a model's names in the schema of a plan
 examples    values that a row of that schema may have
 doors       from a change that waits or has failed, to a session on its own plan

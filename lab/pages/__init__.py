@@ -4,6 +4,7 @@ admission who may do what in the lab
 requests  a session out of a request's body, within bounds
 answers   what is answered for a session at a position
 questions what is asked of the explorer from the stage
+first_minute  two clicks that make an orphan entry
 words     the words that stand on the stage
 own       DDL of one's own, what to leave out of its plan, and what happens then
 counterexamples  that of a plan's proof, for the pages of changes
