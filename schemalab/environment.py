@@ -197,7 +197,7 @@ MEMORY = (
     ("REDIS", "512", "the embedded Redis"),
 )
 SETTINGS: tuple[Setting, ...] = (
-    Setting("DATABASE_URL", "", url("postgresql", "postgres"), "PostgreSQL 17 or newer; empty: the embedded one"),
+    Setting("DATABASE_URL", "", url("postgresql", "postgres"), "PostgreSQL 18 or newer; empty: the embedded one"),
     Setting("REDIS_URL", "", url("redis", "rediss", "unix"), "Redis, as redis-py spells it; empty: the embedded one"),
     Setting("SPARK_MASTER", "local[2]", text, "where reorganisation runs: local[N] or spark://HOST:PORT"),
     Setting("SPARK_SECRET", "", text, "the secret of that cluster of Spark; empty: it asks for none", is_secret=True),

@@ -15,6 +15,7 @@ page_sizes       the number of pairs to read at once, by the bytes they are like
 integrity/       the rules that rows and pairs keep: constraints, foreign keys, the seven clauses
 arrow/           the same rules over columns of Arrow
 browser/         stored pairs for people: in lines, and row by row
+sql_values/      stored values as PostgreSQL's own: decoders and encoders as SQL
 reader/          the role under which PostgreSQL runs a user's text
 services         the reader role is brought to its allow list
 selectors, views  the pair browser and the row page

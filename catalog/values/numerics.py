@@ -5,12 +5,13 @@ and PostgreSQL keeps it, so that 1.0 and 1.00 are two texts of one number. There
 and two infinities.
 
     key      30            zero                   negatives have every byte behind the first one inverted
-             40 e d d .. 00  the exponent of the first digit, pairs of digits each plus one, an end
+             40 e d d .. 00  the exponent of the first digit, two digits a byte, an end: 12.5 is 40 8001 23 61 00
              10 20 30 40 50 60   -Infinity, negative, zero, positive, Infinity, NaN
     packed   two bytes of scale, then the key
 
-What a key leaves out is the scale: 1.0 and 1.00 have one key. PostgreSQL lets a numeric have 131,072 digits before the
-point; a node refuses more than `DIGITS_MAX` in all, by name, before it works with them.
+What a key leaves out is the scale: 1.0 and 1.00 have one key. A digit is the hexadecimal digit one above it: no byte of
+them ends a key, and PostgreSQL translates them without a loop (`storage.sql_values`). PostgreSQL lets a numeric have
+131,072 digits before the point; a node refuses more than `DIGITS_MAX` in all, by name, before it works with them.
 """
 
 import re
@@ -208,7 +209,8 @@ _MIDDLE = 1 << 15
 _SCALE = struct.Struct(">H")
 SCALE_BYTES = _SCALE.size
 _INVERSE = bytes(255 - byte for byte in range(256))
-_PAIRS = {10 * tens + ones: bytes((tens, ones)) for tens in range(10) for ones in range(10)}
+_TWO_ZEROS = 0x11
+_PAIRS = {_TWO_ZEROS + 16 * tens + ones: bytes((tens, ones)) for tens in range(10) for ones in range(10)}
 
 
 class Malformed(ValueError):
@@ -224,7 +226,7 @@ def key_of(value: Decimal) -> bytes:
     sign, digits, _ = value.as_tuple()
     significant = bytes(digits).rstrip(b"\x00")
     tens, ones = significant[::2], significant[1::2] + b"\x00"
-    pairs = bytes(10 * ten + one + 1 for ten, one in zip(tens, ones, strict=False))
+    pairs = bytes(_TWO_ZEROS + 16 * ten + one for ten, one in zip(tens, ones, strict=False))
     magnitude = _EXPONENT.pack(value.adjusted() + _MIDDLE) + pairs + b"\x00"
     return bytes((NEGATIVE,)) + magnitude.translate(_INVERSE) if sign else bytes((POSITIVE,)) + magnitude
 
@@ -256,7 +258,7 @@ def of_key(key: bytes, scale: int = 0) -> Decimal:
     magnitude = key[1:].translate(_INVERSE) if kind == NEGATIVE else key[1:]
     exponent = _EXPONENT.unpack_from(magnitude)[0] - _MIDDLE
     try:
-        digits = b"".join([_PAIRS[pair - 1] for pair in magnitude[_EXPONENT.size : -1]])
+        digits = b"".join([_PAIRS[pair] for pair in magnitude[_EXPONENT.size : -1]])
     except KeyError:
         raise Malformed(f"the bytes {key[:16].hex()} are the key of no numeric") from None
     if not digits[-1:].strip(b"\x00"):

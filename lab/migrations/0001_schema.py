@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("catalog", "0001_schema"),
         ("changes", "0001_schema"),
-        ("storage", "0001_schema"),
+        ("storage", "0001_pairs"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -10,7 +10,7 @@ from schemalab.embedded import postgres, redis
 from storage.postgres import layout_mistake
 from storage.reader import role
 
-VERSION_MIN = 17  # transaction_timeout, the deadline of T4
+VERSION_MIN = 18  # casts of bytea to whole numbers (storage.sql_values); 17: transaction_timeout, the deadline of T4
 CONNECT_S_MAX = 5
 LOCKS_ON_ONE_MOST = 10_000
 """Pages of a table that a transaction remembers one by one: what it costs grows with their square."""

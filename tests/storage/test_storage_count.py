@@ -31,7 +31,7 @@ NAMES_THE_SETTING = {
     "spark_tasks/load/spark_load.py": "for `storage_count`, in `file_pairs` and `loader_node`",
     "spark_tasks/management/commands/audit.py": "`Judge.storages`, which adds what there is",
     "spark_tasks/reorganise/verify.py": "for `storage_count`, and `Judge.storages`",
-    "storage/migrations/0001_schema.py": "what the cluster begins with",
+    "storage/migrations/0001_pairs.py": "what the cluster begins with",
     "storage/postgres.py": "the layout's check",
     "storage/selectors.py": "for `storage_count`, in `storage.browser`",
 }

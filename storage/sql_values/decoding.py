@@ -1,0 +1,226 @@
+"""Bytes to values: what `storage.encoding.decode` does, as SQL.
+
+A decoder takes the bytes of one encoded value as SQL, and the place where its payload begins. The payload of a type of
+fixed length may be followed by more; any other one ends where the bytes end.
+
+A double is put together by arithmetic that is exact: PostgreSQL has no cast of bytes to it. Of a finite one with the
+exponent e and 52 bits m behind the point the value is (1 + m / 2^52) * 2^(e - 1023), and both factors are doubles.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from catalog.elements import Column
+from catalog.values import bytea, intervals, numerics
+from catalog.values.types import ARRAYS, WHOLE, WRITTEN, SqlType
+from storage import encoding
+from storage.encoding import PAYLOAD_BYTES
+from storage.sql_values.syntax import call, cast, constant, int8, part, typed
+
+MIN_32, MIN_64 = f"'{-(1 << 31)}'::pg_catalog.int4", int8(-(1 << 63))
+HOUR, MINUTE, SECOND = intervals.HOUR, intervals.MINUTE, intervals.SECOND
+TWO_64 = 1 << 64
+
+
+def decode_sql(column: Column, expression: str) -> str:
+    """The value that `expression`, bytes of a pair of this column, holds. NULL where they are NULL's, or NULL."""
+    value = typed(_WHOLE_DECODERS.get(column.type, _DECODERS[column.type])(expression, 1), column.type, column.length)
+    if column.type is SqlType.NUMERIC and column.length is None:
+        value = call("round", value, cast(part(expression, 1, numerics.SCALE_BYTES), "int4"))
+    return f"CASE WHEN {call('octet_length', expression)} > 1 THEN {value} END"
+
+
+def decode_key_part(column: Column, data: str, start: int) -> str:
+    """The value of the key part whose payload begins at byte `start`. No key of a row has NULL in it."""
+    value = typed(_DECODERS[column.type](data, start), column.type, column.length)
+    return call("trim_scale", value) if column.type is SqlType.NUMERIC and column.length is None else value
+
+
+def signed_64(data: str, start: int) -> str:
+    return f"({cast(part(data, start, 8), 'int8')} # {MIN_64})"
+
+
+def signed_32(data: str, start: int) -> str:
+    return f"({cast(part(data, start, 4), 'int4')} # {MIN_32})"
+
+
+def text_of(data: str, start: int) -> str:
+    """UTF-8, and a byte at the end that is no part of it."""
+    inner = part(data, start, f"{call('octet_length', data)} - {start + 1}")
+    return call("convert_from", inner, "'UTF8'")
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """IEEE 754 in `bits` bits, `fraction` of them behind the point."""
+
+    bits: int
+    fraction: int
+    integer: str
+    """The whole number of as many bits."""
+    nan: bytes
+    infinity: bytes
+    minus_infinity: bytes
+
+    def value(self, data: str, start: int) -> str:
+        size = self.bits // 8
+        payload = part(data, start, size)
+        number, least = cast(payload, self.integer), 1 - (1 << self.bits - 1)
+        greatest = f"'{-least}'::pg_catalog.{self.integer}"
+        above, below = (self._finite(f"({number} # {low})") for low in (self.sign, greatest))
+        finite = f"CASE WHEN {number} < 0 THEN {above} ELSE -({below}) END"
+        words = ((self.nan, "NaN"), (self.infinity, "Infinity"), (self.minus_infinity, "-Infinity"))
+        special = " ".join(f"WHEN {constant(key)} THEN '{word}'::pg_catalog.float8" for key, word in words)
+        return f"CASE {payload} {special} ELSE {finite} END"
+
+    @property
+    def sign(self) -> str:
+        """The bit of the sign."""
+        return f"'{-(1 << self.bits - 1)}'::pg_catalog.{self.integer}"
+
+    def _finite(self, magnitude: str) -> str:
+        """Of the bits without the sign."""
+        one = 1 << self.fraction
+        bias = (1 << self.bits - self.fraction - 2) - 1
+        fraction = f"(({magnitude} & {one - 1}) | {one})"
+        exponent = f"(({magnitude} >> {self.fraction}) - {bias})"
+        power = call("power", "'2'::pg_catalog.float8", cast(exponent, "float8"))
+        smallest = repr(2.0 ** (1 - bias - self.fraction))
+        normal = f"{cast(fraction, 'float8')} / '{one}'::pg_catalog.float8 * {power}"
+        subnormal = f"{cast(magnitude, 'float8')} * '{smallest}'::pg_catalog.float8"
+        return f"CASE WHEN {magnitude} < {one} THEN {subnormal} ELSE {normal} END"
+
+
+def _float(sql_type: SqlType, bits: int, fraction: int, integer: str) -> Float:
+    words = (float("nan"), float("inf"), float("-inf"))
+    return Float(bits, fraction, integer, *(encoding.encode(sql_type, word)[1:] for word in words))
+
+
+REAL, DOUBLE = _float(SqlType.REAL, 32, 23, "int4"), _float(SqlType.DOUBLE, 64, 52, "int8")
+
+
+DIGITS, SHIFTED, INVERTED = "'0123456789'", "'123456789a'", "'edcba98765'"
+"""The digits of a number, as hexadecimal digits of its key, and of the key of a negative one."""
+EXPONENT_BEGIN = 32_768
+
+
+def _number(data: str, start: int) -> str:
+    """A fraction of the digits, and the exponent of ten: PostgreSQL reads 0.125e2 and keeps the digits' scale."""
+    digits = part(data, start + 3, f"{call('octet_length', data)} - {start + 4}")
+    hexadecimal = call("encode", digits, "'hex'")
+    exponent = cast(part(data, start + 1, 2), "int4")
+
+    def written(sign: str, alphabet: str, power: str) -> str:
+        text = f"'{sign}0.' || {call('translate', hexadecimal, alphabet, DIGITS)} || 'e' || {cast(power, 'text')}"
+        return cast(text, "numeric")
+
+    kinds = (
+        (numerics.POSITIVE, written("", SHIFTED, f"{exponent} - {EXPONENT_BEGIN - 1}")),
+        (numerics.NEGATIVE, written("-", INVERTED, f"{EXPONENT_BEGIN} - {exponent}")),
+        (numerics.NONE, "'0'::pg_catalog.numeric"),
+        (numerics.PLUS_INFINITY, "'Infinity'::pg_catalog.numeric"),
+        (numerics.MINUS_INFINITY, "'-Infinity'::pg_catalog.numeric"),
+        (numerics.NOT_A_NUMBER, "'NaN'::pg_catalog.numeric"),
+    )
+    cases = " ".join(f"WHEN {kind} THEN {value}" for kind, value in kinds)
+    return f"CASE {call('get_byte', data, start)} {cases} END"
+
+
+def _bytes(data: str, start: int) -> str:
+    r"""A zero is 00 FF. In the form with escapes every zero is \000, and a backslash of its own is \134."""
+    inner = part(data, start, f"{call('octet_length', data)} - {start + len(bytea.END)}")
+    escaped = call("replace", call("encode", inner, "'escape'"), r"E'\\\\'", r"E'\\134'")
+    plain = call("decode", call("replace", escaped, r"E'\\000\\377'", r"E'\\000'"), "'escape'")
+    zero = call("position", inner, constant(bytea.ZERO))
+    return f"CASE {zero} WHEN 0 THEN {inner} ELSE {plain} END"
+
+
+def _date(data: str, start: int) -> str:
+    return f"'1970-01-01'::pg_catalog.date + {signed_32(data, start)}"
+
+
+def _timestamp(data: str, start: int) -> str:
+    return f"'1970-01-01'::pg_catalog.timestamp + {micros_as_interval(signed_64(data, start))}"
+
+
+def _timestamptz(data: str, start: int) -> str:
+    return call("timezone", "'0'::pg_catalog.interval", _timestamp(data, start))
+
+
+def micros_as_interval(micros: str) -> str:
+    """Hours and microseconds: their number times a unit is a double, and exact below 2^53."""
+    hours, rest = f"{micros} / {int8(HOUR)}", call("mod", micros, int8(HOUR))
+    return (
+        f"{cast(hours, 'float8')} * '1 hour'::pg_catalog.interval"
+        f" + {cast(rest, 'float8')} * '1 microsecond'::pg_catalog.interval"
+    )
+
+
+def _time(data: str, start: int) -> str:
+    """make_time knows 24:00, which a time plus an interval does not."""
+    micros = signed_64(data, start)
+    hour = cast(f"{micros} / {int8(HOUR)}", "int4")
+    minute = cast(f"{call('mod', micros, int8(HOUR))} / {MINUTE}", "int4")
+    second = f"{cast(call('mod', micros, int8(MINUTE)), 'float8')} / {SECOND}"
+    return call("make_time", hour, minute, second)
+
+
+def _uuid(data: str, start: int) -> str:
+    return cast(call("encode", part(data, start, PAYLOAD_BYTES[SqlType.UUID]), "'hex'"), "uuid")
+
+
+def _span(data: str, start: int) -> str:
+    """Microseconds in ten bytes, as a numeric."""
+    high = f"{cast(cast(part(data, start, 2), 'int4'), 'numeric')} - {1 << 15}"
+    low = f"{cast(signed_64(data, start + 2), 'numeric')} + {1 << 63}"
+    return f"(({high}) * {TWO_64} + ({low}))"
+
+
+def _interval(data: str, start: int) -> str:
+    """Months and days, then the span of all three."""
+    months, days = signed_32(data, start), signed_32(data, start + intervals.FIELD_BYTES)
+    of_days = f"{intervals.DAY} * ({cast(days, 'numeric')} + {intervals.DAYS_PER_MONTH} * {cast(months, 'numeric')})"
+    micros = cast(f"{_span(data, start + intervals.FIELDS_BYTES)} - {of_days}", "int8")
+    return f"{call('make_interval', 0, months, 0, days)} + {micros_as_interval(micros)}"
+
+
+def _interval_of_key(data: str, start: int) -> str:
+    """Of this span: days and what is left of one, or months where days do not suffice, as `intervals.of_key` has it."""
+    most = f"CASE WHEN span < 0 THEN {intervals.FIELD_MAX} ELSE {intervals.FIELD_MAX - 1} END"
+    months = f"CASE WHEN days > most THEN LEAST({call('div', 'days', intervals.DAYS_PER_MONTH)}, most) ELSE 0 END"
+    rest = f"LEAST(days - months * {intervals.DAYS_PER_MONTH}, most)"
+    micros = f"{call('abs', 'span')} - {intervals.DAY} * (rest + {intervals.DAYS_PER_MONTH} * months)"
+    signed = [f"{call('sign', 'span')} * ({one})" for one in ("months", "rest", micros)]
+    made = call("make_interval", 0, cast(signed[0], "int4"), 0, cast(signed[1], "int4"))
+    days = call("div", call("abs", "span"), intervals.DAY)
+    spans = f"SELECT {_span(data, start)} AS span"
+    counted = f"SELECT span, {days} AS days, {most} AS most FROM ({spans}) AS spans"
+    counted = f"SELECT span, days, most, {months} AS months FROM ({counted}) AS counted"
+    counted = f"SELECT span, months, {rest} AS rest FROM ({counted}) AS months"
+    return f"(SELECT {made} + {micros_as_interval(cast(signed[2], 'int8'))} FROM ({counted}) AS rests)"
+
+
+def _boolean(data: str, start: int) -> str:
+    return f"{call('get_byte', data, start)} <> 0"
+
+
+_DECODERS: dict[SqlType, Callable[[str, int], str]] = {
+    SqlType.BOOLEAN: _boolean,
+    **dict.fromkeys(WHOLE, signed_64),
+    SqlType.REAL: REAL.value,
+    SqlType.DOUBLE: DOUBLE.value,
+    SqlType.NUMERIC: _number,
+    **dict.fromkeys(WRITTEN | ARRAYS, text_of),
+    SqlType.DATE: _date,
+    SqlType.TIMESTAMP: _timestamp,
+    SqlType.TIMESTAMPTZ: _timestamptz,
+    SqlType.UUID: _uuid,
+    SqlType.BYTEA: _bytes,
+    SqlType.TIME: _time,
+    SqlType.INTERVAL: _interval_of_key,
+}
+_WHOLE_DECODERS: dict[SqlType, Callable[[str, int], str]] = {
+    SqlType.NUMERIC: lambda data, start: _number(data, start + numerics.SCALE_BYTES),
+    SqlType.INTERVAL: _interval,
+}
+"""Of types whose pairs have what their keys leave out in front."""

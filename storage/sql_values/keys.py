@@ -1,0 +1,80 @@
+"""Parts of keys as SQL: the value of one column out of K(r), and K(r) out of an entry.
+
+    k of an entry     P · I · values · K(r)        a part ends by itself, so the next one begins where it ends
+
+Parts of fixed length are passed by counting. Behind a text, a numeric or a bytea the rest is a longer expression, and
+behind several of them too long a one: then there is none.
+"""
+
+from collections.abc import Sequence
+
+from catalog.elements import Column
+from catalog.values import bytea, intervals, numerics
+from catalog.values.types import SqlType
+from storage.encoding import NULL, PAYLOAD_BYTES
+from storage.sql_values.decoding import decode_key_part
+from storage.sql_values.syntax import call, constant, part
+
+SQL_LENGTH_MAX = 16_000
+"""Characters of an expression: PostgreSQL takes about as long to read it as to compute it for a hundred rows."""
+
+
+def decode_key_sql(columns: Sequence[Column], place: int, expression: str) -> str | None:
+    """The value of the key column at `place` out of `expression`, which is K(r); None where it would be too long."""
+    data, start = _behind([(column, False) for column in columns[:place]], expression, has_null=False)
+    column = columns[place]
+    if _fixed_length(column.type) is None:
+        data, start = part(data, start), 0
+        if place < len(columns) - 1:
+            data = part(data, 0, _length(column.type, data, 0))
+    found = decode_key_part(column, data, start + 1)
+    return found if len(found) <= SQL_LENGTH_MAX else None
+
+
+def row_key_of_entry_sql(parts: Sequence[tuple[Column, bool]], expression: str) -> str | None:
+    """K(r) out of `expression`, the k of a plain entry from its values on. Parts: columns, True where descending."""
+    found = part(*_behind(parts, expression, has_null=True))
+    return found if len(found) <= SQL_LENGTH_MAX else None
+
+
+def _behind(parts: Sequence[tuple[Column, bool]], data: str, *, has_null: bool) -> tuple[str, int]:
+    """Where these parts of a key end: bytes, and how many of them to pass."""
+    start = 0
+    for column, descending in parts:
+        flip = 255 if descending else 0
+        length = _fixed_length(column.type)
+        if length is not None and not has_null:
+            start += length
+            continue
+        data, start = part(data, start), 0
+        size = str(length) if length is not None else _length(column.type, data, flip)
+        if has_null:
+            size = f"CASE {call('get_byte', data, 0)} WHEN {NULL[0] ^ flip} THEN 1 ELSE {size} END"
+        data = call("substr", data, f"1 + {size}")
+        if len(data) > SQL_LENGTH_MAX:
+            break
+    return data, start
+
+
+def _fixed_length(sql_type: SqlType) -> int | None:
+    payload = intervals.KEY_BYTES if sql_type is SqlType.INTERVAL else PAYLOAD_BYTES.get(sql_type)
+    return None if payload is None else 1 + payload
+
+
+def _length(sql_type: SqlType, data: str, flip: int) -> str:
+    """The bytes of the part with which `data` begins; `flip` is 255 where every byte is inverted."""
+
+    def bytes_of(*numbers: int) -> str:
+        return constant(bytes(number ^ flip for number in numbers))
+
+    if sql_type is SqlType.BYTEA:
+        return f"({call('position', data, bytes_of(*bytea.END))} + 1)"
+    if sql_type is not SqlType.NUMERIC:
+        return call("position", data, bytes_of(0))
+    head = 4  # marker, kind and exponent, which may have the byte that ends the digits
+    rest = part(data, head)
+    cases = " ".join(
+        f"WHEN {kind ^ flip} THEN {head} + {call('position', rest, bytes_of(end))}"
+        for kind, end in ((numerics.POSITIVE, 0), (numerics.NEGATIVE, 255))
+    )
+    return f"CASE {call('get_byte', data, 1)} {cases} ELSE 2 END"
