@@ -7,6 +7,7 @@ the release runs with, and under the last. Both must end the same way, unless on
     an INSERT without a column that was dropped since    not yours: refused under the first schema, not under the last
     a refusal of a release that another one would get    not yours: the release that is refused must be so alone
     a value that a change of type rounds              not yours: the release that wrote it lost nothing before
+    a statement that the release alone is always refused  not yours: the plan lacks what the release needs
 
 Transactions that are still under way beside the last statement are left out: no statement has seen what they wrote.
 """
@@ -16,6 +17,9 @@ from typing import Any
 
 from rollouts.statements.errors import Refused
 from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+
+ALONE_MAX = 2_000
+"""Worlds of one release that are looked at for a statement that is not refused."""
 
 SAME, OTHER, BLOCKED = "same", "other", "blocked"
 
@@ -27,11 +31,14 @@ class Alone:
         self._model = model
         self._known: dict[tuple[Any, ...], bool] = {}
         self._ends: dict[tuple[Any, ...], str] = {}
+        self._refused_always: dict[tuple[Any, ...], bool] = {}
 
     def is_yours(self, steps: tuple[Step, ...], worlds: tuple[World, ...], found: Found) -> bool:
         """True if one release alone ends the same way: of what is refused the refused one, else one of the trace's."""
         own = [step for step in steps if step.release not in (None, BACKFILL)]
         if not own or own[-1] is not steps[-1]:
+            return False
+        if found.kind == "refused" and self._never_runs(own[-1]):
             return False
         ways = [own, self._without_open(own, worlds[-1])]
         releases = {own[-1].release} if found.kind == "refused" else {step.release for step in own}
@@ -43,6 +50,36 @@ class Alone:
             if self._known[key]:
                 return True
         return False
+
+    def _never_runs(self, step: Step) -> bool:
+        """True if the release alone is refused at this statement always, under its first schema and its last."""
+        key = (step.release, step.operation, step.at)
+        if key not in self._refused_always:
+            self._refused_always[key] = self._is_refused_always(step)
+        return self._refused_always[key]
+
+    def _is_refused_always(self, step: Step) -> bool:
+        release = step.release or 0
+        is_refused = False
+        for place in {self._model.first_stage[release], self._model.last_stage[release]}:
+            try:
+                worlds = [self._model.start_at(place)]
+            except Refused:
+                continue
+            seen = set(worlds)
+            while worlds and len(seen) < ALONE_MAX:
+                world = worlds.pop()
+                for one, reached in self._model.steps(world, (release,)):
+                    if (one.kind, one.operation, one.at) == ("statement", step.operation, step.at):
+                        if not isinstance(reached, Found | Waits) or (
+                            isinstance(reached, Found) and reached.kind != "refused"
+                        ):
+                            return False
+                        is_refused |= isinstance(reached, Found)
+                    if isinstance(reached, World) and reached not in seen:
+                        seen.add(reached)
+                        worlds.append(reached)
+        return is_refused
 
     def _without_open(self, own: list[Step], world: World) -> list[Step]:
         """The steps but those of transactions that are still under way beside the last step: no one has seen them."""

@@ -64,3 +64,30 @@ def test_a_fault_of_the_application_is_not_red(name: str) -> None:
     assert red(answer) == set()
     assert answer.verdict in (PROVED, UNKNOWN)
     assert {one.kind for one in answer.outcome.findings if one.is_yours} >= {"lost"}
+
+
+def test_a_release_that_is_always_refused_is_not_the_applications_own_fault() -> None:
+    """The plan lacks DROP NOT NULL: release 4 is refused under its first schema and under its last."""
+    body = tomllib.loads(text_of("rename", SAFE))
+    body["deploy"] = [one for one in body["deploy"] if "NOT NULL" not in str(one.get("schema"))][:-1]
+    answer = answer_of(rollout_from(body))
+    assert answer.verdict == BROKEN
+    assert ("refused", "23502", "4 new only", "create") in red(answer)
+
+
+def test_a_refusal_that_depends_on_the_rows_stays_the_applications_own() -> None:
+    """Two users with one name: refused once there is such a row, and not before."""
+    text = """
+tables = "CREATE TABLE users (id bigint PRIMARY KEY, name text UNIQUE)"
+[values]
+name = ["Ann", "Bob"]
+[before]
+release = "1"
+does.create = "INSERT INTO users (id, name) VALUES (:id, :name)"
+[[deploy]]
+release = "2"
+like = "1"
+"""
+    answer = answer_of(rollout_of(text))
+    assert answer.verdict == PROVED
+    assert {one.kind for one in answer.outcome.findings if one.is_yours} == {"refused"}
