@@ -31,6 +31,7 @@ from rollouts.statements.reading import BadStatement, expression_of, statement_o
 from rollouts.statements.tables import Trigger
 from rollouts.statements.values import Value
 
+SCHEMA_LAB = "schema-lab"
 DEPLOYS_MAX, OPERATIONS_MAX, STATEMENTS_MAX, VALUES_MAX = 40, 20, 8, 4
 
 
@@ -75,9 +76,17 @@ class SchemaDeploy:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDeploy:
-    """A release rolls out: beside the one before it, then alone."""
+    """A release rolls out: beside the one before it, then alone; `is_beside`: until a deploy takes that one away."""
 
     release: Release
+    is_beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GoneDeploy:
+    """The release that still ran beside the newest one is gone."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +105,7 @@ class TriggerDeploy:
     trigger: Trigger
 
 
-Deploy = SchemaDeploy | ReleaseDeploy | BackfillDeploy | TriggerDeploy
+Deploy = SchemaDeploy | ReleaseDeploy | GoneDeploy | BackfillDeploy | TriggerDeploy
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +124,17 @@ class Rollout:
     database: str = "postgresql 18"
     source: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
+    @property
+    def is_on_lab(self) -> bool:
+        """True for Schema Lab: versions of its planner, two in use at once, and SERIALIZABLE transactions."""
+        return self.database == SCHEMA_LAB
+
 
 _TOP = ("database", "isolation", "tables", "key", "rows", "values", "before", "deploy", "rollback_until", "title")
-_DEPLOY = ("schema", "release", "backfill", "trigger")
+_DEPLOY = ("schema", "release", "gone", "backfill", "trigger")
+_TITLE, _BESIDE = "title", "beside"
+"""Of a deploy: its name for a reader; of a release: the one before it stays."""
+
 _RELEASE = ("release", "does", "like", "orm")
 _OPERATION = ("sql", "autocommit", "gone", "lingers", "prepared")
 
@@ -142,9 +159,9 @@ def rollout_from(body: Mapping[str, Any]) -> Rollout:
 
 
 def _line_of(text: str, key: str) -> int | None:
-    """The line on which a key stands, "deploy.2.does.rename" the third deploy's, or its nearest parent."""
+    """The line on which a key stands, "deploy.3.does.rename" the third deploy's, or its nearest parent."""
     places: dict[str, int] = {}
-    section, deploys = "", -1
+    section, deploys = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[\[?\s*([\w.\- ]+?)\s*\]\]?\s*(#.*)?$", line):
             name, _, rest = header[1].partition(".")
@@ -170,6 +187,7 @@ class _Reader:
     def __init__(self, body: Mapping[str, Any]) -> None:
         self._body = body
         self._releases: dict[str, Release] = {}
+        self._running: list[str] = []
 
     def rollout(self) -> Rollout:
         body = self._body
@@ -179,19 +197,17 @@ class _Reader:
         if key in values:
             raise FileMistake(f"values.{key}", f"{key} is the key: its values are made for it, leave it out here")
         self._key, self._names = key, values
-        isolation = body.get("isolation", "read committed")
-        if isolation != "read committed":
-            raise FileMistake("isolation", f'"read committed" is modelled, not {isolation!r}')
         database = self._text(body.get("database", "postgresql 18"), "database")
-        if database == "schema-lab":
-            raise NotModelled(
-                "database: rollouts are explored on PostgreSQL; for the states of one change on Schema Lab use "
-                "`manage.py explore` or the page With your own tables"
-            )
-        if not re.fullmatch(r"postgresql( \d+)?", database):
-            raise FileMistake("database", f'"postgresql" with or without a version is modelled, not {database!r}')
+        modelled = "serializable" if database == SCHEMA_LAB else "read committed"
+        isolation = body.get("isolation", modelled)
+        if isolation != modelled:
+            raise FileMistake("isolation", f'"{modelled}" is modelled, not {isolation!r}')
+        if database != SCHEMA_LAB and not re.fullmatch(r"postgresql( \d+)?", database):
+            known = f'"postgresql" with or without a version, and "{SCHEMA_LAB}", are modelled'
+            raise FileMistake("database", f"{known}, not {database!r}")
         tables = self._texts(self._needed(body, "tables", ""), "tables")
         before = self._release(self._needed(body, "before", ""), "before")
+        self._running = [before.name]
         deploys = body.get("deploy", [])
         if not isinstance(deploys, list) or len(deploys) > DEPLOYS_MAX:
             raise FileMistake("deploy", f"at most {DEPLOYS_MAX} deploys, each as [[deploy]] on a line of its own")
@@ -200,7 +216,7 @@ class _Reader:
             raise FileMistake("rows", f"1 or 2, not {rows!r}")
         if not isinstance(until, int) or not 0 <= until <= len(deploys):
             raise FileMistake("rollback_until", f"the number of a deploy, 0 to {len(deploys)}, not {until!r}")
-        found = tuple(self._deploy(one, f"deploy.{n}") for n, one in enumerate(deploys))
+        found = tuple(self._deploy(one, f"deploy.{n}") for n, one in enumerate(deploys, 1))
         return Rollout(tables, key, values, before, found, rows, until, database, body)
 
     def _known(self, part: Any, keys: tuple[str, ...], at: str) -> None:
@@ -304,13 +320,19 @@ class _Reader:
     def _deploy(self, part: Any, at: str) -> Deploy:
         kinds = [name for name in _DEPLOY if isinstance(part, Mapping) and name in part]
         if len(kinds) != 1:
+            if not kinds:
+                self._known(part, (*_DEPLOY, *_RELEASE, _TITLE, _BESIDE), at)
             raise FileMistake(
                 at, f"a deploy is one of {', '.join(_DEPLOY)}; this one has {' and '.join(kinds) or 'none'}"
             )
         kind = kinds[0]
+        if _TITLE in part:
+            self._text(part[_TITLE], f"{at}.{_TITLE}")
         if kind == "release":
-            return ReleaseDeploy(self._release(part, at))
-        self._known(part, (kind,), at)
+            return self._release_deploy(part, at)
+        self._known(part, (kind, _TITLE), at)
+        if kind == "gone":
+            return self._gone(part["gone"], f"{at}.gone")
         if kind == "trigger":
             return self._trigger(part["trigger"], f"{at}.trigger")
         texts = self._texts(part[kind], f"{at}.{kind}")
@@ -325,6 +347,29 @@ class _Reader:
             if not any(name == output.name for one in statements for output in one.outputs):
                 raise FileMistake(f"{at}.backfill", f":{name} is what a user writes: a backfill has the rows only")
         return BackfillDeploy(statements, by_key)
+
+    def _release_deploy(self, part: Mapping[str, Any], at: str) -> ReleaseDeploy:
+        if len(self._running) > 1:
+            old, new = self._running
+            raise FileMistake(
+                f"{at}.release", f"release {old!r} still runs beside {new!r}: first a deploy gone = {old!r}"
+            )
+        is_beside = part.get(_BESIDE, False)
+        if not isinstance(is_beside, bool):
+            raise FileMistake(f"{at}.{_BESIDE}", f"true or false is expected, not {is_beside!r}")
+        release = self._release({name: one for name, one in part.items() if name not in (_TITLE, _BESIDE)}, at)
+        self._running = [*self._running, release.name] if is_beside else [release.name]
+        return ReleaseDeploy(release, is_beside)
+
+    def _gone(self, name: Any, at: str) -> GoneDeploy:
+        if len(self._running) < 2 or name != self._running[0]:
+            runs = " and ".join(map(repr, self._running))
+            advice = (
+                f"write gone = {self._running[0]!r}" if len(self._running) > 1 else "give that release beside = true"
+            )
+            raise FileMistake(at, f"{name!r} is not a release that runs beside the newest; {runs} runs: {advice}")
+        del self._running[0]
+        return GoneDeploy(str(name))
 
     def _trigger(self, part: Any, at: str) -> TriggerDeploy:
         self._known(part, ("on", "when", "set", "name"), at)

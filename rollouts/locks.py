@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from catalog.text.message import NOTHING, Text
-from rollouts.file import SchemaDeploy, TriggerDeploy
+from rollouts.file import SCHEMA_LAB, SchemaDeploy, TriggerDeploy
 from rollouts.statements.reading import tree_of
 from rollouts.statements.tables import Schema
 from rollouts.statements.values import Type
@@ -135,7 +135,9 @@ BY_NAME = {rule.name: rule for rule in RULES}
 
 
 def hold_ups(model: Model) -> Iterator[HoldUp]:
-    """The statements of a rollout that hold others up, and how."""
+    """The statements of a rollout that hold others up, and how; on Schema Lab none does."""
+    if model.rollout.is_on_lab:
+        return
     schemas = {(stage.done, stage.text): stage.schema for stage in model.stages}
     for number, deploy in enumerate(model.rollout.deploys):
         if isinstance(deploy, TriggerDeploy):
@@ -162,6 +164,8 @@ def _is_checked(text: str, schema: Schema) -> bool:
 
 def tried(database: str) -> Text:
     """The version of PostgreSQL on which the table was tried, beside the one that the rollout names."""
+    if database == SCHEMA_LAB:
+        return Text("on Schema Lab no statement waits for a schema change")
     if database in ("postgresql", TRIED_ON.lower()):
         return Text("tried on {version}", {"version": TRIED_ON})
     return Text("not tried on {database}; tried on {version}", {"database": database, "version": TRIED_ON})

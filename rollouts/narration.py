@@ -35,6 +35,12 @@ class Narrator:
                 return Text("deploy {number}: {what}", values)
             case "trigger":
                 return Text("deploy {number}: trigger {what}", values)
+            case "publish":
+                return Text("deploy {number}: a version is published: {what}", values)
+            case "drain":
+                return Text("deploy {number}: every server uses the newest version", values)
+            case "verify":
+                return Text("deploy {number}: every row is verified", values)
             case "starts":
                 old = self._model.releases[stage.running[0]].name
                 return Text("deploy {number}: release {what} starts beside release {old}", {**values, "old": old})
@@ -43,7 +49,10 @@ class Narrator:
             case "back":
                 release = self._model.releases[stage.running[0] - 1].name
                 return Text("rollback: release {release} runs again", {"release": release})
-        return self._backfill(step, values) if step.release == BACKFILL else self._operation(step)
+        said = self._backfill(step, values) if step.release == BACKFILL else self._operation(step)
+        if step.under == "older":
+            return Text("{step}, on a server with the older version of the schema", {"step": said})
+        return Text("{step}, on a server with the newer version of the schema", {"step": said}) if step.under else said
 
     def _backfill(self, step: Step, values: dict[str, str | int | Text]) -> Text:
         key = dict(step.environment).get(self._model.rollout.key)
@@ -140,6 +149,10 @@ class Narrator:
             "names": names,
             "transactions": TRANSACTIONS_MAX,
         }
+        if rollout.is_on_lab:
+            return Text(
+                "rows: {rows}; values: {names}; Schema Lab: SERIALIZABLE, two versions of the schema in use", values
+            )
         if self._model.rows_needed == 1:
             return Text(
                 "rows: {rows}, since no statement ties rows together; values: {names}; "

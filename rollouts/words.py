@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rollouts.file import BackfillDeploy, ReleaseDeploy, SchemaDeploy, TriggerDeploy
+from rollouts.file import BackfillDeploy, GoneDeploy, ReleaseDeploy, SchemaDeploy, TriggerDeploy
 from rollouts.locks import postgres_names
 from rollouts.statements.expressions import type_of
 from rollouts.statements.reading import numbered, tree_of
@@ -36,7 +36,7 @@ def words_of(model: Model) -> Iterator[DeployWords]:
     """The words of each deploy of the database; a release has none."""
     for number, deploy in enumerate(model.rollout.deploys, 1):
         match deploy:
-            case ReleaseDeploy():
+            case ReleaseDeploy() | GoneDeploy():
                 continue
             case SchemaDeploy():
                 schemas = {stage.text: stage.schema for stage in model.stages if stage.done == number - 1}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from rollouts.statements.errors import NotModelled, Refused
 from rollouts.statements.expressions import Expression
 from rollouts.statements.tables import (
+    HIDDEN,
     Contents,
     Identity,
     Lock,
@@ -244,7 +245,7 @@ class _Execution:
         answer: list[tuple[str, Value]] = []
         for output in statement.outputs:
             if output.expression is None:
-                answer += row.items()
+                answer += [(name, value) for name, value in row.items() if not name.endswith(HIDDEN)]
             else:
                 answer.append((output.name, output.expression(row, self._parameters)))
         self._answer.append(tuple(answer))
@@ -252,7 +253,7 @@ class _Execution:
     def _new_rows(self, insert: Insert) -> Iterator[dict[str, Value]]:
         """The rows to insert, with their defaults."""
         table = self._table
-        names = insert.columns or table.names
+        names = insert.columns or table.public_names
         if insert.source is None:
             rows: Iterable[tuple[Value | Expression | None, ...]] = insert.rows
         else:

@@ -24,6 +24,15 @@ Lock = tuple[str, str, Identity, bool]
 """Table, what is locked of it ("row", or the name of a unique key), which one, and True for an exclusive lock."""
 
 
+HIDDEN = " (not public)"
+"""The end of the name of a column that a version of Schema Lab does not show: no statement can name it."""
+
+
+def hidden(name: str) -> str:
+    """The name of a column that is not public."""
+    return f"{name}{HIDDEN}"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table."""
@@ -100,6 +109,11 @@ class Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(column.name for column in self.columns))
+
+    @property
+    def public_names(self) -> tuple[str, ...]:
+        """The columns that a statement means which names none."""
+        return tuple(name for name in self.names if not name.endswith(HIDDEN))
 
     def row(self, values: Values) -> dict[str, Value]:
         """The values by the names of the columns."""

@@ -15,10 +15,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rollouts.file import BackfillDeploy, Operation, Release, Rollout, SchemaDeploy, TriggerDeploy
-from rollouts.statements.definitions import definition_of, tables_named
+from rollouts.file import (
+    BackfillDeploy,
+    GoneDeploy,
+    Operation,
+    Release,
+    ReleaseDeploy,
+    Rollout,
+    SchemaDeploy,
+    TriggerDeploy,
+)
+from rollouts.statements.definitions import Definition, definition_of, tables_named
 from rollouts.statements.effects import (
     Answer,
     Delete,
@@ -33,6 +42,9 @@ from rollouts.statements.effects import (
 from rollouts.statements.errors import NotModelled, Refused
 from rollouts.statements.tables import Contents, Identity, Lock, Schema, Values, Write, applied
 from rollouts.statements.values import INTEGERS, Value, text_of
+
+if TYPE_CHECKING:
+    from rollouts.worlds.walks import Walker
 
 TRANSACTIONS_MAX = 2
 """Operations of several statements under way at once; a backfill comes on top."""
@@ -86,10 +98,19 @@ class Stage:
     running: tuple[int, ...]
     schema: Schema
     kind: str = "end"
-    """What comes next: schema, starts (a release), gone (the one before), backfill, trigger, end."""
+    """What comes next: schema, starts (a release), gone (the one before), backfill, trigger, end; on Schema Lab
+    publish, drain, verify."""
 
     text: str = ""
     statements: tuple[Statement, ...] = ()
+    older: Schema | None = None
+    """On Schema Lab the version that other servers use beside `schema`."""
+
+    definition: Definition | None = None
+    """Of a step on Schema Lab that existing rows meet: they are changed, or verified."""
+
+    base: Schema | None = None
+    """The schema before the statement of that step."""
 
 
 class Step(NamedTuple):
@@ -103,6 +124,8 @@ class Step(NamedTuple):
     environment: Environment = ()
     answer: Answer | None = None
     met: int | None = None
+    under: str = ""
+    """On Schema Lab, while two versions are in use: older or newer."""
 
 
 class Found(NamedTuple):
@@ -167,12 +190,21 @@ class Model:
     def _stages(self, schema: Schema) -> list[Stage]:
         stages: list[Stage] = []
         running: tuple[int, ...] = (0,)
+        walks = walker(self.rollout.tables) if self.rollout.is_on_lab else None
 
         def add(done: int, kind: str, text: str = "", statements: tuple[Statement, ...] = ()) -> None:
             stages.append(Stage(len(stages), done, running, schema, kind, text, statements))
 
         for done, deploy in enumerate(self.rollout.deploys):
             match deploy:
+                case SchemaDeploy() if walks is not None:
+                    for text in deploy.texts:
+                        try:
+                            walked, schema = walks.walk(text, schema, Stage(len(stages), done, running, schema))
+                        except Refused:
+                            add(done, "schema", text)
+                            return stages
+                        stages += walked
                 case SchemaDeploy():
                     for text in deploy.texts:
                         add(done, "schema", text)
@@ -181,6 +213,8 @@ class Model:
                         except Refused:
                             return stages
                 case TriggerDeploy():
+                    if walks is not None:
+                        raise NotModelled("Schema Lab has no triggers: write both columns in a release")
                     add(done, "trigger", deploy.trigger.name)
                     if deploy.table not in schema:
                         return stages
@@ -189,12 +223,16 @@ class Model:
                     schema = {**schema, table.name: replace(table, triggers=(*kept, deploy.trigger))}
                 case BackfillDeploy():
                     add(done, "backfill", "", deploy.statements)
-                case _:
+                case GoneDeploy():
+                    add(done, "gone", self.releases[running[0]].name)
+                    running = running[1:]
+                case ReleaseDeploy():
                     self.releases.append(deploy.release)
                     add(done, "starts", deploy.release.name)
                     running = (running[-1], len(self.releases) - 1)
-                    add(done, "gone", self.releases[running[0]].name)
-                    running = running[1:]
+                    if not deploy.is_beside:
+                        add(done, "gone", self.releases[running[0]].name)
+                        running = running[1:]
         add(len(self.rollout.deploys), "end")
         return stages
 
@@ -305,6 +343,8 @@ class Model:
                     yield step, self._entered(following._replace(lingering=world.lingering | left))
             case "schema" | "trigger":
                 yield from self._define(world, stage, step, following)
+            case "publish" | "drain" | "verify":
+                yield self._walked(world, stage, step, following)
             case "backfill" if not any(one.release == BACKFILL for one in world.transactions):
                 for key in world.todo:
                     environment = () if key == ALL else ((self.rollout.key, key),)
@@ -325,6 +365,17 @@ class Model:
             yield step, Found("fails", error.code, (("message", error.message),))
             return
         yield step, self._entered(following)
+
+    def _walked(self, world: World, stage: Stage, step: Step, following: World) -> tuple[Step, Outcome]:
+        """A step of Schema Lab's: a version is published, every server uses it, rows are verified."""
+        if stage.definition is not None and stage.base is not None:
+            try:
+                _, contents = stage.definition(stage.base, self.contents(world.rows))
+            except Refused as error:
+                return step, Found("fails", error.code, (("message", error.message),))
+            if stage.kind != "verify":
+                following = following._replace(rows=self._frozen(contents))
+        return step, self._entered(following)
 
     def environments(self, release: int, operation: Operation) -> list[Environment]:
         """The values that users may give: each key, each value of each name that no statement before has read."""
@@ -394,6 +445,34 @@ class Model:
     def _go_on(
         self, world: World, transaction: Transaction, others: tuple[Transaction, ...]
     ) -> Iterator[tuple[Step, Outcome | None]]:
+        """The next step of a transaction. On Schema Lab, where transactions are SERIALIZABLE, it is the whole of it,
+        under each version that is in use."""
+        stage = self.stages[world.stage]
+        if not self.rollout.is_on_lab:
+            yield from self._one(world, transaction, others, stage.schema)
+        elif stage.older is None:
+            yield self._whole(world, transaction, others, stage.schema)
+        else:
+            for under, schema in (("older", stage.older), ("newer", stage.schema)):
+                step, outcome = self._whole(world, transaction, others, schema)
+                yield step._replace(under=under), outcome
+
+    def _whole(
+        self, world: World, transaction: Transaction, others: tuple[Transaction, ...], schema: Schema
+    ) -> tuple[Step, Outcome | None]:
+        """A transaction from where it stands to its end; of one in autocommit the next statement."""
+        is_autocommit = transaction.release != BACKFILL and (
+            self.releases[transaction.release].operations[transaction.operation].autocommit
+        )
+        while True:
+            step, outcome = next(self._one(world, transaction, others, schema))
+            if not isinstance(outcome, World) or is_autocommit or len(outcome.transactions) <= len(others):
+                return step, outcome
+            world, transaction = outcome, next(one for one in outcome.transactions if one not in others)
+
+    def _one(
+        self, world: World, transaction: Transaction, others: tuple[Transaction, ...], schema: Schema
+    ) -> Iterator[tuple[Step, Outcome | None]]:
         """The next step of a transaction: its statement begins, or is done, or it commits."""
         statements = self.statements(world, transaction)
         step = Step(
@@ -410,16 +489,16 @@ class Model:
         statement = statements[transaction.at]
         if transaction.snapshot is None and self._takes_time(statement):
             try:
-                check_names(statement, self.stages[world.stage].schema)
+                check_names(statement, schema)
             except Refused as error:
                 yield step, self._refusal(error)
                 return
             snapshot = self._overlaid(world.rows, transaction.writes)
-            touched = transaction.tables | self._tables_of(statement, self.stages[world.stage])
+            touched = transaction.tables | self._tables_of(statement, schema)
             begun = transaction._replace(snapshot=snapshot, tables=touched)
             yield step._replace(kind="begins"), self._with_transaction(world, others, begun)
             return
-        effect = self._effect(world, transaction, statement)
+        effect = self._effect(world, transaction, statement, schema)
         wanted = effect.locks if isinstance(effect, Refused) else effect.locks | effect.awaited
         if _waits(wanted, others):
             yield step, Waits(wanted)
@@ -434,28 +513,27 @@ class Model:
     def _refusal(self, error: Refused) -> Found:
         return Found("refused", error.code, (("message", error.message),))
 
-    def _effect(self, world: World, transaction: Transaction, statement: Statement) -> Effect | Refused:
-        stage = self.stages[world.stage]
-        names = self._tables_of(statement, stage)
+    def _effect(self, world: World, transaction: Transaction, statement: Statement, schema: Schema) -> Effect | Refused:
+        names = self._tables_of(statement, schema)
         mine = tuple(one for one in self._overlaid(world.rows, transaction.writes) if one[0] in names)
         before = transaction.snapshot and tuple(one for one in transaction.snapshot if one[0] in names)
         given = dict(transaction.environment)
-        key = (statement.text, id(stage.schema), mine, before, tuple(given[name] for name in statement.parameters))
+        key = (statement.text, id(schema), mine, before, tuple(given[name] for name in statement.parameters))
         found = self._effects.get(key)
         if found is None:
             snapshot = None if before is None else self.contents(before)
             try:
-                self._check_prepared(transaction, statement, stage.schema)
-                found = execute(statement, stage.schema, self.contents(mine), given, snapshot)
+                self._check_prepared(transaction, statement, schema)
+                found = execute(statement, schema, self.contents(mine), given, snapshot)
             except Refused as error:
                 found = error
             self._effects[key] = found
         return found
 
-    def _tables_of(self, statement: Statement, stage: Stage) -> frozenset[str]:
-        found = self._tables.get((statement, stage.number))
+    def _tables_of(self, statement: Statement, schema: Schema) -> frozenset[str]:
+        found = self._tables.get((statement, id(schema)))
         if found is None:
-            found = self._tables[statement, stage.number] = tables_of(statement, stage.schema)
+            found = self._tables[statement, id(schema)] = tables_of(statement, schema)
         return found
 
     def _check_prepared(self, transaction: Transaction, statement: Statement, schema: Schema) -> None:
@@ -627,6 +705,18 @@ def _goes_by(key: str, statement: Statement) -> bool:
             statement.source is not None and _goes_by(key, statement.source)
         )
     return statement.where is not None and any(f":{key}" in pair for pair in statement.where.required)
+
+
+def walker(tables: tuple[str, ...]) -> "Walker":
+    """What makes the stages of a schema statement on Schema Lab. The command on PostgreSQL does without its planner.
+
+    Raises `NotModelled`, also where the planner is not installed.
+    """
+    try:
+        from rollouts.worlds.walks import Walker
+    except ImportError as error:
+        raise NotModelled(f"database: schema-lab needs the project's requirements.txt ({error})") from error
+    return Walker(tables)
 
 
 def in_order(transactions: tuple[Transaction, ...]) -> tuple[Transaction, ...]:
