@@ -27,6 +27,7 @@ from changes.proofs import BEGINNINGS_MAX, gave_up
 from lab.answerers import ANSWERERS
 from lab.exercises import designs
 from lab.exercises.chapter import Design
+from lab.exercises.grammars import grammar
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.spaces.search import Budget, Progress, Watch
 from lab.explorer.verdict import Verdict
@@ -149,6 +150,8 @@ def _key_of(body: Json) -> str:
     named = search.regardless_of_names(body) if "session" in body else body
     regardless = {name: value for name, value in named.items() if name != DESIGN}
     places = PLACES + tuple(place for kind in body if kind in ANSWERERS for place in ANSWERERS[kind][1])
+    if "task" in body and (added := grammar(body["task"]["grammar"])):
+        places += added.places
     text = json.dumps([regardless, fingerprint(places=places)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

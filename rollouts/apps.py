@@ -1,4 +1,7 @@
-"""The Django app of rollouts: its page, and the answers that the lab's worker finds. The command needs none of it."""
+"""The Django app of rollouts: its page, the answers that the lab's worker finds, and the lab's sessions over a rollout.
+
+The command needs none of it.
+"""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -6,17 +9,75 @@ from typing import TYPE_CHECKING, Any
 from django.apps import AppConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from django.utils.functional import Promise
+
+    from lab.exercises.grammars import Grammar, Question
     from lab.explorer.spaces.search import Budget, Watch
+    from lab.pages.ladder_words import StageWords
+    from lab.sessions.kinds import AddedKind
+
+ROLLOUT = "rollout"
+"""The name of the kind of question, of session, of grammar, and of the stage's stores."""
+
+PLACES = ("rollouts",)
 
 
 class RolloutsConfig(AppConfig):
     name = "rollouts"
 
     def ready(self) -> None:
-        """The lab's queue of questions takes rollouts along."""
+        """The lab's queue of questions, its sessions and its exercises take rollouts along."""
         from lab import answerers
 
-        answerers.answered_by("rollout", _answer, places=("rollouts",))
+        answerers.answered_by(ROLLOUT, _answer, places=PLACES)
+        _register()
+
+
+def _register() -> None:
+    """What each of them needs is imported when it is used first."""
+    from lab.exercises import grammars
+    from lab.pages import ladder_words, words
+    from lab.sessions import kinds
+
+    kinds.add_kind(ROLLOUT, _kind, places=PLACES)
+    grammars.add_grammar(ROLLOUT, _grammar)
+    grammars.add_questions(ROLLOUT, _questions)
+    ladder_words.ADDED[ROLLOUT] = _words
+    words.ADDED[ROLLOUT] = _session_words
+
+
+def _kind() -> "AddedKind":
+    from lab.sessions.kinds import AddedKind
+    from rollouts.lessons import sessions
+
+    return AddedKind(sessions.show, (sessions.SETUP,))
+
+
+def _grammar() -> "Grammar":
+    from lab.pages.words import say
+    from rollouts.lessons.designs import grammar
+
+    return grammar(places=PLACES, worded=say)
+
+
+def _questions() -> "tuple[Question, ...]":
+    from rollouts.lessons.questions import QUESTIONS
+
+    return QUESTIONS
+
+
+def _words() -> "StageWords":
+    from rollouts.pages.lesson_words import WORDS
+
+    return WORDS
+
+
+def _session_words() -> "Mapping[str, str | Promise]":
+    from rollouts.pages.lesson_words import SESSION
+
+    return SESSION
 
 
 def _answer(asked: Any, budget: "Budget", watch: "Watch") -> dict[str, Any]:

@@ -43,6 +43,8 @@ LANES: Mapping[str, Text] = {
     OFFICE: Text("office"),
     "network": Text("network"),
     "time": Text("time"),
+    "deploys": Text("deploys"),
+    "backfill": Text("backfill"),
 }
 CLAUSES: Mapping[str, Text] = {
     "lost write": Text("lost write"),
@@ -51,6 +53,10 @@ CLAUSES: Mapping[str, Text] = {
     "two versions": Text("two versions"),
     "lost message": Text("lost message"),
     "two editions": Text("two editions"),
+    "fails": Text("fails"),
+    "refused": Text("refused"),
+    "lost": Text("lost"),
+    "invented": Text("invented"),
 }
 """Clauses that have no letter and number."""
 MARKS = {Severity.HOLDS: "", Severity.DANGER: "△", Severity.DAMAGE: "✗"}

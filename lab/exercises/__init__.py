@@ -22,6 +22,7 @@ routers       requests of a router with an old schema, as chapter 10 asks for th
 vocabulary    the steps that a chapter is about
 reached       the goal, or other damage, while a learner plays
 adversary     a game against somebody who has the nodes
+grammars      grammars and questions that packages above the lab add
 designs       sequences that learners write, judged
 runs          runs that answer predictions which no stage plays
 clock_runs    clocks that answer questions about time

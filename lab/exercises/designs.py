@@ -31,6 +31,7 @@ from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, find_faults
 from lab import texts
 from lab.exercises.chapter import Design, Outcome
+from lab.exercises.grammars import grammar
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.planned import prove
 from lab.explorer.spaces.config import step_id
@@ -164,6 +165,8 @@ def judge_design(
 ) -> Judgement:
     """The judgement of the lines that a learner wrote. Raises `Malformed`."""
     written = written_lines(task, lines)
+    if added := grammar(task.grammar):
+        return added.judge(task, written, budget, watch)
     if task.grammar == "handbooks":
         return _judge_handbooks(task, written)
     if task.grammar == "ladder":
@@ -177,6 +180,9 @@ def judge_design(
 def written_in(task: Design, lines: Sequence[str]) -> Written:
     """The sequence that is to be explored. Raises `Malformed` where there is nothing to explore."""
     written = Written(task, written_lines(task, lines))
+    if added := grammar(task.grammar):
+        added.check(task, written.lines)
+        return written
     if task.grammar == "ladder":
         _ = order_in(task, lines)
         return written

@@ -18,6 +18,7 @@ from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed,
 from lab.exercises.chapter import Outcome as Outcome
 from lab.exercises.designs import Judgement
 from lab.exercises.goals import goal_text, made_instead
+from lab.exercises.grammars import grammar
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.ladders.played import Played
 from lab.sessions.model.fault_texts import unknown_text
@@ -382,6 +383,8 @@ def _designed(task: Design, answer: Mapping[str, Any], judgement: Judgement | No
     if task.grammar == "handbooks":
         editions = ("mail/mail", *(line.strip() for line in lines if line.strip()), "messenger/messenger")
         reveal = Start("handbooks", {"editions": editions}, steps=found.steps)
+    elif added := grammar(task.grammar):
+        reveal = added.reveal(task, lines, found)
     elif found.model:
         reveal = Start("model", {"model": found.model}, steps=found.steps)
     return Grade(found.outcome, tuple(remarks), reveal, given=lines, played=found.played)

@@ -27,6 +27,7 @@ from functools import lru_cache
 from catalog.elements import State
 from lab.exercises import routers
 from lab.exercises.chapter import Observed, Parameter, Start
+from lab.exercises.grammars import question_for
 from lab.explorer.model import stage_name
 from lab.explorer.plans.program import Do, program_of
 from lab.explorer.spaces.search import Budget
@@ -78,6 +79,9 @@ def observe(
     for pattern, answer_of in OF_NOTHING.items():
         if match := re.fullmatch(pattern, asks):
             return answer_of(match, given)
+    if added := question_for(asks):
+        question, match = added
+        return question.answer(match, start, given)
     raise BadQuestion(f"{asks!r} is no question; questions are: {', '.join(QUESTIONS)}")
 
 

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping
 from typing import NoReturn
 
+from lab.exercises import grammars
 from lab.exercises.chapter import (
     KINDS,
     Answer,
@@ -343,7 +344,7 @@ def _explain(table: Table, start: Start) -> Explain:
 
 def _design(table: Table, start: Start) -> Design:
     found = Design(
-        grammar=table.one_of("grammar", GRAMMARS),
+        grammar=table.one_of("grammar", (*GRAMMARS, *grammars.GRAMMARS)),
         solution=table.words("solution"),
         wrong=table.words("wrong"),
         given=table.words("given"),

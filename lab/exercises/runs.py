@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lab.exercises.chapter import Form, Predict, Start
+from lab.exercises.grammars import RunTile, question_for
 from lab.exercises.observations import BUDGET, EXPLORER, session_of
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.model import stage_name
@@ -28,15 +29,18 @@ from lab.sessions.setups import setup_named
 
 @dataclass(frozen=True, slots=True)
 class ItemRun:
-    """The run of an item ("" where there is one question), and the versions that its servers use."""
+    """The run of an item ("" where there is one question), and the versions that its servers use, by their states or as
+    tiles."""
 
     item: str
-    versions: tuple[str, ...]
+    versions: tuple[str | RunTile, ...]
     played: Played
 
 
 def runs_of(task: Predict, start: Start | None) -> tuple[ItemRun, ...]:
     """The runs that answer a prediction; none where the stage plays it, or where it is about no model."""
+    if added := question_for(task.asks):
+        return added[0].runs(task, start)
     asked = EXPLORER.fullmatch(task.asks)
     if task.form is not Form.MATCH and asked is None:
         return ()

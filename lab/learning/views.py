@@ -50,6 +50,7 @@ from lab.pages.replays import live_part
 from lab.pages.words import say, stage_words
 from lab.sessions import handbooks
 from lab.sessions.session import BadSession
+from lab.sessions.setups import setup_named
 
 log = logging.getLogger(__name__)
 
@@ -249,7 +250,7 @@ def _page(request: HttpRequest, place: Place) -> HttpResponse:
         "ending": ending(place.book, place.rows) if place.at + 1 == len(place.chapter.screens) else None,
     }
     if found.stage is not None:
-        context |= {"stage": _stage(place, found), "words": stage_words(is_embedded=True)}
+        context |= {"stage": _stage(place, found), "words": stage_words(kind=setup_named(found.stage.setup).kind)}
         context["setups"] = [setup for setup in described_setups() if setup["name"] == found.stage.setup]
     return render(request, "lab/chapter.html", context)
 

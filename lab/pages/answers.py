@@ -46,7 +46,7 @@ def without_foresight(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer(session: Session, shown: Shown, single_steps: bool | None) -> dict[str, Any]:
-    single = setups.SETUPS[session.setup].single_steps if single_steps is None else single_steps
+    single = setups.setup_named(session.setup).single_steps if single_steps is None else single_steps
     say = speaker()
     title = say(title_of(session))
     return {
@@ -78,4 +78,4 @@ def _link(session: Session, at: int) -> str:
 def described_setups() -> list[Mapping[str, Any]]:
     """Every set-up as the chooser shows it."""
     say = speaker()
-    return [to_json(setup, say) for setup in setups.SETUPS.values()]
+    return [to_json(setup, say) for setup in setups.every_setup().values()]

@@ -39,7 +39,7 @@ SCRIPTS = {MODEL: model_script.script_of, WORLD: world_script.script_of}
 def _script(linked: Linked) -> str:
     kind = setup_named(linked.session.setup).kind
     if kind not in SCRIPTS:
-        raise BadSession("a golden script is about a cluster; this session is about people with handbooks")
+        raise BadSession("a golden script is about a cluster, and this session has none")
     return SCRIPTS[kind](linked.session, _title(linked))
 
 

@@ -21,6 +21,8 @@ from changes.review.neighbour_states import danger
 from lab.exercises.chapter import Design, Predict, Task
 from lab.exercises.clock_runs import clock_run
 from lab.exercises.designs import planned
+from lab.exercises.grammars import RunTile, grammar
+from lab.exercises.grammars import Tile as AddedTile
 from lab.exercises.runs import ItemRun
 from lab.explorer.model import WORK, Model, kinds_described
 from lab.explorer.verdict import Verdict
@@ -40,7 +42,7 @@ SPARE = Counter({"drain": 1})
 
 def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_passed: bool) -> Mapping[str, Any]:
     """The data of the component. Raises `lab.exercises.designs.Malformed` for a task that has no plan."""
-    words = ladder_words()
+    words = ladder_words(task.grammar)
     ground, goal, tiles, pairs = _parts(task, words)
     own = [line for line in order if line.strip()]
     if task.grammar == "states" and own[:1] == [ground["value"]]:
@@ -57,6 +59,7 @@ def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_
         "predicted": _("nothing breaks"),
         "isPassed": is_passed,
         "most": task.lines or None,
+        "isSilent": grammar(task.grammar) is not None,
     }
 
 
@@ -64,17 +67,18 @@ def runs_worded(
     runs: Iterable[ItemRun], named: Callable[[str], str], predicted: Callable[[str], str]
 ) -> Mapping[str, Any] | None:
     """Runs that answer a prediction, one after the other, each with what was predicted; None for none."""
-    words = ladder_words()
+    every = tuple(runs)
+    words = ladder_words(every[0].played.stores if every else "")
     found = [
         answer_of(run.played)
         | {
             "title": named(run.item),
             "tried_words": _tried(run.played),
             "predicted": predicted(run.item),
-            "ground": _tile(run.versions[0], words),
-            "tiles": [_tile(version, words) for version in run.versions[1:]],
+            "ground": _of_run(run.versions[0], words),
+            "tiles": [_of_run(version, words) for version in run.versions[1:]],
         }
-        for run in runs
+        for run in every
     ]
     return {"runs": found, "words": words} if found else None
 
@@ -96,6 +100,12 @@ def clock_worded(task: Task | None, answered: Mapping[str, Any]) -> Mapping[str,
         "guess": guess,
         "words": {"again": words["again"]},
     }
+
+
+def _of_run(version: str | RunTile, words: Mapping[str, str]) -> Tile:
+    if isinstance(version, RunTile):
+        return _plain("", say(version.text)) | {"isWork": version.is_work}
+    return _tile(version, words)
 
 
 def _tried(played: Played) -> str:
@@ -148,6 +158,9 @@ def answer_of(played: Played) -> Mapping[str, Any]:
 
 
 def _parts(task: Design, words: Mapping[str, str]) -> tuple[Tile, Tile | None, list[Tile], Mapping[str, bool]]:
+    if added := grammar(task.grammar):
+        base, offered = added.tiles(task)
+        return _added(base), None, list(map(_added, offered)), {}
     match task.grammar:
         case "plan":
             return _of_plan(task, words)
@@ -158,6 +171,10 @@ def _parts(task: Design, words: Mapping[str, str]) -> tuple[Tile, Tile | None, l
         case "ladder":
             return _of_states(task.elements, task.ground, tiles_of(task.elements, task.ground), words)
     return _of_handbooks(task)
+
+
+def _added(tile: AddedTile) -> Tile:
+    return _plain(tile.value, tile.text) | {"isWork": tile.is_work, "about": tile.about}
 
 
 def _of_states(

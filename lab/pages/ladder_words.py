@@ -1,6 +1,7 @@
 """The words of the ladder and of its player, in the reader's language, by the keys that `static/lab/ladder*.js` use."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -19,8 +20,22 @@ STORES: Mapping[str, str | Promise] = {
 """The titles of the stores on the stage."""
 
 
+@dataclass(frozen=True, slots=True)
+class StageWords:
+    """The titles of two stores, and the words that a stage has instead of those in `WORDS`."""
+
+    titles: tuple[str | Promise, str | Promise]
+    words: Mapping[str, str | Promise]
+
+
+ADDED: dict[str, Callable[[], StageWords]] = {}
+"""Of stages that packages above the lab add, by the name of their stores."""
+
+
 def titles_of(stores: str) -> list[str]:
     """The titles of the stores on the stage; the second one is "" where there is one only."""
+    if stores in ADDED:
+        return [str(title) for title in ADDED[stores]().titles]
     if stores == "placements":
         return [str(STORES["old"]), str(STORES["new"])]
     if stores == "parents":
@@ -126,6 +141,7 @@ WORDS: Mapping[str, str | Promise] = {
 }
 
 
-def ladder_words() -> dict[str, str]:
-    """All words of the component."""
-    return {key: str(words) for key, words in WORDS.items()}
+def ladder_words(stores: str = "") -> dict[str, str]:
+    """All words of the component; those of a stage that was added differ."""
+    own = ADDED[stores]().words if stores in ADDED else {}
+    return {key: str(words) for key, words in {**WORDS, **own}.items()}

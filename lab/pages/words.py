@@ -3,7 +3,7 @@
 Whatever a session says (labels, reasons, sentences) is a `Text` and comes with the session; these are the page's own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from django.utils.functional import Promise, lazy
@@ -40,9 +40,22 @@ def _translated(language: str, template: str) -> str:
     return gettext(template)
 
 
-def stage_words(*, is_embedded: bool = False) -> dict[str, str]:
-    """The stage's words in the reader's language: as a part of another page it has no head and no explorer."""
-    return {key: str(words) for key, words in (STAGE if is_embedded else STAGE | ON_A_PAGE_OF_ITS_OWN).items()}
+def stage_words(*, kind: str | None = None) -> dict[str, str]:
+    """The stage's words in the reader's language: with a `kind` of session it is a part of another page, without head
+    and explorer, and plays sessions of that kind only."""
+    added = [load for name, load in ADDED.items() if kind in (None, name)]
+    found = STAGE if kind is not None else STAGE | ON_A_PAGE_OF_ITS_OWN
+    return {key: str(words) for some in (found, *(load() for load in added)) for key, words in some.items()}
+
+
+def clause_words(clause: str) -> str:
+    """A clause in words."""
+    key = f"clause {clause}"
+    return str(next(some[key] for some in (STAGE, *(load() for load in ADDED.values())) if key in some))
+
+
+ADDED: dict[str, Callable[[], Mapping[str, str | Promise]]] = {}
+"""The words of kinds of sessions that packages above the lab add."""
 
 
 STAGE: dict[str, str | Promise] = {
@@ -243,7 +256,8 @@ STAGE: dict[str, str | Promise] = {
 
 def named_clause(clause: str) -> str | Promise:
     """A clause by its letter and number, any other by its name."""
-    return STAGE.get(f"name {clause}", clause)
+    key = f"name {clause}"
+    return next((some[key] for some in (STAGE, *(load() for load in ADDED.values())) if key in some), clause)
 
 
 ON_A_PAGE_OF_ITS_OWN: dict[str, str | Promise] = {

@@ -18,6 +18,7 @@ fold           the trace by statements: single steps of one statement as one lin
 random_step    a step for "let it run", by a seed
 probe          what a query finds by the table and by an index
 handbooks      chapter 0's machine: people, editions, two channels, and the judge of handbooks
+kinds          kinds of sessions that packages above the lab add
 severity       danger is not damage
 model/         sessions on an explorer's model
 world/         sessions on the lab's cluster

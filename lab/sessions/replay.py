@@ -12,6 +12,7 @@ from typing import Protocol
 
 from lab.sessions import handbooks
 from lab.sessions.fold import folded
+from lab.sessions.kinds import added_kind
 from lab.sessions.model import session as model_session
 from lab.sessions.session import BadSession as BadSession
 from lab.sessions.session import Session, Value, check_steps
@@ -42,7 +43,8 @@ def show(session: Session, at: int | None = None, *, single_steps: bool | None =
     setup = setup_named(session.setup)
     check_steps(session.steps)
     single = setup.single_steps if single_steps is None else single_steps
-    return MACHINES[setup.kind](setup, session, at, single_steps=single)
+    shows = MACHINES.get(setup.kind) or added_kind(setup.kind).show
+    return shows(setup, session, at, single_steps=single)
 
 
 def show_in_lines(session: Session, at: int | None = None) -> Shown:

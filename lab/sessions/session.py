@@ -17,6 +17,7 @@ from typing import Any
 
 from catalog.text.storable import is_storable
 from lab.explorer import fingerprint as explorer
+from lab.sessions.kinds import added_places
 
 PLACES = (*explorer.PLACES, "lab/cluster", "lab/scripts", "lab/sessions", "nodes/router", "nodes/sql")
 """All that a session is replayed with."""
@@ -75,7 +76,7 @@ class Linked:
 
 def rules() -> str:
     """The fingerprint of all that a session is replayed with."""
-    return explorer.fingerprint(places=PLACES)
+    return explorer.fingerprint(places=PLACES + added_places())
 
 
 def encode(session: Session, at: int) -> str:

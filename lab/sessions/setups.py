@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from lab.sessions import handbooks
+from lab.sessions.kinds import added_setups
 from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.session import BadSession
 from lab.sessions.setup import Setup
@@ -13,7 +14,12 @@ SETUPS: Mapping[str, Setup] = {handbooks.SETUP.name: handbooks.SETUP, **MODEL_SE
 
 def setup_named(name: str) -> Setup:
     """Raises `BadSession` when there is no such set-up."""
-    found = SETUPS.get(name)
+    found = SETUPS.get(name) or added_setups().get(name)
     if found is None:
-        raise BadSession(f"there is no set-up {name[:60]}; set-ups are: {', '.join(SETUPS)}")
+        raise BadSession(f"there is no set-up {name[:60]}; set-ups are: {', '.join(every_setup())}")
     return found
+
+
+def every_setup() -> Mapping[str, Setup]:
+    """All set-ups, those of kinds too that packages above the lab add."""
+    return {**SETUPS, **added_setups()}

@@ -184,7 +184,7 @@ export class Ladder {
   marks() {
     let last = this.data.ground.version;
     return [...this.order.map((at) => this.data.tiles[at]), ...(this.data.goal && this.order.length ? [this.data.goal] : [])].map(({ isWork, version }) => {
-      if (isWork) return { kind: "wait" };
+      if (isWork) return { kind: this.isSilent ? "none" : "wait" };
       const pair = [last, version], isOk = this.data.pairs[[...pair].sort().join("|")];
       last = version;
       return { kind: this.isSilent || isOk === undefined ? "none" : isOk ? "ok" : "bad", pair };

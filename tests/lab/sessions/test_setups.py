@@ -10,16 +10,16 @@ from lab.explorer.rules_left_out import Broken
 from lab.sessions.model.setups import MODEL_SETUPS, PROTECTS
 from lab.sessions.replay import new_session, show
 from lab.sessions.session import BadSession, Session, Value
-from lab.sessions.setups import SETUPS
+from lab.sessions.setups import SETUPS, every_setup
 
 PAGE = Path(__file__).parents[3] / "docs/reference/sessions.md"
-BEGINS = {name: setup for name, setup in SETUPS.items() if name != "model"}
+BEGINS = {name: setup for name, setup in every_setup().items() if name != "model"}
 
 
 @pytest.mark.parametrize("name", BEGINS)
 def test_a_session_begins_with_all_the_steps_of_its_set_up(name: str) -> None:
     session = new_session(name)
-    assert session.steps == SETUPS[name].begins
+    assert session.steps == BEGINS[name].begins
     shown = show(session)
     assert shown.refused is None
     assert shown.verdicts == ()
@@ -38,7 +38,7 @@ def test_every_rule_that_a_set_up_may_leave_out_can_be(name: str) -> None:
 
 def test_the_reference_has_every_set_up() -> None:
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
-    assert {name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])} == set(SETUPS)
+    assert {name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])} == set(every_setup())
 
 
 def test_every_rule_of_the_explorer_has_a_word_on_what_it_protects() -> None:

@@ -1,0 +1,99 @@
+"""Grammars of designs, and questions of predictions, that packages above the lab add.
+
+grammar     how lines are judged, the tiles of the builder, the session that is shown afterwards
+question    the machine's answer to `asks`, and the runs that show why
+
+A package registers them when Django starts (`rollouts.apps`); what it needs is imported with the first task.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lab.exercises.chapter import Design, Observed, Parameter, Predict, Start
+from lab.texts import Text
+
+if TYPE_CHECKING:
+    from lab.exercises.designs import Judgement
+    from lab.exercises.runs import ItemRun
+    from lab.explorer.spaces.search import Budget, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of a builder. `is_work`: no server uses it as its version."""
+
+    value: str
+    text: str
+    is_work: bool = False
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTile:
+    """A tile of a run that answers a prediction, in any language."""
+
+    text: Text
+    is_work: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A grammar of designs. `check` raises `lab.exercises.designs.Malformed`, as `judge` does."""
+
+    check: Callable[[Design, Sequence[str]], None]
+    judge: Callable[[Design, Sequence[str], Budget, Watch | None], Judgement]
+    reveal: Callable[[Design, Sequence[str], Judgement], Start | None]
+    tiles: Callable[[Design], tuple[Tile, tuple[Tile, ...]]]
+    """The ground, and the tiles in an order that says nothing."""
+
+    places: tuple[str, ...] = ()
+    """The code that judges (`lab.explorer.fingerprint`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of a prediction, as a pattern; `runs` are played when the answer is stored."""
+
+    pattern: str
+    answer: Callable[[re.Match[str], Start | None, Mapping[str, Parameter]], Observed]
+    runs: Callable[[Predict, Start | None], tuple[ItemRun, ...]]
+
+
+GRAMMARS: dict[str, Callable[[], Grammar]] = {}
+QUESTIONS: dict[str, Callable[[], tuple[Question, ...]]] = {}
+
+
+def add_grammar(name: str, load: Callable[[], Grammar]) -> None:
+    """Take designs in this grammar along; it is loaded with the first of them."""
+    GRAMMARS[name] = load
+    grammar.cache_clear()
+
+
+def add_questions(name: str, load: Callable[[], tuple[Question, ...]]) -> None:
+    """Take predictions with these questions along, `name` is whose they are; they are loaded when one is unknown."""
+    QUESTIONS[name] = load
+    _questions.cache_clear()
+
+
+@cache
+def grammar(name: str) -> Grammar | None:
+    """The grammar of this name that was added; None for one of the lab's own."""
+    return GRAMMARS[name]() if name in GRAMMARS else None
+
+
+@cache
+def _questions() -> tuple[Question, ...]:
+    return tuple(one for load in QUESTIONS.values() for one in load())
+
+
+def question_for(asks: str) -> tuple[Question, re.Match[str]] | None:
+    """The question that `asks` is, and its match."""
+    for one in _questions():
+        if match := re.fullmatch(one.pattern, asks):
+            return one, match
+    return None

@@ -1,0 +1,155 @@
+"""A run as the ladder's player plays it: a trace of the explorer's, or a quiet run through every deploy.
+
+tile      a deploy, in the order of the plan; the ground is the release that ran before
+n1, n2    two servers, on the tile of the release that they run
+left      rows, right what users gave last
+"""
+
+from collections.abc import Iterator, Sequence
+
+from lab.ladders.frames import FILLER, GROUND, PUBLISHER, Cell, Frame
+from lab.ladders.played import Played
+from lab.sessions.shown import Text
+from rollouts.file import ReleaseDeploy
+from rollouts.findings import BROKEN, PROVED, Answer
+from rollouts.lessons.drawing import SERVERS, server_of
+from rollouts.narration import Narrator, shown
+from rollouts.statements.effects import Insert, Query
+from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+from rollouts.worlds.search import Finding
+
+STORES = "rollout"
+"""The name of what stands on the stage, for `lab.pages.ladder_words`."""
+
+VERDICTS = {BROKEN: "violated", PROVED: "proved"}
+STEPS_MAX = 100
+Steps = Sequence[tuple[Step, World]]
+"""Steps, each with the world after it."""
+
+
+def played_of(answer: Answer) -> Played | None:
+    """The run that shows an answer: its shortest trace, or a quiet run; None where it is unknown."""
+    verdict = VERDICTS.get(answer.verdict)
+    if verdict is None:
+        return None
+    frames = trace_frames(answer.model, answer.counted[0]) if answer.counted else quiet_frames(answer.model)
+    return Played(verdict, answer.outcome.worlds, STORES, frames)
+
+
+def trace_frames(model: Model, finding: Finding) -> tuple[Frame, ...]:
+    """The frames of a finding; the last one has the fault."""
+    after = (*finding.worlds[1:], finding.worlds[-1])
+    frames = list(_frames(model, list(zip(finding.steps, after, strict=True))))
+    last = frames[-1]
+    row = next((cell.key for cell in last.left), "")
+    fault = Narrator(model).fault(finding)
+    frames[-1] = Frame(
+        fault, last.actor, last.tile, last.newest, last.uses, last.left, last.right, ((finding.kind, row),)
+    )
+    return tuple(frames)
+
+
+def quiet_frames(model: Model) -> tuple[Frame, ...]:
+    """A run without a fault through every deploy: between two deploys each running release writes, the others read."""
+    return tuple(_frames(model, list(_quiet(model))))
+
+
+def _quiet(model: Model) -> Iterator[tuple[Step, World]]:
+    world, done, stage = model.start(), set[tuple[int, int, str]](), -1
+    for _ in range(STEPS_MAX):
+        if world.stage != stage:
+            stage, done = world.stage, set()
+        found = _next(model, world, done)
+        if found is None:
+            return
+        step, world = found
+        yield step, world
+
+
+def _next(model: Model, world: World, done: set[tuple[int, int, str]]) -> tuple[Step, World] | None:
+    """The next step: what is under way first, then each operation that may run once, then the deploy."""
+    deploys: list[tuple[Step, World]] = []
+    for step, outcome in model.steps(world):
+        if isinstance(outcome, Found | Waits):
+            continue
+        after = world if outcome is None else outcome
+        if step.release is None or (step.release == BACKFILL and step.at == 0):
+            deploys.append((step, after))
+            continue
+        key = (world.stage, step.release, step.operation)
+        if step.at or (key not in done and _is_worth(model, world, step, after)):
+            done.add(key)
+            return step, after
+    return deploys[0] if deploys else None
+
+
+def _is_worth(model: Model, world: World, step: Step, after: World) -> bool:
+    """A write that changes what is meant, or a read of a row that is there, while two releases run or at the ends."""
+    running = model.stages[world.stage].running
+    if (
+        step.release is None
+        or step.release == BACKFILL
+        or (len(running) == 1 and 0 < world.stage < len(model.stages) - 1)
+    ):
+        return False
+    statement = model.releases[step.release].operations[step.operation].statements[0]
+    if isinstance(statement, Query):
+        return bool(step.met) or after != world
+    return isinstance(statement, Insert) or after.meant != world.meant or after != world
+
+
+def _frames(model: Model, steps: Steps) -> Iterator[Frame]:
+    narrator = Narrator(model)
+    is_back = False
+    yield _frame(model, model.start(), Text("the start"), None, is_back)
+    for step, after in steps:
+        is_back |= step.kind == "back"
+        yield _frame(model, after, narrator.step(step), step, is_back)
+
+
+def _frame(model: Model, world: World, sentence: Text, step: Step | None, is_back: bool) -> Frame:
+    stage = model.stages[world.stage]
+    running = (stage.running[0] - 1, *stage.running) if is_back else stage.running
+    places = _places(model)
+    uses = {name: places[number] for name, number in zip(SERVERS, (running[0], running[-1]), strict=True)}
+    tile = GROUND if step is None else model.stages[step.stage].done
+    return Frame(
+        sentence,
+        _actor(step, running),
+        tile,
+        max(uses.values()),
+        uses,
+        tuple(_rows(model, world)),
+        tuple(_meant(model, world)),
+    )
+
+
+def _actor(step: Step | None, running: tuple[int, ...]) -> str:
+    if step is None:
+        return ""
+    if step.release is None:
+        return PUBLISHER
+    return FILLER if step.release == BACKFILL else server_of(step.release, running)
+
+
+def _places(model: Model) -> tuple[int, ...]:
+    """The tile of each release, the ground of the first."""
+    deploys = enumerate(model.rollout.deploys)
+    return (GROUND, *(number for number, one in deploys if isinstance(one, ReleaseDeploy)))
+
+
+def _rows(model: Model, world: World) -> Iterator[Cell]:
+    schema = model.stages[world.stage].schema
+    for table, items in world.rows:
+        for identity, values in items:
+            row = ", ".join(map(str, identity))
+            pairs = ", ".join(f"{name} = {shown(one)}" for name, one in zip(schema[table].names, values, strict=True))
+            named = f"{table}: {pairs}" if len(world.rows) > 1 else pairs
+            yield Cell(f"{table}/{row}", Text("{name}", {"name": named}))
+
+
+def _meant(model: Model, world: World) -> Iterator[Cell]:
+    for key, one in zip(model.keys, world.meant, strict=True):
+        if one is not None:
+            pairs = ", ".join(f"{name} = {shown(value)}" for name, value in one)
+            yield Cell(f"meant/{shown(key)}", Text("{name}", {"name": f"{shown(key)}: {pairs}"}))

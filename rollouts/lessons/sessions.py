@@ -1,0 +1,205 @@
+"""Sessions over a rollout: two servers, their releases, deploys, and a PostgreSQL of a row or two.
+
+    {"rollout": "rename", "deploys": ["add", "both"]}    deploy.1.schema, deploy.2.starts, r2.create.1.Ann, ..
+
+A step that ends in a fault is taken all the same: the statement was refused, or a read gave a wrong answer. Nothing is
+undone by it but its own transaction, and the fault stays in the strip.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lab.sessions.session import BadSession, Session
+from lab.sessions.setup import Parameter, Setup
+from lab.sessions.shown import (
+    NOTHING,
+    Offer,
+    Refused,
+    Severity,
+    Shown,
+    Strip,
+    Text,
+    TraceLine,
+    Verdict,
+    step_text,
+)
+from rollouts.lessons import plans
+from rollouts.lessons.drawing import SERVERS, actor_of, cluster_of
+from rollouts.lessons.steps import steps_by_id
+from rollouts.narration import Narrator, shown
+from rollouts.worlds.alone import Alone
+from rollouts.worlds.model import BACKFILL, Found, Model, Outcome, Step, Waits, World
+from rollouts.worlds.search import Finding
+
+ROLLOUT = "rollout"
+KINDS = ("fails", "refused", "lost", "invented")
+"""The rows of a strip."""
+
+SETUP = Setup(
+    ROLLOUT,
+    ROLLOUT,
+    Text("A rollout: two releases, one database"),
+    Text("Servers n1 and n2 run releases of an application. Deploys change the schema and the release below them."),
+    (
+        Parameter("rollout", "rename", Text("the rollout"), plans.LESSONS),
+        Parameter("deploys", [], Text("its deploys by their titles, in their order; none: all of them")),
+        Parameter("text", "", Text("a rollout of your own, as its file; empty: the one above")),
+    ),
+    chapter="14-rename-a-column",
+    begins=("deploy.1.schema",),
+)
+
+
+def model_of(setup: Setup, session: Session) -> Model:
+    """The model of a session. Raises `BadSession`."""
+    setup.check_left_out(session)
+    values = setup.values(session)
+    deploys = values["deploys"]
+    assert isinstance(deploys, list)
+    try:
+        return plans.model_of(str(values["rollout"]), str(values["text"]), tuple(map(str, deploys)))
+    except plans.BadPlan as error:
+        raise BadSession(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The state after a step: `step` led to it, and `finding` is the fault that the step met, if any."""
+
+    world: World
+    step: Step | None = None
+    finding: Finding | None = None
+
+
+def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
+    """Everything about a position of a session. Raises `BadSession`."""
+    model = model_of(setup, session)
+    moments, refused = taken(model, session.steps)
+    here = len(moments) - 1 if at is None else max(0, min(at, len(moments) - 1))
+    return Shown(
+        at=here,
+        actors=("deploys", *SERVERS, "backfill"),
+        offers=tuple(_offers(model, moments[here].world)),
+        cluster=cluster_of(model, moments[here].world, moments[max(0, here - 1)].world),
+        verdicts=tuple(_verdicts(model, moments[: here + 1])),
+        strip=tuple(_strip(kind, moments) for kind in KINDS),
+        probe=(),
+        trace=tuple(_line(model, name, one) for name, one in zip(session.steps, moments[1:], strict=False)),
+        refused=refused,
+    )
+
+
+def taken(model: Model, names: Sequence[str]) -> tuple[list[Moment], Refused | None]:
+    """The moments of these steps, the start first, and the first step that cannot be taken."""
+    moments = [Moment(model.start())]
+    for number, name in enumerate(names):
+        world = moments[-1].world
+        found = steps_by_id(model, world).get(name)
+        if found is None:
+            return moments, Refused(number, name, Text("{step}", {"step": name}), Text("there is no such step here"))
+        step, outcome = found
+        if isinstance(outcome, Waits):
+            return moments, Refused(number, name, _said(model, world, step), _waits(outcome))
+        moments.append(_after(model, moments, step, outcome))
+    return moments, None
+
+
+def _after(model: Model, moments: Sequence[Moment], step: Step, outcome: Outcome | None) -> Moment:
+    world = moments[-1].world
+    if isinstance(outcome, World):
+        return Moment(outcome, step)
+    if not isinstance(outcome, Found):
+        return Moment(world, step)
+    steps = (*(one.step for one in moments[1:] if one.step is not None), step)
+    worlds = tuple(one.world for one in moments)
+    is_yours = outcome.kind != "fails" and Alone(model).is_yours(steps, worlds, outcome)
+    release = "" if step.release in (None, BACKFILL) else model.releases[step.release].name
+    done = model.stages[world.stage].done
+    finding = Finding(outcome, steps, worlds, release, step.operation, done, is_yours)
+    return Moment(_without(world, step), step, finding)
+
+
+def _without(world: World, step: Step) -> World:
+    """The world after a statement that was refused: its transaction has ended, and wrote nothing."""
+    kept = tuple(
+        one
+        for one in world.transactions
+        if (one.release, one.operation, one.environment) != (step.release, step.operation, step.environment)
+    )
+    return world._replace(transactions=kept)
+
+
+def _offers(model: Model, world: World) -> Iterator[Offer]:
+    running = model.stages[world.stage].running
+    for name, (step, outcome) in steps_by_id(model, world).items():
+        why_not = _waits(outcome) if isinstance(outcome, Waits) else NOTHING
+        actor = actor_of(model, step.release, running)
+        is_statement = step.release is not None and step.release != BACKFILL
+        yield Offer(
+            name,
+            actor,
+            _label(model, step),
+            (name,),
+            why_not,
+            is_statement=is_statement,
+            changes_nothing=outcome is None,
+        )
+
+
+def _label(model: Model, step: Step) -> Text:
+    """A step before it is taken: not what it will answer."""
+    if step.release == BACKFILL and step.kind == "statement":
+        key = dict(step.environment).get(model.rollout.key)
+        row = Text("row {key}", {"key": shown(key)}) if key is not None else Text("all rows")
+        return Text("copy {row}", {"row": row})
+    return Narrator(model).step(step._replace(answer=None, met=None))
+
+
+def _said(model: Model, world: World, step: Step) -> Text:
+    return step_text(actor_of(model, step.release, model.stages[world.stage].running), _label(model, step))
+
+
+def _waits(outcome: Waits) -> Text:
+    table, _what, identity, _exclusive = min(outcome.locks, key=repr)
+    values = {"table": table, "row": ", ".join(map(str, identity))}
+    return Text("it waits for a lock on {table} {row}, which another transaction holds", values)
+
+
+def _severity(finding: Finding) -> Severity:
+    """What the application has without a rollout, too, is not what the rollout does."""
+    return Severity.DANGER if finding.is_yours else Severity.DAMAGE
+
+
+def _verdicts(model: Model, moments: Sequence[Moment]) -> Iterator[Verdict]:
+    narrator, seen = Narrator(model), set[tuple[str, int]]()
+    for one in moments:
+        if one.finding is None or one.step is None:
+            continue
+        version = _version(model, one.step)
+        if (one.finding.kind, version) not in seen:
+            seen.add((one.finding.kind, version))
+            yield Verdict(one.finding.kind, version, _severity(one.finding), narrator.fault(one.finding))
+
+
+def _version(model: Model, step: Step) -> int:
+    """The number of the release that met a fault; of a deploy the newest that runs."""
+    is_release = step.release is not None and step.release != BACKFILL
+    return (step.release if is_release else model.stages[step.stage].running[-1]) + 1  # type: ignore[operator]
+
+
+def _strip(kind: str, moments: Sequence[Moment]) -> Strip:
+    cells, worst = [], Severity.HOLDS
+    for one in moments:
+        if one.finding is not None and one.finding.kind == kind and worst is not Severity.DAMAGE:
+            worst = _severity(one.finding)
+        cells.append(worst)
+    return Strip(kind, tuple(cells))
+
+
+def _line(model: Model, name: str, moment: Moment) -> TraceLine:
+    assert moment.step is not None
+    narrator = Narrator(model)
+    actor = actor_of(model, moment.step.release, model.stages[moment.step.stage].running)
+    if moment.finding is None:
+        return TraceLine(name, actor, "", narrator.step(moment.step))
+    return TraceLine(name, actor, "", narrator.fault(moment.finding), _severity(moment.finding))
