@@ -9,7 +9,7 @@ Pure, and deterministic but for `seconds`; `Budget` bounds worlds and processor 
 renders them in its reader's language, `str` gives English.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from catalog.text.message import NOTHING, Text
@@ -79,6 +79,8 @@ class Report:
 
     words: tuple[DeployWords, ...] = ()
     repair: Repair | None = None
+    answer: Answer | None = field(default=None, compare=False, repr=False)
+    """The exploration itself; None of a file that was not explored."""
 
     @property
     def counted(self) -> tuple[Trace, ...]:
@@ -153,6 +155,7 @@ def report_of(answer: Answer, repair: Repair | None = None) -> Report:
         tried(answer.rollout.database),
         tuple(words_of(answer.model)),
         repair,
+        answer,
     )
 
 

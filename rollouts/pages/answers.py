@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from catalog.text.message import Text, from_json, to_json
+from lab.ladders.played import Played, played_from_json
 from rollouts.checks import Report, Trace, check
 from rollouts.findings import UNKNOWN
+from rollouts.lessons.film import played_of
 from rollouts.locks import BLOCKS, HoldUp
 from rollouts.worlds.search import Budget, Stopped, Watch
 
@@ -16,7 +18,7 @@ BUDGET = Budget(worlds=100_000, seconds=10.0)
 TRACES_MAX = 8
 """The page shows the shortest findings; the command prints all."""
 
-TEXT = "text"
+TEXT, PLAYED = "text", "played"
 Json = dict[str, Any]
 
 
@@ -55,8 +57,20 @@ def _report_json(report: Report) -> Json:
             {"deploy": one.deploy, "texts": one.texts, "alembic": one.alembic, "django": one.django}
             for one in report.words
         ],
+        PLAYED: _played(report),
         "repair": report.repair and {"what": _text(report.repair.what), "text": report.repair.text},
     }
+
+
+def _played(report: Report) -> Json | None:
+    """The run that the builder plays; its texts are kept as `lab.ladders.played` keeps them."""
+    played = None if report.answer is None else played_of(report.answer)
+    return None if played is None else played.to_json()
+
+
+def played_in(found: Json) -> Played | None:
+    """The run in an answer that was kept; None where none is played."""
+    return played_from_json(found[PLAYED]) if found.get(PLAYED) else None
 
 
 def _trace_json(trace: Trace) -> Json:

@@ -4,6 +4,7 @@
     /lab/rollouts/?template=rename&form=safe  a template
     /lab/rollouts/?file=..                    a file that somebody sent as a link
     /lab/rollouts/ask/                        the file as a question
+    /lab/rollouts/tiles/                      its deploys as tiles, while somebody writes it
     /lab/rollouts/answers/1/                  its answer; for htmx the card alone
 
 Nothing is stored but the question and its answer.
@@ -11,7 +12,7 @@ Nothing is stored but the question and its answer.
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -19,11 +20,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from lab import services
 from lab.classroom.selectors import learner_of
+from lab.ladders.played import Played
 from lab.models import Question
+from lab.pages.ladder_form import answer_of
 from lab.pages.words import say, speaker
 from lab.sessions.model.fault_texts import unknown_text
-from rollouts.pages.answers import worded
+from rollouts.pages.answers import PLAYED, played_in, worded
 from rollouts.pages.links import TEXT_MAX, BadLink, linked, text_in
+from rollouts.pages.tiles import tiles_of
 from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, Template
 from rollouts.words import pgroll_of
 
@@ -59,6 +63,13 @@ def ask(request: HttpRequest) -> HttpResponse:
     if _is_part(request):
         return render(request, "rollouts/parts/answer.html", _answer(made))
     return redirect("rollout-answer", made.pk)
+
+
+@require_POST
+def tiles(request: HttpRequest) -> JsonResponse:
+    """The deploys of a file as tiles."""
+    text = request.POST.get("text", "").replace("\r\n", "\n")
+    return JsonResponse(tiles_of(text) if len(text) <= TEXT_MAX else tiles_of("="))
 
 
 @require_GET
@@ -97,12 +108,27 @@ def _page(text: str, name: str, form: str, problem: str) -> dict[str, Any]:
         }
 
     templates = [template_json(one) for one in TEMPLATES]
-    return {"section": "lab", "text": text, "problem": problem, "templates": templates, "pgroll": pgroll_of(name)}
+    return {
+        "section": "lab",
+        "text": text,
+        "problem": problem,
+        "templates": templates,
+        "pgroll": pgroll_of(name),
+        "tiles": tiles_of(text),
+    }
+
+
+def _run(shown: dict[str, Any], played: Played) -> dict[str, Any]:
+    """What the builder plays and marks: the shortest run, and the color of each gate."""
+    gates = [one["color"] for one in shown["gates"]]
+    return answer_of(played) | {"gates": gates, "title": shown["title"]}
 
 
 def _answer(question: Question) -> dict[str, Any]:
     """The question as its card draws it; the link carries the file."""
-    shown = worded(services.shown(question), speaker())
+    found = services.shown(question)
+    played = played_in(found)
+    shown = worded({name: one for name, one in found.items() if name != PLAYED}, speaker())
     shown["why"] = say(unknown_text(shown.get("why", "")))
     link = linked(question.asked["rollout"])
     traces, repair = shown.get("traces", ()), shown.get("repair")
@@ -111,6 +137,7 @@ def _answer(question: Question) -> dict[str, Any]:
     repaired = linked(repair["text"]) if repair else ""
     return {
         "question": shown,
+        "run": None if played is None else _run(shown, played),
         "link": f"{reverse('rollout')}?file={link}" if link else "",
         "repair_link": f"{reverse('rollout')}?file={repaired}" if repaired else "",
     }
