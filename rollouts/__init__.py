@@ -14,6 +14,7 @@ narration   a trace in sentences
 frames      a trace as pictures: rows, transactions under way, the values that users gave last
 checks      all of it as one value: `check(text)` for a page and for the command
 templates   thirteen changes, naive and safe, as files
+lessons     rollouts as lessons: sessions of the lab, tasks of its chapter
 report      the report as text and as Markdown
 pages       the page *Design a rollout*; apps and urls are Django's
 command     `python -m rollouts`; __main__ calls it

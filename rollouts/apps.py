@@ -36,7 +36,7 @@ class RolloutsConfig(AppConfig):
 
 
 def _register() -> None:
-    """What each of them needs is imported when it is used first."""
+    """Imports nothing yet: a process pays for a rollout with the first one that it meets."""
     from lab.exercises import grammars
     from lab.pages import ladder_words, words
     from lab.sessions import kinds

@@ -49,10 +49,10 @@ class Narrator:
             case "back":
                 release = self._model.releases[stage.running[0] - 1].name
                 return Text("rollback: release {release} runs again", {"release": release})
-        said = self._backfill(step, values) if step.release == BACKFILL else self._operation(step)
+        text = self._backfill(step, values) if step.release == BACKFILL else self._operation(step)
         if step.under == "older":
-            return Text("{step}, on a server with the older version of the schema", {"step": said})
-        return Text("{step}, on a server with the newer version of the schema", {"step": said}) if step.under else said
+            return Text("{step}, on a server with the older version of the schema", {"step": text})
+        return Text("{step}, on a server with the newer version of the schema", {"step": text}) if step.under else text
 
     def _backfill(self, step: Step, values: dict[str, str | int | Text]) -> Text:
         key = dict(step.environment).get(self._model.rollout.key)

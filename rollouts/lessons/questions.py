@@ -1,7 +1,7 @@
 """Questions of predictions about a lesson's rollout, answered by exploring.
 
 safe orders                       of the orders in `given`, by their names, those that are proved
-first deploy without a way back   the title of the deploy after which the release before can no longer come back
+first deploy without a rollback   the title of the deploy after which the release before can no longer come back
 """
 
 import re
@@ -59,21 +59,21 @@ def _tiles(lesson: str, deploys: Sequence[str]) -> tuple[RunTile, ...]:
     return (before, *(RunTile(tile_text(by_title[one]), "release" not in by_title[one]) for one in deploys))
 
 
-def _last_way_back(lesson: str, given: Mapping[str, Parameter]) -> tuple[Answer, Finding | None]:
+def _no_rollback(lesson: str, given: Mapping[str, Parameter]) -> tuple[Answer, Finding | None]:
     found = _explored(lesson, _orders(given)[1].get("order", ()))
-    ways = [one for one in found.outcome.findings if one.back_from is not None and not one.is_yours]
-    return found, min(ways, key=lambda one: (one.back_from or 0, len(one.steps)), default=None)
+    rollbacks = [one for one in found.outcome.findings if one.back_from is not None and not one.is_yours]
+    return found, min(rollbacks, key=lambda one: (one.back_from or 0, len(one.steps)), default=None)
 
 
-def _way_back(_: re.Match[str], __: Start | None, given: Mapping[str, Parameter]) -> Observed:
+def _rollback(_: re.Match[str], __: Start | None, given: Mapping[str, Parameter]) -> Observed:
     lesson, orders = _orders(given)
-    _found, finding = _last_way_back(lesson, given)
+    _found, finding = _no_rollback(lesson, given)
     return "none" if finding is None else orders["order"][(finding.back_from or 0) - 1]
 
 
-def _run_of_way_back(task: Predict, _: Start | None) -> tuple[ItemRun, ...]:
+def _run_of_rollback(task: Predict, _: Start | None) -> tuple[ItemRun, ...]:
     lesson, orders = _orders(task.given)
-    found, finding = _last_way_back(lesson, task.given)
+    found, finding = _no_rollback(lesson, task.given)
     if finding is None:
         return ()
     frames = trace_frames(found.model, finding)
@@ -84,5 +84,5 @@ def _run_of_way_back(task: Predict, _: Start | None) -> tuple[ItemRun, ...]:
 
 QUESTIONS = (
     Question("safe orders", _safe_orders, _runs_of_orders),
-    Question("first deploy without a way back", _way_back, _run_of_way_back),
+    Question("first deploy without a rollback", _rollback, _run_of_rollback),
 )

@@ -99,7 +99,7 @@ def taken(model: Model, names: Sequence[str]) -> tuple[list[Moment], Refused | N
             return moments, Refused(number, name, Text("{step}", {"step": name}), Text("there is no such step here"))
         step, outcome = found
         if isinstance(outcome, Waits):
-            return moments, Refused(number, name, _said(model, world, step), _waits(outcome))
+            return moments, Refused(number, name, _named(model, world, step), _waits(outcome))
         moments.append(_after(model, moments, step, outcome))
     return moments, None
 
@@ -155,7 +155,7 @@ def _label(model: Model, step: Step) -> Text:
     return Narrator(model).step(step._replace(answer=None, met=None))
 
 
-def _said(model: Model, world: World, step: Step) -> Text:
+def _named(model: Model, world: World, step: Step) -> Text:
     return step_text(actor_of(model, step.release, model.stages[world.stage].running), _label(model, step))
 
 
@@ -166,7 +166,7 @@ def _waits(outcome: Waits) -> Text:
 
 
 def _severity(finding: Finding) -> Severity:
-    """What the application has without a rollout, too, is not what the rollout does."""
+    """Danger for a fault that the application has without a rollout, too."""
     return Severity.DANGER if finding.is_yours else Severity.DAMAGE
 
 

@@ -119,7 +119,7 @@ def _page(text: str, name: str, form: str, problem: str) -> dict[str, Any]:
 
 
 def _run(shown: dict[str, Any], played: Played) -> dict[str, Any]:
-    """What the builder plays and marks: the shortest run, and the color of each gate."""
+    """The shortest run, which the builder plays, and the color of each gate."""
     gates = [one["color"] for one in shown["gates"]]
     return answer_of(played) | {"gates": gates, "title": shown["title"]}
 

@@ -708,7 +708,7 @@ def _goes_by(key: str, statement: Statement) -> bool:
 
 
 def walker(tables: tuple[str, ...]) -> "Walker":
-    """What makes the stages of a schema statement on Schema Lab. The command on PostgreSQL does without its planner.
+    """Makes the stages of a schema statement on Schema Lab. The command on PostgreSQL does without its planner.
 
     Raises `NotModelled`, also where the planner is not installed.
     """

@@ -117,7 +117,7 @@ def test_a_backfill_is_safe_only_after_the_old_release_is_gone() -> None:
 
 def test_the_way_back_ends_where_the_new_column_is_required() -> None:
     given = {"rollout": "rename", "order": ("add", "both", "copy", "require", "read")}
-    asks = "first deploy without a way back"
+    asks = "first deploy without a rollback"
     assert observe(asks, None, (), given) == "require"
     (run,) = runs_of(Predict(asks, Form.CHOICE, "require", given=given), None)
     assert "23502" in str(run.played.frames[-1].sentence)
