@@ -106,7 +106,7 @@ def test_the_page_comes_with_tiles_and_the_answer_with_the_run(monkeypatch: pyte
     frames = run["played"]["frames"]
     assert len(frames) == 10
     assert frames[-1]["marks"][0][0] == "lost"
-    assert "written last: name = Bob van Dyke" in frames[-1]["sentence"]
+    assert "written last: Bob van Dyke" in frames[-1]["sentence"]
     chinese = data(visitor.get(where, headers={"accept-language": "zh-hans"}).content.decode(), "rollout-run")
     assert re.search("[\u4e00-\u9fff]", chinese["played"]["frames"][-1]["sentence"])
     assert chinese["played"]["stores"][0] == "行"

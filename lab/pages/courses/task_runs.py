@@ -18,10 +18,11 @@ def played_runs(book: Book, screen: Screen, found: Seen) -> Mapping[str, Any] | 
         return None
 
     def named(item: str) -> str:
-        return text(book, f"{key}.item {item}") if item else ""
+        return text(book, f"{key}.item {item}") or text(book, f"{key}.choice {item}") if item else ""
 
     def predicted(item: str) -> str:
-        given = found.answered.get("match", {}).get(item) if item else found.answered.get("choice")
+        matched = found.answered.get("match")
+        given = matched.get(item) if matched else found.answered.get("choice")
         return text(book, f"{key}.choice {given}")
 
     return runs_worded(runs_of(task, screen.start), named, predicted)
