@@ -321,7 +321,10 @@ def moves_of(start: Start) -> tuple[Move, ...]:
         shown = end_of(replace(start, steps=start.steps[:at]))
         now = {(v.clause, v.version) for v in shown.verdicts}
         new = frozenset(clause for clause, _ in now - before)
-        text = shown.trace[-1].text if shown.trace else Text("{step}", {"step": move})
+        last = shown.trace[-1] if shown.trace else None
+        text = (
+            Text("{step}", {"step": move}) if last is None else last.statement if last.statement.template else last.text
+        )
         found.append(Move(len(found) + 1, text, new, _worst(shown, now - before)))
         before = now
     return tuple(found)

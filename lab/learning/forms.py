@@ -14,7 +14,7 @@ from lab.exercises.grading import moves_of
 from lab.exercises.pair_texts import pair_text
 from lab.exercises.shelf import Book
 from lab.pages.courses.chapters import text
-from lab.pages.words import clause_words, say
+from lab.pages.words import clause_words, named_clause, say
 from lab.sessions.session import STEPS_MAX
 
 ANSWER_CHARS_MAX = 20_000
@@ -127,7 +127,7 @@ def _explanation(book: Book, screen: Screen, task: Explain, answered: dict[str, 
 
 def _clause(clause: str, chosen: str) -> Option:
     """A clause with what it says, in the words of the stage."""
-    return Option(clause, f"{clause}: {clause_words(clause)}", clause == chosen)
+    return Option(clause, f"{named_clause(clause)}: {clause_words(clause)}", clause == chosen)
 
 
 def _design(task: Design, answered: dict[str, Any]) -> dict[str, Any]:

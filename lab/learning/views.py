@@ -283,6 +283,7 @@ def _screen(place: Place) -> dict[str, Any]:
         "text": text(place.book, key),
         "is_explained": not _is_about_people(place.chapter),
         "do": json.dumps(place.screen.do),
+        "has_do": bool(place.screen.do),
         "begins": json.dumps([] if place.screen.start is None else place.screen.start.steps),
         "needs": json.dumps(needed) if (needed := steps_needed(place.chapter)) else "",
         "sources": place.screen.sources,
@@ -341,6 +342,7 @@ def _task(place: Place, found: Seen) -> dict[str, Any] | None:
         ladder = order_builder(screen.task.options, lambda one: text(place.book, f"{key}.choice {one}"), order)
     return {
         "is_live": isinstance(screen.task, Live),
+        "is_prediction": isinstance(screen.task, Predict),
         "form": form_of(place.book, screen, found.answered, found.game),
         "outcome": found.outcome,
         "replies": _replies(place, found),

@@ -8,7 +8,7 @@ const MOMENT_MS = 2200, BEYOND = 0.2;
 
 class ClockRun {
   constructor(root) {
-    const { moments, guess, words } = JSON.parse(document.getElementById(root.dataset.clock).textContent);
+    const { moments, guess, words } = JSON.parse(document.getElementById(root.dataset.clockRun).textContent);
     Object.assign(this, { moments, guess, words });
     const [first, last] = [moments[0].at, moments.at(-1).at], far = Math.max(last, guess?.at ?? last), near = Math.min(first, guess?.at ?? first);
     this.from = near;
@@ -43,4 +43,4 @@ class ClockRun {
   }
 }
 
-for (const root of document.querySelectorAll("[data-clock]")) new ClockRun(root);
+for (const root of document.querySelectorAll("[data-clock-run]")) new ClockRun(root);

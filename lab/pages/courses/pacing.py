@@ -1,5 +1,6 @@
 """A class at its teacher's pace: the teacher's buttons, the page for the projector, and what learners' pages ask."""
 
+import json
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -16,6 +17,7 @@ from lab.exercises.grading import reveal_of
 from lab.exercises.observations import session_of
 from lab.exercises.shelf import Book
 from lab.exercises.texts import TITLE
+from lab.exercises.vocabulary import steps_needed
 from lab.learning.forms import form_of
 from lab.learning.learner import Learner
 from lab.learning.selectors import progress_everywhere
@@ -60,7 +62,10 @@ def set_pace(request: HttpRequest, pk: int) -> HttpResponse:
             services.set_pace(mine, None)
         case _:
             raise Http404("there is no such pace")
-    return redirect("course-projector" if request.POST.get("from") == "projector" else "course", pk)
+    if request.POST.get("from") == "projector":
+        return redirect("course-projector", pk)
+    chapter = _course(request, pk).paced_chapter
+    return redirect(f"{reverse('course', args=(pk,))}{f'?chapter={chapter}' if chapter else ''}")
 
 
 @never_cache
@@ -82,6 +87,7 @@ def projector(request: HttpRequest, pk: int) -> HttpResponse:
             "of": len(chapter.screens),
             "title": text(book, f"{screen.id}.title"),
             "text": text(book, screen.id),
+            "needs": json.dumps(needed) if (needed := steps_needed(chapter)) else "",
         },
         "options": _options(book, screen),
         **_counts(request, mine, place),
