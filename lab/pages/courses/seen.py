@@ -128,9 +128,9 @@ def _solution(screen: Screen, progress: Progress | None, attempt: Attempt | None
 
 
 def _shared(solution: Start, start: Start | None) -> int:
-    """The position from which a solution is played: behind the screen's own steps."""
+    """The position from which a solution is played: behind the screen's own steps, if there are others."""
     own = () if start is None else start.steps
-    return len(own) if solution.steps[: len(own)] == own else 0
+    return len(own) if solution.steps[: len(own)] == own != solution.steps else 0
 
 
 def _question(request: HttpRequest, screen: Screen, learner: Learner) -> Question | None:
