@@ -5,6 +5,7 @@ Needs Python and the parser only (`requirements-rollouts.txt`).
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,15 +69,23 @@ def checked(options: argparse.Namespace) -> int:
     budget = Budget(options.worlds, options.seconds)
     report = check(text, rows=options.rows, budget=budget, repair=options.repair)
     if options.json:
-        print(json.dumps(_json(report, options), indent=2, ensure_ascii=False))
+        _print(json.dumps(_json(report, options), indent=2, ensure_ascii=False))
     elif report.mistake is not None:
         kind = "not modelled: " if report.verdict == NOT_MODELLED else ""
         print(f"{options.file}: {kind}{report.mistake}", file=sys.stderr)
     elif options.markdown:
-        print(as_markdown(report, searched=options.repair))
+        _print(as_markdown(report, searched=options.repair))
     else:
-        print(as_text(report, searched=options.repair, words=options.words))
+        _print(as_text(report, searched=options.repair, words=options.words))
     return EXITS.get(report.verdict, EXIT_BOUNDS)
+
+
+def _print(text: str) -> None:
+    """Print an answer. A reader that stops early, such as `head`, changes neither the answer nor the exit code."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _json(report: Report, options: argparse.Namespace) -> dict[str, object]:

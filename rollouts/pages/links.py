@@ -2,7 +2,10 @@
 
 import base64
 import binascii
+import re
 import zlib
+
+from rollouts.file import SCHEMA_LAB
 
 TEXT_MAX, LINK_MAX = 20_000, 6_000
 """Characters of a file, and of the link that carries one."""
@@ -10,6 +13,16 @@ TEXT_MAX, LINK_MAX = 20_000, 6_000
 
 class BadLink(ValueError):
     """A link that carries no file."""
+
+
+DATABASE = re.compile(r"^\s*database\s*=\s*(['\"]).*\1.*\n", re.MULTILINE)
+
+
+def on_another_database(text: str) -> str:
+    """The same file on Schema Lab, or on PostgreSQL where it is on Schema Lab."""
+    found = DATABASE.search(text)
+    rest = text if found is None else text[: found.start()] + text[found.end() :]
+    return rest if found is not None and SCHEMA_LAB in found[0] else f'database = "{SCHEMA_LAB}"\n{rest}'
 
 
 def linked(text: str) -> str:

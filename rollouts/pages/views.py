@@ -25,8 +25,9 @@ from lab.models import Question
 from lab.pages.ladder_form import answer_of
 from lab.pages.words import say, speaker
 from lab.sessions.model.fault_texts import unknown_text
+from rollouts.file import SCHEMA_LAB
 from rollouts.pages.answers import PLAYED, played_in, worded
-from rollouts.pages.links import TEXT_MAX, BadLink, linked, text_in
+from rollouts.pages.links import TEXT_MAX, BadLink, linked, on_another_database, text_in
 from rollouts.pages.tiles import tiles_of
 from rollouts.templates import BY_NAME, NAIVE, SAFE, TEMPLATES, Template
 from rollouts.words import pgroll_of
@@ -130,7 +131,9 @@ def _answer(question: Question) -> dict[str, Any]:
     played = played_in(found)
     shown = worded({name: one for name, one in found.items() if name != PLAYED}, speaker())
     shown["why"] = say(unknown_text(shown.get("why", "")))
-    link = linked(question.asked["rollout"])
+    text = question.asked["rollout"]
+    link, other = linked(text), linked(on_another_database(text))
+    is_on_lab = f'"{SCHEMA_LAB}"' not in on_another_database(text).partition("\n")[0]
     traces, repair = shown.get("traces", ()), shown.get("repair")
     shown["counted"] = [one for one in traces if one["counts"]]
     shown["others"] = [one for one in traces if not one["counts"]]
@@ -139,5 +142,7 @@ def _answer(question: Question) -> dict[str, Any]:
         "question": shown,
         "run": None if played is None else _run(shown, played),
         "link": f"{reverse('rollout')}?file={link}" if link else "",
+        "other_link": f"{reverse('rollout')}?file={other}" if other else "",
+        "is_on_lab": is_on_lab,
         "repair_link": f"{reverse('rollout')}?file={repaired}" if repaired else "",
     }

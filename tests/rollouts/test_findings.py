@@ -231,6 +231,18 @@ def test_the_command_needs_no_django() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_a_reader_that_stops_early_changes_no_exit_code(tmp_path: Any) -> None:
+    file = tmp_path / "rollout.toml"
+    file.write_text(SAFE)
+    command = [sys.executable, "-m", "rollouts", "check", str(file), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert (process.wait(), errors) == (0, b"")
+
+
 def test_the_command_prints_data_of_a_wrong_file_too(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "rollout.toml"
     file.write_text(HEAD + '[[deploy]]\nrelease = "2"\nlike = "0"\n')

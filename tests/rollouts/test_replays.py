@@ -6,6 +6,7 @@ import pytest
 
 from rollouts.file import rollout_of
 from rollouts.findings import answer_of
+from rollouts.lessons import plans
 from rollouts.templates import text_of
 from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
@@ -33,6 +34,24 @@ def test_every_trace_of_a_template_ends_the_same_way(url: str, name: str, form: 
     answer = answer_of(rollout_of(text_of(name, form)), rows=2)
     for number, finding in enumerate(answer.outcome.findings):
         replay(url, answer.model, finding, f"replay_{name}_{form}_{number}")
+
+
+@pytest.mark.parametrize(
+    ("lesson", "deploys"),
+    [
+        ("rename-at-once", ()),
+        ("rename-beside", ("add", "copy", "start", "gone", "read")),
+        ("rename-beside", ("add", "start", "copy", "gone", "read")),
+        ("rename", ("add", "both", "copy", "require", "read")),
+        ("rename", ("add", "both", "copy", "read", "new")),
+        ("split", ("add", "both", "copy-null", "read")),
+    ],
+)
+def test_every_trace_of_chapter_14_ends_the_same_way(url: str, lesson: str, deploys: tuple[str, ...]) -> None:
+    answer = plans.explored(lesson, deploys)
+    assert answer.outcome.findings
+    for number, finding in enumerate(answer.outcome.findings):
+        replay(url, answer.model, finding, f"chapter_14_{lesson}_{'_'.join(deploys)}_{number}"[:60])
 
 
 def test_every_kind_is_replayed() -> None:

@@ -9,7 +9,7 @@ from django.test import Client
 from lab import services, tasks
 from lab.explorer.spaces.search import Budget, Progress
 from lab.models import Question
-from rollouts.pages.links import TEXT_MAX, BadLink, linked, text_in
+from rollouts.pages.links import TEXT_MAX, BadLink, linked, on_another_database, text_in
 from rollouts.templates import BY_NAME
 
 PAGE, ASK = "/lab/rollouts/", "/lab/rollouts/ask/"
@@ -164,3 +164,15 @@ def test_the_answer_is_in_the_readers_language() -> None:
     assert "deploy" in english
     assert re.search("[\u4e00-\u9fff]", chinese)
     assert "What users gave last" not in chinese
+
+
+@pytest.mark.parametrize("text", [BY_NAME["rename"].safe, 'database = "postgresql 18"\n' + BY_NAME["rename"].safe])
+def test_the_same_file_on_the_other_database_and_back(text: str) -> None:
+    there = on_another_database(text)
+    assert there.startswith('database = "schema-lab"\n')
+    assert on_another_database(there) == BY_NAME["rename"].safe
+    visitor = Client()
+    page = answer_to(text, visitor)
+    assert "The same on Schema Lab" in words(page)
+    assert f"?file={linked(there)}" in unescape(page)
+    assert "The same on PostgreSQL" in words(answer_to(there, visitor))
