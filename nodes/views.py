@@ -23,13 +23,13 @@ from catalog.text.marking import mark
 from catalog.view_definition import readers_of
 from expressions.sqltypes import PARAMETER_OIDS
 from leases.models import Node
-from nodes.catalog_views.stored import query_of
 from nodes.console import held, pictures
 from nodes.console.sessions import CONNECT_S, Answer, PaneError, panes
 from nodes.people.rights import MAY_WRITE
 from nodes.people.vouching import vouched_address
 from nodes.settings.variables import TRACE
 from nodes.streams import REQUESTS
+from storage.shadow.view_queries import query_of
 
 NUMBERS = ("1", "2")
 SQL_CHARS_MAX = 20_000

@@ -198,6 +198,12 @@ MEMORY = (
 )
 SETTINGS: tuple[Setting, ...] = (
     Setting("DATABASE_URL", "", url("postgresql", "postgres"), "PostgreSQL 18 or newer; empty: the embedded one"),
+    Setting(
+        "SHADOW_DATABASE_URL",
+        "",
+        url("postgresql", "postgres"),
+        "database for questions to the catalog; empty: that of DATABASE_URL with _shadow behind its name",
+    ),
     Setting("REDIS_URL", "", url("redis", "rediss", "unix"), "Redis, as redis-py spells it; empty: the embedded one"),
     Setting("SPARK_MASTER", "local[2]", text, "where reorganisation runs: local[N] or spark://HOST:PORT"),
     Setting("SPARK_SECRET", "", text, "the secret of that cluster of Spark; empty: it asks for none", is_secret=True),

@@ -9,6 +9,7 @@ from schemalab.connections.database import django_database
 from schemalab.embedded.locations import locations_of
 from schemalab.local_secrets import secret
 from schemalab.sources import BASE_DIR, home, load_settings
+from storage.shadow.address import address_of
 
 _chosen = load_settings()
 
@@ -17,6 +18,7 @@ LOCATIONS = locations_of(HOME)
 
 # --- the cluster
 DATABASE_URL = _chosen["DATABASE_URL"] or LOCATIONS.database_url
+SHADOW_DATABASE_URL = address_of(DATABASE_URL, _chosen["SHADOW_DATABASE_URL"])
 REDIS_URL = _chosen["REDIS_URL"] or LOCATIONS.redis_url
 IS_DATABASE_EMBEDDED = not _chosen["DATABASE_URL"]
 IS_REDIS_EMBEDDED = not _chosen["REDIS_URL"]

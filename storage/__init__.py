@@ -17,6 +17,7 @@ arrow/           the same rules over columns of Arrow
 browser/         stored pairs for people: in lines, and row by row
 sql_values/      stored values as PostgreSQL's own: decoders and encoders as SQL
 reader/          the role under which PostgreSQL runs a user's text
+shadow/          a database with empty tables that answers questions to the catalog
 services         the reader role is brought to its allow list
 selectors, views  the pair browser and the row page
 """

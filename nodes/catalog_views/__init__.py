@@ -14,7 +14,6 @@ standard   rows of information_schema
 own        views of our own: elements in any state, versions, leases, changes, nodes
 of_session relations about the session that asks
 names      names of objects, and how they are written out: what functions read
-keys       the primary key and the indexes of a table as one list
 texts      indexes, constraints and defaults as SQL
 values     values of rows, and numbers of PostgreSQL's own
 """

@@ -6,9 +6,9 @@ So tools that join them to find a table's name or an estimate find the table, an
 from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
-from nodes.catalog_views.keys import keys_of
 from nodes.catalog_views.values import Row
 from nodes.wire.oids import index_oid, table_oid
+from storage.shadow.keys import keys_of
 
 BEGINNING = "pg_stat"
 """Of their names."""

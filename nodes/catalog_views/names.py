@@ -7,12 +7,12 @@ from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TY
 from expressions.values.object_names import DEFINITIONS, OBJECTS, PSEUDO_TYPES, SEQUENCE, spelled
 from nodes.catalog_views import described
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
-from nodes.catalog_views.keys import keys_of
 from nodes.catalog_views.relations import OIDS
 from nodes.catalog_views.tables import definitions
-from nodes.catalog_views.texts import quoted
 from nodes.catalog_views.values import OWNER, OWNER_NAME, Row
 from nodes.wire.oids import column_oid, index_oid, table_oid
+from storage.shadow.keys import keys_of
+from storage.shadow.names import quoted
 
 
 def _objects(tables: Sequence[Descriptor]) -> Iterator[Row]:

@@ -9,8 +9,9 @@ from catalog.values.types import INT_LIMITS, MOMENTS, TEXTS, WHOLE, SqlType
 from expressions.sqltypes import OF_SQL_TYPE
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
-from nodes.catalog_views.keys import Key, is_shown_as_constraint, keys_of, required_columns
 from nodes.catalog_views.values import DATABASE_NAME, OWNER_NAME, Row
+from storage.shadow.keys import Key, is_shown_as_constraint, keys_of, required_columns
+from storage.shadow.names import quoted
 
 SCHEMA = "information_schema"
 _DIGITS = {SqlType.SMALLINT: 16, SqlType.INTEGER: 32, SqlType.BIGINT: 64, SqlType.REAL: 24, SqlType.DOUBLE: 53}
@@ -152,7 +153,7 @@ def _check_constraints(tables: Sequence[Descriptor]) -> Iterator[Row]:
         required = required_columns(table)
         for column in table.public_columns:
             if column.id in required:
-                clause = f"{texts.quoted(column.name)} IS NOT NULL"
+                clause = f"{quoted(column.name)} IS NOT NULL"
                 yield {**named("constraint", table.not_null_name(column)), "check_clause": clause}
 
 

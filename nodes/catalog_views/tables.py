@@ -8,9 +8,10 @@ from catalog.values.types import INT_LIMITS, TEXTS
 from expressions.sqltypes import OF_SQL_TYPE, TEXTUAL, modifier_of_length
 from nodes.catalog_views import texts
 from nodes.catalog_views.fixed import BY_VALUE, OPERATOR_CLASSES, STORAGES, alignment_of
-from nodes.catalog_views.keys import is_shown_as_constraint, keys_of, required_columns
 from nodes.catalog_views.values import BTREE, DEFAULT_COLLATION, HEAP, OWNER, OWNER_NAME, PUBLIC, Row
 from nodes.wire.oids import column_oid, constraint_oid, index_oid, key_oid, table_oid
+from storage.shadow.keys import is_shown_as_constraint, keys_of, required_columns
+from storage.shadow.names import quoted
 
 PG_CLASS, PG_CONSTRAINT = 1259, 2606
 COMMENTS = {PG_CLASS: "r", PG_CONSTRAINT: "c"}
@@ -222,11 +223,11 @@ def definitions(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, int, b
                 oid = index_oid(table.table_id, key.id)
                 yield "i", oid, 0, pretty, texts.index_of(table, key, pretty=pretty)
                 for number, part in enumerate(key.columns, start=1):
-                    yield "i", oid, number, pretty, texts.quoted(table.column(part.column).name)
+                    yield "i", oid, number, pretty, quoted(table.column(part.column).name)
                 if is_shown_as_constraint(key):
                     yield "k", key_oid(table.table_id, key.id), 0, pretty, texts.key_of(table, key)
             for column in table.public_columns:
-                text = f"NOT NULL {texts.quoted(column.name)}"
+                text = f"NOT NULL {quoted(column.name)}"
                 yield "k", column_oid(table.table_id, column.id), 0, pretty, text
             for constraint in _constraints(table):
                 other = by_id.get(constraint.references) if constraint.references is not None else None

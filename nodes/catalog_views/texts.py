@@ -5,21 +5,13 @@ import re
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, RESTRICT, Column, ColumnId, Constraint
 from catalog.values.types import SqlType
-from expressions.grammar import is_reserved
 from expressions.rows import columns_of as read_columns
 from expressions.rows import is_operation, shown
 from expressions.sqltypes import OF_SQL_TYPE
-from nodes.catalog_views.keys import Key
+from storage.shadow.keys import Key
+from storage.shadow.names import quoted
 
-_PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 _QUOTED = re.compile(r"'([^']|'')*'")
-
-
-def quoted(name: str) -> str:
-    """A name as it has to be written."""
-    if _PLAIN.fullmatch(name) and not is_reserved(name):
-        return name
-    return '"' + name.replace('"', '""') + '"'
 
 
 def columns_of(table: Descriptor, constraint: Constraint) -> tuple[ColumnId, ...]:

@@ -17,9 +17,9 @@ from catalog.values.types import type_name
 from expressions import grammar
 from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_ERROR, SqlError, unsupported
 from expressions.sqltypes import TEXT, UNKNOWN, length_of_modifier
-from nodes.catalog_views.texts import quoted
 from nodes.sql.queries.query import Output
 from nodes.sql.statements import Statement, first_query, tables_in
+from storage.shadow.names import quoted
 
 Node = Any
 

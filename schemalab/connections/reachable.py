@@ -9,6 +9,8 @@ from psycopg.conninfo import conninfo_to_dict
 from schemalab.embedded import postgres, redis
 from storage.postgres import layout_mistake
 from storage.reader import role
+from storage.shadow.database import ShadowUnusable
+from storage.shadow.following import catch_up
 
 VERSION_MIN = 18  # casts of bytea to whole numbers (storage.sql_values); 17: transaction_timeout, the deadline of T4
 CONNECT_S_MAX = 5
@@ -63,6 +65,15 @@ def weaker_reader(url: str) -> str:
     if may_act_as_reader == (True,):
         return f"{found} may call all functions that PUBLIC may, which protects less than a database that is made here"
     return f"{found} cannot be used: give the role of DATABASE_URL the attribute CREATEROLE, then start again"
+
+
+def shadow_mistake(url: str, shadow: str) -> str | None:
+    """Make the database for questions to the catalog. What is missing for it, in one line; None when it is there."""
+    try:
+        catch_up(url, shadow)
+    except ShadowUnusable as error:
+        return str(error)
+    return None
 
 
 def _setting(connection: psycopg.Connection[Any], name: str) -> int:

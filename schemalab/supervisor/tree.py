@@ -29,6 +29,7 @@ from schemalab.connections.reachable import (
     check_layout,
     check_migrations,
     check_redis,
+    shadow_mistake,
     shortcomings,
     weaker_reader,
 )
@@ -204,6 +205,9 @@ class Cluster:
             raise UpFailed(f"the migrations failed, see {self.plan.locations.logs / 'migrate.log'}")
         if not self.plan.is_database_embedded:
             self.say(await asyncio.to_thread(weaker_reader, self.plan.database_url))
+        mistake = await asyncio.to_thread(shadow_mistake, self.plan.database_url, settings.SHADOW_DATABASE_URL)
+        if mistake is not None:
+            self.say(mistake)
 
     def _begin_kind(self, kind: str) -> None:
         if kind == "node":

@@ -42,7 +42,7 @@ def migrated(services: Locations, *statements: str, role: str) -> Cluster:
 
 
 def test_a_role_with_the_listed_rights_runs_a_node(foreign: Locations) -> None:
-    made, owned = "CREATE ROLE lab LOGIN CREATEROLE", "CREATE DATABASE lab OWNER lab"
+    made, owned = "CREATE ROLE lab LOGIN CREATEROLE CREATEDB", "CREATE DATABASE lab OWNER lab"
     assert made in HOW_TO
     assert owned in HOW_TO
     cluster = migrated(foreign, made, owned, role="lab")

@@ -1,0 +1,392 @@
+"""SQL that leads the shadow from what it shows to what it is to show: in place, so that oids stay. Pure.
+
+    what goes     views, foreign keys, CHECKs, keys, columns, tables: by their old names
+    what is renamed
+    what comes    tables, columns, types, keys, CHECKs, foreign keys, views, comments: by their new names
+
+A column that comes back stands behind all others in PostgreSQL, so those behind it in the table come anew as well.
+What depends on a column that comes anew, or that gets another type, goes before and comes after it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from storage.shadow.names import in_quotes as quoted
+from storage.shadow.names import literal
+from storage.shadow.shown import (
+    INDEX,
+    PRIMARY,
+    UNIQUE,
+    ShownCheck,
+    ShownColumn,
+    ShownKey,
+    ShownReference,
+    ShownTable,
+    ShownView,
+)
+
+OWNER = "schemalab_shown"
+"""The role that owns what is shown, and that catalog queries run as."""
+
+Tables = Mapping[int, ShownTable]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A view that the shadow has, by what is remembered of it."""
+
+    revision: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A table before and after."""
+
+    old: ShownTable
+    new: ShownTable
+
+    @property
+    def kept(self) -> frozenset[int]:
+        """Numbers of the columns that stay: those from the first on that stand in the same order."""
+        there, kept = {column.number for column in self.old.columns}, []
+        for column in self.new.columns:
+            if column.number not in there:
+                break
+            kept.append(column.number)
+        return frozenset(kept)
+
+    @property
+    def unsteady(self) -> frozenset[int]:
+        """Numbers of columns that end, come anew or get another type."""
+        kept = self.kept
+        types = {column.number: column.type for column in self.new.columns}
+        return frozenset(
+            column.number
+            for column in self.old.columns
+            if column.number not in kept or types[column.number] != column.type
+        )
+
+
+@dataclass
+class Alters:
+    """The statements, in the order in which they have to be executed."""
+
+    old: Tables
+    new: Tables
+    had: Mapping[int, Known]
+    views: Sequence[ShownView]
+    going: list[str] = field(default_factory=list)
+    renames: list[tuple[str, str, str]] = field(default_factory=list)
+    """Beginning of an ALTER, old and new name: of relations, which have one space of names."""
+    coming: list[str] = field(default_factory=list)
+    later: list[str] = field(default_factory=list)
+    """What needs keys of other tables."""
+    made: list[tuple[ShownView, bool]] = field(default_factory=list)
+    """The views to be made after all that, and whether each is a new one."""
+
+    def __post_init__(self) -> None:
+        self.pairs = {i: Pair(self.old[i], new) for i, new in self.new.items() if i in self.old}
+        self.unsteady = {i: pair.unsteady for i, pair in self.pairs.items()}
+
+    def statements(self) -> list[str]:
+        made, dropped = self._views()
+        if dropped:
+            self.going.append(f"DROP VIEW {', '.join(quoted(self.had[i].name) for i in dropped)}")
+        inner: list[str] = []
+        for pair in self.pairs.values():
+            self._references(pair)
+        for table_id, pair in self.pairs.items():
+            inner += self._altered(pair, self.unsteady[table_id])
+        for table_id, table in self.old.items():
+            if table_id not in self.new:
+                self.going += [f"ALTER TABLE {quoted(table.name)} DROP CONSTRAINT {quoted(one.name)}"
+                               for one in table.references]  # fmt: skip
+        ended = [quoted(table.name) for table_id, table in self.old.items() if table_id not in self.new]
+        self.going += [f"DROP TABLE {', '.join(ended)}"] if ended else []
+        for table_id, table in self.new.items():
+            if table_id not in self.old:
+                self._created(table)
+        self.made = made
+        return [*self.going, *_renamed(self.renames), *inner, *self.coming, *self.later]
+
+    # -- tables --------------------------------------------------------------------------------------------------
+
+    def _created(self, table: ShownTable) -> None:
+        name = quoted(table.name)
+        columns = ", ".join(self._defined(column) for column in table.columns)
+        self.coming += [f"CREATE TABLE {name} ({columns})", f"ALTER TABLE {name} OWNER TO {OWNER}"]
+        self.coming += _commented(f"TABLE {name}", None, table.comment)
+        for column in table.columns:
+            self.coming += _commented(f"COLUMN {name}.{quoted(column.name)}", None, column.comment)
+        for key in table.keys:
+            self._add_key(table, key)
+        for check in table.checks:
+            self._add_check(table, check)
+        for reference in table.references:
+            self._add_reference(table, reference)
+
+    def _altered(self, pair: Pair, unsteady: frozenset[int]) -> list[str]:
+        """The statements about columns; what depends on them goes before and comes after these."""
+        old, new, was, name = pair.old, pair.new, quoted(pair.old.name), quoted(pair.new.name)
+        if old.name != new.name:
+            self.renames.append(("ALTER TABLE", old.name, new.name))
+        self._checks(pair, unsteady)
+        self._keys(pair, unsteady)
+        for column in old.columns:
+            if column.number not in pair.kept:
+                self.going.append(f"ALTER TABLE {was} DROP COLUMN {quoted(column.name)}")
+        kept = [(old.column(column.number), column) for column in new.columns if column.number in pair.kept]
+        for before, after in kept:
+            if before.numbers is None:
+                continue
+            if _has_other_numbers(before, after):
+                self.going.append(f"ALTER TABLE {was} ALTER COLUMN {quoted(before.name)} DROP IDENTITY")
+            elif after.numbers is not None:
+                self._rename("ALTER SEQUENCE", before.numbers.sequence, after.numbers.sequence)
+        renames = [(f"ALTER TABLE {name} RENAME COLUMN", b.name, a.name) for b, a in kept if b.name != a.name]
+        inner = _renamed(renames)
+        for before, after in kept:
+            inner += self._column(name, before, after)
+        inner += [f"ALTER TABLE {name} ADD COLUMN {self._defined(c)}" for c in new.columns if c.number not in pair.kept]
+        for column in new.columns:
+            before_comment = old.column(column.number).comment if column.number in pair.kept else None
+            inner += _commented(f"COLUMN {name}.{quoted(column.name)}", before_comment, column.comment)
+        return inner + _commented(f"TABLE {name}", old.comment, new.comment)
+
+    def _defined(self, column: ShownColumn) -> str:
+        required = "" if column.required is None else f" CONSTRAINT {quoted(column.required)} NOT NULL"
+        default = "" if column.default is None else f" DEFAULT ({column.default})"
+        return f"{quoted(column.name)} {column.type}{required}{default}{_identity(column)}"
+
+    def _column(self, table: str, old: ShownColumn, new: ShownColumn) -> Iterator[str]:
+        alter = f"ALTER TABLE {table} ALTER COLUMN {quoted(new.name)}"
+        is_anew = old.type != new.type
+        if old.default is not None and (is_anew or new.default is None):
+            yield f"{alter} DROP DEFAULT"
+        if is_anew:
+            yield f"{alter} TYPE {new.type} USING NULL::{new.type}"
+        if new.default is not None and (is_anew or old.default != new.default):
+            yield f"{alter} SET DEFAULT ({new.default})"
+        yield from self._nullability(table, alter, old, new)
+        if new.numbers is not None and _has_other_numbers(old, new):
+            yield f"{alter} ADD{_identity(new)}"
+        elif old.numbers is not None and new.numbers is not None:
+            if old.numbers.always != new.numbers.always:
+                yield f"{alter} SET GENERATED {'ALWAYS' if new.numbers.always else 'BY DEFAULT'}"
+            if old.numbers.start != new.numbers.start:
+                yield f"{alter} SET START WITH {new.numbers.start}"
+
+    def _nullability(self, table: str, alter: str, old: ShownColumn, new: ShownColumn) -> Iterator[str]:
+        if new.required is None:
+            if old.required is not None:
+                yield f"{alter} DROP NOT NULL"
+        elif old.required is None:
+            yield f"ALTER TABLE {table} ADD CONSTRAINT {quoted(new.required)} NOT NULL {quoted(new.name)}"
+        elif old.required != new.required:
+            yield f"ALTER TABLE {table} RENAME CONSTRAINT {quoted(old.required)} TO {quoted(new.required)}"
+
+    # -- what depends on columns -----------------------------------------------------------------------------------
+
+    def _keys(self, pair: Pair, unsteady: frozenset[int]) -> None:
+        old = {key.id: key for key in pair.old.keys}
+        kept = {key.id for key in pair.new.keys if key.id in old and _same_key(old[key.id], key, unsteady)}
+        for key in pair.old.keys:
+            if key.id not in kept:
+                self.going.append(_drop_key(pair.old, key))
+        for key in pair.new.keys:
+            if key.id not in kept:
+                self._add_key(pair.new, key)
+                continue
+            before = old[key.id]
+            self._rename("ALTER INDEX", before.name, key.name)
+            if before.kind != key.kind:
+                word = "PRIMARY KEY" if key.kind == PRIMARY else "UNIQUE"
+                begins = f"ALTER TABLE {quoted(pair.new.name)} ADD CONSTRAINT {quoted(key.name)}"
+                self.coming.append(f"{begins} {word} USING INDEX {quoted(key.name)}")
+            self._comment_key(pair.new, before.comment, before.constraint_comment, key)
+
+    def _add_key(self, table: ShownTable, key: ShownKey) -> None:
+        name = quoted(key.name)
+        columns = ", ".join(
+            quoted(table.column(number).name) + (" DESC" if descending else "") for number, descending in key.columns
+        )
+        if key.kind == INDEX:
+            where = "" if key.condition is None else f" WHERE ({key.condition})"
+            unique = "UNIQUE " if key.unique else ""
+            self.coming.append(f"CREATE {unique}INDEX {name} ON {quoted(table.name)} ({columns}){where}")
+        else:
+            word = "PRIMARY KEY" if key.kind == PRIMARY else "UNIQUE"
+            self.coming.append(f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {name} {word} ({columns})")
+        self._comment_key(table, None, None, key)
+
+    def _comment_key(self, table: ShownTable, comment: str | None, of_rule: str | None, key: ShownKey) -> None:
+        self.coming += _commented(f"INDEX {quoted(key.name)}", comment, key.comment)
+        if key.kind != INDEX:
+            on = f"CONSTRAINT {quoted(key.name)} ON {quoted(table.name)}"
+            self.coming += _commented(on, of_rule, key.constraint_comment)
+
+    def _checks(self, pair: Pair, unsteady: frozenset[int]) -> None:
+        old = {check.id: check for check in pair.old.checks}
+        kept = {
+            check.id
+            for check in pair.new.checks
+            if check.id in old and old[check.id].kept == check.kept and not check.reads & unsteady
+        }
+        self.going += [_drop_constraint(pair.old, check.name) for check in pair.old.checks if check.id not in kept]
+        for check in pair.new.checks:
+            if check.id in kept:
+                self.coming += _renamed_constraint(pair.new, old[check.id].name, check.name)
+                on = f"CONSTRAINT {quoted(check.name)} ON {quoted(pair.new.name)}"
+                self.coming += _commented(on, old[check.id].comment, check.comment)
+            else:
+                self._add_check(pair.new, check)
+
+    def _add_check(self, table: ShownTable, check: ShownCheck) -> None:
+        name = quoted(check.name)
+        self.coming.append(f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {name} CHECK ({check.condition})")
+        self.coming += _commented(f"CONSTRAINT {name} ON {quoted(table.name)}", None, check.comment)
+
+    def _references(self, pair: Pair) -> None:
+        old = {one.id: one for one in pair.old.references}
+        kept = {one.id for one in pair.new.references if one.id in old and self._same_reference(pair, old[one.id], one)}
+        self.going += [_drop_constraint(pair.old, one.name) for one in pair.old.references if one.id not in kept]
+        for one in pair.new.references:
+            if one.id in kept:
+                self.later += _renamed_constraint(pair.new, old[one.id].name, one.name)
+                on = f"CONSTRAINT {quoted(one.name)} ON {quoted(pair.new.name)}"
+                self.later += _commented(on, old[one.id].comment, one.comment)
+            else:
+                self._add_reference(pair.new, one)
+
+    def _same_reference(self, pair: Pair, old: ShownReference, new: ShownReference) -> bool:
+        """The columns, and the key of the other table, are the same and stay."""
+        other = self.pairs.get(new.table_id)
+        shape = (old.columns, old.table_id, old.others, old.key_id, old.on_delete, old.on_update)
+        if other is None or shape != (
+            new.columns, new.table_id, new.others, new.key_id, new.on_delete, new.on_update
+        ):  # fmt: skip
+            return False
+        unsteady = self.unsteady[new.table_id]
+        before, after = (
+            next((key for key in table.keys if key.id == new.key_id), None) for table in (other.old, other.new)
+        )
+        stays = before is not None and after is not None and _same_key(before, after, unsteady)
+        return stays and not unsteady & set(new.others) and not pair.unsteady & set(new.columns)
+
+    def _add_reference(self, table: ShownTable, one: ShownReference) -> None:
+        other = self.new.get(one.table_id)
+        if other is None:  # it goes in this step, or is not public yet
+            return
+        here = ", ".join(quoted(table.column(number).name) for number in one.columns)
+        there = ", ".join(quoted(other.column(number).name) for number in one.others)
+        actions = "".join(
+            f" ON {word} {does}"
+            for word, does in (("DELETE", one.on_delete), ("UPDATE", one.on_update))
+            if does != "NO ACTION"
+        )
+        begins = f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(one.name)}"
+        self.later.append(f"{begins} FOREIGN KEY ({here}) REFERENCES {quoted(other.name)} ({there}){actions}")
+        self.later += _commented(f"CONSTRAINT {quoted(one.name)} ON {quoted(table.name)}", None, one.comment)
+
+    def _rename(self, begins: str, old: str, new: str) -> None:
+        if old != new:
+            self.renames.append((begins, old, new))
+
+    # -- views -----------------------------------------------------------------------------------------------------
+
+    def _views(self) -> tuple[list[tuple[ShownView, bool]], list[int]]:
+        """The views that are to be made, each new or not, and the ids of those that have to go first."""
+        wanted = {view.view_id: view for view in self.views}
+        is_less = any(i not in self.new for i in self.old) or any(self.unsteady.values())
+        dropped = {i for i, known in self.had.items() if i not in wanted or self._breaks(wanted[i], known, is_less)}
+        while more := {i for i in self.had.keys() & wanted if i not in dropped and wanted[i].views & dropped}:
+            dropped |= more
+        made: list[tuple[ShownView, bool]] = []
+        for view in _in_order(wanted):
+            known = None if view.view_id in dropped else self.had.get(view.view_id)
+            if known is not None:
+                self._rename("ALTER VIEW", known.name, view.name)
+            if known is None or known.revision != view.revision:
+                made.append((view, known is None))
+        return made, sorted(dropped)
+
+    def _breaks(self, view: ShownView, known: Known, is_less: bool) -> bool:
+        """True for a view that cannot stay while columns that it reads change."""
+        if known.revision != view.revision:
+            return is_less  # what it has read up to now is not known
+        return any(numbers & self.unsteady.get(table_id, frozenset()) for table_id, numbers in view.reads)
+
+
+def view_sql(view: ShownView, *, is_new: bool, query: str = "") -> list[str]:
+    """The statements that make a view, of its own query or another one."""
+    name, columns = quoted(view.name), ", ".join(quoted(column.name) for column in view.columns)
+    made = f"CREATE {'' if is_new else 'OR REPLACE '}VIEW {name} ({columns}) AS {query or view.query}"
+    read = [f"SET LOCAL timezone = {literal(view.zone)}", f"SET LOCAL datestyle = 'ISO, {view.order}'"]
+    return [*read, made, f"ALTER VIEW {name} OWNER TO {OWNER}"]
+
+
+def placeholder_sql(types: Sequence[str], why: str) -> str:
+    """The query of a view that PostgreSQL does not take: no rows in columns of these types, and the reason."""
+    columns = ", ".join(f"NULL::{kind}" for kind in types)
+    reason = literal(f"the catalog cannot show this query: {why}")
+    return f"SELECT {columns} FROM (SELECT {reason}::text AS reason) AS refused WHERE false"
+
+
+def _in_order(views: Mapping[int, ShownView]) -> Iterator[ShownView]:
+    """Each behind those that it reads."""
+    left = dict(views)
+    while left:
+        ready = [view for view in left.values() if not view.views & left.keys()]
+        assert ready, "views read each other"
+        for view in ready:
+            yield left.pop(view.view_id)
+
+
+def _same_key(old: ShownKey, new: ShownKey, unsteady: frozenset[int]) -> bool:
+    """True if an index stays: it may become a constraint, and get another name."""
+    is_same = (old.columns, old.unique, old.kept) == (new.columns, new.unique, new.kept)
+    may_become = old.kind == new.kind or (old.kind == INDEX and new.kind in (PRIMARY, UNIQUE))
+    return is_same and may_become and not unsteady & ({number for number, _ in new.columns} | new.reads)
+
+
+def _drop_key(table: ShownTable, key: ShownKey) -> str:
+    return f"DROP INDEX {quoted(key.name)}" if key.kind == INDEX else _drop_constraint(table, key.name)
+
+
+def _drop_constraint(table: ShownTable, name: str) -> str:
+    return f"ALTER TABLE {quoted(table.name)} DROP CONSTRAINT {quoted(name)}"
+
+
+def _renamed_constraint(table: ShownTable, old: str, new: str) -> list[str]:
+    return [] if old == new else [f"ALTER TABLE {quoted(table.name)} RENAME CONSTRAINT {quoted(old)} TO {quoted(new)}"]
+
+
+def _has_other_numbers(old: ShownColumn, new: ShownColumn) -> bool:
+    return (old.numbers and old.numbers.generation) != (new.numbers and new.numbers.generation)
+
+
+def _identity(column: ShownColumn) -> str:
+    numbers = column.numbers
+    if numbers is None:
+        return ""
+    word = "ALWAYS" if numbers.always else "BY DEFAULT"
+    return f" GENERATED {word} AS IDENTITY (SEQUENCE NAME {quoted(numbers.sequence)} START WITH {numbers.start})"
+
+
+def _commented(on: str, old: str | None, new: str | None) -> list[str]:
+    return [] if old == new else [f"COMMENT ON {on} IS {literal(new)}"]
+
+
+def _renamed(renames: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Renames of things with one space of names; where one takes another's name all step aside first."""
+    olds = {old for _, old, _ in renames}
+    if not any(new in olds for _, _, new in renames):
+        return [_rename_to(begins, old, new) for begins, old, new in renames]
+    aside = [f"schemalab aside {number}" for number, _ in enumerate(renames)]
+    away = [_rename_to(begins, old, name) for (begins, old, _), name in zip(renames, aside, strict=True)]
+    return away + [_rename_to(begins, name, new) for (begins, _, new), name in zip(renames, aside, strict=True)]
+
+
+def _rename_to(begins: str, old: str, new: str) -> str:
+    return f"{begins} {quoted(old)} {'TO' if begins.endswith('COLUMN') else 'RENAME TO'} {quoted(new)}"

@@ -1,0 +1,168 @@
+"""The shadow follows the store: who asks it and finds it behind brings it to what is published, in one transaction.
+
+A publisher does nothing for it. So a publish takes no longer and has no second half that a crash could leave out: the
+shadow says what it shows (`position`), and a node looks at that before it answers. The store is read under the lock of
+who changes the shadow, so it never goes back.
+"""
+
+import secrets
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg
+
+from catalog.descriptor import Descriptor, from_json
+from catalog.view_definition import ViewDefinition, view_from_json
+from storage.shadow import database
+from storage.shadow.alters import Alters, Known, placeholder_sql, view_sql
+from storage.shadow.database import ShadowUnusable
+from storage.shadow.position import DIGEST_SQL, STORE_SQL, TABLES_SQL, VIEWS_SQL, Position
+from storage.shadow.rights import SETUP
+from storage.shadow.shown import ShownTable, ShownView, shown_table, shown_view
+from storage.shadow.view_queries import query_of
+
+BODIES_SQL = """
+SELECT body FROM catalog_descriptor JOIN unnest(%s::int[], %s::int[]) AS w (table_id, version) USING (table_id, version)
+"""
+
+
+@dataclass(frozen=True)
+class Store:
+    """All that is published, as of one moment."""
+
+    sign: str
+    digest: str
+    tables: dict[int, int]
+    views: tuple[ViewDefinition, ...]
+    cursor: Any
+
+    def bodies(self, versions: Iterable[tuple[int, int]]) -> dict[int, Descriptor]:
+        """These versions of tables, by table."""
+        ids, numbers = zip(*versions, strict=True) if (versions := list(versions)) else ((), ())
+        rows = self.cursor.execute(BODIES_SQL, [list(ids), list(numbers)]).fetchall()
+        return {table.table_id: table for table in (from_json(body) for (body,) in rows)}
+
+
+def catch_up(store: str, shadow: str) -> Position:
+    """Bring the shadow to what is published now. Raises `ShadowUnusable`, then nothing of it was changed."""
+    with database.opened(store, shadow) as connection, psycopg.connect(
+        store, connect_timeout=database.CONNECT_S_MAX, application_name="schemalab shadow"
+    ) as reading:  # fmt: skip
+        reading.isolation_level, reading.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+        with reading.cursor() as cursor:
+            return _follow(connection, _store(cursor))
+
+
+def rebuild(store: str, shadow: str) -> Position:
+    """Make everything that is shown anew: other oids than before."""
+    with database.opened(store, shadow) as connection:
+        connection.execute("DROP SCHEMA public CASCADE")
+        connection.execute("CREATE SCHEMA public")
+        database.remember(connection, Position())
+    return catch_up(store, shadow)
+
+
+def _store(cursor: Any) -> Store:
+    ((sign,),) = cursor.execute(STORE_SQL).fetchall()
+    ((digest,),) = cursor.execute(DIGEST_SQL).fetchall()
+    tables = dict(cursor.execute(TABLES_SQL).fetchall())
+    views = tuple(view_from_json(*row) for row in cursor.execute(VIEWS_SQL).fetchall())
+    return Store(sign, digest, tables, views, cursor)
+
+
+def _follow(connection: psycopg.Connection[Any], store: Store) -> Position:
+    before = database.position(connection)
+    if before.setup != SETUP:
+        _set_up(connection)
+    elif before.store != store.sign:
+        name = connection.info.dbname
+        raise ShadowUnusable(f"the database {name} shows the tables of another store: ./manage.py shadow rebuild")
+    elif before.digest == store.digest:
+        return before
+    views = {view.view_id: Known(view.revision, view.name) for view in store.views}
+    now = Position(SETUP, before.life or secrets.token_hex(4), store.sign, store.digest, store.tables, views)
+    alters = alters_of(before, store)
+    for statement in alters.statements():
+        _execute(connection, statement)
+    for view, is_new in alters.made:
+        _make_view(connection, view, is_new=is_new)
+    database.remember(connection, now)
+    return now
+
+
+def _set_up(connection: psycopg.Connection[Any]) -> None:
+    try:
+        database.set_up(connection)
+    except psycopg.Error as error:
+        if connection.broken:
+            raise
+        message = str(error).strip().partition("\n")[0]
+        raise ShadowUnusable(f"the database {connection.info.dbname} cannot be prepared: {message}") from error
+
+
+def _execute(connection: psycopg.Connection[Any], statement: str) -> None:
+    try:
+        connection.execute(statement.encode())
+    except psycopg.errors.LockNotAvailable as error:
+        raise ShadowUnusable("the catalog is read by others for too long: try again") from error
+    except psycopg.Error as error:
+        if connection.broken:
+            raise
+        message = str(error).strip().partition("\n")[0]
+        raise ShadowUnusable(f"the catalog cannot show what is published: {message} ({statement})") from error
+
+
+def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: bool) -> None:
+    """A view whose query PostgreSQL does not take has its columns and says so: one view does not hold up all else."""
+    try:
+        with connection.transaction():
+            for statement in view_sql(view, is_new=is_new):
+                connection.execute(statement.encode())
+    except psycopg.Error as error:
+        if connection.broken:
+            raise
+        asked = "SELECT format_type(%s, %s)"
+        rows = [connection.execute(asked, [column.type_oid, column.modifier]).fetchone() for column in view.columns]
+        query = placeholder_sql([row[0] for row in rows if row is not None], str(error).strip().partition("\n")[0])
+        for statement in view_sql(view, is_new=is_new, query=query):
+            _execute(connection, statement)
+
+
+def alters_of(before: Position, store: Store) -> Alters:
+    """All that leads from there to what is published."""
+    changed = {i for i in before.tables.keys() | store.tables.keys() if before.tables.get(i) != store.tables.get(i)}
+    old = store.bodies((i, before.tables[i]) for i in changed if i in before.tables)
+    new = store.bodies((i, store.tables[i]) for i in changed if i in store.tables)
+    lost = [i for i in changed & before.tables.keys() if i not in old]
+    if lost:
+        raise ShadowUnusable(f"the store has forgotten versions of tables {lost}: ./manage.py shadow rebuild")
+    beside = _beside((*old.values(), *new.values()), store) - changed
+    same = store.bodies((i, store.tables[i]) for i in beside if i in store.tables)
+    old, new = same | old, same | new
+    views = [_view(view, store, new) for view in store.views]
+    return Alters(_shown(old), _shown(new), before.views, views)
+
+
+def _beside(tables: Iterable[Descriptor], store: Store) -> set[int]:
+    """Tables at the other ends of foreign keys, on either side, those behind them, and those that views read."""
+    found = {int(one.references) for table in tables for one in table.constraints if one.references is not None}
+    further = store.bodies((i, store.tables[i]) for i in found if i in store.tables)
+    found |= {int(o.references) for table in further.values() for o in table.constraints if o.references is not None}
+    return found | {int(use.table_id) for view in store.views for use in view.tables}
+
+
+def _shown(tables: dict[int, Descriptor]) -> dict[int, ShownTable]:
+    shown = {i: shown_table(table, tables) for i, table in tables.items()}
+    there = {i: table for i, table in shown.items() if table is not None}
+    return {i: _without_lost(table, there.keys()) for i, table in there.items()}
+
+
+def _without_lost(table: ShownTable, there: Collection[int]) -> ShownTable:
+    """A foreign key to a table that is not shown is not shown either."""
+    return replace(table, references=tuple(one for one in table.references if one.table_id in there))
+
+
+def _view(view: ViewDefinition, store: Store, tables: dict[int, Descriptor]) -> ShownView:
+    query = query_of(view, store.views, tables).strip().removesuffix(";")
+    return shown_view(view, query, tables)

@@ -1,0 +1,199 @@
+"""The public parts of a version, as clients are shown them by PostgreSQL. Pure.
+
+Columns go by their numbers, which a change of type keeps. Of an expression there are two texts: `kept`, which names
+columns by id and is compared, and the one with the names of this version, which is executed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import CHECK, FOREIGN_KEY, RESTRICT, Column, ColumnId, State
+from catalog.view_definition import ViewColumn, ViewDefinition
+from expressions.rows import columns_of, shown
+from storage.shadow.keys import Key, is_shown_as_constraint, keys_of, required_columns
+
+PRIMARY, UNIQUE, INDEX = "primary", "unique", "index"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of an identity column: `generation` is another one where they were dropped and added again."""
+
+    sequence: str
+    always: bool
+    start: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """A column. `required` is the name of its NOT NULL."""
+
+    number: int
+    name: str
+    type: str
+    required: str | None
+    default: str | None
+    numbers: Numbers | None
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A primary key, UNIQUE or index over columns, each by its number and whether it sorts backwards."""
+
+    id: int
+    name: str
+    kind: str
+    columns: tuple[tuple[int, bool], ...]
+    unique: bool
+    kept: str | None
+    reads: frozenset[int]
+    comment: str | None
+    constraint_comment: str | None
+    condition: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCheck:
+    id: int
+    name: str
+    kept: str
+    reads: frozenset[int]
+    comment: str | None
+    condition: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReference:
+    """A foreign key: `others` are the numbers of the columns of table `table_id` that `columns` refer to."""
+
+    id: int
+    name: str
+    columns: tuple[int, ...]
+    table_id: int
+    others: tuple[int, ...]
+    key_id: int
+    on_delete: str
+    on_update: str
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    table_id: int
+    name: str
+    comment: str | None
+    columns: tuple[ShownColumn, ...]
+    keys: tuple[ShownKey, ...]
+    checks: tuple[ShownCheck, ...]
+    references: tuple[ShownReference, ...]
+
+    def column(self, number: int) -> ShownColumn:
+        return next(column for column in self.columns if column.number == number)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownView:
+    """A view: its query with the names that things have now, and the numbers of the columns that it reads by table."""
+
+    view_id: int
+    revision: int
+    name: str
+    columns: tuple[ViewColumn, ...]
+    query: str
+    reads: tuple[tuple[int, frozenset[int]], ...]
+    views: frozenset[int]
+    zone: str
+    order: str
+
+
+def shown_table(table: Descriptor, others: dict[int, Descriptor]) -> ShownTable | None:
+    """The table; None for one that is not public. A foreign key needs the table that it refers to among `others`."""
+    if table.state is not State.PUBLIC:
+        return None
+    required = required_columns(table)
+    return ShownTable(
+        table.table_id,
+        table.name,
+        table.comment,
+        tuple(_column(table, column, is_required=column.id in required) for column in table.public_columns),
+        tuple(_key(table, key) for key in keys_of(table)),
+        tuple(
+            ShownCheck(c.id, c.name, c.expression, _read(table, c.expression), c.comment, shown(table, c.expression))
+            for c in table.constraints
+            if c.rule == CHECK and c.state is State.PUBLIC and c.expression is not None
+        ),
+        tuple(_references(table, others)),
+    )
+
+
+def _column(table: Descriptor, column: Column, *, is_required: bool) -> ShownColumn:
+    numbers = None
+    if column.identity:
+        sequence = table.sequence_name(column)
+        numbers = Numbers(sequence, column.identity_always, column.identity_start, column.identity_generation)
+    required = table.not_null_name(column) if is_required else None
+    return ShownColumn(column.number, column.name, column.type_name, required, column.default, numbers, column.comment)
+
+
+def _key(table: Descriptor, key: Key) -> ShownKey:
+    kind = PRIMARY if key.primary else UNIQUE if is_shown_as_constraint(key) else INDEX
+    index = next((one for one in table.indexes if one.id == key.id), None)
+    return ShownKey(
+        key.id,
+        key.name,
+        kind,
+        tuple((table.column(part.column).number, part.descending) for part in key.columns),
+        key.unique,
+        key.where,
+        _read(table, key.where),
+        None if index is None else index.comment,
+        table.key_comment if index is None else index.constraint_comment,
+        None if key.where is None else shown(table, key.where),
+    )
+
+
+def _references(table: Descriptor, others: dict[int, Descriptor]) -> Iterable[ShownReference]:
+    for one in table.constraints:
+        other = None if one.references is None else others.get(one.references)
+        if one.rule != FOREIGN_KEY or one.state is not State.PUBLIC or other is None:
+            continue
+        yield ShownReference(
+            one.id,
+            one.name,
+            _numbers(table, one.columns),
+            other.table_id,
+            _numbers(other, one.reference_columns),
+            one.index,
+            "RESTRICT" if one.on_delete == RESTRICT else "NO ACTION",
+            "RESTRICT" if one.on_update == RESTRICT else "NO ACTION",
+            one.comment,
+        )
+
+
+def _numbers(table: Descriptor, columns: Iterable[ColumnId]) -> tuple[int, ...]:
+    return tuple(table.column(column).number for column in columns)
+
+
+def _read(table: Descriptor, expression: str | None) -> frozenset[int]:
+    return frozenset() if expression is None else frozenset(_numbers(table, columns_of(expression)))
+
+
+def shown_view(view: ViewDefinition, query: str, tables: dict[int, Descriptor]) -> ShownView:
+    """A view that reads these tables."""
+    reads = tuple(
+        (use.table_id, frozenset(_numbers(tables[use.table_id], use.columns.values()))) for use in view.tables
+    )
+    return ShownView(
+        view.view_id,
+        view.revision,
+        view.name,
+        view.columns,
+        query,
+        tuple((table_id, frozenset(numbers)) for table_id, numbers in reads),
+        frozenset(use.view_id for use in view.views),
+        view.zone,
+        view.order,
+    )
