@@ -9,7 +9,8 @@ sql/           from a parse tree to a plan
 copy/          formats of COPY
 execution/     a plan, executed
 trace/         what was done for a statement, for a client that asked
-catalog_views/ the catalog, as clients read it
+catalog_queries/ questions to the catalog, answered at the shadow
+catalog_views/ rows of the catalog that a node brings
 notifications/ LISTEN and NOTIFY
 foreign_keys/  what a statement asks of other tables
 store/         transactions at PostgreSQL

@@ -13,6 +13,7 @@ from catalog.descriptor import Descriptor
 from leases.holders import Holder
 from leases.rules import LeaseError
 from nodes.beside import run_beside
+from nodes.catalog_queries.shadow import Shadow
 from nodes.execution.held_rows import NodeRows
 from nodes.execution.pages import Table
 from nodes.metrics import Meter
@@ -54,6 +55,8 @@ class Environment:
     """Its sessions that listen."""
     lock_pool: StorePool = field(default_factory=lambda: StorePool("", "", ""))
     """Sessions at the store for advisory locks."""
+    shadow: Shadow = field(default_factory=lambda: Shadow("", "", "", Directory(StorePool("", "", ""))))
+    """Where catalog queries are answered."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)
@@ -209,5 +212,6 @@ class Environment:
         await self.lock_pool.close()
         await self.pool.close()
         await self.directory.pool.close()
+        await self.shadow.close()
         if self._engine is not None:
             self._engine.close()

@@ -27,6 +27,7 @@ from leases.beats import BEAT_S
 from leases.redis import beats, samples
 from nodes.alarm import keep_alarm
 from nodes.beside import run_beside
+from nodes.catalog_queries.shadow import Shadow
 from nodes.clients.protocols import Client, Session
 from nodes.clients.registry import Clients
 from nodes.clients.startup import Greeting
@@ -68,6 +69,8 @@ class Settings:
     host: str
     port: int
     dsn: str
+    shadow: str
+    """The address of the database that answers catalog queries."""
     redis_url: str
     lease_s: float
     storages: int
@@ -261,14 +264,16 @@ def environment(settings: Settings, incarnation: int, keeper: LeaseKeeper) -> En
     name = f"schemalab node {settings.name} {incarnation}"
     options = session_options(name)["options"]
     control = "-c default_transaction_isolation=read\\ committed -c timezone=UTC"
+    directory = Directory(StorePool(settings.dsn, name, control, CONTROL_SESSIONS))
     return Environment(
         settings.name,
         incarnation,
         settings.storages,
         settings.buckets,
         StorePool(settings.dsn, name, options),
-        Directory(StorePool(settings.dsn, name, control, CONTROL_SESSIONS)),
+        directory,
         keeper,
         Hub(settings.dsn, name),
         StorePool(settings.dsn, name, LOCK_OPTIONS, LOCK_SESSIONS),
+        Shadow(settings.dsn, settings.shadow, name, directory),
     )

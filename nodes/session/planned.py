@@ -12,6 +12,7 @@ from expressions.analysis.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import Type, parameter_type
 from expressions.typed import Context
+from nodes.catalog_queries.statements import CatalogQueries, is_asked
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
@@ -41,6 +42,7 @@ from nodes.store.name_resolution import NamedRelations, Names
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
 from nodes.wire.messages import Field
+from nodes.wire.oids import view_number
 from nodes.wire.parameters import array_bytes, values_of
 from nodes.wire.results import Result
 
@@ -60,10 +62,14 @@ class PlannedStatements:
 
     def __post_init__(self) -> None:
         self.names = Names(self.env)
+        self.catalog = CatalogQueries(self.env, self.variables, self.known, self.block)
         self.points = Points(self.env, self.variables, self.known, self.block)
 
     async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
-        """A statement on rows."""
+        """A statement on rows, or a question to the catalog."""
+        if is_asked(asked.statement):
+            is_copy = asked.statement.kind == TO
+            return await (self.catalog.copy(asked) if is_copy else self.catalog.run(asked, prepared))
         empties = asked.statement.kind not in READS and self.block.new_tables.empties_at_commit
         if alone and not self.block.is_open and not empties:
             return await self._alone(asked, prepared)
@@ -122,6 +128,8 @@ class PlannedStatements:
 
     async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of a statement's result; None when it has none. The types of its parameters are noted."""
+        if is_asked(statement):
+            return await self.catalog.fields(statement, parameters)
 
         async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
             async with checked(transaction):
@@ -219,13 +227,29 @@ class PlannedStatements:
                 raise SqlError(FEATURE_NOT_SUPPORTED, message, named.location, hint=hint)
         return await self.names.relations(transaction, statement.tables, own, fresh=fresh)
 
+    async def _learn_places(self, named: NamedRelations) -> None:
+        """Have results say of which tables' and views' columns they are, as the catalog numbers these."""
+        own = {table.table_id for table in self.block.new_tables.tables.values()}
+        tables = [table for table_id, table in named.descriptors().items() if table_id not in own]
+        views = [view.definition for view in named.views.values()]
+        shown = [(view_number(view.view_id), view.name, [column.name for column in view.columns]) for view in views]
+        await self.env.shadow.learn(tables, shown)
+
     async def _made(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> Plan:
         style, make = self.variables.style, make_copy_plan if statement.kind in COPIES else make_plan
         tables, views, text = named.tables, named.views, named.text_with(statement)
+        if has_result(statement):
+            await self._learn_places(named)
         try:
             return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
         except SqlError as error:
             raise await self.names.explained(error, tables) from None
+
+
+def has_result(statement: Statement) -> bool:
+    """True for a statement whose result may show columns of tables."""
+    kinds = ("select", "writing select")
+    return statement.kind in kinds or any(field.name == "returning_clause" for field, _ in statement.node.ListFields())
 
 
 def types_of(oids: tuple[int, ...]) -> tuple[Type, ...]:

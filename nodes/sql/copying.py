@@ -154,6 +154,16 @@ class CopyPlanner(Planner):
         return frozenset(places)
 
 
+def copy_out(node: Node, names: Sequence[str]) -> CopyOut:
+    """The form of the rows of COPY TO, of a query with columns of these names."""
+    options = options_of(node.options, is_from=False)
+    wanted = names if ALL_COLUMNS in options.force_quote else options.force_quote
+    unknown = next((name for name in wanted if name not in names), None)
+    if unknown is not None:
+        raise SqlError(UNDEFINED_COLUMN, f'column "{unknown}" does not exist')
+    return CopyOut(tuple(names), options, frozenset(names.index(name) for name in wanted))
+
+
 def refuse_files(node: Node) -> None:
     """Refuses COPY from or to a file or a program of the server."""
     way = "from" if node.is_from else "to"

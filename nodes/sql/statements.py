@@ -16,6 +16,7 @@ from postgast import pg_query_pb2 as pb
 from changes.ddl.statements import is_ddl
 from expressions import grammar
 from expressions.errors import SYNTAX_ERROR, SqlError, unsupported
+from nodes.catalog_queries.asks import NOTHING, Asks, asked_of
 from nodes.catalog_views.relations import RELATIONS
 from nodes.crud.calls import call_text, is_call
 from nodes.sql.session_calls import is_session_call
@@ -48,6 +49,8 @@ class Statement:
     plans: dict[Any, Any] = field(default_factory=dict)
     point: Any = None
     """Its newest plan compiled, where that reads one row by its key (`nodes.session.points`)."""
+    asks: Asks = NOTHING
+    """What a SELECT asks the catalog."""
     _within: "Statement | None" = None
 
     def remember(self, key: Any, plan: Any) -> None:
@@ -118,12 +121,14 @@ def _of_node(stmt: Node, text: str, start: int) -> Statement:
     if name == "select_stmt" and is_session_call(node):
         return Statement("call", node, text, start)
     if name == "copy_stmt":
-        return Statement("copy from" if node.is_from else "copy to", node, text, start, frozenset(tables_in(stmt)))
+        kind, asks = ("copy from", NOTHING) if node.is_from else ("copy to", asked_of(node))
+        return Statement(kind, node, text, start, frozenset(tables_in(stmt)), asks=asks)
     if name == "select_stmt" and writes_in_with(node):
         return Statement("writing select", node, text, start, frozenset(tables_in(stmt)))
     kind = KINDS.get(name) or ("ddl" if is_ddl(name) else name.removesuffix("_stmt").replace("_", " "))
     tables = frozenset(tables_in(stmt)) if kind in WITH_TABLES else frozenset()
-    return Statement(kind, node, text, start, tables)
+    asks = asked_of(node) if kind == "select" else NOTHING
+    return Statement(kind, node, text, start, tables, asks=asks)
 
 
 def writes_in_with(node: Node) -> bool:

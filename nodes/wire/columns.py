@@ -48,9 +48,9 @@ from expressions.sqltypes import (
 )
 from expressions.values.system_values import byte_of, char_of
 from nodes.sql.queries.query import Output
+from nodes.wire import oids
 from nodes.wire.messages import Field
 from nodes.wire.numerics import numeric_bytes
-from nodes.wire.oids import table_oid
 
 TEXT_FORMAT, BINARY_FORMAT = 0, 1
 JSONB_VERSION = b"\x01"
@@ -208,7 +208,7 @@ def _padded(output: Output) -> Writer:
 
 def _place(output: Output) -> tuple[int, int]:
     table, column = output.origin
-    return (table_oid(table), column) if table else (0, 0)
+    return oids.place(table, column) if table else (0, 0)
 
 
 def checked(formats: tuple[int, ...], count: int | None) -> tuple[int, ...]:

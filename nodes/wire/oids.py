@@ -12,6 +12,8 @@ The ranges begin anew after 524,286 tables, and so do those of parts; two object
 share an oid are refused by name where rows are made (`nodes.catalog_views.rows`).
 """
 
+from collections.abc import Iterable, Mapping
+
 FIRST = 16384
 SPAN = 8192
 HALF = SPAN // 2
@@ -46,3 +48,31 @@ def constraint_oid(table_id: int, constraint_id: int) -> int:
 def key_oid(table_id: int, index_id: int) -> int:
     """The oid of the constraint that an index keeps."""
     return table_oid(table_id) + 1 + index_id % (HALF // 2)
+
+
+# --- as the shadow has them
+
+_PLACES: dict[int, tuple[int, dict[int, int]]] = {}
+
+
+def know(number: int, oid: int, columns: Mapping[int, int]) -> None:
+    """Have results describe columns of a table, or of a view by its number, by this oid and these numbers."""
+    known = _PLACES.get(number)
+    before = known[1] if known is not None and known[0] == oid else {}
+    _PLACES[number] = oid, before | dict(columns)
+
+
+def knows(number: int, columns: Iterable[int]) -> bool:
+    known = _PLACES.get(number)
+    return known is not None and all(column in known[1] for column in columns)
+
+
+def forget_places() -> None:
+    """The shadow was made anew."""
+    _PLACES.clear()
+
+
+def place(number: int, column: int) -> tuple[int, int]:
+    """The oid of a table or view and the number of its column, as the catalog has them; zeros where nobody knows."""
+    oid, columns = _PLACES.get(number, (0, {}))
+    return (oid, columns[column]) if column in columns else (0, 0)

@@ -51,6 +51,7 @@ class Command(BaseCommand):
             host=host,
             port=port,
             dsn=settings.DATABASE_URL,
+            shadow=settings.SHADOW_DATABASE_URL,
             redis_url=settings.REDIS_URL,
             lease_s=settings.LEASE_S,
             storages=settings.STORAGE_COUNT,

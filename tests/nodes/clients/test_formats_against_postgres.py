@@ -14,7 +14,6 @@ from psycopg.pq import Format
 from psycopg.types.json import Json, Jsonb
 
 from catalog.values.intervals import DAY, Interval, clock_text, text_of
-from nodes.wire.oids import table_oid
 from tests.nodes.conftest import Cluster
 
 
@@ -229,7 +228,7 @@ def test_a_result_says_which_columns_of_which_table_it_shows(cluster: Cluster, t
     with cluster.connect() as ours, cluster.store() as theirs:
         theirs.execute("SET search_path = formats")
         (oid,) = theirs.execute("SELECT %s::regclass::oid::int8", [f"formats.{tables}"]).fetchone() or (0,)
-        table = table_oid(cluster.descriptor(tables).table_id)
+        (table,) = ours.execute("SELECT %s::regclass::oid::int8", [tables]).fetchone() or (0,)
         for sql in asked:
             found, expected = (places(connection, sql.format(t=tables)) for connection in (ours, theirs))
             assert [(t and oid if t == table else t, c) for t, c in found] == expected, sql

@@ -274,9 +274,8 @@ def test_a_view_stays_right_when_names_change(worker: None, n1: Connection, n2: 
         assert [column.name for column in found.description or ()] == ["id", "customer", "cents", "paid"]
         assert found.fetchall() == before
     [(shown,)] = rows(n1, f"SELECT pg_get_viewdef('all_{orders}'::regclass)")
-    assert (
-        f"FROM (SELECT id AS id, buyer AS customer, cents AS cents, paid AS paid FROM new_{orders}) {orders} W" in shown
-    )
+    assert "buyer AS customer" in shown
+    assert f"FROM new_{orders}" in shown
     assert refused(n1, f"ALTER TABLE new_{orders} DROP COLUMN buyer")[0] == "2BP01"
     n1.execute(f"DROP VIEW all_{orders}")
     n1.execute(f"ALTER TABLE new_{orders} DROP COLUMN buyer")
@@ -347,7 +346,7 @@ def test_the_catalog_has_views(n1: Connection, orders: str, paid: str, program: 
     [(owner, definition)] = rows(n1, f"SELECT viewowner, definition FROM pg_views WHERE viewname = '{paid}'")
     assert owner == "schemalab"
     assert definition.replace("\n", " ").split() == (
-        f"SELECT id, customer AS who, cents / 100.0 AS euros FROM {orders} WHERE paid;".split()
+        f"SELECT id, customer AS who, ((cents)::numeric / 100.0) AS euros FROM {orders} WHERE paid;".split()
     )
     standard = "SELECT table_type, is_insertable_into FROM information_schema.tables WHERE table_name = %s"
     assert n1.execute(standard, [paid]).fetchall() == [("VIEW", "NO")]

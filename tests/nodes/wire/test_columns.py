@@ -13,9 +13,9 @@ from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import SqlError
 from expressions.sqltypes import BOOL, DATE, FLOAT8, INT4, INT8, TEXT, TIMESTAMP, TIMESTAMPTZ, UUID, Type
 from nodes.sql.queries.query import Output
+from nodes.wire import oids
 from nodes.wire.columns import Columns, checked
 from nodes.wire.messages import Field
-from nodes.wire.oids import table_oid
 from nodes.wire.parameters import values_of
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
@@ -72,12 +72,19 @@ def test_formats_that_cannot_be(formats: tuple[int, ...], sqlstate: str) -> None
 
 
 def test_a_column_of_a_table_says_which_it_is() -> None:
-    columns = Columns([Output("a", INT8, (5, 3)), Output("b", TEXT)], TimeStyle())
-    assert [(f.table, f.column) for f in columns.fields] == [(table_oid(5), 3), (0, 0)]
-    assert columns.fields == (Field("a", 20, 8), Field("b", 25, -1))
+    oids.forget_places()
+    oids.know(5, 20_001, {3: 2})
+    outputs = [Output("a", INT8, (5, 3)), Output("b", TEXT), Output("c", TEXT, (5, 4)), Output("d", TEXT, (6, 1))]
+    columns = Columns(outputs, TimeStyle())
+    assert [(f.table, f.column) for f in columns.fields] == [(20_001, 2), (0, 0), (0, 0), (0, 0)]
+    assert columns.fields[:2] == (Field("a", 20, 8), Field("b", 25, -1))
 
 
-def test_oids_are_apart_and_above_those_of_postgresql() -> None:
-    oids = [table_oid(n) for n in (1, 2, 3, 500_000)]
-    assert len(set(oids)) == 4
-    assert all(16384 < oid < 2**32 for oid in oids)
+def test_places_are_known_column_by_column_until_the_table_has_another_oid() -> None:
+    oids.forget_places()
+    oids.know(5, 20_001, {1: 1})
+    oids.know(5, 20_001, {3: 2})
+    assert oids.knows(5, [1, 3])
+    assert not oids.knows(5, [1, 4])
+    oids.know(5, 30_001, {3: 1})
+    assert [oids.place(5, column) for column in (1, 3)] == [(0, 0), (30_001, 1)]

@@ -1,0 +1,121 @@
+"""Does a statement ask the catalog, and of what else does it speak? From its tree. Pure.
+
+SELECT relname FROM pg_class                     the catalog
+SELECT format_type(23, NULL)                     the catalog, by a function
+SELECT 'flights'::regclass                       the catalog, by a name
+SELECT version()                                 the session: no catalog is needed
+SELECT .. FROM flights, pg_class                 both: refused, as the shadow's tables are empty
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from expressions.errors import unsupported
+from nodes.catalog_views.relations import RELATIONS
+from nodes.sql.admission import REG_TYPES
+
+Node = Any
+
+CATALOG, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
+SCHEMAS = (CATALOG, INFORMATION, OWN)
+FUNCTIONS = frozenset({
+    "format_type", "obj_description", "col_description", "shobj_description", "pg_has_role", "aclexplode",
+    "acldefault", "pg_describe_object", "pg_identify_object", "pg_identify_object_as_address",
+    "pg_index_column_has_property", "pg_index_has_property", "pg_indexam_has_property", "pg_relation_is_updatable",
+    "pg_column_is_updatable", "pg_relation_is_publishable", "pg_encoding_to_char", "pg_char_to_encoding",
+    "pg_options_to_table", "pg_partition_tree", "pg_partition_ancestors", "pg_partition_root",
+    "pg_sequence_parameters", "pg_sequence_last_value", "pg_relation_size", "pg_table_size",
+    "pg_total_relation_size", "pg_indexes_size", "pg_database_size", "pg_tablespace_size", "pg_relation_filenode",
+    "pg_show_all_settings", "pg_lock_status", "pg_cursor", "pg_prepared_statement", "pg_available_extensions",
+    "pg_my_temp_schema", "pg_is_other_temp_schema",
+})  # fmt: skip
+BEGINNINGS, ENDINGS = ("pg_get_", "has_", "to_reg"), ("_is_visible", "_privilege")
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """The names in a statement: relations of the catalog, functions and names of it, and tables or views."""
+
+    relations: frozenset[str] = frozenset()
+    by_function: bool = False
+    tables: tuple[tuple[str, int], ...] = ()
+    """Names with their places."""
+
+    @property
+    def is_of_catalog(self) -> bool:
+        return bool(self.relations) or (self.by_function and not self.tables)
+
+    def refuse_both(self) -> None:
+        """Raises 0A000 for a statement over the catalog and over rows."""
+        if self.relations and self.tables:
+            name, location = self.tables[0]
+            raise unsupported(
+                f'the catalog ({min(self.relations)}) beside "{name}" in one statement',
+                location,
+                hint="ask the catalog in a statement of its own, and give its answer to the other one",
+            )
+
+
+NOTHING = Asks()
+
+
+def asked_of(statement: Node) -> Asks:
+    """The names in a SELECT; those of its WITH queries are left out where they are seen."""
+    relations: set[str] = set()
+    tables: list[tuple[str, int]] = []
+    by_function = False
+    pending: list[tuple[Node, frozenset[str]]] = [(statement, frozenset())]
+    while pending:
+        node, names = pending.pop()
+        kind, fields = node.DESCRIPTOR.name, node.ListFields()
+        if kind == "RangeVar":
+            key = key_of(node) if node.schemaname or node.relname not in names else None
+            if key is not None:
+                relations.add(key)
+            elif node.schemaname or node.relname not in names:
+                tables.append((node.relname, node.location))
+        elif kind == "FuncCall":
+            by_function = by_function or _is_of_catalog(node)
+        elif kind == "TypeName":
+            last = node.names[-1].string.sval if node.names else ""
+            by_function = by_function or last.removeprefix("_") in REG_TYPES
+        elif kind == "SelectStmt" and node.HasField("with_clause"):
+            called = [item.common_table_expr.ctename for item in node.with_clause.ctes]
+            for place, item in enumerate(node.with_clause.ctes):
+                seen = called if node.with_clause.recursive else called[:place]
+                pending.append((item.common_table_expr, names | set(seen)))
+            names |= set(called)
+            fields = [(f, value) for f, value in fields if f.name != "with_clause"]
+        for field, value in fields:
+            if field.message_type is not None:
+                pending += [(inner, names) for inner in (value if field.is_repeated else [value])]
+    return Asks(frozenset(relations), by_function, tuple(tables))
+
+
+def key_of(node: Node) -> str | None:
+    """The relation of the catalog that a name means; pg_catalog is searched first, as in PostgreSQL."""
+    if node.schemaname in (INFORMATION, OWN):
+        return f"{node.schemaname}.{node.relname}"
+    if node.schemaname == CATALOG or (not node.schemaname and is_name_of_catalog(node.relname)):
+        return str(node.relname)
+    return None
+
+
+def is_name_of_catalog(name: str) -> bool:
+    """True for a name that, without a schema, means a relation of pg_catalog."""
+    return name in RELATIONS or name in MORE
+
+
+MORE = frozenset({
+    "pg_authid", "pg_shadow", "pg_stats", "pg_statistic", "pg_stat_database", "pg_timezone_names",
+    "pg_timezone_abbrevs",
+})  # fmt: skip
+"""Relations of pg_catalog that are refused, with what there is instead."""
+
+
+def _is_of_catalog(call: Node) -> bool:
+    parts = [part.string.sval for part in call.funcname]
+    if len(parts) > 1 and parts[0] not in (CATALOG, INFORMATION):
+        return False
+    name = parts[-1]
+    return parts[0] == INFORMATION or name in FUNCTIONS or name.startswith(BEGINNINGS) or name.endswith(ENDINGS)

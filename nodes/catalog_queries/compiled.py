@@ -1,0 +1,317 @@
+"""The text for the shadow: a client's own, with what the session knows better put in place. Pure.
+
+    FROM pg_settings          (SELECT .. rows that the node brings ..) AS pg_settings
+    current_user, version()   (SELECT 'ann'::name AS "current_user")
+    pg_table_size(oid)        NULL: nothing is counted here
+    pg_get_userbyid(oid)      the one owner
+
+Each is replaced where it stands, so the positions of errors lead back (`nodes.sql.tables_in_place`). The name of a
+column stays: that of a subquery is the name of its only column.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from expressions import grammar
+from expressions.errors import UNDEFINED_OBJECT, SqlError, unsupported
+from nodes.catalog_queries.asks import CATALOG, INFORMATION, key_of
+from nodes.sql.tables_in_place import Compiled, Replacement
+from storage.shadow.alters import OWNER
+from storage.shadow.names import in_quotes, literal
+
+Node = Any
+
+WITHOUT_COUNT = frozenset({
+    "pg_relation_size", "pg_table_size", "pg_total_relation_size", "pg_indexes_size", "pg_database_size",
+    "pg_tablespace_size", "pg_sequence_last_value", "pg_stat_get_live_tuples", "pg_stat_get_dead_tuples",
+    "pg_stat_get_numscans", "pg_stat_get_tuples_returned", "pg_stat_get_tuples_fetched", "pg_stat_get_tuples_inserted",
+    "pg_stat_get_tuples_updated", "pg_stat_get_tuples_deleted", "pg_stat_get_mod_since_analyze",
+})  # fmt: skip
+WITHOUT_TEXT = frozenset({"shobj_description"})
+PRIVILEGES = frozenset(
+    f"has_{kind}_privilege"
+    for kind in ("table", "sequence", "any_column", "column", "schema", "database", "tablespace")
+)
+OF_READERS = frozenset({"SELECT", "USAGE", "CONNECT", "EXECUTE"})
+RELATIONS_OF = {"pg_show_all_settings": "pg_settings", "pg_lock_status": "pg_locks", "pg_cursor": "pg_cursors",
+                "pg_prepared_statement": "pg_prepared_statements",
+                "pg_available_extensions": "pg_available_extensions"}  # fmt: skip
+"""Functions in FROM, and the relations that show what they give."""
+
+REPLACED = (
+    frozenset({"version", "pg_backend_pid", "current_database", "current_setting", "pg_get_userbyid", "set_config"})
+    | WITHOUT_COUNT
+    | WITHOUT_TEXT
+    | RELATIONS_OF.keys()
+)
+"""Functions whose calls never reach the shadow."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Values of a session. `setting` gives one by its name, or raises 42704; `settings` all that SHOW shows."""
+
+    user: str
+    database: str
+    owner: str
+    version: str
+    pid: int
+    may_write: bool
+    setting: Callable[[str], str]
+    settings: Callable[[], Iterable[tuple[str, str]]]
+    relations: Mapping[str, str] = field(default_factory=dict)
+    """Queries in place of relations, by their names."""
+    sets: list[tuple[str, str, bool]] = field(default_factory=list)
+    """Settings that the text sets: name, value, whether for the transaction. Found by `compiled`."""
+
+
+def compiled(text: str, select: Node, facts: Facts) -> Compiled:
+    """The text of `select`, which stands alone in it. Raises `SqlError` for what a node cannot tell."""
+    walk = _Walk(text, facts)
+    walk.read(select)
+    kept: list[Replacement] = []
+    for one in sorted(walk.replacements, key=lambda one: (one.start, -one.end)):
+        if not kept or one.start >= kept[-1].end:  # what stands inside a call that is replaced goes with it
+            kept.append(one)
+    source, pieces, at = text.encode(), [], 0
+    for one in kept:
+        pieces += [source[at : one.start].decode(), one.text]
+        at = one.end
+    return Compiled(text, "".join([*pieces, source[at:].decode()]), tuple(kept))
+
+
+@dataclass
+class _Walk:
+    text: str
+    facts: Facts
+    replacements: list[Replacement] = field(default_factory=list)
+
+    def read(self, select: Node) -> None:
+        self.source, self.tokens = self.text.encode(), grammar.tokens(self.text)
+        self.starts = [token.start for token in self.tokens]
+        pending: list[tuple[Node, frozenset[str]]] = [(select, frozenset())]
+        while pending:
+            node, names = pending.pop()
+            kind, fields = node.DESCRIPTOR.name, node.ListFields()
+            if kind == "RangeVar" and (node.schemaname or node.relname not in names):
+                self._relation(node)
+            elif kind == "RangeFunction":
+                self._function_in_from(node)
+            elif kind == "FuncCall":
+                self._call(node)
+            elif kind == "SQLValueFunction":
+                self._value(node)
+            elif kind == "ColumnRef":
+                self._column(node)
+            elif kind == "SelectStmt" and node.HasField("with_clause"):
+                called = [item.common_table_expr.ctename for item in node.with_clause.ctes]
+                for place, item in enumerate(node.with_clause.ctes):
+                    seen = called if node.with_clause.recursive else called[:place]
+                    pending.append((item.common_table_expr, names | set(seen)))
+                names |= set(called)
+                fields = [(f, value) for f, value in fields if f.name != "with_clause"]
+            for field_, value in fields:
+                if field_.message_type is not None:
+                    pending += [(inner, names) for inner in (value if field_.is_repeated else [value])]
+
+    # -- relations -------------------------------------------------------------------------------------------------
+
+    def _relation(self, node: Node) -> None:
+        key = key_of(node)
+        query = None if key is None else self.facts.relations.get(key)
+        if query is None:
+            return
+        first = self._index(node.location)
+        last = first + (2 if node.schemaname else 0)
+        if self._word(last + 1) == "*":
+            last += 1
+        if not node.inh:
+            raise unsupported("ONLY of this relation of the catalog", node.location)
+        alias = "" if node.alias.aliasname else f" AS {in_quotes(node.relname)}"
+        text = f"({query}){alias}"
+        if self._word(first - 1) == "table":
+            first, text = first - 1, f"SELECT * FROM {text}"
+        self._replace(first, last, text)
+
+    def _column(self, node: Node) -> None:
+        """pg_catalog.pg_settings.name: without a schema, where the relation is replaced."""
+        parts = [part.string.sval for part in node.fields]
+        if len(parts) < 3 or parts[0] not in (CATALOG, INFORMATION):
+            return
+        key = parts[1] if parts[0] == CATALOG else f"{INFORMATION}.{parts[1]}"
+        if key in self.facts.relations:
+            first = self._index(node.location)
+            self._replace(first, first + 1, "")
+
+    def _function_in_from(self, node: Node) -> None:
+        calls = [item.list.items[0] for item in node.functions if item.HasField("list")]
+        calls = [call for call in calls if call.HasField("func_call")]
+        for call in calls:
+            name = name_of(call.func_call)
+            query = self.facts.relations.get(RELATIONS_OF.get(name, ""))
+            if query is None:
+                if self._constant(name) is not None:
+                    raise unsupported(f"function {name} in FROM", call.func_call.location)
+                continue
+            if len(node.functions) > 1 or node.ordinality:
+                raise unsupported(f"function {name} beside others in FROM", call.func_call.location)
+            first = self._index(call.func_call.location)
+            alias = "" if node.alias.aliasname else f" AS {name}"
+            self._replace(first, self._end_of_call(first), f"({query}){alias}")
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def _value(self, node: Node) -> None:
+        """CURRENT_USER and its like."""
+        first = self._index(node.location)
+        word = self._word(first)
+        if word in ("current_user", "current_role", "session_user", "user"):
+            self._replace(first, first, _named(self.facts.user, word))
+        elif word == "current_catalog":
+            self._replace(first, first, _named(self.facts.database, word))
+
+    def _constant(self, name: str) -> str | None:
+        facts = self.facts
+        match name:
+            case "current_database":
+                return _named(facts.database, name)
+            case "version":
+                return f"(SELECT {literal(facts.version)}::pg_catalog.text AS version)"
+            case "pg_backend_pid":
+                return f"(SELECT {facts.pid} AS pg_backend_pid)"
+            case "pg_get_userbyid":
+                return _named(facts.owner, name)
+        if name in WITHOUT_COUNT:
+            return f"(SELECT NULL::pg_catalog.int8 AS {name})"
+        return f"(SELECT NULL::pg_catalog.text AS {name})" if name in WITHOUT_TEXT else None
+
+    def _call(self, call: Node) -> None:
+        name = name_of(call)
+        text = self._constant(name)
+        if text is None and name == "current_setting":
+            text = self._setting(call)
+        if text is not None:
+            first = self._index(call.location)
+            self._replace(first, self._end_of_call(first), text)
+        elif name == "set_config":
+            self._set(call)
+        elif name in PRIVILEGES or name == "pg_has_role":
+            self._privilege(name, call)
+
+    def _setting(self, call: Node) -> str:
+        given = [constant(arg) for arg in call.args]
+        if not given or not isinstance(given[0], str) or not all(isinstance(one, bool) for one in given[1:]):
+            return self._settings(call)
+        try:
+            value: str | None = self.facts.setting(given[0])
+        except SqlError as error:
+            if error.sqlstate != UNDEFINED_OBJECT or given[1:] != [True]:
+                raise
+            value = None
+        return f"(SELECT {literal(value)}::pg_catalog.text AS current_setting)"
+
+    def _set(self, call: Node) -> None:
+        """set_config of constants beside rows of the catalog: it is done when the answer has a row."""
+        given = [constant(arg) for arg in call.args]
+        match given:
+            case [str() as setting, str() as value, bool() as is_local]:
+                self.facts.sets.append((setting, value, is_local))
+                first = self._index(call.location)
+                text = f"(SELECT {literal(value)}::pg_catalog.text AS set_config)"
+                self._replace(first, self._end_of_call(first), text)
+            case _:
+                raise unsupported("set_config of what is not a constant here", call.location, hint="use SET")
+
+    def _settings(self, call: Node) -> str:
+        """Of a column: looked up among all; PostgreSQL's own function refuses what is not there."""
+        first = self._index(call.location)
+        last = self._end_of_call(first)
+        while self._word(first) != "(":
+            first += 1
+        arguments = self.source[self.tokens[first].end : self.tokens[last].start].decode()
+        rows = literal(json.dumps([{"name": name.lower(), "shown": shown} for name, shown in self.facts.settings()]))
+        given = arguments if len(call.args) > 1 else f"{arguments}, false"
+        values = f"(VALUES ({given})) AS v(given, is_fine)"
+        found = f"pg_catalog.jsonb_to_recordset({rows}::pg_catalog.jsonb) AS s(name text, shown text)"
+        own = "CASE WHEN s.name IS NULL THEN pg_catalog.current_setting(v.given, v.is_fine) ELSE s.shown END"
+        return (
+            f"(SELECT {own} AS current_setting FROM {values} LEFT JOIN {found} ON s.name = pg_catalog.lower(v.given))"
+        )
+
+    def _privilege(self, name: str, call: Node) -> None:
+        """The one who asks is, at the shadow, the owner; who may only read has no right but to read."""
+        most = 4 if name == "has_column_privilege" else 3
+        people = call.args[:-1] if name == "pg_has_role" else call.args[:1] if len(call.args) == most else ()
+        for person in filter(self._is_user, people):
+            first = self._index(_location(person))
+            self._replace(first, first, f"'{OWNER}'::pg_catalog.name")
+        if self.facts.may_write or name == "pg_has_role":
+            return
+        words = constant(call.args[-1]) if call.args else None
+        if not isinstance(words, str):
+            raise unsupported(f"{name} of what is not a constant", call.location)
+        if not any(word.strip().upper() in OF_READERS for word in words.split(",")):
+            first = self._index(call.location)
+            self._replace(first, self._end_of_call(first), f"(SELECT false AS {name})")
+
+    def _is_user(self, node: Node) -> bool:
+        if node.WhichOneof("node") == "sqlvalue_function":
+            return self._word(self._index(node.sqlvalue_function.location)) in ("current_user", "session_user", "user")
+        return constant(node) == self.facts.user
+
+    # -- places ----------------------------------------------------------------------------------------------------
+
+    def _replace(self, first: int, last: int, text: str) -> None:
+        self.replacements.append(Replacement(self.tokens[first].start, self.tokens[last].end, text))
+
+    def _end_of_call(self, first: int) -> int:
+        """The token that closes the call whose name begins at `first`."""
+        place = first
+        while self._word(place) != "(":
+            place += 1
+        depth = 0
+        while True:
+            depth += {"(": 1, ")": -1}.get(self._word(place), 0)
+            if not depth:
+                return place
+            place += 1
+
+    def _index(self, location: int) -> int:
+        return bisect_right(self.starts, location) - 1
+
+    def _word(self, index: int) -> str:
+        if not 0 <= index < len(self.tokens):
+            return ""
+        token = self.tokens[index]
+        return self.source[token.start : token.end].decode().lower()
+
+
+def _named(value: str, name: str) -> str:
+    return f'(SELECT {literal(value)}::pg_catalog.name AS "{name}")'
+
+
+def name_of(call: Node) -> str:
+    """The name of a function of pg_catalog; empty for another one."""
+    parts = [part.string.sval for part in call.funcname]
+    return parts[-1] if parts[:-1] in ([], [CATALOG]) else ""
+
+
+def constant(node: Node) -> str | bool | None:
+    """The value of a text or boolean constant, also with a cast; None for anything else."""
+    if node.WhichOneof("node") == "type_cast":
+        return constant(node.type_cast.arg)
+    if node.WhichOneof("node") != "a_const":
+        return None
+    kind = node.a_const.WhichOneof("val")
+    if kind == "sval":
+        return str(node.a_const.sval.sval)
+    return bool(node.a_const.boolval.boolval) if kind == "boolval" else None
+
+
+def _location(node: Node) -> int:
+    kind = node.WhichOneof("node")
+    found = getattr(node, kind)
+    return _location(found.arg) if kind == "type_cast" else int(found.location)

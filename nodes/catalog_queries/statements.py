@@ -1,0 +1,294 @@
+"""The catalog queries of one session: each alone at the shadow, whatever block it stands in.
+
+BEGIN, settings of the session, is it what is published?   once more, if it was behind
+the tables that the transaction itself has made            made there, and rolled back with all else
+the text, as the owner of what is shown                    READ COMMITTED, read only, at most 5 s
+ROLLBACK
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import pq
+
+from expressions import grammar
+from expressions.analysis.building import Parameters
+from expressions.errors import NOT_IN_PREREQUISITE_STATE, SYNTAX_ERROR, SqlError, unsupported
+from expressions.sqltypes import UNKNOWN, parameter_type
+from expressions.values.privileges import MAY_WRITE
+from nodes.catalog_queries.admission import admit
+from nodes.catalog_queries.asks import MORE
+from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
+from nodes.catalog_queries.compiled import RELATIONS_OF, Facts, compiled
+from nodes.catalog_queries.raw import FAILED, Session
+from nodes.catalog_queries.shadow import STATEMENT_S
+from nodes.catalog_views.relations import RELATIONS
+from nodes.clients.portals import Prepared
+from nodes.context import Environment
+from nodes.copy.options import options_of
+from nodes.session.asked import Asked
+from nodes.session.block import Block
+from nodes.session.functions.values import DATABASE, SessionValues
+from nodes.settings.variables import Variables
+from nodes.sql.copying import copy_out, refuse_files
+from nodes.sql.queries.from_clause import NOT_HERE
+from nodes.sql.statements import Statement, functions_in
+from nodes.sql.tables_in_place import Compiled
+from nodes.wire.columns import BINARY_FORMAT, TEXT_FORMAT, each
+from nodes.wire.messages import Field
+from nodes.wire.results import Result, Row
+from storage.shadow.alters import OWNER, Alters
+from storage.shadow.names import in_quotes, literal
+from storage.shadow.position import SHOWS_SQL
+from storage.shadow.shown import shown_table
+
+Node = Any
+Sets = list[tuple[str, str, bool]]
+
+SETTINGS = ("search_path", "TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits")
+"""Those of the client that say how values are read and written."""
+OWNER_NAME = "schemalab"
+
+
+def is_asked(statement: Statement) -> bool:
+    """True if a statement is for the shadow. Raises 0A000 for one over the catalog and over rows."""
+    statement.asks.refuse_both()
+    return statement.asks.is_of_catalog
+
+
+@dataclass(eq=False)
+class CatalogQueries:
+    """The catalog queries of one session."""
+
+    env: Environment
+    variables: Variables
+    known: SessionValues
+    block: Block
+
+    async def run(self, asked: Asked, prepared: Prepared) -> Result:
+        """The rows. Raises 0A000 when they are not what the client was told."""
+        async with self.env.shadow.session(self.known["user"]) as session:
+            text, sets = await self._begin(session, asked.statement)
+            try:
+                fields, _ = await self._described(session, text, asked.statement, asked.oids)
+                prepared.check_result(fields)
+                rows = await self._rows(session, text, asked, len(fields))
+            finally:
+                await self._end(session)
+        for name, value, is_local in sets if rows else ():
+            self.known.set_config(name, value, is_local=is_local)
+        return Result("SELECT", fields, rows)
+
+    async def copy(self, asked: Asked) -> Result:
+        """COPY .. TO STDOUT of a relation of the catalog, or of a query."""
+        statement, node = asked.statement, asked.statement.node
+        refuse_files(node)
+        if node.HasField("where_clause"):
+            raise SqlError(SYNTAX_ERROR, "WHERE clause not allowed with COPY TO")
+        copied = Statement("select", node, *_copied(statement), asks=statement.asks)
+        is_binary = options_of(node.options, is_from=False).is_binary
+        formats = (BINARY_FORMAT,) if is_binary else ()
+        result = await self.run(asked._replace(statement=copied, result_formats=formats), Prepared("", copied))
+        result.copy = copy_out(node, [field.name for field in result.fields or ()])
+        result.tag, result.fields = "COPY", None
+        return result
+
+    async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...]:
+        """The columns of the result. The types of the parameters are noted."""
+        oids = [0 if of is UNKNOWN else of.oid for of in parameters.types]
+        async with self.env.shadow.session(self.known["user"]) as session:
+            text, _ = await self._begin(session, statement)
+            try:
+                fields, found = await self._described(session, text, statement, oids)
+            finally:
+                await self._end(session)
+        for number, oid in enumerate(found, start=1):
+            if parameters.type_of(number) is UNKNOWN:
+                parameters.settle(number, parameter_type(oid, number))
+        return fields
+
+    # -- the text --------------------------------------------------------------------------------------------------
+
+    async def _text(self, session: Session, statement: Statement) -> tuple[Compiled, Sets]:
+        functions = await self.env.shadow.functions(session)
+        text, select = standing_alone(statement)
+        admit(select, functions)
+        called = functions_in(select) & RELATIONS_OF.keys()
+        relations = {}
+        for relation in statement.asks.relations | {RELATIONS_OF[name] for name in called}:
+            query = await self._query(relation)
+            if query is not None:
+                relations[relation] = query
+        may_write = self.known[MAY_WRITE] == "t"
+        facts = Facts(
+            self.known["user"], DATABASE, OWNER_NAME, self.known["version"], int(self.known["pid"]), may_write,
+            self.variables.get, self.variables.shown, relations,
+        )  # fmt: skip
+        return compiled(text, select, facts), facts.sets
+
+    async def _query(self, relation: str) -> str | None:
+        """The query in place of a relation; None where the shadow's own stands."""
+        hint = NOT_HERE.get(relation)
+        if hint is not None or relation in MORE or ("." not in relation and relation not in RELATIONS):
+            raise unsupported(f"reading {relation}", hint=hint)
+        rows = await rows_of(self.env, self.known, relation)
+        return of_shadow(relation, DATABASE, OWNER_NAME) if rows is None else as_rows(relation, rows)
+
+    # -- the transaction at the shadow -----------------------------------------------------------------------------
+
+    async def _begin(self, session: Session, statement: Statement) -> tuple[Compiled, Sets]:
+        found = await self._text(session, statement)
+        shadow = self.env.shadow
+        digest = await shadow.published()
+        begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {SHOWS_SQL}"
+        results = await session.script(begin)
+        if _is_failed(results) or not shadow.shows(results[-1], digest):
+            await session.script("ROLLBACK")
+            await shadow.follow()
+            results = await session.script(begin)
+        await self._make_own_tables(session)
+        words = [f"SET LOCAL statement_timeout = '{STATEMENT_S}s'", "SET TRANSACTION READ ONLY"]
+        words += [f"SET LOCAL {name} = {self._setting(name)}" for name in SETTINGS]
+        results = await session.script("; ".join([*words, f"SET LOCAL ROLE {OWNER}"]))
+        if _is_failed(results):
+            error = error_of(results[-1])
+            await self._end(session)
+            raise SqlError(NOT_IN_PREREQUISITE_STATE, f"the catalog cannot be asked: {error}")
+        return found
+
+    def _setting(self, name: str) -> str:
+        value = self.variables.get(name)
+        return value if name == "search_path" and value else literal(value)
+
+    async def _make_own_tables(self, session: Session) -> None:
+        """The tables that the transaction has made are there for this query only."""
+        transaction, private = self.block.transaction, self.block.new_tables.temporary
+        made = {} if transaction is None else transaction.own
+        own = {i: table for i, table in made.items() if not private.has(table)}
+        if not own:
+            return
+        others = {table.table_id: table for table in await self.env.directory.tables()} | own
+        shown = {i: shown_table(table, others) for i, table in others.items()}
+        new = {i: table for i, table in shown.items() if table is not None}
+        old = {i: table for i, table in new.items() if i not in own}
+        sql = Alters(old, new, {}, ()).statements()
+        results = await session.script("; ".join(["SET LOCAL search_path = public, pg_temp", *sql]))
+        if _is_failed(results):
+            error = error_of(results[-1])
+            await self._end(session)
+            raise unsupported("the catalog with the tables of this transaction", hint=f"commit first ({error})")
+
+    async def _end(self, session: Session) -> None:
+        if not session.is_lost:
+            await session.script("ROLLBACK")
+
+    async def _described(
+        self, session: Session, text: Compiled, statement: Statement, oids: Sequence[int]
+    ) -> tuple[tuple[Field, ...], tuple[int, ...]]:
+        described = await session.prepare(text.text.encode(), oids)
+        if described.status == FAILED:
+            raise error_of(described, text, statement)
+        fields = tuple(
+            Field(
+                (described.fname(place) or b"").decode(),
+                described.ftype(place),
+                described.fsize(place),
+                described.ftable(place),
+                described.ftablecol(place),
+                described.fmod(place),
+            )
+            for place in range(described.nfields)
+        )
+        return fields, tuple(described.param_type(place) for place in range(described.nparams))
+
+    async def _rows(self, session: Session, text: Compiled, asked: Asked, count: int) -> list[Row]:
+        """The rows in the formats that the client wants. libpq takes one for all: where they differ it is asked twice,
+        and gives the same rows in the same order."""
+        wanted = each(asked.result_formats, count)
+        formats = each(tuple(asked.formats), len(asked.values)) if asked.values else ()
+        if len(set(wanted)) < 2:
+            return _rows_of(await self._executed(session, text, asked, formats, wanted[0] if wanted else TEXT_FORMAT))
+        texts = _rows_of(await self._executed(session, text, asked, formats, TEXT_FORMAT))
+        binaries = _rows_of(await self._executed(session, text, asked, formats, BINARY_FORMAT))
+        if len(texts) != len(binaries):
+            raise SqlError(NOT_IN_PREREQUISITE_STATE, "the catalog has changed meanwhile: ask again")
+        return [
+            [binary if form == BINARY_FORMAT else text for form, text, binary in zip(wanted, *pair, strict=True)]
+            for pair in zip(texts, binaries, strict=True)
+        ]
+
+    @staticmethod
+    async def _executed(
+        session: Session, text: Compiled, asked: Asked, formats: Sequence[int], wanted: int
+    ) -> "pq.abc.PGresult":
+        result = await session.execute(asked.values, formats, wanted)
+        if result.status == FAILED:
+            raise error_of(result, text, asked.statement)
+        return result
+
+
+BEFORE = {"prepare": "as", "declare": "for"}
+"""The word before the query of PREPARE and DECLARE."""
+
+
+def standing_alone(statement: Statement) -> tuple[str, Node]:
+    """The text of a query without what stands before it, and its tree, whose places count from there."""
+    text = statement.text
+    words = grammar.tokens(text)
+    source = text.encode()
+    first = source[words[0].start : words[0].end].decode().lower()
+    if first in BEFORE:
+        depth = 0
+        for word in words[2:]:
+            shown = source[word.start : word.end].decode().lower()
+            depth += {"(": 1, ")": -1}.get(shown, 0)
+            if not depth and shown == BEFORE[first]:
+                text = source[word.end :].decode()
+                break
+    return text, grammar.parse(text).stmts[0].stmt.select_stmt
+
+
+def _copied(statement: Statement) -> tuple[str, int]:
+    """The text of the query that a COPY TO is of, and where it stands."""
+    node, source = statement.node, statement.text.encode()
+    if not node.HasField("query"):
+        names = ", ".join(in_quotes(item.string.sval) for item in node.attlist) or "*"
+        schema = f"{in_quotes(node.relation.schemaname)}." if node.relation.schemaname else ""
+        return f"SELECT {names} FROM {schema}{in_quotes(node.relation.relname)}", statement.start
+    words = grammar.tokens(statement.text)
+    first, depth = words[1].end, 0
+    for word in words[1:]:
+        depth += {b"(": 1, b")": -1}.get(source[word.start : word.end], 0)
+        if not depth:
+            return source[first : word.start].decode(), statement.start + first
+    raise AssertionError("a query in COPY stands in brackets")
+
+
+def _rows_of(result: "pq.abc.PGresult") -> list[Row]:
+    columns = range(result.nfields)
+    return [[result.get_value(row, column) for column in columns] for row in range(result.ntuples)]
+
+
+def _is_failed(results: "Sequence[pq.abc.PGresult]") -> bool:
+    return any(result.status == FAILED for result in results)
+
+
+def error_of(result: "pq.abc.PGresult", text: Compiled | None = None, statement: Statement | None = None) -> SqlError:
+    """An error of the shadow, with its place in the client's text."""
+
+    def part(code: pq.DiagnosticField) -> str | None:
+        value = result.error_field(code)
+        return None if value is None else value.decode(errors="replace")
+
+    offset, place = -1, part(pq.DiagnosticField.STATEMENT_POSITION)
+    if place is not None and text is not None and statement is not None:
+        before = text.original[: text.position(int(place)) - 1]
+        shift = len(statement.text.encode()) - len(text.original.encode())
+        offset = statement.start + shift + len(before.encode())
+    about: dict[str, Any] = {
+        "detail": part(pq.DiagnosticField.MESSAGE_DETAIL),
+        "hint": part(pq.DiagnosticField.MESSAGE_HINT),
+    }
+    message = part(pq.DiagnosticField.MESSAGE_PRIMARY) or "the catalog has refused the query"
+    return SqlError(part(pq.DiagnosticField.SQLSTATE) or NOT_IN_PREREQUISITE_STATE, message, offset, **about)
