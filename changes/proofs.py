@@ -24,7 +24,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from catalog.hints import celery_app, sent
+from catalog.hints import BEGINNINGS_MAX, celery_app, gave_up, sent
 from catalog.text.numbers import counted
 from changes.driver.listener import Listener
 from changes.models import Proof
@@ -37,8 +37,6 @@ TAKEN_UP_S = 1.0
 """A worker that runs and has nothing else to do takes a question up at once."""
 ASK_AGAIN_S = 30.0
 """A question without an answer, or whose answer is unknown, is asked again after this long."""
-BEGINNINGS_MAX = 3
-"""What has ended so many processes is unknown."""
 KEPT_MAX = 500
 NOTHING = "nothing"
 """The verdict on a plan that there is nothing to prove of."""
@@ -126,11 +124,6 @@ def begin(key: str) -> Plan | None:
         return None
     Proof.objects.filter(key=key).update(begun_at=now(), beginnings=F("beginnings") + 1)
     return plan_from_json(proof.plan)
-
-
-def gave_up() -> Json:
-    """The answer to what was begun `BEGINNINGS_MAX` times and never ended."""
-    return {"verdict": "unknown", "why": f"gave up after {BEGINNINGS_MAX} attempts"}
 
 
 def known_answer(model: str) -> Json | None:

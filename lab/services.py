@@ -22,8 +22,7 @@ from django.db import transaction
 from django.db.models import Case, F, Max, Q, QuerySet, Value, When
 from django.utils.timezone import now
 
-from catalog.hints import celery_app, sent
-from changes.proofs import BEGINNINGS_MAX, gave_up
+from catalog.hints import BEGINNINGS_MAX, celery_app, gave_up, sent
 from lab.answerers import ANSWERERS
 from lab.exercises import designs
 from lab.exercises.chapter import Design

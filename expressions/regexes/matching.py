@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import re2
-
 from expressions.limits import look_at, pause
 from expressions.regexes.flags import Flags
 from expressions.regexes.groups import Layout, Span
@@ -135,6 +133,8 @@ def part_of(text: str) -> Any:
 
 def _compiled(text: str) -> Any:
     """Finds the longest match, and no groups, which RE2 has other rules for."""
+    import re2  # with the first regular expression: a browser, where the lab runs too, does without
+
     options = re2.Options()
     options.longest_match, options.log_errors, options.max_mem = True, False, MEMORY_MAX
     options.never_capture = True

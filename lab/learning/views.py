@@ -45,8 +45,8 @@ from lab.pages.courses.chapters import chapter_after, described, every_chapter, 
 from lab.pages.courses.endings import ending
 from lab.pages.courses.seen import Seen, refuse, seen
 from lab.pages.courses.task_runs import item_runs, played_runs
+from lab.pages.feats import live_part
 from lab.pages.ladder_form import builder_of, clock_worded, order_builder
-from lab.pages.replays import live_part
 from lab.pages.words import say, stage_words
 from lab.sessions import handbooks
 from lab.sessions.session import BadSession

@@ -11,10 +11,13 @@ counterexamples  that of a plan's proof, for the pages of changes
 ladders   orders of tiles, as a browser sends and plays them
 ladder_form  a design as tiles, and the run that answers it
 ladder_words  the words of the ladder and its player
-explorer  every built-in model, every rule, a model of one's own; doors from other pages
+explorer  every built-in model, every rule, a model of one's own
+doors     from other pages to a situation; of a cluster's changes: change_doors
 exports   a session as a file: picture, JSON, golden script
 gallery   famous anomalies, each a session to open
+feats     what a chapter asks for on the live cluster
 replays   a session on the live cluster: asked for, watched, both verdicts
 polls     a question to the room, on any session of the stage
+urls      pages that need no cluster, which a browser runs too
 courses/  chapters, and classes that go through them
 """

@@ -1,4 +1,4 @@
-"""Admission to the lab, decided here and written down beside each address in `lab/urls.py`.
+"""Admission to the lab, decided here and written down beside each address in `lab/urls.py` and `lab/pages/urls.py`.
 
 anybody    no guard: chapters, stage, explorer, tables of one's own, questions, handouts. Who has no account is a
            visitor: progress is kept in the browser's session and taken over at sign-in, and all visitors together have

@@ -1,40 +1,22 @@
-"""Doors of the operations pages: from a change that waits, or has failed, to the stage in the same state.
+"""Doors to the stage that need no cluster; those of its changes are in `change_doors`.
 
-    /lab/why/changes/12/             whoever holds the change back now; its failure, once it has one
-    /lab/why/changes/12/?node=n3     the same with this node, where several hold it back
-    /lab/why/lease/                  a situation by its name, for what is no change
+/lab/why/lease/     a situation by its name
 
-    /lab/why/waits/                  why there are never three versions, in a sentence and six steps
-
-A change without a model, or one that has gone on since, leads to the situation that is named like it.
+/lab/why/waits/     why there are never three versions, in a sentence and six steps
 """
-
-from collections.abc import Mapping
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from catalog.live.snapshot import NoSuchStream, check_may_follow
-from catalog.story import change_stream
-from changes.executor.state import Direction
-from changes.models import Change
-from changes.selectors import blockers, execution_of
-from lab.own.doors import Holder, session_of_failure, session_of_wait
 from lab.pages.explorer import opened
 from lab.pages.gallery import three_versions
 from lab.pages.words import say
 from lab.sessions.doors import door_to
 from lab.sessions.replay import show_in_lines
-from lab.sessions.session import BadSession, Session, encode
+from lab.sessions.session import BadSession, encode
 from lab.sessions.shown import Severity
-from lab.sessions.titles import chapter_of
-from leases.selectors import LeaseOn, held_leases
-
-OF_SQLSTATES = {"23505": "duplicates", "23503": "reference"}
-"""The situation of a failure, by its code; any other is a row that breaks a rule."""
 
 
 @require_GET
@@ -56,57 +38,3 @@ def why_it_waits(request: HttpRequest) -> HttpResponse:
     steps = [*(say(line.text) for line in shown.trace), say(damage.why)]
     stage = f"{reverse('stage')}?s={encode(session, len(session.steps))}"
     return render(request, "lab/why_it_waits.html", {"section": "lab", "steps": steps, "stage": stage})
-
-
-@require_GET
-def why_change(request: HttpRequest, pk: int) -> HttpResponse:
-    """A session on the plan of a change, in the state in which it is."""
-    session = _session(change_for(request, pk), request.GET.get("node", ""))
-    return opened(session, len(session.steps))
-
-
-def change_for(request: HttpRequest, pk: int) -> Change:
-    """The change of this number, for those who may see it. Raises `Http404`."""
-    try:
-        check_may_follow(request.user, change_stream(pk))
-    except NoSuchStream as absent:
-        raise Http404(str(absent)) from absent
-    return Change.objects.get(pk=pk)
-
-
-def _session(change: Change, node: str) -> Session:
-    state = execution_of(change)
-    if change.error is not None:
-        situation = OF_SQLSTATES.get(change.error.get("sqlstate", ""), "violation")
-        return session_of_failure(state.plan, _chapter(situation)) or door_to(situation)
-    held = blockers(change, state)
-    chosen = next((one for one in held if one["node"] == node), held[0] if held else None)
-    if chosen is None:
-        return door_to("lease")
-    lease = _lease(chosen)
-    has_transaction = lease is None or bool(lease.holders)
-    situation = door_of(chosen, has_lease=lease is not None, has_transaction=has_transaction)
-    step = state.step
-    if step is None or state.direction is not Direction.FORWARD or chosen["table"] != state.plan.table:
-        return door_to(situation)
-    holder = Holder(chosen["node"], chosen["version"], lease is not None, has_transaction)
-    return session_of_wait(state.plan, step.kind, step.version, holder, _chapter(situation)) or door_to(situation)
-
-
-def door_of(blocker: Mapping[str, Any], *, has_lease: bool, has_transaction: bool) -> str:
-    """The situation (`lab.sessions.doors`) that is like the wait for this blocker."""
-    if not has_lease:
-        return "outlived-lease"
-    if blocker["is_down"]:
-        return "dead-node"
-    return "open-transaction" if has_transaction else "lease"
-
-
-def _lease(blocker: Mapping[str, Any]) -> LeaseOn | None:
-    """The lease by which a node holds a change back; None: by a transaction that has none."""
-    found = (lease for lease in held_leases(blocker["table_id"]) if lease.node == blocker["node"])
-    return next((lease for lease in found if lease.version == blocker["version"]), None)
-
-
-def _chapter(situation: str) -> str:
-    return chapter_of(door_to(situation))

@@ -27,12 +27,10 @@ from catalog.descriptor import Descriptor
 from catalog.text.numbers import whole_number
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView
-from changes.models import Change
 from changes.pages.plan_json import plan_json
 from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.model import plan_from_json
-from changes.submission import tables_ahead
 from lab import services
 from lab.classroom.selectors import learner_of, member_here
 from lab.models import Question
@@ -41,7 +39,6 @@ from lab.own.cases import STEPS, Case, Cases, Omission, cases_of, states_of
 from lab.own.findings import finding_of
 from lab.own.orders import order_of
 from lab.own.statements import NO_TABLES, Planned, check_moves, planned
-from lab.pages.doors import change_for
 from lab.pages.ladder_form import free_builder
 from lab.pages.questions import worded
 from lab.pages.words import say
@@ -182,6 +179,8 @@ def _form(request: HttpRequest, sent: QueryDict) -> Form:
     form = Form(sent.get("statement", "").replace("\r\n", "\n"), tables, _number(sent.get("at", "")), picked=picked)
     number = _number(sent.get("change", ""))
     if number:
+        from lab.pages.change_doors import change_for  # a cluster's changes: the lab in a browser has none
+
         change = change_for(request, number)
         form.statement, form.change = change.statement, change.pk
     return form
@@ -209,6 +208,8 @@ def _there(form: Form) -> CatalogView:
     """The tables that a text may name beside its own. A name that is not among them is free."""
     if form.tables != CLUSTER:
         return NO_TABLES
+    from changes.submission import tables_ahead  # a cluster's tables: the lab in a browser has none
+
     view = tables_ahead.catalog_view()
     return _only(view, form.picked) if form.picked else view
 
@@ -230,6 +231,8 @@ def _connected(table: Descriptor) -> Iterator[int]:
 def _statements(form: Form) -> tuple[Planned, ...]:
     """Raises `DdlError`."""
     if form.change:
+        from changes.models import Change
+
         plan = plan_from_json(Change.objects.get(pk=form.change).plan)
         check_moves(plan)
         return (Planned(form.statement, plan),)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.decorators import login_required, permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,40 +12,17 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from catalog.live import snapshot
 from changes.ddl.errors import DdlError
 from changes.services import ChangeError
-from lab.exercises.chapter import Live, Screen
 from lab.live import replays, sandbox
-from lab.live.feats import has_done
 from lab.live.replays import Busy, MayNotHarm
 from lab.models import Replay
+from lab.pages.feats import MAY_REPLAY
 from lab.pages.words import say
-from lab.replays.feats import FEATS
 from lab.replays.trace import NotReplayable
-from lab.sessions.session import BadLink, BadSession, decode, encode
+from lab.sessions.session import BadLink, BadSession, decode
 from lab.sessions.titles import title_of
 from leases.models import MAY_CONTROL_NODES
 
-MAY_REPLAY = "changes.add_change"
-"""A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
-
 LISTED_MAX = 20
-
-
-def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
-    """The live part of a chapter's screen: what is asked for, what this person has done of it, links of replays."""
-    if not isinstance(screen.task, Live):
-        return {}
-    may = request.user.has_perm(MAY_REPLAY)
-    who = request.user.get_username()
-    asked = [
-        {
-            "text": say(feat.text),
-            "is_done": may and has_done(who, feat),
-            "link": "" if feat.replay is None else encode(feat.replay, len(feat.replay.steps)),
-            "needs_operator": feat.by_operators and not request.user.has_perm(MAY_CONTROL_NODES),
-        }
-        for feat in (FEATS[name] for name in screen.task.asks)
-    ]
-    return {"feats": asked, "may_submit": may, "is_done": bool(asked) and all(one["is_done"] for one in asked)}
 
 
 @require_POST

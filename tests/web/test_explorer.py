@@ -13,7 +13,7 @@ from django.test import Client
 
 from lab.exercises.shelf import books
 from lab.explorer.variants import all_variants
-from lab.pages import doors
+from lab.pages import change_doors as doors
 from lab.pages.explorer import KINDS
 from lab.sessions.doors import DOORS
 from lab.sessions.replay import show

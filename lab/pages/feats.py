@@ -1,0 +1,46 @@
+"""The live part of a chapter's screen: feats on the real cluster, for visitors only in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+
+from lab.exercises.chapter import Live, Screen
+from lab.pages.words import say
+from lab.replays.feats import FEATS, Feat
+from lab.sessions.session import encode
+
+MAY_REPLAY = "changes.add_change"
+"""A replay makes a table and publishes versions: whoever may submit changes may ask for one."""
+
+
+def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
+    """What a screen asks for, what this person has done of it, links of replays; {} where nothing is to be done."""
+    if not isinstance(screen.task, Live):
+        return {}
+    may = request.user.has_perm(MAY_REPLAY)
+    asked = [
+        {
+            "text": say(feat.text),
+            "is_done": may and _has_done(request, feat),
+            "link": "" if feat.replay is None else encode(feat.replay, len(feat.replay.steps)),
+            "needs_operator": feat.by_operators and not _may_control(request),
+        }
+        for feat in (FEATS[name] for name in screen.task.asks)
+    ]
+    return {"feats": asked, "may_submit": may, "is_done": bool(asked) and all(one["is_done"] for one in asked)}
+
+
+def _has_done(request: HttpRequest, feat: Feat) -> bool:
+    from lab.live.feats import has_done  # looks at a cluster's rows: the lab in a browser has none
+
+    return has_done(request.user.get_username(), feat)
+
+
+def _may_control(request: HttpRequest) -> bool:
+    if not request.user.is_authenticated:
+        return False
+    from leases.models import MAY_CONTROL_NODES
+
+    return request.user.has_perm(MAY_CONTROL_NODES)
