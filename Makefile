@@ -60,6 +60,7 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy $$($(BIN)/python -m schemalab.floors)
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m schemalab.anywhere.loaded
 	@$(BIN)/python manage.py check
 	@$(BIN)/python -W "ignore:Got an error checking" manage.py makemigrations --check --dry-run
 

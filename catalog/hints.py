@@ -19,11 +19,13 @@ BEGINNINGS_MAX = 3
 """A search that has ended so many processes is not begun again."""
 
 _loaders: list[Callable[[], Any]] = []
+_failures: list[Callable[[], tuple[type[Exception], ...]]] = []
 
 
-def sent_through(load: Callable[[], Any]) -> None:
-    """The Celery application of this process is what `load` returns."""
+def sent_through(load: Callable[[], Any], failures: Callable[[], tuple[type[Exception], ...]] = lambda: ()) -> None:
+    """The Celery application of this process is what `load` returns; a broker that is away raises `failures`."""
     _loaders.append(load)
+    _failures.append(failures)
 
 
 @cache
@@ -50,12 +52,10 @@ def sent(ask: Callable[[], object], what: str, otherwise: str) -> bool:
 
     `ask` must not try again by itself (`retry=False`): nobody waits for a broker that is away.
     """
-    from kombu.exceptions import OperationalError as BrokerDown
-    from redis.exceptions import RedisError
-
+    away = (OSError, *_failures[-1]())
     try:
         ask()
-    except (BrokerDown, RedisError, OSError) as error:
+    except away as error:
         log.warning("%s not sent to a worker, %s: %s", what, otherwise, error)
         return False
     return True

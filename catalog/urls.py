@@ -1,4 +1,4 @@
-"""The pages of the lowest floor, the theme, and polling for browsers without WebSockets."""
+"""The pages of the lowest floor, and polling for browsers without WebSockets."""
 
 from django.urls import path
 
@@ -14,7 +14,6 @@ urlpatterns = [
     path("story/events.json", story_list.file, {"form": "json"}, name="story-json"),
     path("story/events.csv", story_list.file, {"form": "csv"}, name="story-csv"),
     path("live/poll", views.poll, name="live-poll"),
-    path("theme/", views.theme, name="theme"),
     path("sign-in/", views.sign_in, name="sign-in"),
     path("sign-out/", views.sign_out, name="sign-out"),
     path("help/", views.help_page, name="help"),

@@ -13,10 +13,9 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from catalog import selectors
 from catalog.live import snapshot
@@ -25,8 +24,6 @@ from catalog.story import CLUSTER, table_stream
 from catalog.templatetags.glossary import glossary_words
 from catalog.text.numbers import whole_number
 
-THEMES = ("system", "light", "dark")
-THEME_S = 365 * 24 * 3600
 ON_CLUSTER = (
     "headline", "hold", "wrong", "lanes", "throughput", "traffic", "nodes", "storages", "changes", "spark", "load",
 )  # fmt: skip
@@ -87,16 +84,6 @@ def poll(request: HttpRequest) -> HttpResponse:
     else:
         news = [snapshot.snapshot_of(stream, html=html)]
     return JsonResponse({"messages": [snapshot.hello(), *news]})
-
-
-@require_POST
-def theme(request: HttpRequest) -> HttpResponse:
-    chosen, back = request.POST.get("theme", ""), request.POST.get("next", "/")
-    if chosen not in THEMES:
-        return HttpResponseBadRequest(f"theme must be one of {', '.join(THEMES)}")
-    answer = redirect(back if url_has_allowed_host_and_scheme(back, {request.get_host()}) else "/")
-    answer.set_cookie("theme", chosen, max_age=THEME_S, samesite="Lax")
-    return answer
 
 
 class SignIn(LoginView):

@@ -28,10 +28,10 @@ from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.exercises.grammars import grammar
 from lab.explorer.fingerprint import fingerprint
-from lab.explorer.spaces.search import Budget, Progress, Watch
+from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
 from lab.ladders import verdict
-from lab.ladders.order import Order, order_from_json
+from lab.ladders.order import Order
 from lab.learning.learner import VISITORS
 from lab.models import Question
 from lab.questions import search
@@ -129,19 +129,6 @@ def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> desi
     if "runs" in question.answer:
         return designs.judgement_of_order(task, lines, verdict.answered_from_json(question.answer))
     return designs.judgement_from_json(question.answer)
-
-
-def answer_of(question: Question, *, budget: Budget, watch: Watch) -> Json:
-    """Search for the answer. Raises what the search raises."""
-    if "task" in question.asked:
-        written = designs.written_from_json(question.asked)
-        return designs.judge_design(written.task, written.lines, budget=budget, watch=watch).to_json()
-    if "order" in question.asked:
-        return verdict.answer(order_from_json(question.asked["order"]), budget=budget, watch=watch).to_json()
-    for kind, (answerer, _) in ANSWERERS.items():
-        if kind in question.asked:
-            return answerer(question.asked[kind], budget, watch)
-    return search.ask(search.from_json(question.asked), budget=budget, watch=watch).to_json()
 
 
 def _key_of(body: Json) -> str:

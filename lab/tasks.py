@@ -24,14 +24,13 @@ from changes.ddl.statements import parse
 from changes.plan.model import Plan
 from changes.planning.planner import make_plan
 from lab import services
-from lab.exercises.designs import Malformed
 from lab.explorer.model import BadModel
 from lab.explorer.planned import digest, parts_of, prove_parts
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
 from lab.ladders import built_in
 from lab.live import carry_out, holding, replays, sandbox
-from lab.sessions.session import BadSession
+from lab.questions import answering
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +44,7 @@ USUAL = (
 )
 SECONDS_MAX, SECONDS_MAX_HARD = 20, 25
 NICENESS = 5
-QUESTION_BUDGET, QUESTION_S_MAX = Budget(states=1_000_000, seconds=30.0), 60
+QUESTION_BUDGET, QUESTION_S_MAX = answering.BUDGET, 60
 LOOK_EVERY_S = 0.3
 ORDERS_S_EACH, ORDERS_S_MAX = 2.0, 60
 """A task of orders takes so long and hands on: a question that comes while it runs waits no longer than that."""
@@ -124,9 +123,7 @@ def answer_next_question() -> None:
         return services.report(question, progress)
 
     try:
-        answer = services.answer_of(question, budget=QUESTION_BUDGET, watch=watch)
-    except (BadSession, Malformed) as error:
-        answer = {"verdict": "unknown", "why": str(error)}
+        answer = answering.answer_of(question.asked, budget=QUESTION_BUDGET, watch=watch)
     except SoftTimeLimitExceeded:
         answer = {"verdict": "unknown", "why": f"gave up after {QUESTION_S_MAX} s"}
     except Exception:

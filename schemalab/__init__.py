@@ -11,6 +11,7 @@ operations/   what operators do to the running cluster from its pages
 tables/       pages of a table that ask every floor
 http/         bounds of requests
 metrics/      figures for Prometheus
+anywhere/     the lab in a browser, without a cluster
 documents     documentation and code as pages
 template_files templates as they are sent
 formats/      times as the administration writes them

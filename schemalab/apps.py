@@ -16,11 +16,19 @@ class SchemalabConfig(AppConfig):
         from schemalab.people import roles
 
         assert checks
-        hints.sent_through(lambda: import_module("schemalab.celery").app)
+        hints.sent_through(lambda: import_module("schemalab.celery").app, _broker_failures)
         supervisor.controlled_by(_control)
         post_migrate.connect(roles.keep_roles, dispatch_uid="schemalab.people.roles")
         gc.freeze()  # code and classes stay for the life of the process: no collection looks at them again
         gc.enable()
+
+
+def _broker_failures() -> tuple[type[Exception], ...]:
+    """Imported with the first message: nodes and commands that send none do without."""
+    from kombu.exceptions import OperationalError
+    from redis.exceptions import RedisError
+
+    return OperationalError, RedisError
 
 
 def _control(command: str, name: str, who: str) -> None:

@@ -11,7 +11,7 @@ from django.views.i18n import JavaScriptCatalog
 from schemalab import documents, views
 from schemalab.metrics import views as metrics
 from schemalab.operations import audit_trail, faults, first_visit, hold, leases, traffic
-from schemalab.people import account
+from schemalab.people import account, theme
 from schemalab.tables import versions
 
 APPS_WITH_PAGES = ("rollouts", "lab", "nodes", "changes", "spark_tasks", "leases", "storage", "catalog")
@@ -25,6 +25,7 @@ urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("metrics", metrics.metrics, name="metrics"),
     path("sign-in/<str:token>/", views.sign_in_with_link, name="sign-in-link"),
+    path("theme/", theme.theme, name="theme"),
     path("account/", account.account, name="account"),
     path("account/own.css", account.own_style, name="own-style"),
     path("account/sql-password/", account.set_sql, name="account-sql"),

@@ -16,7 +16,7 @@ MAY_REPLAY = "changes.add_change"
 
 
 def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
-    """What a screen asks for, what this person has done of it, links of replays; {} where nothing is to be done."""
+    """Lists a screen's feats: words, whether this person has done each, links of replays; {} without any."""
     if not isinstance(screen.task, Live):
         return {}
     may = request.user.has_perm(MAY_REPLAY)

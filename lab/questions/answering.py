@@ -1,0 +1,37 @@
+"""The answer to what was asked, by whatever process searches: a worker of the cluster, or one of a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lab.answerers import ANSWERERS
+from lab.exercises import designs
+from lab.explorer.spaces.search import Budget, Watch
+from lab.ladders import verdict
+from lab.ladders.order import order_from_json
+from lab.questions import search
+from lab.sessions.session import BadSession
+
+BUDGET = Budget(states=1_000_000, seconds=30.0)
+
+Json = dict[str, Any]
+
+
+def answer_of(asked: Json, *, budget: Budget = BUDGET, watch: Watch) -> Json:
+    """Search for the answer; a question that cannot be asked is unknown. Raises what the search raises."""
+    try:
+        return _found(asked, budget, watch)
+    except (BadSession, designs.Malformed) as error:
+        return {"verdict": "unknown", "why": str(error)}
+
+
+def _found(asked: Json, budget: Budget, watch: Watch) -> Json:
+    if "task" in asked:
+        written = designs.written_from_json(asked)
+        return designs.judge_design(written.task, written.lines, budget=budget, watch=watch).to_json()
+    if "order" in asked:
+        return verdict.answer(order_from_json(asked["order"]), budget=budget, watch=watch).to_json()
+    for kind, (answerer, _) in ANSWERERS.items():
+        if kind in asked:
+            return answerer(asked[kind], budget, watch)
+    return search.ask(search.from_json(asked), budget=budget, watch=watch).to_json()

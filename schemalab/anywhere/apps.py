@@ -1,0 +1,13 @@
+"""The lab as a browser's Django knows it: it explores for nobody's change, and one search waits at a time."""
+
+from django.apps import AppConfig
+
+
+class LabConfig(AppConfig):
+    name = "lab"
+
+    def ready(self) -> None:
+        from catalog import hints
+        from schemalab.anywhere import searches
+
+        hints.sent_through(lambda: searches.QUEUE)

@@ -1,0 +1,47 @@
+"""Searches of the explorer in a worker of their own, so that pages open meanwhile and *Stop* can end it.
+
+    site: QUEUE.send_task ──► shell ──► second worker: search ──progress, answer──► shell ──► site
+
+`search` needs the lab's core alone: neither Django's settings nor a database.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+FAILED = {"verdict": "unknown", "why": "the search failed: the browser's console says why"}
+
+
+class Queue:
+    """Stands where Celery's application stands on a cluster: a message says only that a question waits."""
+
+    def __init__(self) -> None:
+        self.notify: Callable[[], object] = lambda: None
+
+    def send_task(self, _: str, **__: Any) -> None:
+        """Tell the shell, which asks `Site.next_search` for the question."""
+        self.notify()
+
+
+QUEUE = Queue()
+
+
+def search(asked: str, progressed: Callable[[str], object]) -> str:
+    """The answer to a question; question, progress and answer are JSON. The shell ends the worker to stop it."""
+    from lab.explorer.spaces.search import Progress
+    from lab.questions.answering import answer_of
+
+    def watch(progress: Progress) -> bool:
+        progressed(json.dumps({"states": progress.states, "depth": progress.depth, "seconds": progress.seconds}))
+        return True
+
+    try:
+        return json.dumps(answer_of(json.loads(asked), watch=watch))
+    except Exception:
+        log.exception("a question has no answer")
+        return json.dumps(FAILED)

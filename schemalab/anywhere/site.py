@@ -1,0 +1,169 @@
+"""The site in a browser's worker: Django answers requests in process, and all progress is one SQLite file.
+
+    site = start(prefix="/course/", kept=None)
+    site.answer("GET", "/course/lab/", b"", {"Accept-Language": "zh"})   an `Answer`
+    site.kept()                                                         bytes for IndexedDB, and for an export
+
+A service worker's answers set no cookies, so the site keeps them, in its database: they travel with the file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.apps import apps
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import connection
+
+from lab import services
+from lab.explorer.spaces.search import Progress
+from lab.models import Question
+
+COOKIES = "CREATE TABLE IF NOT EXISTS anywhere_cookie (name text PRIMARY KEY, value text NOT NULL)"
+FIRST_BYTES = b"SQLite format 3\x00"
+OF_THE_PAGE = ("theme",)
+"""Cookies that a page's own script sets."""
+
+
+class NotKept(Exception):
+    """A file that no export of this site is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+class Site:
+    """One learner's site below `prefix`, such as "/course/". Not for threads: requests come one after the other."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._handler = WSGIHandler()
+
+    def answer(
+        self, method: str, address: str, body: bytes, headers: Mapping[str, str], page_cookies: str = ""
+    ) -> Answer:
+        """The answer to a request for `address`: path below the prefix, and query."""
+        started: list[Any] = []
+
+        def start_response(status: str, sent: list[tuple[str, str]], *_: object) -> None:
+            started.extend((int(status.split()[0]), tuple(sent)))
+
+        response = self._handler(self._environ(method, address, body, headers, page_cookies), start_response)
+        try:
+            content = b"".join(response)
+        finally:
+            response.close()
+        status, sent = started
+        self._keep_cookies(value for name, value in sent if name == "Set-Cookie")
+        return Answer(status, tuple(pair for pair in sent if pair[0] != "Set-Cookie"), content)
+
+    def _environ(
+        self, method: str, address: str, body: bytes, headers: Mapping[str, str], page_cookies: str
+    ) -> dict[str, Any]:
+        where = urlsplit(address)
+        named = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()}
+        return {
+            **named,
+            "REQUEST_METHOD": method,
+            "SCRIPT_NAME": self._prefix.rstrip("/"),
+            "PATH_INFO": "/" + unquote(where.path.removeprefix(self._prefix), "latin-1"),
+            "QUERY_STRING": where.query,
+            "CONTENT_TYPE": headers.get("Content-Type", ""),
+            "CONTENT_LENGTH": str(len(body)),
+            "HTTP_COOKIE": self._cookies(page_cookies),
+            "HTTP_HOST": headers.get("Host", "anywhere"),
+            "SERVER_NAME": "anywhere",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "REMOTE_ADDR": "127.0.0.1",
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(body),
+            "wsgi.errors": io.StringIO(),
+        }
+
+    def _cookies(self, page_cookies: str) -> str:
+        with connection.cursor() as cursor:
+            found = dict(cursor.execute("SELECT name, value FROM anywhere_cookie").fetchall())
+        found |= {name: one.value for name, one in SimpleCookie(page_cookies).items() if name in OF_THE_PAGE}
+        return "; ".join(f"{name}={value}" for name, value in found.items())
+
+    def _keep_cookies(self, sent: Any) -> None:
+        for one in (one for header in sent for one in SimpleCookie(header).values()):
+            with connection.cursor() as cursor:
+                cursor.execute("DELETE FROM anywhere_cookie WHERE name = %s", [one.key])
+                if one.value and one["max-age"] != 0:
+                    cursor.execute("INSERT INTO anywhere_cookie VALUES (%s, %s)", [one.key, one.coded_value])
+
+    # Searches, which another worker does
+
+    def next_search(self) -> str:
+        """The number of the next question that waits, and what is asked, as JSON; "" when none waits."""
+        question = services.begin_next()
+        return "" if question is None else json.dumps({"pk": question.pk, "asked": question.asked})
+
+    def search_goes_on(self, pk: int, progress: str) -> bool:
+        """Store how far a search is; False when nobody waits for its answer any more."""
+        given = json.loads(progress)
+        return services.report(
+            Question.objects.get(pk=pk), Progress(given["states"], 0, given["depth"], given["seconds"])
+        )
+
+    def searched(self, pk: int, answer: str) -> None:
+        """Store the answer that the search has found."""
+        services.finish(Question.objects.get(pk=pk), json.loads(answer))
+
+    # Progress
+
+    def kept(self) -> bytes:
+        """All progress: the database as a file of SQLite."""
+        return bytes(connection.connection.serialize())
+
+
+def start(prefix: str, kept: bytes | None = None) -> Site:
+    """The site, after `django.setup()`, with the progress of `kept`. Raises `NotKept`."""
+    connection.ensure_connection()
+    if kept is None:
+        _make_tables()
+    else:
+        _restore(kept)
+    with connection.cursor() as cursor:
+        cursor.execute(COOKIES)
+    return Site(prefix)
+
+
+def _make_tables() -> None:
+    """From the models: the migrations are PostgreSQL's."""
+    labels = ("contenttypes", "auth", "lab")
+    with connection.schema_editor() as editor:
+        for label in labels:
+            for model in apps.get_app_config(label).get_models():
+                editor.create_model(model)
+
+
+def _restore(kept: bytes) -> None:
+    """Progress of an older build is dropped when its tables are others: answers are few, and made again."""
+    if not kept.startswith(FIRST_BYTES):
+        raise NotKept("this file is no progress of the lab")
+    connection.connection.deserialize(kept)
+    wanted = {model._meta.db_table: _columns(model) for model in apps.get_app_config("lab").get_models()}
+    with connection.cursor() as cursor:
+        found = {
+            table: {column.name for column in connection.introspection.get_table_description(cursor, table)}
+            for table in connection.introspection.table_names(cursor)
+        }
+    if any(found.get(table) != columns for table, columns in wanted.items()):
+        raise NotKept("this progress is of another version of the lab")
+
+
+def _columns(model: Any) -> set[str]:
+    return {field.column for field in model._meta.local_concrete_fields}

@@ -1,0 +1,46 @@
+"""The map of the site in a browser: the lab's pages, theme, language, and a sentence for all that needs a cluster.
+
+Addresses are those of a cluster, so that links work in both.
+"""
+
+from django.urls import include, path, re_path
+from django.views.generic import RedirectView
+
+from schemalab.anywhere import views
+from schemalab.people.theme import theme
+
+ELSEWHERE = {
+    "about": "about/",
+    "account": "account/",
+    "audit-trail": "audit-trail/",
+    "changes": "changes/",
+    "console": "console/",
+    "courses": "lab/courses/",
+    "docs": "docs/",
+    "glossary": "glossary/",
+    "help": "help/",
+    "leave-course": "lab/course/leave/",
+    "my-course": "lab/course/",
+    "pace-here": "lab/course/pace/",
+    "polls": "lab/polls/",
+    "replays": "lab/live/",
+    "rollout": "lab/rollouts/",
+    "sign-in": "sign-in/",
+    "sign-out": "sign-out/",
+    "step-out": "lab/course/step-out/",
+    "story": "story/",
+    "tables": "tables/",
+}
+"""Pages that need a cluster and that the lab's pages link to, by name."""
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="lab"), name="cluster"),
+    path("", include("lab.pages.urls")),
+    path("theme/", theme, name="theme"),
+    path("language/", include("django.conf.urls.i18n")),
+    *(path(route, views.needs_a_cluster, name=name) for name, route in ELSEWHERE.items()),
+    path("docs/<path:path>", views.needs_a_cluster, name="docs-page"),
+    path("source/<path:path>", views.needs_a_cluster, name="source"),
+    re_path(r"^(?:admin|changes|console|join|tables|vote)/", views.needs_a_cluster),
+    re_path(r"^lab/(?:course|courses|live|polls|why)/", views.needs_a_cluster),
+]
