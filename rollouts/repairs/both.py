@@ -46,7 +46,10 @@ def writing_both(body: Body, model: Model) -> Iterator[tuple[Text, Body]]:
             merged = [Merged(one.name, one.statements, other.statements) for one, other in operations]
         except NoMerge:
             continue
-        schema = next(stage.schema for stage in model.stages if stage.done == place and stage.kind == "starts")
+        starts = [stage for stage in model.stages if stage.done == place and stage.kind == "starts"]
+        if not starts:
+            return  # a deploy before it fails whatever rows there are
+        schema = starts[0].schema
         plan = _plan(list(body["deploy"]), place, merged, schema, old.name, new.name, model.rollout.key)
         yield (
             Text("write both between release {old} and {new}", {"old": old.name, "new": new.name}),

@@ -145,6 +145,15 @@ def test_the_naive_form_of_a_template_is_repaired_or_nothing_is_said(name: str) 
     assert (again.verdict, again.worlds) == (PROVED, report.repair.answer.outcome.worlds)
 
 
+def test_a_deploy_that_always_fails_ends_the_plan_and_the_search_for_a_repair() -> None:
+    """The old column is dropped first: a later deploy names it, and no release behind that one is reached."""
+    _, *deploys = BY_NAME["rename"].safe.split("[[deploy]]")
+    head = BY_NAME["rename"].safe.split("[[deploy]]")[0]
+    report = check("[[deploy]]".join([head, f"{deploys[-1]}\n", *deploys[:-1]]), repair=True)
+    assert report.verdict == BROKEN
+    assert {one.kind for one in report.counted} == {"refused"}
+
+
 def test_two_releases_that_put_different_values_into_a_column_are_not_merged() -> None:
     old = statement_of("UPDATE t SET a = :x WHERE id = :id")
     new = statement_of("UPDATE t SET a = :x * 100, b = :x WHERE id = :id")
