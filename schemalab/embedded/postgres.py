@@ -52,6 +52,12 @@ An index is remembered as one from 10,000 pages on: with each page that a transa
 that it has, so a read of 50,000 pages beside an open writer took a minute. Of the pairs themselves a node's long scan
 remembers the table as one earlier (`storage.statements.remember_whole_sql`).
 """
+SESSION_MB_MAX = 512
+"""Memory of one session, shared buffers apart: a statement of a user that wants more is refused (53200).
+
+All sessions together have `POSTGRES_MEMORY_MB`, beyond which the server is ended for the sake of the machine. A session
+must meet its own bound long before that, so that the others go on.
+"""
 CONNECTIONS_OF_A_NODE, CONNECTIONS_OF_THE_REST = 30, 110
 OPTIONS: dict[str, str] = {
     "listen_addresses": "",
@@ -62,6 +68,7 @@ OPTIONS: dict[str, str] = {
     "checkpoint_timeout": "15min",
     "recovery_init_sync_method": "syncfs",  # a crash would begin with fsync of thousands of files: 8 s
     "temp_file_limit": "2GB",  # of one session: a statement of a user that sorts more is ended (53400)
+    "work_mem": "8MB",  # of each sort or hash of a statement; beyond it, the disk
     "jit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",
@@ -152,7 +159,7 @@ def launch(locations: Locations, options: Mapping[str, str] = MappingProxyType({
 def _launch(argv: list[str], locations: Locations) -> Launch:
     env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
     ends = {"stop_signal": "SIGINT", "death_signal": "SIGQUIT"}
-    return Launch(argv=tuple(argv), env=env, cwd=locations.data, user=locations.drop_to, **ends)
+    return Launch(argv=tuple(argv), env=env, cwd=locations.data, user=locations.drop_to, data_mb=SESSION_MB_MAX, **ends)
 
 
 class Answer(Enum):

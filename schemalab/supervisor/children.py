@@ -31,6 +31,7 @@ class Launch:
 
     `user`: drop to this user; `stop_signal` asks it to end; `death_signal` comes from the kernel when we die;
     `memory_mb`: the most it should have, enforced by the kernel (`MemoryError`) with room for what is only reserved.
+    `data_mb`: the most that each of its processes may have, exactly, instead of that room.
     """
 
     argv: tuple[str, ...]
@@ -40,26 +41,33 @@ class Launch:
     stop_signal: str = "SIGTERM"
     death_signal: str = ""
     memory_mb: int | None = None
+    data_mb: int | None = None
 
     @property
     def signal_to_stop(self) -> signal.Signals:
         return signal.Signals[self.stop_signal]
 
+    @property
+    def _data_mb_max(self) -> int | None:
+        if self.data_mb is not None or self.memory_mb is None:
+            return self.data_mb
+        return self.memory_mb + RESERVED_MB
+
     def popen_options(self) -> dict[str, Any]:
         env = {**self.env, SUPERVISOR: str(os.getpid())}
         options: dict[str, Any] = {"env": env, "cwd": self.cwd, "start_new_session": True}
         died = signal.Signals[self.death_signal or self.stop_signal]
-        options["preexec_fn"] = _prepare(os.getpid(), died, self.memory_mb)
+        options["preexec_fn"] = _prepare(os.getpid(), died, self._data_mb_max)
         if self.user:
             options |= {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid, "extra_groups": []}
         return options
 
 
-def _prepare(parent: int, number: signal.Signals, memory_mb: int | None) -> Callable[[], None]:
+def _prepare(parent: int, number: signal.Signals, data_mb_max: int | None) -> Callable[[], None]:
     def ask_the_kernel() -> None:
         _libc.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
-        if memory_mb is not None:
-            bytes_max = (memory_mb + RESERVED_MB) * 1024 * 1024
+        if data_mb_max is not None:
+            bytes_max = data_mb_max * 1024 * 1024
             resource.setrlimit(resource.RLIMIT_DATA, (bytes_max, bytes_max))
         if os.getppid() != parent:  # the parent died before the kernel knew
             os.kill(os.getpid(), signal.SIGKILL)

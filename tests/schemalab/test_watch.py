@@ -36,6 +36,7 @@ USELESS = (
 LIVES = f"{BEATS}\nwhile True: beat(); time.sleep(0.05)"
 GROWS = "print('here', flush=True); a = []\nimport time\nwhile True: a.append(bytearray(4 << 20)); time.sleep(0.05)"
 GRASPS = f"try: bytearray({RESERVED_MB + 200} << 20)\nexcept MemoryError: print('refused', flush=True)"
+TAKES_300_MB = "try: bytearray(300 << 20); print('taken', flush=True)\nexcept MemoryError: print('refused', flush=True)"
 Scenario = Callable[[Supervised, Heard], Awaitable[None]]
 
 
@@ -135,6 +136,14 @@ def test_processes_that_may_not_be_looked_at_weigh_nothing(monkeypatch: pytest.M
 def test_one_that_takes_it_at_once_is_refused_by_the_kernel(tmp_path: Path) -> None:
     launch = Launch(argv=(sys.executable, "-c", GRASPS), env={}, cwd=tmp_path, memory_mb=100)
     assert children.run_to_end(launch).stdout == "refused\n"
+
+
+def test_a_bound_of_its_own_leaves_no_room_for_what_is_reserved(tmp_path: Path) -> None:
+    one, other = (
+        Launch(argv=(sys.executable, "-c", TAKES_300_MB), env={}, cwd=tmp_path, memory_mb=100, data_mb=most)
+        for most in (None, 200)
+    )
+    assert [children.run_to_end(launch).stdout for launch in (one, other)] == ["taken\n", "refused\n"]
 
 
 def test_nobody_is_killed_for_less_than_half_a_minute_of_silence(monkeypatch: pytest.MonkeyPatch) -> None:
