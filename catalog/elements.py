@@ -93,9 +93,10 @@ class Column:
     """A column. `default` is an SQL expression; `fill_value` the encoded value a fill puts (bytes).
 
     `length`: the characters that a varchar may have, or a char has; of a numeric its precision and scale in one number
-    (`numerics.modifier_of`); of a time or timestamp the digits of its seconds, 0 too. `identity_always`:
-    statements may give no number; `identity_start`: the first one; `identity_generation`: the version that gave it its
-    numbers, so that those of a later ADD are another sequence.
+    (`numerics.modifier_of`); of a time or timestamp the digits of its seconds, 0 too; of a whole number the bytes of
+    the narrower type that it had, while nodes of that type still read it. `identity_always`: statements may give no
+    number; `identity_start`: the first one; `identity_generation`: the version that gave it its numbers, so that those
+    of a later ADD are another sequence.
 
     While its type changes, a column has a twin of the other type: one of the two is public, the other `derived`. The
     twin then stands in its place, and `place_of` is the number by which clients know both.

@@ -160,7 +160,7 @@ PARAMETER_OIDS = {t.oid: t for t in STORED} | {
 
 def modifier_of_length(of: Type, length: int | None) -> int:
     """PostgreSQL's modifier of a type, or of an array's elements, that has this length (`Column.length`)."""
-    if length is None:
+    if length is None or (of.element or of) not in OF_A_LENGTH:
         return NO_MODIFIER
     return length if (of.element or of) in MOMENTS else length + HEAD
 

@@ -5,7 +5,8 @@
 The publisher makes a sequence with the version that first has it; a transaction that makes a table makes it with that.
 Numbers are taken in the transaction that puts them. It holds its version, so the sequence lives as long. The end of the
 change that dropped the identity or the column drops the sequence; what drops a table's pairs drops those of the table.
-They lie in a schema of their own: a storage can be removed.
+They lie in a schema of their own: a storage can be removed. Each counts on beyond what its column can hold, so that a
+wider type needs no other sequence.
 """
 
 import struct
@@ -30,7 +31,7 @@ def sequences_of(table: Descriptor) -> dict[str, Column]:
 
 def make_sql(sequence: str, column: Column) -> str:
     """Make the sequence unless it exists, as it does where a rollback gives a column its identity back."""
-    options = f"AS {column.type.value} START WITH {int(column.identity_start)} NO CYCLE CACHE 1"
+    options = f"AS bigint START WITH {int(column.identity_start)} NO CYCLE CACHE 1"
     return f"CREATE SEQUENCE IF NOT EXISTS {sequence} {options}"
 
 

@@ -352,11 +352,22 @@ def _parse_jsonb(_: SqlType, text: str) -> documents.Jsonb:
         raise TooManyDigits(str(error)) from None
 
 
+def limit_of(sql_type: SqlType, length: int | None = None) -> int:
+    """The first whole number that is too large for a column of this type, and of so many bytes (`Column.length`)."""
+    return 1 << 8 * (length or sql_type.typlen) - 1
+
+
+def type_of_bytes(length: int) -> SqlType:
+    """The whole numbers of so many bytes."""
+    return next(of for of in WHOLE if of.typlen == length)
+
+
 def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value | None:
     """A text as a column of this length takes it: blanks too many are cut. Raises `TooLong` for anything else.
 
-    A number is rounded to its scale; `FieldOverflow` when the precision has no room for it. A time or timestamp is
-    rounded to so many digits of its seconds; `DatetimeOutOfRange` when it would leave the year 9999.
+    A whole number of more bytes is refused with `NumberOutOfRange`. A numeric is rounded to its scale; `FieldOverflow`
+    when the precision has no room for it. A time or timestamp is rounded to so many digits of its seconds;
+    `DatetimeOutOfRange` when it would leave the year 9999.
     """
     if length is None:
         return value
@@ -372,6 +383,8 @@ def fitted(sql_type: SqlType, length: int | None, value: Value | None) -> Value 
             return times.rounded(value, length)
         except OverflowError:
             raise DatetimeOutOfRange("timestamp out of range") from None
+    if isinstance(value, int) and not -(limit := limit_of(sql_type, length)) <= value < limit:
+        raise NumberOutOfRange(f"{type_of_bytes(length).value} out of range")
     if not isinstance(value, str) or len(value) <= length:
         return value
     if len(value.rstrip(" ")) > length:
@@ -384,14 +397,18 @@ def holds_as_stored(to: SqlType, to_length: int | None, of: SqlType, of_length: 
 
     text and varchar are stored alike, so that both may change to the other. A char has lost its trailing blanks, which
     an entry of a text would keep: it changes to nothing but a longer char. A numeric keeps its scale, and may have
-    more digits before the point. A time or timestamp has microseconds, whether they are asked for or not.
+    more digits before the point. A time or timestamp has microseconds, whether they are asked for or not. Whole numbers
+    of all widths are stored alike.
     """
     if to in ARRAYS and of in ARRAYS:
-        return holds_as_stored(_ELEMENTS[to], to_length, _ELEMENTS[of], of_length)
+        items = _ELEMENTS[to], _ELEMENTS[of]
+        return not (to is not of and items[0] in WHOLE) and holds_as_stored(items[0], to_length, items[1], of_length)
     if to is SqlType.NUMERIC:
         return of is to and (to_length is None or (of_length is not None and _has_room(to_length, of_length)))
     if to is not of and SqlType.CHAR in (to, of):
         return False
+    if to in WHOLE:
+        return of in WHOLE and limit_of(of, of_length) <= limit_of(to, to_length)
     if to in MOMENTS:
         digits, its_digits = (SECOND_DIGITS_MAX if one is None else one for one in (to_length, of_length))
         return to is of and its_digits <= digits
@@ -419,7 +436,7 @@ def precision_named(sql_type: SqlType, given: Sequence[int]) -> tuple[int, str |
 
 def type_name(sql_type: SqlType, length: int | None) -> str:
     """The type as a statement names it, with its length, or its precision and scale."""
-    if length is None:
+    if length is None or sql_type in WHOLE:
         return sql_type.value
     if sql_type in ARRAYS:
         return f"{type_name(_ELEMENTS[sql_type], length)}[]"

@@ -22,6 +22,7 @@ from catalog.descriptor import from_json as descriptor_from_json
 from catalog.elements import Column, Constraint, Coordination, Index, Kind, State
 from catalog.kinds import Family
 from catalog.text.message import Text, named_element
+from catalog.values.types import WHOLE
 
 Json = dict[str, Any]
 
@@ -301,6 +302,11 @@ def edits(plan: Plan, *, back: bool = False) -> list[str]:
                 for element in plan.moving(MoveKind.ALTER)
                 if _has_numbers(plan.base, element) != _has_numbers(plan.result, element)
             ]
+            + [
+                f"{element} has its old type again"
+                for element in plan.moving(MoveKind.ALTER)
+                if _type_name(plan.base, element) != _type_name(plan.result, element)
+            ]
             + [f"{element} has its old comment again" for element in plan.moving(MoveKind.COMMENT)]
         )
     if _coordinated(plan):
@@ -326,6 +332,8 @@ def _edits_between(plan: Plan, before: Descriptor | None, after: Descriptor) -> 
             found.append(f"{element} {'has numbers of its own' if has_numbers else NO_NUMBERS}")
         if (of := _type_name(after, element)) != _type_name(before, element):
             found.append(f"{element} is of type {of}")
+        elif _is_bounded(before, element) and not _is_bounded(after, element):
+            found.append(f"{element} takes every {of}")
     return found
 
 
@@ -342,6 +350,11 @@ def _default(table: Descriptor, element: Element) -> str | None:
 
 def _has_numbers(table: Descriptor, element: Element) -> bool:
     return any(column.identity for column in table.columns if column.id == element.id)
+
+
+def _is_bounded(table: Descriptor, element: Element) -> bool:
+    """True of a whole number that takes no more than a narrower type does."""
+    return any(c.id == element.id and c.type in WHOLE and c.length is not None for c in table.columns)
 
 
 def _type_name(table: Descriptor, element: Element) -> str | None:

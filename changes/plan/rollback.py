@@ -126,7 +126,10 @@ def _swapped_back(here: Descriptor, new: Element, versions: Sequence[Descriptor]
 
 
 def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
-    """Names, defaults, identities, the order of columns and the coordination as `base` has them."""
+    """Names, types, defaults, identities, the order of columns and the coordination as `base` has them.
+
+    A type that takes more is lifted in the last version, so what is taken back has no value that the old one lacks.
+    """
     if base is None:
         return here
     columns = {column.id: column for column in base.columns}
@@ -147,7 +150,7 @@ def as_named_before(here: Descriptor, base: Descriptor | None) -> Descriptor:
 
 
 def _edited_back(column: Column, base: Column) -> Column:
-    fields = ("name", "default", "not_null_constraint", *IDENTITY)
+    fields = ("name", "type", "length", "default", "not_null_constraint", *IDENTITY)
     return replace(column, **{name: getattr(base, name) for name in fields})
 
 

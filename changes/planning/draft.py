@@ -69,6 +69,8 @@ class Sketch:
     """Of versions that follow the first one."""
     last_edits: list[Edit] = field(default_factory=list)
     """Of one version after all others, when the change can only go on: what a rollback could not take back."""
+    lifted: list[Edit] = field(default_factory=list)
+    """Of the version after that: what only a version that knows the last edits may write."""
     dangers: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     there: dict[Element, Constraint] = field(default_factory=dict)
@@ -245,7 +247,10 @@ class Sketch:
             late=self._late(),
             swaps=tuple(self.swaps),
             edit=_one_after_the_other(self.edits) if self.edits else None,
-            later_edits=(*self.later_edits, *([_one_after_the_other(self.last_edits)] if self.last_edits else [])),
+            later_edits=(
+                *self.later_edits,
+                *(_one_after_the_other(edits) for edits in (self.last_edits, self.lifted) if edits),
+            ),
             dangers=tuple(self.dangers),
             partners=partners_of((move.element for move in self.moves), self.base, self.tables),
             there=self.there,

@@ -19,7 +19,7 @@ from itertools import pairwise
 from catalog.descriptor import Descriptor
 from catalog.elements import NOT_NULL, REFERENCED, Column, ColumnId, Kind, State
 from catalog.text.message import STATES, Text, Values, listed
-from catalog.values.types import holds_as_stored
+from catalog.values.types import WHOLE, holds_as_stored, limit_of
 from changes.plan.element_states import columns_read, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind, Transition, is_final, point_of_no_return
 from changes.review.defect import Fault
@@ -150,10 +150,20 @@ def _forgotten(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault
 
 
 def _another_type(at: int, before: Descriptor, after: Descriptor) -> Iterator[Fault]:
-    """A column changes its type in place only where the new one takes every value that is stored, as it is."""
+    """A column changes its type in place only where the new one takes every value that is stored, as it is.
+
+    Nor may a node of the new version write a whole number that the type of the version before has no room for.
+    """
     now = {column.id: column for column in after.columns}
     for was in before.columns:
         new = now.get(was.id)
+        if new is not None and {new.type, was.type} <= WHOLE and limit_of(new.type, new.length) > limit_of(was.type):
+            why = Text(
+                "column {column} is {new} at once, after {old}: a node on the version before cannot read what {old} has"
+                " no room for",
+                {"column": was.name, "new": new.type_name, "old": was.type_name},
+            )
+            yield Fault(at, (), why)
         if new is not None and not holds_as_stored(new.type, new.length, was.type, was.length):
             why = Text(
                 "column {column} is {new} at once, after {old}: an existing row, or one that a node on the version"

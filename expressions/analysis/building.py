@@ -10,6 +10,7 @@ from typing import Any
 
 from catalog.text.similar import perhaps
 from catalog.values.interval_styles import POSTGRES
+from catalog.values.types import limit_of, type_of_bytes
 from expressions.analysis import from_zero
 from expressions.analysis.constant_patterns import for_the_engine, translated
 from expressions.dates.reading import NeedsNow
@@ -217,9 +218,11 @@ class Builder:
         """A varchar or char of this length: cut by an explicit cast, refused (22001) by an assignment.
 
         A numeric of this precision and scale: rounded by both, refused (22003) where it has no room. A time or
-        timestamp of so many digits: rounded by both.
+        timestamp of so many digits: rounded by both. A whole number of so many bytes: refused (22003).
         """
         of = expr.type
+        if length is not None and of in INTEGERS:
+            return self._of_bytes(expr, length)
         if length is not None and of.element in OF_A_LENGTH:
             return self._elements_of_length(expr, length, is_explicit=is_explicit, offset=offset)
         if length is None or of not in OF_A_LENGTH:
@@ -245,6 +248,18 @@ class Builder:
         call = Call(name, template, (expr,), of, compute, offset=offset, modifier=modifier)
         if isinstance(expr, Literal) and not is_explicit:
             return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), of, expr.offset)
+        return call
+
+    def _of_bytes(self, expr: Expr, length: int) -> Expr:
+        of = expr.type.sql_type
+        assert of is not None
+        limit = limit_of(of, length)
+        is_fit = f"x IS NULL OR x BETWEEN -{limit} AND {limit - 1}"
+        refusal = f"error('SQLSTATE 22003 {type_of_bytes(length).value} out of range')"
+        template = f"list_transform([{{0}}], lambda x: CASE WHEN {is_fit} THEN x ELSE {refusal} END)[1]"
+        call = Call(f"fit to {length}", template, (expr,), expr.type, arithmetic.fit_to(length, of))
+        if isinstance(expr, Literal):
+            return Literal(placed(lambda: evaluate(call, {}, Context()), expr.offset), expr.type, expr.offset)
         return call
 
     def _elements_of_length(self, expr: Expr, length: int, *, is_explicit: bool, offset: int) -> Expr:

@@ -15,7 +15,7 @@ from typing import Any
 from catalog.values import floats
 from catalog.values.arrays import array_text
 from catalog.values.documents import Jsonb
-from catalog.values.types import DOCUMENTS, MOMENTS, BadValue, SqlType, fitted, parse_text, read_iso, to_text
+from catalog.values.types import DOCUMENTS, MOMENTS, WHOLE, BadValue, SqlType, fitted, parse_text, read_iso, to_text
 from expressions.dates.zones import Zone, moment_text, to_local, to_utc
 from expressions.errors import (
     DATETIME_OUT_OF_RANGE,
@@ -374,7 +374,7 @@ def fit_of(of: SqlType, length: int | None) -> Compute | None:
         fit = fit_of(of.element, length)
         assert fit is not None
         return lambda items: tuple(None if item is None else fit(item) for item in items)
-    if of is SqlType.NUMERIC or of in MOMENTS:
+    if of is SqlType.NUMERIC or of in MOMENTS or of in WHOLE:
         return fit_to(length, of)
     return cut_to(length, of, is_explicit=False)
 
@@ -382,10 +382,11 @@ def fit_of(of: SqlType, length: int | None) -> Compute | None:
 def fit_to(length: int, of: SqlType = SqlType.NUMERIC) -> Compute:
     """A number as numeric(precision, scale) takes it: rounded, refused when it has too many digits before the point.
 
-    A time or timestamp as one of so many digits takes it: rounded, refused when it would leave the year 9999.
+    A time or timestamp as one of so many digits takes it: rounded, refused when it would leave the year 9999. A whole
+    number as one of so many bytes takes it: refused when it has more.
     """
 
-    def fit(value: Decimal | dt.datetime | dt.timedelta) -> Any:
+    def fit(value: Decimal | int | dt.datetime | dt.timedelta) -> Any:
         try:
             return fitted(of, length, value)
         except BadValue as error:

@@ -54,7 +54,7 @@ def _misread(descriptor: Descriptor, key: bytes, done: Done, row: StoredRow | No
     if row is None:
         return f"request {done.request} has acknowledged {named}, which is not there"
     columns = [descriptor.column_named(name) for name in sorted(done.values)]
-    meant = {column.name: stored(column.type, done.values[column.name]) for column in columns}
+    meant = {column.name: stored(column.type, done.values[column.name], column.length) for column in columns}
     found = {column.name: encoded_value(descriptor, row, column.id) for column in columns}
     if meant == found:
         return ""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from catalog.descriptor import Descriptor, UnknownElement
 from catalog.elements import EXISTS, PRIMARY, Column, ColumnId, State, TableId
 from catalog.text.sentence import Sentence
-from catalog.values.types import FLOATING, WHOLE, SqlType, Value, parse_text, to_text
+from catalog.values.types import FLOATING, WHOLE, SqlType, Value, fitted, parse_text, to_text
 from storage import encoding
 from storage.mutations import REMOVALS, Act, Op
 from storage.pairs import Pair, PairName, StoredRow, StrayKey, encoded_value, key_parts, name_of, row_key
@@ -45,9 +45,10 @@ def _literal(word: str) -> str | None:
     return word[1:-1].replace("''", "'") if word.startswith("'") else word
 
 
-def stored(sql_type: SqlType, text: str | None) -> bytes:
-    """A literal as the bytes of its pair."""
-    return encoding.encode_value(sql_type, None if text is None else parse_text(sql_type, text))
+def stored(sql_type: SqlType, text: str | None, length: int | None = None) -> bytes:
+    """A literal as the bytes of its pair. Raises `BadValue` for one that a column of this length does not take."""
+    value = None if text is None else parse_text(sql_type, text)
+    return encoding.encode_value(sql_type, fitted(sql_type, length, value))
 
 
 def new_row(descriptor: Descriptor, values: Sequence[str | None], next_row_id: Callable[[TableId], int]) -> StoredRow:
@@ -59,7 +60,9 @@ def new_row(descriptor: Descriptor, values: Sequence[str | None], next_row_id: C
     if len(values) != len(columns):
         names = ", ".join(column.name for column in columns)
         raise BadRow(f"{descriptor} takes {len(columns)} values ({names}), not {len(values)}")
-    encoded = {column.id: stored(column.type, value) for column, value in zip(columns, values, strict=True)}
+    encoded = {
+        column.id: stored(column.type, value, column.length) for column, value in zip(columns, values, strict=True)
+    }
     encoded |= {column.id: _default(column) for column in descriptor.columns if column.state is State.WRITE_ONLY}
     if descriptor.has_hidden_key:
         (hidden,) = descriptor.key_columns
@@ -70,7 +73,7 @@ def new_row(descriptor: Descriptor, values: Sequence[str | None], next_row_id: C
 def _default(column: Column) -> bytes:
     """The value that an insert puts that cannot name the column: its default, when that is a literal."""
     if column.default is not None and LITERAL.fullmatch(column.default):
-        return stored(column.type, _literal(column.default))
+        return stored(column.type, _literal(column.default), column.length)
     return column.fill_value if column.fill_value is not None else encoding.NULL
 
 
@@ -99,7 +102,7 @@ def assignments(
     assigned = {}
     for name, text in pairs:
         column = _public(descriptor, name)
-        assigned[column.id] = stored(column.type, text)
+        assigned[column.id] = stored(column.type, text, column.length)
     key = key_parts(descriptor, old.key) | {c: v for c, v in assigned.items() if c in descriptor.primary_key}
     moved = _key(descriptor, key)
     return _not_key(descriptor, assigned), None if moved == old.key else moved

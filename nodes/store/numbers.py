@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
+from catalog.values.types import limit_of
 from expressions.errors import SEQUENCE_LIMIT, SqlError
 from nodes.store.pipeline import Command, int4
 from nodes.store.transaction import Transaction
@@ -27,9 +28,18 @@ async def take_numbers(
         raise named_as_clients_do(error, table, counts) from error
     numbers = [taken(result.get_value(0, 0) or b"") for result in results[len(make) :]]
     for column, found in zip(counts, numbers, strict=True):
+        require_room(table, column, found[-1])
         if transaction.by is not None and not column.is_hidden:
             transaction.by.numbers.note(sequences[column], found[-1])
     return dict(zip(counts, numbers, strict=True))
+
+
+def require_room(table: Descriptor, column: Column, number: int) -> None:
+    """Raises 2200H for a number that the column's type cannot hold: the sequence counts on."""
+    greatest = limit_of(column.type, column.length) - 1
+    if number > greatest:
+        message = f'nextval: reached maximum value of sequence "{table.sequence_name(column)}" ({greatest})'
+        raise SqlError(SEQUENCE_LIMIT, message)
 
 
 def make_commands(table: Descriptor, columns: Iterable[Column]) -> list[Command]:

@@ -22,7 +22,18 @@ from catalog.states import Write, rule
 from catalog.values.arrays import ELEMENTS_MAX, TOO_MANY_ELEMENTS
 from catalog.values.intervals import DAY
 from catalog.values.times import END, MIDDLE, unit_of
-from catalog.values.types import DOCUMENTS, MOMENTS, TEXTS, WHOLE, BadValue, SqlType, fitted, parse_text
+from catalog.values.types import (
+    DOCUMENTS,
+    MOMENTS,
+    TEXTS,
+    WHOLE,
+    BadValue,
+    SqlType,
+    fitted,
+    limit_of,
+    parse_text,
+    type_of_bytes,
+)
 from storage import encoding
 from storage.arrow.columns import ROW_RULES, breaks, derived_values
 from storage.arrow.encoding import ARROW, PACKED, column_of, listed
@@ -121,7 +132,19 @@ def _parse(column: Column, given: pa.Array, first: int) -> pa.Array:
     read = _read(column, given, first)
     if column.type in MOMENTS and column.length is not None:
         return _rounded(column, column.length, read, first)
+    if column.type in WHOLE and column.length is not None:
+        _refuse_beyond(column, column.length, read, first)
     return read
+
+
+def _refuse_beyond(column: Column, length: int, values: pa.Array, first: int) -> None:
+    """Whole numbers of more bytes than the narrower type that a column still has for others."""
+    limit = limit_of(column.type, length)
+    is_beyond = pc.fill_null(pc.or_(pc.less(values, -limit), pc.greater_equal(values, limit)), False)
+    if pc.any(is_beyond).as_py():
+        place = is_beyond.index(True).as_py()
+        why = f"{values[place]} is out of range for type {type_of_bytes(length).value}"
+        raise CannotLoad(f"row {number_in_file(first, place)}: column {column.name}: {why}")
 
 
 def _read(column: Column, given: pa.Array, first: int) -> pa.Array:

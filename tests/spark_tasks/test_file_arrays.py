@@ -88,3 +88,13 @@ def test_what_no_array_takes_is_refused(tmp_path: Path, name: str, column: pa.Ar
     parquet.write_table(pa.table({"id": [1, 2], name: column}), path)
     with pytest.raises(CannotLoad, match=message):
         loaded(path)
+
+
+def test_a_bigint_that_still_takes_integers_alone_refuses_others_by_their_row() -> None:
+    columns = (TABLE.columns[0], Column(ColumnId(2), "miles", SqlType.BIGINT, length=4))
+    table = Descriptor(TableId(1), "flights", 2, columns, (ColumnId(1),))
+    for beyond in (2**31, -(2**31) - 1):
+        given = {"id": pa.array([1, 2, 3]), "miles": pa.array([2**31 - 1, None, beyond])}
+        with pytest.raises(CannotLoad, match=f"row 3: column miles: {beyond} is out of range for type integer"):
+            typed_rows(table, given, 0)
+    assert len(typed_rows(table, {"id": pa.array([1, 2]), "miles": pa.array([2**31 - 1, -(2**31)])}, 0)) == 2

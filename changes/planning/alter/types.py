@@ -6,17 +6,21 @@ A type that takes every stored value as it is, a longer varchar above all, needs
 entries, keys and references stay as they are. Nodes of the version before it read longer values than they may write,
 since a length is asked for where a value is assigned, never where it is read; what they write fits in the new type.
 It comes after all else that the statement does: no rollback could make the column shorter under what was written.
+
+A wider whole number needs two such versions, since a node of the narrower type cannot read what does not fit in it:
+the first one has the new type and takes what the old one takes, the second takes all.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
 from catalog.values.times import SECOND_DIGITS_MAX
-from catalog.values.types import ARRAYS, MOMENTS, TEXTS, SqlType, holds_as_stored, type_name
+from catalog.values.types import ARRAYS, MOMENTS, TEXTS, WHOLE, SqlType, holds_as_stored, type_name
 from changes.ddl.actions import SetType
 from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
@@ -28,7 +32,8 @@ from changes.planning.alter.columns import column_there
 from changes.planning.dependents import referring_words
 from changes.planning.draft import Sketch
 from changes.planning.stages import Swap
-from expressions.rows import canonical, columns_of
+from expressions.rows import canonical, columns_of, compiled
+from expressions.typed import Call, walk
 from storage.reads import reads
 
 _CHAR = re.compile(r"\b(bp)?char(acter)?\b")
@@ -102,9 +107,12 @@ def _rounding(column: Column, twin: Column) -> list[str]:
 
 def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
     """Another type in the descriptor, and nothing else."""
+    is_wider_number = action.type in WHOLE and action.type.typlen > column.type.typlen
     if column.type is not action.type:
         _refuse_foreign_keys(sketch, column, action)
         _refuse_beside_char(sketch, column, action)
+    if is_wider_number:
+        _refuse_beside_arithmetic(sketch, column, action)
     wider = replace(column, type=action.type, length=action.length)
     if action.using is not None:
         whole = f"{quoted(column.name)}::{wider.type_name}"
@@ -112,12 +120,20 @@ def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
         bare = canonical(sketch.base, quoted(column.name), returns=column.type, what="a type change")
         _check_using(sketch, action, column, same, cast_text(sketch.base, column, action.type), bare)
 
-    def edit(table: Descriptor) -> Descriptor:
-        return with_changed(table, replace(table.column(column.id), type=wider.type, length=wider.length))
+    def edit(table: Descriptor, length: int | None = wider.length) -> Descriptor:
+        return with_changed(table, replace(table.column(column.id), type=wider.type, length=length))
 
-    sketch.last_edits.append(edit)
     sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))
     sketch.dangers.append(f"No row is read or written: {wider.type_name} takes all that {column.type_name} does.")
+    if not is_wider_number:
+        sketch.last_edits.append(edit)
+        return
+    sketch.last_edits.append(partial(edit, length=column.type.typlen))
+    sketch.lifted.append(edit)
+    sketch.dangers.append(
+        f"Values of {column.name} that are no {column.type_name} are accepted from the second version on,"
+        " because nodes that use the version before the first cannot read them."
+    )
 
 
 def _refuse_foreign_keys(sketch: Sketch, column: Column, action: SetType) -> None:
@@ -143,6 +159,31 @@ def _refuse_beside_char(sketch: Sketch, column: Column, action: SetType) -> None
             what = f"a change of {column.name} from {column.type.value} to {action.type.value} beside a char in {name}"
             hint = f"Drop {name}, change the type, and create it again."
             raise unsupported(what, position=action.column.position, hint=hint)
+
+
+def _refuse_beside_arithmetic(sketch: Sketch, column: Column, action: SetType) -> None:
+    """A result that overflows in the narrower type is a value of the wider one: nodes of two versions would not agree
+    about a row. A rule that only compares takes the same rows in both."""
+    rules = [*((one.name, one.where) for one in sketch.base.indexes)]
+    rules += [(one.name, one.expression) for one in sketch.base.constraints]
+    for name, rule in rules:
+        if rule is not None and column.id in columns_of(rule) and not _only_compares(sketch.base, rule):
+            what = (
+                f"a change of {column.name} from {column.type.value} to {action.type.value} beside what {name} computes"
+            )
+            hint = f"Drop {name}, change the type, and create it again."
+            raise unsupported(what, position=action.column.position, hint=hint)
+
+
+COMPARING = frozenset(
+    {"=", "<>", "<", "<=", ">", ">=", "IN", "NOT IN", "DISTINCT", "NOT DISTINCT", "IS NULL", "IS NOT NULL"}
+    | {"AND", "OR", "NOT", "case", "coalesce", "cast"}
+)
+"""Calls that give the same value of whole numbers of all widths."""
+
+
+def _only_compares(table: Descriptor, rule: str) -> bool:
+    return all(part.name in COMPARING for part in walk(compiled(table, rule)) if isinstance(part, Call))
 
 
 def _refuse_type_change(sketch: Sketch, column: Column, action: SetType) -> None:

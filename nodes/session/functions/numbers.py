@@ -15,13 +15,13 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
-from catalog.values.types import INT_LIMITS
+from catalog.values.types import limit_of
 from expressions.errors import NOT_IN_PREREQUISITE_STATE, NUMBER_OUT_OF_RANGE, UNDEFINED_TABLE, SqlError
 from expressions.functions.standing_alone import CURRVAL, LASTVAL, SEQUENCE_FUNCTIONS, SETVAL
 from nodes.session.block import Block
 from nodes.session.schema.without_effect import undefined
 from nodes.session.tries import tried
-from nodes.store.numbers import make_commands, named_as_clients_do
+from nodes.store.numbers import make_commands, named_as_clients_do, require_room
 from nodes.store.pipeline import Command, int4, int8
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
@@ -73,7 +73,7 @@ class SessionNumbers:
             return last.by_sequence[sequence]
         if name == SETVAL:
             number, is_called = int(left[0]), left[1:] != ["f"]
-            greatest = INT_LIMITS[column.type] - 1
+            greatest = limit_of(column.type, column.length) - 1
             if not 1 <= number <= greatest:
                 message = f'setval: value {number} is out of bounds for sequence "{shown}" (1..{greatest})'
                 raise SqlError(NUMBER_OUT_OF_RANGE, message)
@@ -82,6 +82,7 @@ class SessionNumbers:
         else:
             is_called = True
             [number] = taken(await self._ask(table, column, Command(take_sql(sequence), (int4(1),)), alone=alone))
+            require_room(table, column, number)
         if is_called:
             last.note(sequence, number)
         return number

@@ -155,7 +155,7 @@ def test_x6_a_type_change_may_be_cancelled_at_any_moment_between_its_swap_and_th
     """
     before = newest_descriptor(people.table_id)
     for at in range(1, 20, every):
-        change = services.submit("ALTER TABLE users ALTER age TYPE bigint", who="ann")
+        change = services.submit("ALTER TABLE users ALTER age TYPE smallint", who="ann")
         met: list[str] = []
 
         def hook(name: str, at: int = at, change: Change = change, met: list[str] = met) -> None:
