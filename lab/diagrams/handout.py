@@ -49,6 +49,7 @@ LANES: Mapping[str, Text] = {
 CLAUSES: Mapping[str, Text] = {
     "lost write": Text("lost write"),
     "read twice": Text("read twice"),
+    "unreadable value": Text("unreadable value"),
     "refused writes": Text("refused writes"),
     "two versions": Text("two versions"),
     "lost message": Text("lost message"),

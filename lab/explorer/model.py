@@ -45,6 +45,9 @@ MOVES = "moves"
 WORK = ("fill", "verify", "delete")
 """The tiles of a plan in order that publish nothing: they work under the newest version."""
 
+WIDTHS = {"narrow": Text("smallint"), "bounded": Text("bigint that takes a smallint"), "wide": Text("bigint")}
+"""Types that a whole number may have on its way to a wider one."""
+
 SELF_REFERENCE = "self reference"
 """A foreign key of a table to itself, by the name the command knows it by."""
 
@@ -123,6 +126,9 @@ class Model:
     """A plan in this very order: states to publish and work to do (`WORK`), nothing else; none: the order is worked
     out of the versions."""
 
+    widths: str = ""
+    """The type of the column a in each version, such as narrow,bounded,wide (`WIDTHS`); "": bigint in all of them."""
+
     statement: str = ""
     """What the planner is asked for, a DDL statement or `MOVES`; without one the plan is written by hand."""
 
@@ -131,6 +137,7 @@ class Model:
         if self.foreign_key and (self.check or not _is_linked(self.kinds)):
             raise BadModel("a foreign key moves alone, or with the column it is of: --kind optional-column+foreign-key")
         _check_itself(self)
+        _check_widths(self)
         _check_stages(self)
         _check_coordination(self)
         _check_storages(self)
@@ -241,6 +248,8 @@ class Model:
 
     @property
     def stage_names(self) -> str:
+        if self.widths:
+            return (" beside " if self.pair else ", ").join(WIDTHS[word].template for word in self.widths.split(","))
         return (" beside " if self.pair else ", ").join(stage_name(stage) for stage in self.stages)
 
     def to_json(self) -> dict[str, Any]:
@@ -262,7 +271,7 @@ class Model:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
 
 
-UNSAID = ("coordination", "storages", "late_enter", "tiles")
+UNSAID = ("coordination", "storages", "late_enter", "tiles", "widths")
 """What the JSON of a model does not have when it is as usual: links to models of before it was there go on meaning the
 same."""
 
@@ -423,9 +432,21 @@ def _check_stages(model: Model) -> None:
             except UndefinedState as error:
                 raise BadModel(str(error)) from error
     for before, after in pairwise(stages):
-        if before == after:
+        if before == after and not model.widths:
             twice: Values = {"text": stage_name(before)}
             raise BadModel(Text("{text} stands twice in a row: a version differs from the one before", twice))
+
+
+def _check_widths(model: Model) -> None:
+    if not model.widths:
+        return
+    words = model.widths.split(",")
+    if unknown := [word for word in words if word not in WIDTHS]:
+        raise BadModel(f"unknown width {unknown[0]!r:.40}; there are: {', '.join(WIDTHS)}")
+    if model.kinds != (Kind.OPTIONAL_COLUMN,) or len(words) != len(model.stages) or model.tiles:
+        raise BadModel("widths are of an optional column, one for each version: --widths narrow,bounded,wide")
+    if any(stage != (State.PUBLIC,) for stage in model.stages):
+        raise BadModel("a column whose type gets wider is public in every version")
 
 
 def _check_coordination(model: Model) -> None:

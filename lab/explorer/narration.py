@@ -46,6 +46,7 @@ from lab.explorer.plans.small_tables import (
     encoded,
     names_of,
     part_of,
+    width_of,
 )
 from lab.explorer.rules_left_out import Broken
 from lab.explorer.spaces.config import Config, version_words
@@ -319,6 +320,8 @@ class Narrator:
             old = next((p.state for p in schema.placements if p.id != NEW), State.ABSENT)
             both: Values = {"old": STATES[old], "new": STATES[state_of(schema, self.elements[0])]}
             states = Text("the old placement is {old}, the new one {new}", both)
+        elif self.model.widths:
+            states = Text("column a is a {type}", {"type": width_of(schema)})
         else:
             states = listed([_is_in(name, state_of(schema, self.elements[at])) for at, name in enumerate(self.names)])
         return Text("{states}, filling", {"states": states}) if filling else states

@@ -77,9 +77,17 @@ def _safe() -> Iterator[Variant]:
     for by_value, word in ((True, "value"), (False, "key")):
         spread = Model(Kind.PLACEMENT, stages(RESHARD), by_value=by_value, **any_time)
         yield Variant(f"reshard-by-{word}", "4", spread)
+    widened = "ALTER TABLE t ALTER COLUMN a TYPE bigint"
+    yield Variant("widen-integer", "4", _widening("narrow,bounded,wide", statement=widened, nulls=True, **any_time))
     index = Model(Kind.INDEX, stages(UP[Kind.INDEX]), statement=ADDED[Kind.INDEX])
     yield Variant("add-index-3-nodes", "4", replace(index, nodes=3))
     yield Variant("add-index-4-operations", "4", replace(index, operations=4))
+
+
+def _widening(widths: str, **options: Any) -> Model:
+    """The types of an integer column, version by version: public in all of them."""
+    public = ((State.PUBLIC,),) * len(widths.split(","))
+    return Model(Kind.OPTIONAL_COLUMN, public, widths=widths, **options)
 
 
 UNSAFE: Mapping[tuple[Kind, str, str], str] = {
@@ -110,6 +118,9 @@ def _pairs() -> Iterator[Variant]:
                 model = Model(kind, (stage_named(older), stage_named(newer)), pair=True)
                 yield Variant(name, "4, pairs", model, breaks)
     yield from _linked_pairs()
+    for older, newer in (("narrow", "bounded"), ("bounded", "wide"), ("narrow", "wide")):
+        breaks = "unreadable value" if (older, newer) == ("narrow", "wide") else ""
+        yield Variant(f"integer-{older}-beside-{newer}", "4, pairs", _widening(f"{older},{newer}", pair=True), breaks)
 
 
 def _to_itself(*stages: Stage, broken: frozenset[Broken] = frozenset(), **options: Any) -> Model:
@@ -283,6 +294,9 @@ def _swaps() -> Iterator[Variant]:
 def _broken() -> Iterator[Variant]:
     """Section 9, as far as one element of one table shows it; and which rules hold up one another."""
     yield _index("index-in-one-step", "C4", states="absent,public")
+    yield Variant("widen-integer-in-one-version", "9", _widening("narrow,wide"), "unreadable value")
+    three = _widening("narrow,bounded,wide", versions=3)
+    yield Variant("widen-integer-with-three-live-versions", "9", three, "unreadable value")
     yield _index("index-without-delete-only", "C3", states="absent,write-only,public")
     yield _index("index-without-write-only", "C4", states="absent,delete-only,public")
     yield _index("fill-skipped", "C4", Broken.SKIPPED)

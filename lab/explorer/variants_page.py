@@ -1,7 +1,6 @@
 """The table of what the explorer answers about the built-in variants: `docs/reference/safe-sequences.md`."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from lab.explorer.model import Model
 from lab.explorer.rules_left_out import WORDS, Broken
@@ -98,8 +97,8 @@ def _header() -> tuple[str, str]:
 
 def _left_out(model: Model) -> str:
     """Differences of the model from a usual one."""
-    usual = Model(model.kind, model.stages, also=model.also, pair=model.pair, foreign_key=model.foreign_key)
-    usual = replace(usual, refers_to_itself=model.refers_to_itself)
+    same = ("kind", "stages", "also", "pair", "foreign_key", "refers_to_itself", "widths")
+    usual = Model(**{name: getattr(model, name) for name in same})
     words = [WORDS[b] for b in Broken if b in model.broken]
     words += [
         f"{'parents' if model.foreign_key and name == 'values' else name} {getattr(model, name)}"

@@ -25,6 +25,7 @@ ANOMALIES: Mapping[str, str] = {
     "C7": "left-over",
     "lost write": "lost",
     "read twice": "twice",
+    "unreadable value": "unreadable",
     "refused writes": "refused",
     "two versions": "versions",
 }
@@ -50,6 +51,7 @@ ANOMALY_TEXTS: Mapping[str, Text] = {
     "left-over": Text("a pair that is left over"),
     "lost": Text("lost write"),
     "twice": Text("a row that is read twice"),
+    "unreadable": Text("a value that cannot be read"),
     "refused": Text("a write that is always refused"),
     "versions": Text("a third version in use"),
 }

@@ -127,6 +127,7 @@ WORDS: Mapping[str, str | Promise] = {
     "left-over": _("left over"),
     "lost": _("lost"),
     "twice": _("read twice"),
+    "unreadable": _("unreadable"),
     "refused": _("refused"),
     "versions": _("third version"),
     "transport": _("Play the run"),

@@ -10,10 +10,25 @@ from lab.explorer.contents.numbered import Fault
 from lab.sessions.model.fault_texts import fault_text
 from lab.sessions.shown import Severity, Verdict
 
-MET_BY_USERS = frozenset({"C2", "C4", "C5", "C6", "lost write", "read twice", "refused writes", "two versions"})
+MET_BY_USERS = frozenset(
+    {"C2", "C4", "C5", "C6", "lost write", "read twice", "unreadable value", "refused writes", "two versions"}
+)
 """Broken under any version in force, somebody meets it."""
 
-CLAUSES = ("C1", "C2", "C3", "C4", "C5", "C6", "C7", "lost write", "read twice", "refused writes", "two versions")
+CLAUSES = (
+    "C1",
+    "C2",
+    "C3",
+    "C4",
+    "C5",
+    "C6",
+    "C7",
+    "lost write",
+    "read twice",
+    "unreadable value",
+    "refused writes",
+    "two versions",
+)
 """The rows of a strip."""
 
 _WEIGHT = {Severity.HOLDS: 0, Severity.DANGER: 1, Severity.DAMAGE: 2}

@@ -16,7 +16,7 @@ from lab.explorer.contents.reorganisation import Reorganisation
 from lab.explorer.contents.statements import DELETE, INSERT, MOVE, NO_VALUE, Statement, inserted, statements_of
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema, program_of
-from lab.explorer.plans.small_tables import encoded, refuses, row_key_of, value_column
+from lab.explorer.plans.small_tables import encoded, has_room, numbers_of, refuses, row_key_of, value_column
 from lab.explorer.rules_left_out import Broken
 from storage.mutations import (
     REMOVALS,
@@ -87,7 +87,7 @@ class Effects(Reorganisation):
 
     def given_rows(self, contents: int) -> tuple[str | int, ...]:
         """The arguments with which `given` makes these contents."""
-        values = {encoded(value): value for value in range(self.model.values + 1)} | {NOT_NAMED: NO_VALUE}
+        values = {encoded(value): value for value in (0, *numbers_of(self.model))} | {NOT_NAMED: NO_VALUE}
         return tuple("-" if value is None else values[value] for value in self.known[contents].acknowledged)
 
     # Statements
@@ -254,6 +254,6 @@ class Effects(Reorganisation):
 
 def _may_assign(schema: Descriptor, column: Column, old: StoredRow, value: int) -> bool:
     """True if an update to this value is taken and changes anything."""
-    if column.state is not State.PUBLIC:
+    if column.state is not State.PUBLIC or not has_room(column, value):
         return False
     return readable_columns(schema, old)[column.id] != encoded(value)

@@ -2,6 +2,7 @@
 
 lost write       an acknowledged row or value that a reader does not find
 read twice       a row that is read in two placements
+unreadable value a value that the column of this version has no room for
 refused writes   a constraint that nobody who uses this version can satisfy
 """
 
@@ -10,12 +11,22 @@ from dataclasses import replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
+from catalog.values.types import SqlType, limit_of
 from lab.explorer.contents.numbered import NOT_NAMED, Acknowledged, Fault, InForce, NumberedContents, Pairs, Snapshot
 from lab.explorer.contents.statements import NO_VALUE, inserted
 from lab.explorer.model import Model
 from lab.explorer.plans.program import Program, Schema
-from lab.explorer.plans.small_tables import A, descriptor, element_labels, refuses, row_key_of, value_column
+from lab.explorer.plans.small_tables import (
+    FIRST_VALUE,
+    A,
+    descriptor,
+    element_labels,
+    refuses,
+    row_key_of,
+    value_column,
+)
 from lab.explorer.rules_left_out import Broken
+from storage.encoding import decode
 from storage.integrity.clauses import Violation, check
 from storage.mutations import readable_columns
 from storage.pairs import PairName, StoredRow, name_of, rows_of
@@ -88,6 +99,7 @@ class Judgement(NumberedContents):
             if described.state is State.PUBLIC:
                 yield from self._lost(described, there, acknowledged)
                 yield from self._read_twice(described, there.storages)
+                yield from self._unreadable(described, there)
                 yield from self._refused(described, there)
 
     def _why(self, described: Descriptor, violation: Violation) -> str:
@@ -121,6 +133,19 @@ class Judgement(NumberedContents):
         for row in range(1, self.model.rows + 1):
             if keys.count(row_key_of(row)) > 1:
                 yield Fault("read twice", described.version, f"row id = {row} is read in both placements")
+
+    def _unreadable(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:
+        """Values that a reader of this version meets and its type lacks."""
+        if not self.model.widths:
+            return
+        column = described.column(A)
+        for row in found.rows(described).values():
+            number, _ = decode(SqlType.BIGINT, row.columns[column.id])
+            if isinstance(number, int) and number >= limit_of(column.type):
+                key, _ = decode(SqlType.BIGINT, row.key)
+                value = number - FIRST_VALUE + 1  # as statements call it
+                why = f"row id = {key} has {value} in a, which is no {column.type.value}"
+                yield Fault("unreadable value", described.version, why)
 
     def _refused(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:
         """Writes that a constraint refuses for a value that this version cannot name: nobody can put it right."""

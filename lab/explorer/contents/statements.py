@@ -9,7 +9,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Kind, State
 from catalog.states import Write, rule
 from lab.explorer.model import Model
-from lab.explorer.plans.small_tables import DEFAULT, FILL_VALUE, A, encoded, value_column
+from lab.explorer.plans.small_tables import DEFAULT, FILL_VALUE, A, encoded, has_room, numbers_of, value_column
 from lab.texts import Text
 from storage import encoding
 
@@ -59,7 +59,7 @@ def rows_of_range(model: Model, number: int) -> range:
 def statements_of(model: Model) -> Iterator[Statement]:
     """Every statement there is; which of them a version takes depends on the contents."""
     nulls = model.nulls or Kind.CONSTRAINT in model.kinds
-    values = range(0 if nulls else 1, model.values + 1)
+    values = (0, *numbers_of(model)) if nulls else numbers_of(model)
     for row in range(1, model.rows + 1):
         yield INSERT, row, NO_VALUE
         yield from ((INSERT, row, value) for value in values)
@@ -80,4 +80,4 @@ def inserted(schema: Descriptor, value: int) -> dict[ColumnId, bytes] | None:
         if column is not None and column.required:
             default = FILL_VALUE if any(c.rule == "check" for c in schema.constraints) else DEFAULT
         return {A: default} if puts_default else {}
-    return None if value == NO_VALUE else {column.id: encoded(value)}
+    return None if value == NO_VALUE or not has_room(column, value) else {column.id: encoded(value)}

@@ -29,7 +29,7 @@ def plan_with(model: Model, forward: tuple[Step, ...]) -> Plan:
     elements = elements_of(model)
     first = tables_of(model, model.stages[0], (1, 1))
     moves = tuple(
-        Move(element, MoveKind.DROP if state is State.PUBLIC else MoveKind.ADD)
+        Move(element, MoveKind.ALTER if model.widths else MoveKind.DROP if state is State.PUBLIC else MoveKind.ADD)
         for element, state in zip(elements, model.stages[0], strict=False)
     )
     found = point_of_no_return(moves, forward)

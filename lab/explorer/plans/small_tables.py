@@ -33,10 +33,11 @@ from catalog.elements import (
     State,
     TableId,
 )
-from catalog.values.types import SqlType
+from catalog.values.types import SqlType, limit_of
 from changes.plan.model import Element
-from lab.explorer.model import TWINS, Model, Stage
+from lab.explorer.model import TWINS, WIDTHS, Model, Stage
 from lab.explorer.rules_left_out import Broken
+from lab.texts import Text
 from storage import encoding
 from storage.integrity.clauses import element_label
 from storage.integrity.constraints import constraint_violations
@@ -86,6 +87,31 @@ def row_key_of(row: int) -> bytes:
 FILL_VALUE = encoded(1)
 DEFAULT = encoded(2)
 """What an insert puts into a required column it cannot name: not the fill value, so that they can't be mistaken."""
+
+
+BEYOND = 40_000
+"""A value that a smallint lacks."""
+
+TYPES = {"narrow": (SqlType.SMALLINT, None), "bounded": (SqlType.BIGINT, SqlType.SMALLINT.typlen)}
+
+
+def numbers_of(model: Model) -> tuple[int, ...]:
+    """The values that statements put into the column a."""
+    return (1, BEYOND) if model.widths else tuple(range(1, model.values + 1))
+
+
+def width_of(described: Descriptor) -> Text:
+    """The type of the column a in words."""
+    column = described.column(A)
+    return WIDTHS[next((word for word, of in TYPES.items() if of == (column.type, column.length)), "wide")]
+
+
+def has_room(column: Column, number: int) -> bool:
+    """True if the column takes a value; every column takes NULL (0)."""
+    value, _ = encoding.decode(SqlType.BIGINT, encoded(number))
+    assert value is None or isinstance(value, int)
+    limit = limit_of(column.type, column.length)
+    return value is None or -limit <= value < limit
 
 
 NOTHING: frozenset[int] = frozenset()
@@ -142,7 +168,7 @@ def _bearing(table: Descriptor, link: Constraint, state: State) -> Descriptor:
 def descriptor(model: Model, stage: Stage, version: int, *, filling: frozenset[int] = NOTHING) -> Descriptor:
     """Version `version` of the table: the elements in the states of `stage`, those of `filling` being filled."""
     elements = [_Part(kind, stage[at], at in filling) for at, kind in enumerate(model.kinds)]
-    columns = (Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements))
+    columns = (Column(ID, "id", SqlType.BIGINT, not_null=True), *_column(model, elements, version))
     indexes = tuple(_indexes(model, [part for part in elements if part.kind.is_index], ID if model.apart else A))
     constraints = tuple(_constraints(model, elements))
     return Descriptor(
@@ -170,8 +196,12 @@ class _Part:
     filling: bool
 
 
-def _column(model: Model, parts: Sequence[_Part]) -> Iterator[Column]:
+def _column(model: Model, parts: Sequence[_Part], version: int) -> Iterator[Column]:
     """The column a. It stays in a version that has lost it while something is made of it still."""
+    if model.widths:
+        sql_type, length = TYPES.get(model.widths.split(",")[version - 1], (SqlType.BIGINT, None))
+        yield Column(A, "a", sql_type, length=length)
+        return
     if model.kinds == TWINS:
         yield from _twins(*parts)
         return

@@ -108,7 +108,9 @@ def _renamings(model: Model) -> Iterator[tuple[Renaming, tuple[int, ...], tuple[
     """Names, the place of what was acknowledged of each row, the place of each range. The first one changes nothing."""
     rows, values = tuple(range(1, model.rows + 1)), tuple(range(1, model.values + 1))
     alike = not model.has_placements
-    values_alike = alike and Kind.REQUIRED_COLUMN not in model.kinds and not (model.check or model.partial)
+    values_alike = (
+        alike and Kind.REQUIRED_COLUMN not in model.kinds and not (model.check or model.partial or model.widths)
+    )
     values_alike = values_alike and not model.refers_to_itself  # where values are rows
     for new_rows in permutations(rows) if alike else [rows]:
         order = _ranges_order(model, new_rows)

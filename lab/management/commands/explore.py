@@ -53,6 +53,7 @@ class Command(LabCommand):
             "--coordination", default="lease", help="lease, hash or both; of two tables child's+parent's"
         )
         parser.add_argument("--storages", default="", help="of the old+new placement, such as 2+3; 2+2 by default")
+        parser.add_argument("--widths", default="", help="types of an integer column, such as narrow,bounded,wide")
         for option in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial", "late-enter"):
             parser.add_argument(f"--{option}", action="store_true")
         parser.add_argument("--model", metavar="FILE", help="a model as this command prints it")
@@ -194,7 +195,7 @@ def _described(options: dict[str, Any]) -> Model:
     broken = frozenset(broken_named(text) for text in options["fill"].split(",") if text.strip() != "correct")
     ranges = options["ranges"] if options["ranges"] is not None else max(1, min(2, options["rows"]))
     sizes = {size: options[size] for size in ("nodes", "rows", "values", "operations", "versions", "crashes")}
-    sizes |= {name: options[name] for name in ("coordination", "storages")}
+    sizes |= {name: options[name] for name in ("coordination", "storages", "widths")}
     flags = {
         flag: options[flag] for flag in ("moves", "nulls", "cancels", "pair", "apart", "check", "partial", "late_enter")
     }

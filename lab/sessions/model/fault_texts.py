@@ -110,6 +110,10 @@ PATTERNS: Patterns = (
         Text("row {row} reads another value of {column} than the last one that was acknowledged"),
     ),
     (r"parent (?P<parent>\d+) is not as it was acknowledged", Text("parent {parent} is not as it was acknowledged")),
+    (
+        rf"{ROW} has (?P<value>\d+) in (?P<column>a), which is no (?P<type>\w+)",
+        Text("row {row} has {value} in {column}, which is no {type}"),
+    ),
     (rf"{ROW} is read in both placements", Text("row {row} is read in both placements")),
     (
         r"no row can be inserted: (?P<constraint>\S+) does not hold, and (?P<column>a) is (?P<state>\S+)",

@@ -9,7 +9,6 @@ two versions.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from catalog.elements import Kind
 from lab.explorer.model import WORK, BadModel, Model, kind_named, kinds_described, model_in, stage_named
@@ -327,7 +326,7 @@ def without_names(parameters: Mapping[str, Value]) -> Mapping[str, Value]:
 
 def model_parameter(model: Model) -> str:
     """A model as the parameter of the set-up `model`; what is as usual is not in it."""
-    linked: dict[str, Any] = {"foreign_key": model.foreign_key, "refers_to_itself": model.refers_to_itself}
+    linked = {name: getattr(model, name) for name in ("foreign_key", "refers_to_itself", "widths")}
     usual = Model(model.kind, model.stages, also=model.also, **linked).to_json()
     always = ("kind", "also", "road", *(name for name, value in linked.items() if value))
     body = {name: value for name, value in model.to_json().items() if name in always or value != usual.get(name)}

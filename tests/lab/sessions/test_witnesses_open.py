@@ -24,7 +24,12 @@ def opened(name: str) -> None:
     shown = show(decode(encode(session, 0)).session)
     assert shown.refused is None, shown.refused
     broken = {verdict.clause for verdict in shown.verdicts}
-    assert broken & set(BROKEN[name].breaks.split()) or broken & {"lost write", "read twice", "refused writes"}
+    assert broken & set(BROKEN[name].breaks.split()) or broken & {
+        "lost write",
+        "read twice",
+        "refused writes",
+        "unreadable value",
+    }
     assert broken <= set(CLAUSES)
     untranslated = [str(verdict.why) for verdict in shown.verdicts if verdict.why.template == "{why}"]
     assert untranslated == []
