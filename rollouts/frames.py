@@ -147,7 +147,7 @@ def _actor(step: Step | None) -> str:
 
 def _tables(model: Model, narrator: Narrator, world: World) -> Iterator[TableRows]:
     schema = model.stages[world.stage].schema
-    for name, items in world.rows:
+    for name, items in model.shown_rows(world):
         rows = [Row(_identity(identity), tuple(map(shown, values))) for identity, values in items]
         for one in world.transactions:
             latest = {identity: values for table, identity, values in one.writes if table == name}

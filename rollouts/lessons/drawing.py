@@ -138,7 +138,7 @@ def _values(model: Model, world: World) -> dict[_Place, str]:
     """The committed rows and their values, by their places."""
     schema, known = model.stages[world.stage].schema, _columns(model)
     found: dict[_Place, str] = {}
-    for table, items in world.rows:
+    for table, items in model.shown_rows(world):
         for identity, values in items:
             row = ", ".join(map(str, identity))
             found[_Place(table, row, "")] = ""

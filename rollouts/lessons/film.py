@@ -140,11 +140,11 @@ def _places(model: Model) -> tuple[int, ...]:
 
 def _rows(model: Model, world: World) -> Iterator[Cell]:
     schema = model.stages[world.stage].schema
-    for table, items in world.rows:
+    for table, items in model.shown_rows(world):
         for identity, values in items:
             row = ", ".join(map(str, identity))
             pairs = ", ".join(f"{name} = {shown(one)}" for name, one in zip(schema[table].names, values, strict=True))
-            named = f"{table}: {pairs}" if len(world.rows) > 1 else pairs
+            named = f"{table}: {pairs}" if len(model.shown_rows(world)) > 1 else pairs
             yield Cell(f"{table}/{row}", Text("{name}", {"name": named}))
 
 

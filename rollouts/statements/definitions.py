@@ -31,6 +31,9 @@ from rollouts.statements.tables import (
 )
 from rollouts.statements.values import Value, cast
 
+DATA = ("insert_stmt", "update_stmt", "delete_stmt")
+"""Statements about rows, as the parser names them."""
+
 Definition = Callable[[Schema, Contents], tuple[Schema, Contents]]
 
 
@@ -42,7 +45,7 @@ def definition_of(text: str) -> Definition:
     """
     node = tree_of(text)
     kind = str(node.WhichOneof("node"))
-    if kind in ("insert_stmt", "update_stmt", "delete_stmt"):
+    if kind in DATA:
         return _data(text)
     if kind not in _MAKERS:
         raise NotModelled(f"{kind.removesuffix('_stmt').replace('_', ' ').upper()} is not modelled: {text}")
@@ -55,6 +58,11 @@ def definition_of(text: str) -> Definition:
             raise NotModelled(f"{error}: {text}") from None
 
     return define
+
+
+def is_data(text: str) -> bool:
+    """True for an INSERT, UPDATE or DELETE. Raises `BadStatement`."""
+    return str(tree_of(text).WhichOneof("node")) in DATA
 
 
 @lru_cache(maxsize=1024)
@@ -76,7 +84,7 @@ def tables_named(text: str) -> frozenset[str]:
 def computed_by(text: str) -> frozenset[str]:
     """The columns with whose values a schema statement computes: a change of type casts them, USING reads others."""
     node = tree_of(text)
-    if node.WhichOneof("node") in ("insert_stmt", "update_stmt", "delete_stmt"):
+    if node.WhichOneof("node") in DATA:
         statement = statement_of(text)
         parts = [statement.where, *(part for _, part in getattr(statement, "sets", ()))]
         return frozenset().union(*(part.columns for part in parts if part), getattr(statement, "columns", ()))

@@ -272,6 +272,11 @@ class Model:
             found = self._contents[rows] = {name: dict(items) for name, items in rows}
         return found
 
+    def shown_rows(self, world: World) -> Rows:
+        """The rows of the tables that the newest schema shows: on Schema Lab a new one may not be public yet."""
+        schema = self.stages[world.stage].schema
+        return tuple(one for one in world.rows if one[0] in schema)
+
     def _overlaid(self, rows: Rows, writes: tuple[Write, ...]) -> Rows:
         if not writes:
             return rows

@@ -21,7 +21,7 @@ from changes.plan.model import MoveKind, Plan, Step, StepKind
 from changes.planning.planner import make_plan
 from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan
-from rollouts.statements.definitions import definition_of
+from rollouts.statements.definitions import definition_of, is_data
 from rollouts.statements.errors import NotModelled
 from rollouts.statements.tables import Column, Schema, Table, hidden
 from rollouts.worlds.model import Stage
@@ -65,6 +65,9 @@ class Walker:
 
     def walk(self, statement: str, schema: Schema, first: Stage) -> tuple[list[Stage], Schema]:
         """The stages of a statement, from `first` on, and the schema after it. Raises `NotModelled`, `Refused`."""
+        if is_data(statement):
+            after, _ = definition_of(statement)(schema, {})
+            return [replace(first, kind="schema", text=statement)], after
         walk = walk_of(statement, schema, self._catalog)
         self._catalog = walk.catalog
         return list(_stages(walk, first)), walk.after
@@ -104,7 +107,7 @@ def walk_of(statement: str, schema: Schema, catalog: Catalog) -> Walk:
 def catalog_of(tables: tuple[str, ...]) -> Catalog:
     """The tables of a file, as Schema Lab has them. Raises `NotModelled`."""
     catalog: dict[int, Descriptor] = {}
-    for text in tables:
+    for text in (one for one in tables if not is_data(one)):
         catalog |= {one.table_id: one for one in _plan(text, catalog).results}
     return catalog
 

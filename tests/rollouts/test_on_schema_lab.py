@@ -5,6 +5,7 @@ import pytest
 from rollouts.checks import Report, check
 from rollouts.file import rollout_of
 from rollouts.findings import BROKEN, PROVED, answer_of
+from rollouts.lessons.film import played_of
 from rollouts.repairs.writing import toml_of
 from rollouts.templates import BY_NAME
 from rollouts.worlds.model import Model
@@ -120,6 +121,34 @@ def test_a_column_that_is_not_public_is_not_in_an_answer() -> None:
         names |= set(stage.schema["users"].public_names)
     assert names == {"id", "name", "nick"}
     assert check(text).verdict == PROVED
+
+
+def test_a_new_table_takes_rows_before_it_is_public_everywhere() -> None:
+    text = """
+database = "schema-lab"
+tables = ["CREATE TABLE users (id bigint PRIMARY KEY, name text)", "INSERT INTO users (id, name) VALUES (9, 'Cy')"]
+[values]
+name = ["Ann", "Bob"]
+[before]
+release = "1"
+does.create = "INSERT INTO users (id, name) VALUES (:id, :name)"
+does.show = "SELECT name FROM users WHERE id = :id"
+[[deploy]]
+schema = ["CREATE TABLE teams (name text PRIMARY KEY)", "INSERT INTO teams (name) VALUES ('red')"]
+[[deploy]]
+release = "2"
+like = "1"
+does.create = ["INSERT INTO teams (name) VALUES (:name) ON CONFLICT DO NOTHING", "INSERT INTO users (id, name) VALUES (:id, :name)"]
+"""  # noqa: E501
+    report = check(text)
+    assert report.mistake is None, report.mistake
+    assert report.verdict == PROVED
+    assert report.answer is not None
+    assert played_of(report.answer) is not None
+    body = text.split("[[deploy]]")
+    swapped = check("[[deploy]]".join([body[0], body[2], body[1]]))
+    assert {one.kind for one in swapped.counted} == {"refused"}
+    assert all(one.frames for one in swapped.findings)
 
 
 @pytest.mark.parametrize(
