@@ -69,12 +69,12 @@ class Settings:
     host: str
     port: int
     dsn: str
-    shadow: str
-    """The address of the database that answers catalog queries."""
     redis_url: str
     lease_s: float
     storages: int
     buckets: int
+    shadow: str = ""
+    """The address of the database that answers catalog queries."""
     password: str = field(default="", repr=False)
     secret_key: str = field(default="", repr=False)
     home: Path | None = None

@@ -11,7 +11,7 @@ from expressions.errors import INVALID_PARAMETER_VALUE, UNDEFINED_FUNCTION, SqlE
 from expressions.functions import allowed
 from expressions.sqltypes import BOOL, DATE, INT4, INTERVAL, REGTYPE, TEXT, TIME, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
 from expressions.typed import Call, Expr, Literal, lazy_call
-from expressions.values.object_names import OBJECTS
+from expressions.values.object_names import TYPES
 
 _PLACE = re.compile(r"%(?:(\d+)\$)?(-?)(\*|\d+)?(.?)", re.DOTALL)
 WIDTH_MAX = 10_000
@@ -87,7 +87,7 @@ def type_of(builder: Builder, arg: Expr, offset: int) -> Expr:
     """pg_typeof: known beforehand, but an aggregate in it still makes its query one of groups."""
     if arg.type is UNKNOWN:
         return Literal("unknown", TEXT, offset)
-    builder.note_relations(frozenset({OBJECTS}))
+    builder.note_relations(frozenset({TYPES}))
     template = f"CASE WHEN {{0}} IS NULL THEN {arg.type.oid} ELSE {arg.type.oid} END"
     return Call("pg_typeof", template, (arg,), REGTYPE, offset=offset)
 

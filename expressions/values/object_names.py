@@ -4,6 +4,7 @@ What an object is called and how it is written out stands in relations that are 
 rows of the catalog (`nodes.catalog_views`), so the functions are look-ups in them:
 
     objects      kind, oid, the name that is shown, a name it is found by
+    types        the same of types
     functions    the same of functions
     definitions  kind, oid, part (0: the whole), whether for people, the text
     signatures   oid of a function, its arguments, its result
@@ -48,7 +49,7 @@ from expressions.sqltypes import (
     Type,
 )
 
-OBJECTS, DEFINITIONS, SIGNATURES = "objects", "definitions", "signatures"
+OBJECTS, TYPES, DEFINITIONS, SIGNATURES = "objects", "types", "definitions", "signatures"
 FUNCTIONS, SOURCES = "functions", "sources"
 SHOWN_SETTINGS = "shown_settings"
 KINDS = {REGCLASS: "c", REGTYPE: "t", REGNAMESPACE: "n", REGROLE: "r", REGPROC: "p", REGPROCEDURE: "d"}
@@ -178,6 +179,8 @@ NOTHING: frozenset[str] = frozenset()
 
 def listed_in(of: Type) -> str:
     """The relation that has the names of such objects."""
+    if of in (REGTYPE, REGTYPES):
+        return TYPES
     return FUNCTIONS if of in (REGPROC, REGPROCEDURE) else OBJECTS
 
 
@@ -239,7 +242,7 @@ def names_of(oids: str, of: Type) -> str:
     shown = "coalesce(n.o2, CASE v.x WHEN 0 THEN '-' ELSE CAST(v.x AS VARCHAR) END)"
     numbered = "SELECT unnest(l.a) AS x, generate_subscripts(l.a, 1) AS i"
     # Objects are found by several names each: one row of them is meant.
-    known = f"(SELECT o1, max(o2) AS o2 FROM k_{OBJECTS} WHERE o0 = '{KINDS[of]}' GROUP BY o1) AS n"
+    known = f"(SELECT o1, max(o2) AS o2 FROM k_{listed_in(of)} WHERE o0 = '{KINDS[of]}' GROUP BY o1) AS n"
     listed = f"(SELECT list({shown} ORDER BY v.i) FROM ({numbered}) AS v LEFT JOIN {known} ON n.o1 = v.x)"
     named = f"CASE WHEN l.a IS NOT NULL THEN coalesce({listed}, CAST([] AS VARCHAR[])) END"
     return f"(SELECT {named} FROM (SELECT {oids} AS a) AS l)"

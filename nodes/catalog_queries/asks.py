@@ -10,7 +10,7 @@ SELECT .. FROM flights, pg_class                 both: refused, as the shadow's 
 from dataclasses import dataclass
 from typing import Any
 
-from expressions.errors import unsupported
+from expressions.errors import SqlError, unsupported
 from nodes.catalog_views.relations import RELATIONS
 from nodes.sql.admission import REG_TYPES
 
@@ -19,7 +19,7 @@ Node = Any
 CATALOG, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
 SCHEMAS = (CATALOG, INFORMATION, OWN)
 FUNCTIONS = frozenset({
-    "format_type", "obj_description", "col_description", "shobj_description", "pg_has_role", "aclexplode",
+    "obj_description", "col_description", "shobj_description", "pg_has_role", "aclexplode",
     "acldefault", "pg_describe_object", "pg_identify_object", "pg_identify_object_as_address",
     "pg_index_column_has_property", "pg_index_has_property", "pg_indexam_has_property", "pg_relation_is_updatable",
     "pg_column_is_updatable", "pg_relation_is_publishable", "pg_encoding_to_char", "pg_char_to_encoding",
@@ -29,6 +29,8 @@ FUNCTIONS = frozenset({
     "pg_show_all_settings", "pg_lock_status", "pg_cursor", "pg_prepared_statement", "pg_available_extensions",
     "pg_my_temp_schema", "pg_is_other_temp_schema",
 })  # fmt: skip
+HARMLESS = frozenset({"format_type"})
+"""Functions that a node has itself, beside rows."""
 BEGINNINGS, ENDINGS = ("pg_get_", "has_", "to_reg"), ("_is_visible", "_privilege")
 
 
@@ -37,23 +39,26 @@ class Asks:
     """The names in a statement: relations of the catalog, functions and names of it, and tables or views."""
 
     relations: frozenset[str] = frozenset()
-    by_function: bool = False
+    functions: frozenset[str] = frozenset()
     tables: tuple[tuple[str, int], ...] = ()
     """Names with their places."""
 
     @property
     def is_of_catalog(self) -> bool:
-        return bool(self.relations) or (self.by_function and not self.tables)
+        return bool(self.relations) or bool(self.functions and not self.tables)
 
     def refuse_both(self) -> None:
         """Raises 0A000 for a statement over the catalog and over rows."""
-        if self.relations and self.tables:
+        if self.tables and (self.relations or self.functions - HARMLESS):
             name, location = self.tables[0]
-            raise unsupported(
-                f'the catalog ({min(self.relations)}) beside "{name}" in one statement',
-                location,
-                hint="ask the catalog in a statement of its own, and give its answer to the other one",
-            )
+            asked = f"the catalog ({min(self.relations)})" if self.relations else min(self.functions - HARMLESS)
+            raise beside(asked, name, location)
+
+
+def beside(asked: str, name: str, location: int = -1) -> SqlError:
+    """The refusal of a statement over the catalog and over rows."""
+    hint = "ask the catalog in a statement of its own, and give its answer to the other one"
+    return unsupported(f'{asked} beside "{name}" in one statement', location, hint=hint)
 
 
 NOTHING = Asks()
@@ -63,7 +68,7 @@ def asked_of(statement: Node) -> Asks:
     """The names in a SELECT; those of its WITH queries are left out where they are seen."""
     relations: set[str] = set()
     tables: list[tuple[str, int]] = []
-    by_function = False
+    functions: set[str] = set()
     pending: list[tuple[Node, frozenset[str]]] = [(statement, frozenset())]
     while pending:
         node, names = pending.pop()
@@ -75,10 +80,10 @@ def asked_of(statement: Node) -> Asks:
             elif node.schemaname or node.relname not in names:
                 tables.append((node.relname, node.location))
         elif kind == "FuncCall":
-            by_function = by_function or _is_of_catalog(node)
+            functions |= _of_catalog(node)
         elif kind == "TypeName":
             last = node.names[-1].string.sval if node.names else ""
-            by_function = by_function or last.removeprefix("_") in REG_TYPES
+            functions |= {last} if last.removeprefix("_") in REG_TYPES else set()
         elif kind == "SelectStmt" and node.HasField("with_clause"):
             called = [item.common_table_expr.ctename for item in node.with_clause.ctes]
             for place, item in enumerate(node.with_clause.ctes):
@@ -89,7 +94,7 @@ def asked_of(statement: Node) -> Asks:
         for field, value in fields:
             if field.message_type is not None:
                 pending += [(inner, names) for inner in (value if field.is_repeated else [value])]
-    return Asks(frozenset(relations), by_function, tuple(tables))
+    return Asks(frozenset(relations), frozenset(functions), tuple(tables))
 
 
 def key_of(node: Node) -> str | None:
@@ -113,9 +118,12 @@ MORE = frozenset({
 """Relations of pg_catalog that are refused, with what there is instead."""
 
 
-def _is_of_catalog(call: Node) -> bool:
+def _of_catalog(call: Node) -> set[str]:
+    """The function of the catalog that is called, if it is one."""
     parts = [part.string.sval for part in call.funcname]
     if len(parts) > 1 and parts[0] not in (CATALOG, INFORMATION):
-        return False
+        return set()
     name = parts[-1]
-    return parts[0] == INFORMATION or name in FUNCTIONS or name.startswith(BEGINNINGS) or name.endswith(ENDINGS)
+    known = FUNCTIONS | HARMLESS
+    is_one = parts[0] == INFORMATION or name in known or name.startswith(BEGINNINGS) or name.endswith(ENDINGS)
+    return {name} if is_one else set()

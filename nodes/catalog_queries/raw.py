@@ -5,6 +5,7 @@ The bytes of an answer are counted as they arrive, so a value of a gigabyte ends
 
 import asyncio
 import fcntl
+import select
 import struct
 import termios
 from collections.abc import Sequence
@@ -32,6 +33,8 @@ class Session:
     def __init__(self, owner: "psycopg.AsyncConnection[tuple[object, ...]]") -> None:
         self._owner, self._pgconn, self._fd = owner, owner.pgconn, owner.pgconn.socket
         self._pgconn.nonblocking = 1
+        self._arrivals = select.poll()
+        self._arrivals.register(self._fd, select.POLLIN)
         self.is_lost = False
 
     @classmethod
@@ -70,6 +73,10 @@ class Session:
         self._pgconn.send_query_prepared(b"", values, formats, result_format)
         (result,) = await self._results()
         return result
+
+    def is_silent(self) -> bool:
+        """True for an idle session that the server has not ended: such a one says nothing unasked."""
+        return not self._arrivals.poll(0)
 
     async def close(self) -> None:
         self.is_lost = True

@@ -79,7 +79,7 @@ class Shadow:
             message = f"all sessions of this node for the catalog have been busy for {WAIT_S_MAX:g} s"
             raise SqlError(TOO_MANY_CONNECTIONS, message, hint="ask again, or another node") from None
         try:
-            session = self._idle.pop() if self._idle else await self._connected()
+            session = await self._idle_one() or await self._connected()
             try:
                 yield session
             except ShadowLost as lost:
@@ -90,6 +90,14 @@ class Shadow:
         finally:
             self._all.release()
             share.release()
+
+    async def _idle_one(self) -> Session | None:
+        while self._idle:
+            session = self._idle.pop()
+            if session.is_silent():
+                return session
+            await session.close()
+        return None
 
     async def _connected(self) -> Session:
         try:

@@ -162,10 +162,8 @@ class CatalogQueries:
         return value if name == "search_path" and value else literal(value)
 
     async def _make_own_tables(self, session: Session) -> None:
-        """The tables that the transaction has made are there for this query only."""
-        transaction, private = self.block.transaction, self.block.new_tables.temporary
-        made = {} if transaction is None else transaction.own
-        own = {i: table for i, table in made.items() if not private.has(table)}
+        """The tables that the transaction has made, and temporary ones, are there for this query only."""
+        own = {table.table_id: table for table in self.block.new_tables.tables.values()}
         if not own:
             return
         others = {table.table_id: table for table in await self.env.directory.tables()} | own

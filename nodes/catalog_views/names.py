@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from catalog.descriptor import Descriptor
 from expressions.sqltypes import ARRAY_OF, REGTYPE, REGTYPES, STORED, SYSTEM, TYPE_WORDS, VECTORS
-from expressions.values.object_names import DEFINITIONS, OBJECTS, PSEUDO_TYPES, SEQUENCE, spelled
+from expressions.values.object_names import DEFINITIONS, OBJECTS, PSEUDO_TYPES, SEQUENCE, TYPES, spelled
 from nodes.catalog_views import described
 from nodes.catalog_views.fixed import SCHEMAS, TYPE_NAMES
 from nodes.catalog_views.relations import OIDS
@@ -37,6 +37,17 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
         yield "c", oid, key, key
         if "." not in key:
             yield "c", oid, key, f"pg_catalog.{key}"
+    for oid, name in SCHEMAS.items():
+        yield "n", oid, name, name
+    yield "r", OWNER, OWNER_NAME, OWNER_NAME
+
+
+def _types(_: Sequence[Descriptor]) -> Iterator[Row]:
+    for kind, oid, shown, found_by in _names_of_types():
+        yield {"kind": kind, "oid": oid, "shown": shown, "spelled": found_by}
+
+
+def _names_of_types() -> Iterator[tuple[str, int, str, str | None]]:
     for word, of in TYPE_WORDS.items():
         yield "t", of.oid, of.name, word
         if (array := ARRAY_OF.get(of)) is not None:
@@ -56,9 +67,6 @@ def _names(tables: Sequence[Descriptor]) -> Iterator[tuple[str, int, str, str | 
             yield "t", oid, name, found_by
     for found_by in (REGTYPES.name, f"_{REGTYPE.name}"):
         yield "t", REGTYPES.oid, REGTYPES.name, found_by
-    for oid, name in SCHEMAS.items():
-        yield "n", oid, name, name
-    yield "r", OWNER, OWNER_NAME, OWNER_NAME
 
 
 def _definitions(tables: Sequence[Descriptor]) -> Iterator[Row]:
@@ -67,4 +75,6 @@ def _definitions(tables: Sequence[Descriptor]) -> Iterator[Row]:
         yield {"kind": kind, "oid": oid, "part": part, "is_pretty": is_pretty, "definition": text}
 
 
-MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {OBJECTS: _objects, DEFINITIONS: _definitions}
+MADE: dict[str, Callable[[Sequence[Descriptor]], Iterator[Row]]] = {
+    OBJECTS: _objects, TYPES: _types, DEFINITIONS: _definitions,
+}  # fmt: skip

@@ -35,6 +35,7 @@ from expressions.values.object_names import (
     SHOWN_SETTINGS,
     SIGNATURES,
     SOURCES,
+    TYPES,
 )
 from expressions.values.object_names import FUNCTIONS as NAMED_FUNCTIONS
 from nodes.catalog_views import own
@@ -80,6 +81,7 @@ KEYWORDS = "pg_get_keywords"
 UNNAMED = {
     KEYWORDS: _outputs("word:text catcode:char barelabel:bool catdesc:text baredesc:text"),
     OBJECTS: _outputs("kind:text oid:oid shown:text spelled:text"),
+    TYPES: _outputs("kind:text oid:oid shown:text spelled:text"),
     NAMED_FUNCTIONS: _outputs("kind:text oid:oid shown:text spelled:text"),
     SOURCES: _outputs("oid:oid definition:text body:text aggregate:text"),
     SIGNATURES: _outputs("oid:oid arguments:text result:text"),

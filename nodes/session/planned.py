@@ -12,6 +12,8 @@ from expressions.analysis.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import Type, parameter_type
 from expressions.typed import Context
+from expressions.values.object_names import SHOWN_SETTINGS, TYPES
+from nodes.catalog_queries.asks import beside
 from nodes.catalog_queries.statements import CatalogQueries, is_asked
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
@@ -47,7 +49,13 @@ from nodes.wire.parameters import array_bytes, values_of
 from nodes.wire.results import Result
 
 READS = frozenset({"select", TO})
+OF_THE_NODE = frozenset({TYPES, SHOWN_SETTINGS})
+"""Relations of the catalog that functions look values up in."""
 REMEMBERED_OIDS = 32
+
+
+class ForShadow(Exception):
+    """The views that a statement reads ask the catalog, and nothing else."""
 
 
 @dataclass(eq=False)
@@ -67,9 +75,16 @@ class PlannedStatements:
 
     async def run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         """A statement on rows, or a question to the catalog."""
-        if is_asked(asked.statement):
-            is_copy = asked.statement.kind == TO
-            return await (self.catalog.copy(asked) if is_copy else self.catalog.run(asked, prepared))
+        if not is_asked(asked.statement):
+            try:
+                return await self._run(asked, prepared, alone=alone)
+            except ForShadow:
+                pass  # by a view that it reads
+        is_copy = asked.statement.kind == TO
+        return await (self.catalog.copy(asked) if is_copy else self.catalog.run(asked, prepared))
+
+    async def _run(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
+        """A statement on rows. Raises `ForShadow`."""
         empties = asked.statement.kind not in READS and self.block.new_tables.empties_at_commit
         if alone and not self.block.is_open and not empties:
             return await self._alone(asked, prepared)
@@ -128,8 +143,15 @@ class PlannedStatements:
 
     async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of a statement's result; None when it has none. The types of its parameters are noted."""
-        if is_asked(statement):
-            return await self.catalog.fields(statement, parameters)
+        if not is_asked(statement):
+            try:
+                return await self._fields(statement, parameters)
+            except ForShadow:
+                pass
+        return await self.catalog.fields(statement, parameters)
+
+    async def _fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
+        """The same of a statement on rows. Raises `ForShadow`."""
 
         async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
             async with checked(transaction):
@@ -241,9 +263,14 @@ class PlannedStatements:
         if has_result(statement):
             await self._learn_places(named)
         try:
-            return await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
+            plan = await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
         except SqlError as error:
             raise await self.names.explained(error, tables) from None
+        if isinstance(plan, SelectPlan) and not plan.relations <= OF_THE_NODE:
+            if plan.scans:
+                raise beside("the catalog, in a view,", plan.scans[0].descriptor.name)
+            raise ForShadow
+        return plan
 
 
 def has_result(statement: Statement) -> bool:
