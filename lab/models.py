@@ -206,6 +206,9 @@ class Replay(models.Model):
     done = models.PositiveSmallIntegerField(default=0)
     """How many of its actions are done, of this attempt."""
 
+    times = models.JSONField(default=list)
+    """The seconds from the start of this attempt to the end of each action that is done."""
+
     table = models.TextField(default="")
     outcome = models.JSONField(null=True)
     """What both verdicts are, or why it came to none."""

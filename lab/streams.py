@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from catalog.live import snapshot
@@ -33,13 +35,28 @@ def _steps(pk: int) -> dict[str, Any]:
         "is_waiting": replay.begun_at is None,
         "attempt": replay.attempt,
         "table": replay.table,
-        "lines": [{"text": text, "is_done": replay.done >= number} for number, text in enumerate(sentences, 1)],
+        "lines": _lines(sentences, replay),
+        "longest": max(_lengths(replay), default=0),
         "is_judging": replay.ended_at is None and 0 < len(sentences) == replay.done,
         "outcome": outcome,
         "model": ", ".join(outcome.get("model", [])),
         "cluster": ", ".join(outcome.get("cluster", [])),
         "ends": {side: say(ENDS.get(end, ENDS[FAILED])) for side, end in outcome.get("ends", {}).items()},
     }
+
+
+def _lines(sentences: Sequence[str], replay: Replay) -> list[dict[str, Any]]:
+    """Each action, and how long it took once it is done: most of it is waiting."""
+    lengths = dict(enumerate(_lengths(replay), 1))
+    return [
+        {"text": text, "is_done": replay.done >= number, "seconds": lengths.get(number)}
+        for number, text in enumerate(sentences, 1)
+    ]
+
+
+def _lengths(replay: Replay) -> list[float]:
+    """The seconds that each action took."""
+    return [round(end - begin, 1) for begin, end in pairwise([0.0, *replay.times])]
 
 
 @lru_cache(maxsize=TEXTS_KEPT)

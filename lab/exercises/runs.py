@@ -4,17 +4,19 @@ explorer C4     proved: how much was tried, and a quiet run; violated: the way t
 damage, taken   the session of each item, from its start to its end
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from lab.exercises.chapter import Form, Predict, Start
 from lab.exercises.grammars import RunTile, question_for
-from lab.exercises.observations import BUDGET, EXPLORER, session_of
+from lab.exercises.observations import EXPLORER, session_of
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.model import stage_name
 from lab.explorer.spaces.config import Impossible
 from lab.explorer.spaces.full_space import Plain
+from lab.explorer.spaces.search import Budget
 from lab.explorer.verdict import Verdict
 from lab.explorer.witness import Steps, parse
 from lab.ladders import runs
@@ -25,6 +27,9 @@ from lab.questions.search import Question, ask
 from lab.sessions.model.setups import model_of
 from lab.sessions.setup import MODEL
 from lab.sessions.setups import setup_named
+
+BUDGET = Budget(states=20_000, seconds=math.inf)
+"""A page waits for it. The chapters' own questions need a few hundred states; for more a quiet run is played."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
     session = replays.session_of(replay)
     script = translated(session)
     for attempt in range(1, ATTEMPTS_MAX + 1):
-        replays.note(replay.pk, f"Attempt {attempt}", attempt=attempt, done=0)
+        replays.note(replay.pk, f"Attempt {attempt}", attempt=attempt, done=0, times=[])
         making = sandbox.make(replay.owner)
         try:
             base = _made(replay, making, deadline)
@@ -160,6 +160,7 @@ class Attempt:
     def run(self) -> None:
         """Raises `TooEarly`, `Unable`, `psycopg.Error`."""
         self._cast_nodes()
+        began, times = time.monotonic(), list[float]()
         for done, narrated in enumerate(self.script.actions, 1):
             self._check_time()
             try:
@@ -171,7 +172,8 @@ class Attempt:
             except psycopg.Error:
                 self._check_time()
                 raise
-            replays.note(self.replay.pk, str(narrated.text), done=done)
+            times.append(round(time.monotonic() - began, 2))
+            replays.note(self.replay.pk, str(narrated.text), done=done, times=times)
 
     def _cast_nodes(self) -> None:
         """A node that has just died may still be taken for one that is up: those that answer play."""

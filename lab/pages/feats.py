@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest
 
 from lab.exercises.chapter import Live, Screen
+from lab.models import Replay
 from lab.pages.words import say
 from lab.replays.feats import FEATS, Feat
 from lab.sessions.session import encode
@@ -20,16 +22,28 @@ def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
     if not isinstance(screen.task, Live):
         return {}
     may = request.user.has_perm(MAY_REPLAY)
+    links = {name: encode(one, len(one.steps)) for name in screen.task.asks if (one := FEATS[name].replay) is not None}
+    ran = _ran(request, links)
     asked = [
         {
             "text": say(feat.text),
             "is_done": may and _has_done(request, feat),
-            "link": "" if feat.replay is None else encode(feat.replay, len(feat.replay.steps)),
+            "link": links.get(name, ""),
+            "ran": ran.get(name),
             "needs_operator": feat.by_operators and not _may_control(request),
         }
-        for feat in (FEATS[name] for name in screen.task.asks)
+        for name, feat in ((name, FEATS[name]) for name in screen.task.asks)
     ]
     return {"feats": asked, "may_submit": may, "is_done": bool(asked) and all(one["is_done"] for one in asked)}
+
+
+def _ran(request: HttpRequest, links: Mapping[str, str]) -> dict[str, int]:
+    """The newest replay of each link that came to a verdict, for whoever may see the cluster."""
+    if not request.user.is_authenticated:
+        return {}
+    compared = Replay.objects.filter(link__in=links.values(), outcome__result="compared").order_by("pk")
+    newest = dict(compared.values_list("link", "pk"))
+    return {name: newest[link] for name, link in links.items() if link in newest}
 
 
 def _has_done(request: HttpRequest, feat: Feat) -> bool:

@@ -110,7 +110,7 @@ def _of_run(version: str | RunTile, words: Mapping[str, str]) -> Tile:
 
 def _tried(played: Played) -> str:
     """The number of states that the explorer tried; "" where it was not asked."""
-    if not played.verdict:
+    if played.verdict not in (Verdict.PROVED.value, Verdict.VIOLATED.value):
         return ""
     count = f"{played.states:,}"
     none = _("{n} states were tried, and none was broken.").format(n=count)

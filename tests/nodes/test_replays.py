@@ -51,6 +51,11 @@ def test_the_missing_entry_on_live_nodes(cluster: Cluster) -> None:
         True,
     )
     assert sandboxes_left(cluster) == 0
+    with cluster.store() as store:
+        row = store.execute("SELECT done, times FROM lab_replay ORDER BY id DESC LIMIT 1").fetchone()
+    assert row is not None
+    assert len(row[1]) == row[0] > 0
+    assert row[1] == sorted(row[1])
 
 
 @pytest.mark.soak

@@ -1,5 +1,6 @@
 """Replays on the live cluster: what would be done is shown to all, done for those who may, one at a time."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +11,7 @@ from django.utils.timezone import now
 from lab.learning.views import Place
 from lab.live import carry_out, replays
 from lab.models import Progress, Replay
+from lab.replays.feats import FEATS
 from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.session import Session, encode
 
@@ -130,6 +132,26 @@ def test_both_verdicts_stand_side_by_side(client_of: ClientOf) -> None:
     other = ended("sam", result="compared", model=[], cluster=[], agree=False, violations=[], ends=ends)
     page = client_of("lea").get(reverse("replay", args=(other.pk,))).content.decode()
     assert "by the model: rows violate the index, and it is rolled back. On the cluster: the index is public." in page
+
+
+def test_the_time_of_each_action_is_drawn(client_of: ClientOf) -> None:
+    made = ended("sam", result="compared", model=["C4"], cluster=["C4"], agree=True, violations=[])
+    Replay.objects.filter(pk=made.pk).update(done=2, times=[0.4, 22.6])
+    page = client_of("lea").get(reverse("replay", args=(made.pk,))).content.decode()
+    assert re.findall(r'<progress value="([^"]+)" max="([^"]+)"', page) == [("0.4", "22.2"), ("22.2", "22.2")]
+    assert "22.2 s" in page
+
+
+def test_who_may_not_replay_watches_one_that_ran(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Place, "open_to", property(lambda self: len(self.chapter.screens)))
+    lea = client_of("lea")
+    assert "Watch the last replay" not in live_part_of(lea)
+    feat = FEATS["missing-entry"].replay
+    assert feat is not None
+    made = ended("sam", result="compared", model=["C4"], cluster=["C4"], agree=True, violations=[])
+    Replay.objects.filter(pk=made.pk).update(link=encode(feat, len(feat.steps)))
+    assert f'href="/lab/live/{made.pk}/"' in live_part_of(lea)
+    assert "Watch the last replay" not in live_part_of(Client()), "visitors see nothing of the cluster"
 
 
 UNABLE = ["early", "behind", "nodes", "time", "ended", "lost", "broker", "audit", "supervisor", "refused", "failed"]

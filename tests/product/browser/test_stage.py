@@ -290,7 +290,7 @@ def test_the_explorer_finds_a_way_and_what_saves(stage: Callable[..., Page]) -> 
     page = stage("?setup=one-jump&ask=1")
     expect(page.locator(".verdict-card")).to_contain_text("There is a way", timeout=60_000)
     page.get_by_role("button", name="Open as a branch").click()
-    expect(page.locator(".narration")).to_contain_text("Damage C4 under v2")
+    expect(page.locator(".narration")).to_contain_text("Damage missing entry (C4) under v2")
     page.locator(".branch .name").first.click()
     position(page, "2 / 2")
     take(page, INSERT)
