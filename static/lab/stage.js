@@ -158,6 +158,14 @@ function fit() {
   draw();
 }
 
+/* The looks of what is not there at first. */
+const LOOKS = new URL("../stage.css", import.meta.url).pathname;
+function dress() {
+  if (!document.querySelector(`link[href="${LOOKS}"]`)) document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: LOOKS }));
+}
+for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, dress, { once: true, capture: true });
+if (page.isPresenting || root.hasAttribute("data-ask")) dress();
+
 stage.subscribe(draw);
 listen(stage, page.isEmbedded ? {} : { s: () => open("set-up"), c: copyLink, p: present }, () => open("help"));
 root.replaceChildren();
