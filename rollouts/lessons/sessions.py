@@ -8,6 +8,7 @@ undone by it but its own transaction, and the fault stays in the strip.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lab.sessions.session import BadSession, Session
 from lab.sessions.setup import Parameter, Setup
@@ -74,7 +75,7 @@ class Moment:
 def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown:
     """Everything about a position of a session. Raises `BadSession`."""
     model = model_of(setup, session)
-    moments, refused = taken(model, session.steps)
+    moments, refused = taken(model, tuple(session.steps))
     here = len(moments) - 1 if at is None else max(0, min(at, len(moments) - 1))
     return Shown(
         at=here,
@@ -89,22 +90,31 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
     )
 
 
-def taken(model: Model, names: Sequence[str]) -> tuple[list[Moment], Refused | None]:
+Moments = tuple[Moment, ...]
+KEPT_MAX = 512
+"""Beginnings of sessions whose moments are kept: a click adds one step to a session that was shown before."""
+
+
+@lru_cache(maxsize=KEPT_MAX)
+def taken(model: Model, names: tuple[str, ...]) -> tuple[Moments, Refused | None]:
     """The moments of these steps, the start first, and the first step that cannot be taken."""
-    moments = [Moment(model.start())]
-    for number, name in enumerate(names):
-        world = moments[-1].world
-        found = steps_by_id(model, world).get(name)
-        if found is None:
-            return moments, Refused(number, name, Text("{step}", {"step": name}), Text("there is no such step here"))
-        step, outcome = found
-        if isinstance(outcome, Waits):
-            return moments, Refused(number, name, _named(model, world, step), _waits(outcome))
-        moments.append(_after(model, moments, step, outcome))
-    return moments, None
+    if not names:
+        return (Moment(model.start()),), None
+    moments, refused = taken(model, names[:-1])
+    if refused is not None:
+        return moments, refused
+    world, name = moments[-1].world, names[-1]
+    found = steps_by_id(model, world).get(name)
+    number = len(names) - 1
+    if found is None:
+        return moments, Refused(number, name, Text("{step}", {"step": name}), Text("there is no such step here"))
+    step, outcome = found
+    if isinstance(outcome, Waits):
+        return moments, Refused(number, name, _named(model, world, step), _waits(outcome))
+    return (*moments, _after(model, moments, step, outcome)), None
 
 
-def _after(model: Model, moments: Sequence[Moment], step: Step, outcome: Outcome | None) -> Moment:
+def _after(model: Model, moments: Moments, step: Step, outcome: Outcome | None) -> Moment:
     world = moments[-1].world
     if isinstance(outcome, World):
         return Moment(outcome, step)

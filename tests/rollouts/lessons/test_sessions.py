@@ -3,7 +3,7 @@
 import pytest
 
 from lab.sessions.replay import new_session, show
-from lab.sessions.session import BadSession, Session
+from lab.sessions.session import STEPS_MAX, BadSession, Session
 from lab.sessions.shown import Severity, Shown
 from rollouts.lessons import plans
 from rollouts.lessons.steps import ids_of, steps_by_id
@@ -190,3 +190,9 @@ def test_going_back_keeps_the_future() -> None:
     found = show(session, 1)
     assert (found.at, len(found.trace), found.verdicts) == (1, 2, ())
     assert all(len(row.cells) == 3 for row in found.strip)
+
+
+def test_the_longest_session_is_shown_at_once() -> None:
+    steps = ("r1.create.1.Ann", *(["r1.show.1", "r1.change.Bob.1", "r1.change.Ann.1"] * 67))[:STEPS_MAX]
+    found = shown(*steps, rollout="rename")
+    assert (len(found.trace), found.refused, found.verdicts) == (STEPS_MAX, None, ())
