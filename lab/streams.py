@@ -9,7 +9,7 @@ from typing import Any
 
 from catalog.live import snapshot
 from lab.models import Replay
-from lab.pages.words import say
+from lab.pages.words import named_clause, say
 from lab.replays.actions import PUBLIC, ROLLED_BACK
 from lab.replays.trace import NotReplayable
 from lab.replays.translation import translated
@@ -39,8 +39,8 @@ def _steps(pk: int) -> dict[str, Any]:
         "longest": max(_lengths(replay), default=0),
         "is_judging": replay.ended_at is None and 0 < len(sentences) == replay.done,
         "outcome": outcome,
-        "model": ", ".join(outcome.get("model", [])),
-        "cluster": ", ".join(outcome.get("cluster", [])),
+        "model": ", ".join(str(named_clause(one)) for one in outcome.get("model", [])),
+        "cluster": ", ".join(str(named_clause(one)) for one in outcome.get("cluster", [])),
         "ends": {side: say(ENDS.get(end, ENDS[FAILED])) for side, end in outcome.get("ends", {}).items()},
     }
 
