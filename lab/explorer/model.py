@@ -45,7 +45,7 @@ MOVES = "moves"
 WORK = ("fill", "verify", "delete")
 """The tiles of a plan in order that publish nothing: they work under the newest version."""
 
-WIDTHS = {"narrow": Text("smallint"), "bounded": Text("bigint that takes a smallint"), "wide": Text("bigint")}
+WIDTHS = {"narrow": Text("narrower"), "bounded": Text("wider but bounded"), "wide": Text("wider")}
 """Types that a whole number may have on its way to a wider one."""
 
 SELF_REFERENCE = "self reference"

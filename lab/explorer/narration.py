@@ -321,7 +321,7 @@ class Narrator:
             both: Values = {"old": STATES[old], "new": STATES[state_of(schema, self.elements[0])]}
             states = Text("the old placement is {old}, the new one {new}", both)
         elif self.model.widths:
-            states = Text("column a is a {type}", {"type": width_of(schema)})
+            states = width_text(self.names[0], width_of(schema))
         else:
             states = listed([_is_in(name, state_of(schema, self.elements[at])) for at, name in enumerate(self.names)])
         return Text("{states}, filling", {"states": states}) if filling else states
@@ -415,6 +415,11 @@ class _LinkedNarrator(Narrator):
 
 def _given_row(row: int, value: object) -> Text:
     return Text("row {row} ({value})", {"row": row, "value": value_text(value)})
+
+
+def width_text(name: Text, width: Text) -> Text:
+    """The type of a whole number on its way to a wider one."""
+    return Text("{element} has the {width} type", {"element": name, "width": width})
 
 
 def _is_in(name: Text, state: State) -> Text:

@@ -31,12 +31,13 @@ from itertools import groupby
 from typing import Any
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, Constraint, Index, Kind, PlacementId, State
+from catalog.elements import Column, ColumnId, Constraint, Index, Kind, PlacementId, State
+from catalog.values.types import WHOLE
 from changes.plan.element_states import columns_read, definition_of, is_filling, partner_of, state_of
 from changes.plan.model import Element, MoveKind, Plan, Step, StepKind
 from changes.plan.rollback import moving, partners_after, rollback_steps
 from lab.explorer.model import BadModel, Model, Stage
-from lab.explorer.plans.program import Program, program
+from lab.explorer.plans.program import Program, program, program_of
 from lab.explorer.plans.small_tables import elements_of, tables_of
 from lab.explorer.spaces.search import Budget, Watch
 from lab.explorer.verdict import Answer, Verdict, explore
@@ -127,6 +128,7 @@ def parts_of(plan: Plan, *, nodes: int) -> Parts:
         except BadModel as error:
             left_out.append(error)
             alone += [one for one in group[:-1] if one.kind.is_user_column]
+    explored += _widened(plan, nodes=nodes)
     covered = {element for part in explored for element in part.elements}
     explored += [_part(plan, (one,), nodes=nodes) for one in dict.fromkeys(alone) if one not in covered]
     if not explored:
@@ -153,6 +155,26 @@ def _groups(plan: Plan) -> Iterator[tuple[Element, ...]]:
             yield (*below, element)
     yield from ((element,) for element in elements if element.kind.is_user_column and element.id not in used)
     yield from ((element,) for element in elements if element.kind is Kind.TABLE)
+
+
+def _widened(plan: Plan, *, nodes: int) -> Iterator[Part]:
+    """Each integer column that becomes a wider one in place: the types that the plan's versions give it."""
+    for element in plan.moving(MoveKind.ALTER):
+        if plan.base is None or not element.kind.is_user_column:
+            continue
+        was = plan.base.column(ColumnId(element.id))
+        columns = [version.column(was.id) for version in _versions(plan)]
+        if was.type not in WHOLE or columns[-1].type is was.type:
+            continue
+        widths = [width for width, _ in groupby(_width(column, was) for column in columns)]
+        sizes: dict[str, Any] = {"widths": ",".join(widths), "nodes": nodes, "cancels": True}
+        stages = ((State.PUBLIC,),) * len(widths)
+        model = Model(Kind.OPTIONAL_COLUMN, stages, coordination=_coordination(plan), **sizes)
+        yield Part((element,), model, program_of(model))
+
+
+def _width(column: Column, was: Column) -> str:
+    return "narrow" if column.type is was.type else "wide" if column.length is None else "bounded"
 
 
 def _twins(plan: Plan) -> Iterator[tuple[Element, ...]]:

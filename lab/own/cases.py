@@ -6,15 +6,15 @@ A case is what `lab.explorer.planned` makes of the plan. Nothing left out, it ha
 left out is a state, or a rule by its id. Its session has the schema's names.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from catalog.elements import State
 from catalog.text.message import STATES
 from changes.plan.model import Plan
-from lab.explorer.model import BadModel, Model, Stage
-from lab.explorer.narration import element_text
+from lab.explorer.model import WIDTHS, BadModel, Model, Stage
+from lab.explorer.narration import element_text, width_text
 from lab.explorer.planned import Part, digest, parts_of
 from lab.explorer.plans.program import Do, program_of
 from lab.explorer.rules_left_out import Broken
@@ -68,11 +68,19 @@ class Case:
         unknown = sorted(set(left_out) - {one.id for one in self.omissions})
         if unknown:
             raise BadSession(f"{self.title} has no {unknown[0][:40]} to leave out")
-        states = (stage for at, stage in enumerate(self.model.stages) if _state_id(at) not in left_out)
-        stages = tuple(stage for stage, _ in groupby(states))
+        kept = [at for at in range(len(self.model.stages)) if _state_id(at) not in left_out]
         rules = frozenset(left_out) & PROTECTS.keys()
-        parameters = {"model": model_parameter(replace(self.model, stages=stages)), NAMES: self.names.to_json()}
+        parameters = {"model": model_parameter(_with_versions(self.model, kept)), NAMES: self.names.to_json()}
         return Session("model", parameters, rules)
+
+
+def _with_versions(model: Model, kept: Sequence[int]) -> Model:
+    """The model with some of its versions, none of them twice in a row."""
+    if model.widths:
+        words = model.widths.split(",")
+        widths = ",".join(words[at] for at in kept)
+        return replace(model, stages=tuple(model.stages[at] for at in kept), widths=widths)
+    return replace(model, stages=tuple(stage for stage, _ in groupby(model.stages[at] for at in kept)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,7 @@ def _case(plan: Plan, part: Part, *alike: Part) -> Case:
 
 def _omissions(model: Model, names: Names) -> Iterator[Omission]:
     for at, stage in enumerate(model.stages[1:-1], 1):
-        yield Omission(_state_id(at), names.text(_stage_text(model, stage)), WHY_STATES, is_step=True)
+        yield Omission(_state_id(at), names.text(_stage_text(model, stage, at)), WHY_STATES, is_step=True)
     stops = program_of(model).stops
     ahead = {stop.do for stop in stops[: next(at for at, stop in enumerate(stops) if stop.do is Do.END)]}
     for rule, what in _steps(ahead, {stop.do for stop in stops}):
@@ -118,8 +126,10 @@ def _state_id(at: int) -> str:
     return f"state-{at + 1}"
 
 
-def _stage_text(model: Model, stage: Stage) -> Text:
+def _stage_text(model: Model, stage: Stage, at: int) -> Text:
     """The states of a version, as its publish says them."""
+    if model.widths:
+        return width_text(element_text(*own_names(model)), WIDTHS[model.widths.split(",")[at]])
     named = zip(map(element_text, own_names(model)), stage, strict=False)
     return listed([Text("{element} is {state}", {"element": name, "state": STATES[state]}) for name, state in named])
 

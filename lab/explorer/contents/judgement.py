@@ -144,7 +144,7 @@ class Judgement(NumberedContents):
             if isinstance(number, int) and number >= limit_of(column.type):
                 key, _ = decode(SqlType.BIGINT, row.key)
                 value = number - FIRST_VALUE + 1  # as statements call it
-                why = f"row id = {key} has {value} in a, which is no {column.type.value}"
+                why = f"row id = {key} has {value} in a, which the narrower type lacks"
                 yield Fault("unreadable value", described.version, why)
 
     def _refused(self, described: Descriptor, found: Snapshot) -> Iterator[Fault]:

@@ -111,8 +111,8 @@ PATTERNS: Patterns = (
     ),
     (r"parent (?P<parent>\d+) is not as it was acknowledged", Text("parent {parent} is not as it was acknowledged")),
     (
-        rf"{ROW} has (?P<value>\d+) in (?P<column>a), which is no (?P<type>\w+)",
-        Text("row {row} has {value} in {column}, which is no {type}"),
+        rf"{ROW} has (?P<value>\d+) in (?P<column>a), which the narrower type lacks",
+        Text("row {row} has {value} in {column}, which the narrower type lacks"),
     ),
     (rf"{ROW} is read in both placements", Text("row {row} is read in both placements")),
     (

@@ -343,6 +343,7 @@ def test_parts_that_differ_in_names_only_are_explored_once() -> None:
 
 
 STATEMENTS = [
+    "alter table users alter column age type bigint",
     "alter table users alter column age type numeric",
     "alter table users add column level int not null default 7, add constraint low check (level < 9)",
     "alter table users drop column name",

@@ -34,6 +34,7 @@ KINDS = {
     "a foreign key": "ALTER TABLE flights ADD CONSTRAINT goes_to FOREIGN KEY (dest) REFERENCES airports",
     "a foreign key dropped": "ALTER TABLE flights DROP CONSTRAINT of_airport",
     "a foreign key to itself": "ALTER TABLE flights ADD CONSTRAINT onward FOREIGN KEY (leads_to) REFERENCES flights",
+    "a wider integer": 'ALTER TABLE crews ALTER "Odd Name" TYPE bigint',
     "a type": 'ALTER TABLE crews ALTER "Odd Name" TYPE numeric',
 }
 

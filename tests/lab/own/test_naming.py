@@ -37,6 +37,7 @@ NAMES = {
     "a foreign key": (LINKED | {"a": "dest", "child_a_fkey": "goes_to"}, XY),
     "a foreign key dropped": (LINKED | {"a": "carrier", "child_a_fkey": "of_airport"}, XY),
     "a foreign key to itself": (FLIGHTS | {"a": "leads_to", "t_a_fkey": "onward"}, ()),
+    "a wider integer": ({"t": "crews", "id": "id", "a": '"Odd Name"'}, ("10", "20")),
     "a type": ({"t": "crews", "id": "id", "a": '"Odd Name"'}, ("10", "20")),
 }
 
