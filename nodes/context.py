@@ -28,7 +28,6 @@ TABLES_MAX = 256
 
 if TYPE_CHECKING:
     from leases.asyncio.keeper import LeaseKeeper, Pin
-    from nodes.execution.engine.catalog_batches import CatalogBatches
     from nodes.execution.engine.duckdb_engine import Engine
 
 
@@ -68,7 +67,6 @@ class Environment:
     is_announcing_later: bool = False
     router: Router = field(init=False)
     """The reloads of this node, and the counts of its requests."""
-    _catalog_batches: CatalogBatches | None = None
     _engine: Engine | None = None
     _tables: dict[int, Table] = field(default_factory=dict)
     _holders: dict[int, tuple[Pin, Transaction]] = field(default_factory=dict)
@@ -101,15 +99,6 @@ class Environment:
             for pin, transaction in self._holders.values()
             if (by := transaction.by) is not None
         ]
-
-    @property
-    def catalog_batches(self) -> CatalogBatches:
-        """Relations of the catalog that were made for the query engine."""
-        if self._catalog_batches is None:
-            from nodes.execution.engine.catalog_batches import CatalogBatches
-
-            self._catalog_batches = CatalogBatches()
-        return self._catalog_batches
 
     @property
     def engine(self) -> Engine:

@@ -38,10 +38,8 @@ async def rows_of(env: Environment, known: SessionValues, relation: str) -> list
     of_session = known.rows_of(relation)
     if of_session is not None:
         return of_session
-    if relation in fixed.PEOPLE:
-        return _filled(relation, fixed.PEOPLE[relation](known["user"]))
-    if relation in ("pg_database", "pg_tablespace"):
-        return _filled(relation, fixed.MADE[relation]([]))
+    if relation in fixed.MADE:
+        return _filled(relation, fixed.MADE[relation](known["user"]))
     if relation in own.ASKED:
         return await env.directory.rows(own.ASKED[relation])
     if relation == own.ELEMENTS:

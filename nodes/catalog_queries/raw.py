@@ -1,6 +1,7 @@
 """A session at the shadow: one text at a time, and an answer that is bounded while it comes.
 
-The bytes of an answer are counted as they arrive, so a value of a gigabyte ends the session before it is here.
+The bytes of an answer are counted as they arrive: many rows end the session before they are here. libpq reads a large
+value at once, so its length counts when it is here; how long one may be is a matter of the server's memory.
 """
 
 import asyncio
@@ -21,6 +22,13 @@ OPTIONS = "-c client_connection_check_interval=500 -c max_parallel_workers_per_g
 """The same query gives its rows in the same order twice."""
 FAILED = pq.ExecStatus.FATAL_ERROR
 _COUNT = struct.Struct("i")
+
+
+def refuse_large(size: int) -> None:
+    """Raises 54000 for an answer of so many bytes."""
+    if size > ANSWER_BYTES_MAX:
+        message = f"an answer of the catalog has more than {ANSWER_BYTES_MAX} bytes"
+        raise SqlError(PROGRAM_LIMIT, message, hint="ask for fewer columns or rows")
 
 
 class ShadowLost(Exception):
@@ -100,9 +108,7 @@ class Session:
             while self._pgconn.is_busy():
                 await self._ready()
                 seen += self._arrived()
-                if seen > ANSWER_BYTES_MAX:
-                    message = f"an answer of the catalog has more than {ANSWER_BYTES_MAX} bytes"
-                    raise SqlError(PROGRAM_LIMIT, message, hint="ask for fewer columns or rows")
+                refuse_large(seen)
                 self._pgconn.consume_input()
             result = self._pgconn.get_result()
             if result is None:

@@ -21,7 +21,7 @@ from nodes.catalog_queries.admission import admit
 from nodes.catalog_queries.asks import MORE
 from nodes.catalog_queries.brought import as_rows, of_shadow, rows_of
 from nodes.catalog_queries.compiled import RELATIONS_OF, Facts, compiled
-from nodes.catalog_queries.raw import FAILED, Session
+from nodes.catalog_queries.raw import FAILED, Session, refuse_large
 from nodes.catalog_queries.shadow import STATEMENT_S
 from nodes.catalog_views.relations import RELATIONS
 from nodes.clients.portals import Prepared
@@ -264,8 +264,14 @@ def _copied(statement: Statement) -> tuple[str, int]:
 
 
 def _rows_of(result: "pq.abc.PGresult") -> list[Row]:
-    columns = range(result.nfields)
-    return [[result.get_value(row, column) for column in columns] for row in range(result.ntuples)]
+    rows: list[Row] = []
+    columns, size = range(result.nfields), 0
+    for number in range(result.ntuples):
+        row = [result.get_value(number, column) for column in columns]
+        size += sum(len(value) for value in row if value)
+        refuse_large(size)
+        rows.append(row)
+    return rows
 
 
 def _is_failed(results: "Sequence[pq.abc.PGresult]") -> bool:

@@ -18,20 +18,6 @@ from nodes.catalog_views.values import DATABASE, Row
 
 ELEMENTS = "schemalab.elements"
 ROWS_MAX = 1000
-FIRST_OID = 16000
-"""Of the views: above those that PostgreSQL's relations have, below those of tables."""
-COLUMNS = {
-    ELEMENTS: "table_name:name version:int4 element:text name:name state:text is_filling:bool detail:text",
-    "schemalab.versions": "table_name:name version:int4 modified_at:timestamptz is_newest:bool leases:int8",
-    "schemalab.leases": (
-        "table_name:name version:int4 node:text incarnation:int8 acquired_at:timestamptz expires_at:timestamptz"
-    ),
-    "schemalab.changes": (
-        "id:int8 table_name:name statement:text status:text direction:text step:int4 who:text created_at:timestamptz"
-        " started_at:timestamptz ended_at:timestamptz error:text"
-    ),
-    "schemalab.nodes": "name:text state:text incarnation:int8 heartbeat_at:timestamptz leases:int8",
-}
 ASKED = {
     "schemalab.versions": f"""
 SELECT t.name AS table_name, d.version, d.modified_at, d.version = t.version AS is_newest,

@@ -1,14 +1,10 @@
-"""The relations of the catalog that a node has, with the columns that PostgreSQL 18 gives them, in its order.
+"""The relations of the catalog, with the columns that PostgreSQL 18 gives them, in its order.
 
-`relations.tsv` has a line for each: name, oid, columns with their types, and ! behind those that are never NULL. Those
-that are not made from descriptors (`rows`) have no row: a node has no triggers, policies or publications. Schema
-schemalab is our own (`own`). A kind that a node has not stands as the nearest it has: xid as bigint, inet as text. A
-tree of PostgreSQL's is the text it stands for. Beside them stand what only functions read: the names of objects, and
-how objects are written out.
+`relations.tsv` has a line for each: name, and columns with their types. A view over the catalog needs them, and a
+relation whose rows a node brings. A kind that a node has not stands as the nearest it has: xid as bigint, inet as text.
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 from expressions.sqltypes import (
     ARRAY_OF,
@@ -29,17 +25,9 @@ from expressions.sqltypes import (
     VARCHAR,
     Type,
 )
-from expressions.values.object_names import (
-    DEFINITIONS,
-    OBJECTS,
-    SHOWN_SETTINGS,
-    SIGNATURES,
-    SOURCES,
-    TYPES,
-)
-from expressions.values.object_names import FUNCTIONS as NAMED_FUNCTIONS
-from nodes.catalog_views import own
+from expressions.values.object_names import SHOWN_SETTINGS, TYPES
 from nodes.sql.queries.query import Output
+from storage.shadow import own_views
 
 SCHEMA, INFORMATION, OWN = "pg_catalog", "information_schema", "schemalab"
 _KINDS = {
@@ -52,69 +40,30 @@ _KINDS = {
 """All others are text."""
 
 
-_REQUIRED = "!"
-"""Behind the type of a column that is never NULL."""
-
-
 def _outputs(words: str) -> tuple[Output, ...]:
-    named = (word.removesuffix(_REQUIRED).split(":") for word in words.split())
+    named = (word.split(":") for word in words.split())
     return tuple(Output(name, _KINDS.get(kind, TEXT)) for name, kind in named)
 
 
-def _read() -> tuple[dict[str, tuple[Output, ...]], dict[str, int], dict[str, frozenset[str]]]:
-    """Columns, oids and the columns that are never NULL by key: the name, with its schema unless that is pg_catalog."""
-    columns: dict[str, tuple[Output, ...]] = {}
-    oids: dict[str, int] = {}
-    required: dict[str, frozenset[str]] = {}
-    for number, (key, words) in enumerate(own.COLUMNS.items()):
-        columns[key], oids[key] = _outputs(words), own.FIRST_OID + number
+def _read() -> dict[str, tuple[Output, ...]]:
+    """Columns by key: the name, with its schema unless that is pg_catalog."""
+    columns = {f"{OWN}.{name}": _outputs(words) for name, words in own_views.COLUMNS.items()}
     for line in Path(__file__).with_name("relations.tsv").read_text().splitlines():
-        name, oid, words = line.split("\t")
-        key = name.removeprefix(f"{SCHEMA}.")
-        columns[key], oids[key] = _outputs(words), int(oid)
-        required[key] = frozenset(word.split(":")[0] for word in words.split() if word.endswith(_REQUIRED))
-    return columns, oids, required
+        name, words = line.split("\t")
+        columns[name.removeprefix(f"{SCHEMA}.")] = _outputs(words)
+    return columns
 
 
-RELATIONS, OIDS, REQUIRED = _read()
-KEYWORDS = "pg_get_keywords"
+RELATIONS = _read()
 UNNAMED = {
-    KEYWORDS: _outputs("word:text catcode:char barelabel:bool catdesc:text baredesc:text"),
-    OBJECTS: _outputs("kind:text oid:oid shown:text spelled:text"),
     TYPES: _outputs("kind:text oid:oid shown:text spelled:text"),
-    NAMED_FUNCTIONS: _outputs("kind:text oid:oid shown:text spelled:text"),
-    SOURCES: _outputs("oid:oid definition:text body:text aggregate:text"),
-    SIGNATURES: _outputs("oid:oid arguments:text result:text"),
     SHOWN_SETTINGS: _outputs("name:text shown:text"),
-    DEFINITIONS: _outputs("kind:text oid:oid part:int4 is_pretty:bool definition:text"),
 }
 """What functions read; no query can name it."""
 
 
 def columns_of(key: str) -> tuple[Output, ...]:
     return RELATIONS.get(key) or UNNAMED[key]
-
-
-class Function(NamedTuple):
-    """A function of the catalog in FROM: the rows of a relation, or none at all."""
-
-    arguments: int
-    outputs: tuple[Output, ...]
-    relation: str = ""
-
-
-FUNCTIONS = {
-    "pg_available_extensions": Function(0, _outputs("name:name default_version:text comment:text")),
-    "pg_options_to_table": Function(1, _outputs("option_name:text option_value:text")),
-    "pg_partition_tree": Function(1, _outputs("relid:oid parentrelid:oid isleaf:bool level:int4")),
-    **{
-        name: Function(0, columns_of(relation), relation)
-        for name, relation in (
-            ("pg_show_all_settings", "pg_settings"), ("pg_lock_status", "pg_locks"), ("pg_cursor", "pg_cursors"),
-            ("pg_prepared_statement", "pg_prepared_statements"), (KEYWORDS, KEYWORDS),
-        )
-    },
-}  # fmt: skip
 
 
 def key_of(schema: str, name: str) -> str | None:

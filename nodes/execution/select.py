@@ -127,7 +127,7 @@ async def engine_batches(
         sql = await rendered(plan.query.parts, context)
         feeds = await feeds_of(env, transaction, plan.scans, context) | context.given
         if plan.relations:
-            feeds |= await catalog_feeds(env, transaction, plan.relations, context)
+            feeds |= catalog_feeds(plan.relations, context)
         async for batch in env.engine.run(sql, feeds, context.style.zone.engine, by=transaction.by):
             yield batch
 

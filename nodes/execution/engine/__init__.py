@@ -10,6 +10,5 @@ refusals            what it refuses, as PostgreSQL would
 engine_functions    what it calls here, of
 numeric_functions     numerics
 document_functions    json and jsonb
-catalog_feeds       relations of the catalog, as a transaction sees them
-catalog_batches     made beside the event loop, and kept
+catalog_feeds       names of types and settings, which functions look up
 """

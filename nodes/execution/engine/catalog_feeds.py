@@ -1,65 +1,49 @@
-"""Relations of the catalog for the query engine: those that a query reads, made once for all sessions of the node.
-
-tables in the version that the transaction uses    else in the newest one
-tables that the transaction itself has made        beside them
-"""
+"""Relations that functions of a query look values up in: names of types, and the session's settings."""
 
 import asyncio
-import datetime as dt
 import functools
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
-from catalog.descriptor import Descriptor
-from expressions.sqltypes import TIMESTAMPTZ
 from expressions.typed import Context
-from nodes.catalog_views import own
-from nodes.catalog_views.fixed import NO_USER, PEOPLE
+from expressions.values.object_names import TYPES
+from nodes.catalog_views import type_names
 from nodes.catalog_views.relations import columns_of, feed_name
-from nodes.context import Environment
-from nodes.execution.engine.catalog_batches import batch_of
-from nodes.execution.fairness import in_thread
-from nodes.store.transaction import Transaction
 
 
-async def catalog_feeds(
-    env: Environment, transaction: Transaction, names: Iterable[str], context: Context
-) -> dict[str, Any]:
-    """The relations of these names as the transaction sees them."""
+def catalog_feeds(names: Iterable[str], context: Context) -> dict[str, Any]:
+    """The relations of these names."""
     from nodes.execution.engine.duckdb_engine import Feed
 
-    tables, views = await tables_of(env, transaction), await env.directory.views()
-    feeds, loop = {}, asyncio.get_running_loop()
-    for name in names:
-        asked, of_session = own.ASKED.get(name), context.session.rows_of(name)
-        if of_session is not None:
-            batch = batch_of(name, of_session)
-        elif asked is None:
-            user = context.session["user"] if name in PEOPLE else NO_USER
-            batch = await env.catalog_batches.get(name, tables, user, transaction.own, views)
-        else:
-            rows = await _asked_rows(env, name, asked)
-            batch = await in_thread(functools.partial(batch_of, name, rows))
-        feeds[feed_name(name)] = Feed(batch.schema, functools.partial(_once, batch), loop)
-    return feeds
+    loop = asyncio.get_running_loop()
+    batches = {name: _types() if name == TYPES else batch_of(name, _of_session(name, context)) for name in names}
+    return {feed_name(n): Feed(batch.schema, functools.partial(_once, batch), loop) for n, batch in batches.items()}
 
 
-async def tables_of(env: Environment, transaction: Transaction) -> tuple[Descriptor, ...]:
-    """All tables as the transaction sees them, by name."""
-    seen = {table.table_id: table for table in await env.directory.tables()}
-    seen |= {table_id: pin.descriptor for table_id, pin in transaction.pins.items()}
-    seen |= transaction.own
-    return tuple(sorted(seen.values(), key=lambda table: table.name))
+@functools.cache
+def _types() -> Any:
+    return batch_of(TYPES, type_names.rows())
 
 
-async def _asked_rows(env: Environment, name: str, asked: str) -> list[dict[str, Any]]:
-    """Rows of a view of our own that only the store knows."""
-    rows = await env.directory.rows(asked)
-    for column in columns_of(name):
-        if column.type is TIMESTAMPTZ:
-            for row in rows:
-                row[column.name] = row[column.name] and dt.datetime.fromisoformat(row[column.name])
+def _of_session(name: str, context: Context) -> Iterable[Mapping[str, Any]]:
+    rows = context.session.rows_of(name)
+    assert rows is not None, f"no query reads {name} here"
     return rows
+
+
+def batch_of(key: str, rows: Iterable[Mapping[str, Any]]) -> Any:
+    """These rows of a relation, with columns o0, o1, .."""
+    import pyarrow as pa
+
+    from nodes.execution.engine.duckdb_engine import SHORT
+
+    kinds, listed = {"BIGINT": pa.int64(), "VARCHAR": pa.string()}, list(rows)
+    fields, arrays = [], []
+    for place, column in enumerate(columns_of(key)):
+        field = pa.field(f"o{place}", kinds[column.type.duck], metadata=SHORT)
+        fields.append(field)
+        arrays.append(pa.array([row[column.name] for row in listed], field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 async def _once(batch: Any) -> AsyncIterator[Any]:

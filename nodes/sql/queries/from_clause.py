@@ -25,8 +25,8 @@ from expressions.errors import (
 )
 from expressions.functions import allowed
 from expressions.limits import refusal
-from expressions.sqltypes import DATE, FLOAT8, INT4, INT8, INTEGERS, INTERVAL, OID, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, is_constant, joined, walk
+from expressions.sqltypes import DATE, FLOAT8, INT4, INT8, INTEGERS, INTERVAL, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, Fragment, is_constant, joined, walk
 from expressions.values.intervals import with_engine_interval
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
@@ -118,9 +118,7 @@ class FromClause:
         if known is not None and not node.catalogname:
             self.analyzer.relations.add(known)
             shown, source = relations.RELATIONS[known], (relations.feed_name(known),)
-            derived = self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
-            scope.relations[-1].system["tableoid"] = Literal(relations.OIDS.get(known, 0), OID)
-            return derived
+            return self._derived(scope, alias, renamed(shown, renames, alias, node.location), source, node.location)
         naming = self.selects.naming
         view = naming.views.get(node.relname) if node.schemaname in SCHEMAS and not node.catalogname else None
         if view is not None:
@@ -201,9 +199,6 @@ class FromClause:
         if name == "generate_series" and not node.ordinality and len(calls) == 1:
             return self._series(node, calls[0], scope)
         names = [function_name(call) for call in calls]
-        known = relations.FUNCTIONS.get(name)
-        if known is not None and len(calls) == 1 and not node.ordinality and len(calls[0].args) == known.arguments:
-            return self._of_catalog(node, calls[0], known, scope)
         if len(calls) == 1 and is_of_one_value(name):
             return self._one_row(node, items[0], calls[0], scope)
         unknown = next((n for n in names if n not in allowed.SETS and n not in allowed.PAIRS), None)
@@ -250,18 +245,6 @@ class FromClause:
         names = [a.string.sval for a in node.alias.colnames]
         source: Parts = ("LATERAL (SELECT ", *joined(columns), ")")
         return self._derived(scope, alias, renamed(outputs, names, alias, call.location), source, call.location)
-
-    def _of_catalog(self, node: Node, call: Node, of: relations.Function, scope: Scope) -> tuple[Parts, Stars]:
-        """A function that gives the rows of a relation, or none."""
-        for arg in call.args:
-            self.analyzer.known(self.analyzer.expr(arg, scope))
-        alias = node.alias.aliasname if node.HasField("alias") else function_name(call)
-        known = renamed(of.outputs, [a.string.sval for a in node.alias.colnames], alias, call.location)
-        if of.relation:
-            self.analyzer.relations.add(of.relation)
-            return self._derived(scope, alias, known, (relations.feed_name(of.relation),), call.location)
-        nothing = ", ".join(f"CAST(NULL AS {o.type.duck}) AS o{place}" for place, o in enumerate(of.outputs))
-        return self._derived(scope, alias, known, (f"(SELECT {nothing} WHERE false)",), call.location)
 
     def _one_row(self, node: Node, item: Node, call: Node, scope: Scope) -> tuple[Parts, Stars]:
         """A function of one value: the table of that value."""
