@@ -1,5 +1,8 @@
 """A rollout on Schema Lab: its planner's versions, two in use at once, and transactions one after the other."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from rollouts.checks import Report, check
@@ -172,3 +175,20 @@ def test_the_report_names_the_database() -> None:
     assert report.hold_ups == ()
     assert str(report.tried) == "on Schema Lab no statement waits for a schema change"
     assert check(toml_of(rollout_of(on_lab(BY_NAME["rename"].safe)).source)).verdict == PROVED
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "rollouts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_page_says_what_each_naive_form_meets_on_both(name: str) -> None:
+    (row,) = re.findall(rf"^\| `{name}` \| ([^|]+) \| ((?:not modelled|[a-z]+ \d+)[^|]*) \|$", PAGE, re.MULTILINE)
+    assert row == (shortest(check(BY_NAME[name].naive)), shortest(check(on_lab(BY_NAME[name].naive))))
+
+
+def shortest(report: Report) -> str:
+    """Each kind with the steps of its shortest trace, as the page writes it."""
+    steps: dict[str, int] = {}
+    for one in report.counted:
+        steps.setdefault(one.kind, len(one.frames) - 1)
+    return ", ".join(f"{kind} {count}" for kind, count in steps.items()) or report.verdict
