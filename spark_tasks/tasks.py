@@ -53,8 +53,10 @@ def keep_spare_tables() -> None:
 @shared_task
 def drop_storage() -> None:
     from spark_tasks.reorganise.drop_storage import drop_storage_of_dropped_tables
+    from spark_tasks.reorganise.drop_views import drop_views_of_old_versions
 
     drop_storage_of_dropped_tables()
+    drop_views_of_old_versions()
 
 
 @shared_task

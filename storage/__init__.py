@@ -11,6 +11,7 @@ store            the interface, and a store in memory
 postgres         the store in PostgreSQL; its function `enter` (T2, T3) is in the first migration
 statements       SQL for pairs
 sequences        numbers of identity columns
+pair_views       what of the pairs users' texts may read: a view for each version and storage
 page_sizes       the number of pairs to read at once, by the bytes they are likely to have
 integrity/       the rules that rows and pairs keep: constraints, foreign keys, the seven clauses
 arrow/           the same rules over columns of Arrow
@@ -19,5 +20,6 @@ sql_values/      stored values as PostgreSQL's own: decoders and encoders as SQL
 reader/          the role under which PostgreSQL runs a user's text
 shadow/          a database with empty tables that answers questions to the catalog
 services         the reader role is brought to its allow list
+services         the reader role is brought to its allow list, and versions get the pair views they lack
 selectors, views  the pair browser and the row page
 """

@@ -10,4 +10,5 @@ class StorageConfig(AppConfig):
 
         # sent for apps that have models, when all migrations are done
         catalog = apps.get_app_config("catalog")
-        post_migrate.connect(services.keep_reader, sender=catalog, dispatch_uid="storage.services.keep_reader")
+        for keep in (services.keep_reader, services.keep_pair_views):  # receivers are called in this order
+            post_migrate.connect(keep, sender=catalog, dispatch_uid=f"storage.services.{keep.__name__}")

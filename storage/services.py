@@ -1,10 +1,13 @@
-"""The reader role follows its allow list after each `migrate`, so that a change of the list needs no migration."""
+"""What follows the code after each `migrate`, without a migration: the reader role, pair views of versions in use."""
 
+from json import loads
 from typing import Any
 
 from django.conf import settings
 from django.db import connections
 
+from catalog.descriptor import from_json
+from storage import pair_views
 from storage.reader import role
 
 
@@ -17,3 +20,15 @@ def keep_reader(using: str, **_: Any) -> None:
             return
         for sql in role.IN_OUR_DATABASE if settings.IS_DATABASE_EMBEDDED else role.IN_ANY_DATABASE:
             cursor.execute(sql)
+
+
+def keep_pair_views(using: str, **_: Any) -> None:
+    """Makes the schema of pair views, the reader's rights in it, and the views of versions in use that have none."""
+    with connections[using].cursor() as cursor:
+        cursor.execute(pair_views.MAKE_SCHEMA_SQL)
+        cursor.execute(pair_views.GRANT_SQL)
+        cursor.execute(pair_views.LACKING_SQL)
+        for (body,) in cursor.fetchall():
+            version = from_json(loads(body) if isinstance(body, str) else body)
+            for sql in pair_views.make_sql(version, settings.STORAGE_COUNT):
+                cursor.execute(sql)

@@ -37,6 +37,7 @@ from catalog.hashing import schema_hash, sharding_hash
 from leases import rules
 from leases.rules import Hindrance
 from leases.selectors import leases_as_of_now
+from storage import pair_views
 from storage import postgres as store
 from storage.sequences import sequences_of
 
@@ -179,6 +180,8 @@ def _write_version(cur: Any, new: Descriptor, storages: int) -> None:
     )
     store.insert_version_copy(cur, storages, new.table_id, new.version, **hashes)
     _make_sequences(cur, new)
+    if made := pair_views.make_sql(new, storages):
+        cur.execute("; ".join(made))
     cur.execute(
         "UPDATE catalog_table SET version = %s, name = %s, state = 'live' WHERE id = %s",
         (new.version, new.name, new.table_id),

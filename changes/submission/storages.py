@@ -143,7 +143,7 @@ def _drop_what_was_dropped(cursor: Any, number: int) -> None:
 
 def _drop_relations(cursor: Any, found: Iterable[tuple[str, str]]) -> None:
     for name, kind in found:
-        cursor.execute(f"DROP {'TABLE' if kind == 'r' else 'SEQUENCE'} {name}")
+        cursor.execute(f"DROP TABLE {name} CASCADE" if kind == "r" else f"DROP SEQUENCE {name}")  # and its pair views
 
 
 # --- one less
