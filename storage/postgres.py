@@ -32,7 +32,8 @@ from storage.statements import (
 )
 
 __all__ = [
-    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "STORAGE_REMOVED", "VERSION_NOT_VISIBLE", "Holder",
+    "BELOW_FENCE", "HASH_DIFFERS", "LEASE_OVER", "PLAN_LOCALLY", "PLAN_SETTINGS", "SESSION_SETTINGS", "STORAGE_REMOVED",
+    "USERS_SETTINGS", "VERSION_NOT_VISIBLE", "Holder",
     "Statement", "arm_deadline_sql", "column_suffixes", "drop_sequences", "drop_table",
     "end_sessions", "enter", "enter_sql", "fence", "get_sql", "held_before", "holders",
     "insert_version_copies", "insert_version_copy", "kv",
@@ -53,11 +54,19 @@ PLAN_SETTINGS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "max_paral
 It takes the column filter of a page (`c = ANY`) for twenty times as narrow as it is, and would answer
 each page with a parallel scan and a sort of the whole table.
 """
+USERS_SETTINGS = {
+    "timezone": "UTC",
+    "datestyle": "ISO, MDY",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+}
+"""What a client may set and its statements heed; these are the values under which pairs are made (W1)."""
 SESSION_SETTINGS = {
     "default_transaction_isolation": "serializable",
     **PLAN_SETTINGS,
+    **USERS_SETTINGS,
     "jit": "off",
-    "timezone": "UTC",
     "synchronous_commit": "on",
     "client_connection_check_interval": "500",
     "search_path": 'pg_catalog,"$user",public,pg_temp',
@@ -69,10 +78,13 @@ PLAN_LOCALLY = "; ".join(f"SET LOCAL {name} = {value}" for name, value in PLAN_S
 """The same plans for the rest of a transaction, in a session that also does other things."""
 
 
+BLANK = "\\ "
+
+
 def session_options(application_name: str, **settings: str) -> dict[str, str]:
     """Keyword arguments for `psycopg.connect` that make a data session of it."""
     chosen = SESSION_SETTINGS | settings
-    options = " ".join(f"-c {name}={value}" for name, value in chosen.items())
+    options = " ".join(f"-c {name}={value.replace(' ', BLANK)}" for name, value in chosen.items())
     return {"options": options, "application_name": application_name}
 
 
@@ -244,7 +256,7 @@ def drop_table(cur: psycopg.Cursor[Any], storages: int, table_id: int) -> None:
     `enter` refuses every version of it from then on: without a fence none is accepted, whatever a snapshot still sees.
     """
     for number in range(1, storages + 1):
-        cur.execute(f"DROP TABLE IF EXISTS {kv(number, table_id)}")
+        cur.execute(f"DROP TABLE IF EXISTS {kv(number, table_id)} CASCADE")  # and its pair views
         cur.execute(f"DROP SEQUENCE IF EXISTS storage_{number}.fence_{int(table_id)}")
         cur.execute(f"DELETE FROM storage_{number}.versions WHERE table_id = %s", (table_id,))
     cur.execute(SEQUENCES_OF_TABLE, (f"numbers\\_{int(table_id)}\\_%",))

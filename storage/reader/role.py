@@ -15,6 +15,8 @@ READER = "schemalab_reader"
 MAY_MAKE_ROLES_SQL = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
 IS_HELD_SQL = f"SELECT coalesce(pg_has_role(to_regrole('{READER}'), 'SET'), false)"
 """True where the session's role may act as the reader."""
+IS_CLOSED_SQL = f"SELECT NOT has_function_privilege('{READER}', 'pg_catalog.pg_sleep(float8)', 'EXECUTE')"
+"""True where privileges check the functions that the reader calls: in a database of Schema Lab's own."""
 
 MAKE_SQL = f"""
 DO $do$ BEGIN
