@@ -10,18 +10,22 @@ statements do. Results and parameters are binary.
 
 import asyncio
 import contextlib
+import fcntl
 import logging
 import select
 import struct
+import sys
+import termios
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg import pq
 
-from expressions.errors import CONNECTION_FAILURE, TOO_MANY_CONNECTIONS, SqlError
+from expressions.errors import CONNECTION_FAILURE, PROGRAM_LIMIT, TOO_MANY_CONNECTIONS, SqlError
+from nodes.store.relay import ROW_BYTES_MAX, Relay
 from storage.commit_outcomes import LIFE
 
 log = logging.getLogger(__name__)
@@ -37,7 +41,7 @@ READS_MAX = 32
 """Pieces of an answer read before others get their turn."""
 BYTEA, INT2 = 17, 21
 REFUSED = (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.PIPELINE_ABORTED)
-SYNC = pq.ExecStatus.PIPELINE_SYNC
+SYNC, CHUNK = pq.ExecStatus.PIPELINE_SYNC, pq.ExecStatus.TUPLES_CHUNK
 
 _ARRAY_HEAD = struct.Struct("!iiiii")
 _INT4 = struct.Struct("!i")
@@ -55,14 +59,41 @@ class Command:
     is_text: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersCommand(Command):
+    """A text with a user's words in it, which runs as the reader role; its placeholders are $1, $2, ..
+
+    `oids` and `formats` are of its parameters. `is_kept`: it is prepared, since it will come again. `style`: the
+    settings under which it is read. `offset_of` gives the byte of the user's text that a character is of.
+    """
+
+    oids: tuple[int, ...] = ()
+    formats: tuple[int, ...] = ()
+    result_format: int = TEXT
+    is_kept: bool = False
+    relay: Relay | None = None
+    style: tuple[str, ...] = ()
+    offset_of: Callable[[int], int] | None = None
+
+    @property
+    def key(self) -> Hashable:
+        """What it is prepared under: constants in a text mean what the settings said when it was read."""
+        return self.sql, self.oids, self.style
+
+
 @dataclass(eq=False)
 class StoreError(Exception):
-    """The store refused a statement of a batch; `position` says which one of it."""
+    """The store refused a statement of a batch; `position` says which one of it.
+
+    `hint` is the store's; `at` the character of the statement that it names, from 1, or 0.
+    """
 
     sqlstate: str
     message: str
     detail: str = ""
     position: int = 0
+    hint: str = ""
+    at: int = 0
 
     def __str__(self) -> str:
         return self.message
@@ -102,11 +133,18 @@ class _Batch:
     """The commands on their way; `done` is cancelled with who waits for it, `is_over` says when the store is done."""
 
     done: asyncio.Future[None]
-    prepares: deque[tuple[str, bytes] | None]
+    prepares: deque[tuple[Hashable, bytes] | None]
+    relays: dict[int, Relay]
+    """By the places of their commands."""
     results: list[pq.abc.PGresult] = field(default_factory=list)
     error: StoreError | None = None
     seen: int = 0
     is_over: bool = False
+
+    @property
+    def relay(self) -> Relay | None:
+        """That of the command whose answer comes next."""
+        return self.relays.get(self.seen) if self.prepares and self.prepares[0] is None else None
 
     def end(self) -> None:
         self.is_over = True
@@ -168,7 +206,7 @@ class StoreConnection:
         self._owner = connection
         self._pgconn = connection.pgconn
         self._loop = asyncio.get_running_loop()
-        self._names: dict[str, bytes] = {}
+        self._names: dict[Hashable, bytes] = {}
         self._named = 0
         self._batch: _Batch | None = None
         self._last_words = ""
@@ -181,6 +219,7 @@ class StoreConnection:
         self._loop.add_reader(self._fd, self._on_readable)
         self.is_lost = False
         self.is_ready = True
+        self._is_paused = False
         self.life: str | None = None
 
     @classmethod
@@ -226,11 +265,14 @@ class StoreConnection:
         if self.is_lost:
             raise self._lost()
         try:
-            batch = _Batch(self._loop.create_future(), self._send(commands))
+            relays = {n: c.relay for n, c in enumerate(commands) if isinstance(c, UsersCommand) and c.relay is not None}
+            batch = _Batch(self._loop.create_future(), self._send(commands), relays)
         except psycopg.OperationalError as error:
             self._lose(first_line(error))
             raise self._lost() from error
         self._batch, self.is_ready = batch, False
+        for relay in relays.values():
+            relay.resume = self._resume
         self._push()
         try:
             await batch.done
@@ -259,15 +301,18 @@ class StoreConnection:
         self._lose(why)
         self._pgconn.finish()
 
-    def _send(self, commands: Sequence[Command]) -> deque[tuple[str, bytes] | None]:
-        """Hand the commands to libpq; returns, for each result to come, what it prepares (SQL and name) or None."""
-        expected: deque[tuple[str, bytes] | None] = deque()
+    def _send(self, commands: Sequence[Command]) -> deque[tuple[Hashable, bytes] | None]:
+        """Hand the commands to libpq; returns, for each result to come, what it prepares (a key and name) or None."""
+        expected: deque[tuple[Hashable, bytes] | None] = deque()
         if len(self._names) > PREPARED_MAX:
             self._pgconn.send_query_params(b"DEALLOCATE ALL", None)
             self._names.clear()
             expected.append(("", b""))
-        pending: dict[str, bytes] = {}
+        pending: dict[Hashable, bytes] = {}
         for command in commands:
+            if isinstance(command, UsersCommand):
+                self._send_users(command, pending, expected)
+                continue
             name = self._names.get(command.sql) or pending.get(command.sql)
             if name is None:
                 self._named += 1
@@ -279,6 +324,27 @@ class StoreConnection:
             expected.append(None)
         self._pgconn.pipeline_sync()
         return expected
+
+    def _send_users(
+        self,
+        command: UsersCommand,
+        pending: dict[Hashable, bytes],
+        expected: deque[tuple[Hashable, bytes] | None],
+    ) -> None:
+        """What comes once is parsed and done in one message, and the store forgets it with the next one."""
+        values, formats = command.params or None, list(command.formats) or None
+        oids = list(command.oids) or None
+        if not command.is_kept:
+            self._pgconn.send_query_params(command.sql.encode(), values, oids, formats, command.result_format)
+        else:
+            name = self._names.get(command.key) or pending.get(command.key)
+            if name is None:
+                self._named += 1
+                name = pending[command.key] = b"s%d" % self._named
+                self._pgconn.send_prepare(name, command.sql.encode(), oids)
+                expected.append((command.key, name))
+            self._pgconn.send_query_prepared(name, values, formats, command.result_format)
+        expected.append(None)
 
     def _push(self) -> None:
         """Write what libpq holds; what the socket does not take now is written when it can be."""
@@ -303,7 +369,7 @@ class StoreConnection:
         """
         for _ in range(READS_MAX):
             self._read()
-            if self.is_lost or not (arrived := self._arrivals.poll(0)):
+            if self.is_lost or self._is_paused or not (arrived := self._arrivals.poll(0)):
                 return
             if not arrived[0][1] & select.POLLIN:
                 self._lose("the connection to the store broke")
@@ -311,17 +377,48 @@ class StoreConnection:
         self._loop.call_soon(self._read_on)
 
     def _read_on(self) -> None:
-        if not self.is_lost:
+        if not self.is_lost and not self._is_paused:
             self._on_readable()
+
+    def _resume(self) -> None:
+        """A relay has room again."""
+        if self._is_paused:
+            self._is_paused = False
+            if not self.is_lost:
+                self._loop.add_reader(self._fd, self._on_readable)
+                self._loop.call_soon(self._read_on)
+
+    def _pause(self) -> None:
+        self._is_paused = True
+        self._loop.remove_reader(self._fd)
+
+    def _refuse_long_row(self, relay: Relay) -> None:
+        """Count what arrives of a row that is not complete. The store stops no row halfway, so its session ends."""
+        relay.bytes_without_row += int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+        if relay.bytes_without_row > ROW_BYTES_MAX:
+            assert self._batch is not None
+            message = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
+            self._batch.error = self._batch.error or StoreError(PROGRAM_LIMIT, message, position=self._batch.seen)
+            self._lose(message)
 
     def _read(self) -> None:
         """Take what is there; the session is lost when its stream has ended."""
         try:
+            relay = None if self._batch is None else self._batch.relay
+            if relay is not None:
+                self._refuse_long_row(relay)
+                if self.is_lost:
+                    return
             self._pgconn.consume_input()
             while self._batch is not None and not self._pgconn.is_busy():
                 result = self._pgconn.get_result()
                 if result is not None:
                     self._take(self._batch, result)
+                elif (relay := self._batch.relay) is not None:  # the answer before it is complete
+                    self._pgconn.set_chunked_rows_mode(relay.chunk_rows)
+                if relay is not None and relay.is_full:
+                    self._pause()
+                    return
             if self._batch is None:
                 self._pgconn.is_busy()  # lets libpq read what came unasked: a farewell
         except psycopg.OperationalError as error:
@@ -335,6 +432,9 @@ class StoreConnection:
         if status == SYNC:
             self._batch = None
             batch.end()
+            return
+        if status == CHUNK and batch.relay is not None:
+            batch.relay.add(result)
             return
         failed = status in REFUSED
         if failed:
@@ -377,6 +477,8 @@ class StoreConnection:
         """Stop the batch at the store and wait until the session is free again; one that does not answer is closed."""
         if batch.is_over:
             return
+        for relay in batch.relays.values():
+            relay.let_go()
         batch.done = self._loop.create_future()
         try:
             async with asyncio.timeout(STOP_S_MAX):
@@ -395,6 +497,8 @@ def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:
         text(pq.DiagnosticField.MESSAGE_PRIMARY) or result.error_message.decode(errors="replace").strip(),
         text(pq.DiagnosticField.MESSAGE_DETAIL),
         position,
+        text(pq.DiagnosticField.MESSAGE_HINT),
+        int(text(pq.DiagnosticField.STATEMENT_POSITION) or 0),
     )
 
 

@@ -15,6 +15,7 @@ from expressions.errors import (
     FENCE_REFUSALS,
     INTERNAL_ERROR,
     NOT_IN_PREREQUISITE_STATE,
+    PROGRAM_LIMIT,
     SEQUENCE_LIMIT,
     SERIALIZATION_FAILURE,
     TRANSACTION_TIMEOUT,
@@ -22,7 +23,7 @@ from expressions.errors import (
     SqlError,
 )
 from nodes.store.entering import PinLike
-from nodes.store.pipeline import StoreError
+from nodes.store.pipeline import StoreError, UsersCommand
 from storage.postgres import BELOW_FENCE, STORAGE_REMOVED
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,24 @@ def why_ended(pins: Collection[PinLike], lost: StoreError) -> SqlError:
             has_lost_session=True,
             hint="a lease was revoked, or a schema change had waited for it; try again",
         )
+    if lost.sqlstate == PROGRAM_LIMIT:  # the node itself has ended it
+        return SqlError(PROGRAM_LIMIT, lost.message)
     return SqlError(CONNECTION_FAILURE, f"the session at the store was lost: {lost.message}")
+
+
+OF_THE_STORE = ("40", "53", "57", "58", "25", "XX", "08")
+"""Classes of errors that a user's statement meets, but did not cause."""
+
+
+def is_users(error: StoreError) -> bool:
+    """True if the words of a user's statement are what is wrong, or what it computed."""
+    return not error.sqlstate.startswith(OF_THE_STORE) and error.sqlstate not in FENCE_REFUSALS
+
+
+def users_error(error: StoreError, command: UsersCommand) -> SqlError:
+    """PostgreSQL's error with its place in the user's text."""
+    offset = command.offset_of(error.at) if error.at and command.offset_of is not None else -1
+    return SqlError(error.sqlstate, error.message, offset, detail=error.detail or None, hint=error.hint or None)
 
 
 def translated(

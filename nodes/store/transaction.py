@@ -4,6 +4,7 @@ pin        one version of each table, from its first use to the end (T1)
 locks      those taken before the snapshot, for what would meet other writers again and again
 run        BEGIN and `enter` go in the same batch as the first statement (T2)
 ahead      a page of a scan is read while the one before it is used; whatever comes next waits for it
+relay      rows of a user's statement go to the client as they come; whoever ends the transaction stops them
 read       until its first write it has no deadline; a query in progress outlives its lease (T4)
 renew      a lease renewed at the same version moves the deadline, in the next batch or while none comes (T4)
 savepoint  after ROLLBACK TO, `enter` again for every table that is pinned (T5)
@@ -45,10 +46,12 @@ from nodes.store.pipeline import (
     StoreConnectionLost,
     StoreError,
     StorePool,
+    UsersCommand,
     finished,
     int4,
 )
 from nodes.store.refusals import HAD_TO_END, CommitUnknown, Retry
+from nodes.store.relay import Relay
 from nodes.trace.record import Trace
 from storage.commit_outcomes import Outcome
 
@@ -116,6 +119,7 @@ class Transaction:
     _xid: bytes | None = None
     _ahead: "asyncio.Task[list[pq.abc.PGresult]] | None" = None
     _failed_ahead: SqlError | None = None
+    _relay: Relay | None = None
     _has_failed: bool = False
     """The store takes nothing more of it but ROLLBACK; what it was asked before that has been checked."""
 
@@ -152,7 +156,7 @@ class Transaction:
         `returns_xid`: the last command answers with the transaction's id, which is otherwise asked for before COMMIT.
         `only`: the one storage that the commands use; it alone is entered if the batch is the whole transaction.
         """
-        is_first = self._ahead is None and self._deadline is None
+        is_first = self._ahead is None and self._deadline is None and self._relay is None
         run = self._run if is_first else self._run_next
         return run(commands, commit=commit, returns_xid=returns_xid, only=only)
 
@@ -167,6 +171,16 @@ class Transaction:
         self._ahead = asyncio.get_running_loop().create_task(self._run_ahead(self._ahead, commands))
         self._ahead.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return self._ahead
+
+    def relay(self, commands: Sequence[Command], relay: Relay, *, commit: bool = False) -> None:
+        """Begin a batch with a command whose rows go to `relay`. With `commit` it ends the transaction."""
+        self._relay = relay
+        relay.begin(asyncio.get_running_loop().create_task(self.run(commands, commit=commit)))
+
+    async def _end_relay(self) -> None:
+        relay, self._relay = self._relay, None
+        if relay is not None:
+            await relay.drop()
 
     async def _run_ahead(
         self, before: "asyncio.Task[list[pq.abc.PGresult]] | None", commands: Sequence[Command]
@@ -212,6 +226,9 @@ class Transaction:
             return results[skipped : skipped + len(commands)]
         except StoreError as error:
             self._has_failed = True
+            users = batch[error.position] if error.position < len(batch) else None
+            if isinstance(users, UsersCommand) and refusals.is_users(error):
+                raise refusals.users_error(error, users) from error
             raise self._translated(error, skipped, entering) from error
         self._entered = pins
         if commit:
@@ -310,6 +327,7 @@ class Transaction:
 
     async def rollback(self) -> None:
         """Undo everything and release what is held; never fails."""
+        await self._end_relay()
         connection = self.connection
         try:
             await self._quiet()
@@ -326,6 +344,8 @@ class Transaction:
     async def abandon(self, why: str) -> None:
         """The node may not serve it any more: end its session at the store."""
         self.reads_on = False
+        if self._relay is not None:
+            self._relay.resume()  # a session at the store that is paused would not hear its end
         for pin in self.pins.values():
             pin.ended_because = pin.ended_because or why
         if self.connection is not None:
@@ -347,7 +367,12 @@ class Transaction:
             self.pool.put_back(connection)
 
     async def _quiet(self) -> None:
-        """Wait until the session takes a batch: a deadline that is being moved takes a round trip, a page is read."""
+        """Wait until the session takes a batch: a deadline that is being moved takes a round trip, a page is read.
+
+        Rows that are relayed are all sent before their client asks for something else, or they are not wanted any more.
+        """
+        if self._relay is not None and not self._relay.is_of(asyncio.current_task()):
+            await self._end_relay()
         while True:
             if self._deadline is not None and self._deadline.moving is not None:
                 await asyncio.shield(self._deadline.moving)

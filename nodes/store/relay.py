@@ -1,0 +1,126 @@
+"""Rows of a user's statement on their way from the store to its client, chunk by chunk, never decoded.
+
+    store  ->  StoreConnection: chunks as they arrive  ->  Relay  ->  the session, when its client takes more
+
+A relay that is full pauses the session at the store, whose socket then fills: a slow client costs no memory. One row
+may be large by itself, and libpq hands it over when it has all of it, so bytes without a row are counted and bounded.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from psycopg import pq
+
+Row = tuple[bytes | None, ...]
+
+CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS = 8, 256
+"""Rows that libpq hands over at once: a value of no fixed length may take a megabyte."""
+HELD_BYTES = 2**18
+"""A relay that holds so much takes no more."""
+ROW_BYTES_MAX = 2**25
+"""Of a chunk, as the store sends it."""
+
+
+class Relay:
+    """The rows of one command. `columns` are the oids of their types, once the first chunk is there."""
+
+    def __init__(self, chunk_rows: int = CHUNK_ROWS) -> None:
+        self.chunk_rows = chunk_rows
+        self.columns: tuple[int, ...] | None = None
+        self.bytes_held = 0
+        self.bytes_without_row = 0
+        self.resume: Callable[[], None] = lambda: None
+        self._chunks: deque[tuple[list[Row], int]] = deque()
+        self._moved = asyncio.Event()
+        self._is_dropped = False
+        self._task: asyncio.Task[Any] | None = None
+
+    # -- the session at the store --------------------------------------------------------------------------------
+
+    @property
+    def is_full(self) -> bool:
+        return self.bytes_held > HELD_BYTES and not self._is_dropped
+
+    def add(self, result: "pq.abc.PGresult") -> None:
+        """Take a chunk."""
+        self.bytes_without_row = 0
+        if self._is_dropped:
+            return
+        width = range(result.nfields)
+        if self.columns is None:
+            self.columns = tuple(result.ftype(place) for place in width)
+        value = result.get_value
+        rows = [tuple([value(number, place) for place in width]) for number in range(result.ntuples)]
+        size = sum([len(cell) for row in rows for cell in row if cell is not None])
+        if rows:
+            self._chunks.append((rows, size))
+            self.bytes_held += size
+            self._moved.set()
+
+    # -- the statement's session ---------------------------------------------------------------------------------
+
+    def begin(self, task: "asyncio.Task[Any]") -> None:
+        """`task` runs the batch; what it raises is raised where the rows end."""
+        self._task = task
+        task.add_done_callback(self._end)
+
+    def _end(self, task: "asyncio.Task[Any]") -> None:
+        if not task.cancelled():
+            task.exception()  # raised by `finish`, should anybody still want the rows
+        self._moved.set()
+
+    def is_of(self, task: "asyncio.Task[Any] | None") -> bool:
+        """True for the task that runs its batch."""
+        return self._task is task
+
+    @property
+    def is_over(self) -> bool:
+        """The batch is done; some rows may still be held."""
+        return self._task is not None and self._task.done()
+
+    async def gathered(self, bytes_max: int) -> bool:
+        """Wait until the batch is done, or holds more than so many bytes. Whether it is done."""
+        while not self.is_over and self.bytes_held <= bytes_max:
+            await self._wait()
+        return self.is_over
+
+    async def next(self) -> list[Row] | None:
+        """The rows that have arrived since the last call; None after the last ones."""
+        while not self._chunks:
+            if self.is_over:
+                return None
+            await self._wait()
+        return self.taken()
+
+    def taken(self) -> list[Row]:
+        """All rows that are held."""
+        rows = [row for chunk, _ in self._chunks for row in chunk]
+        self._chunks.clear()
+        self.bytes_held = 0
+        self.resume()
+        return rows
+
+    async def finish(self) -> None:
+        """Raises what ended the batch before its time."""
+        assert self._task is not None
+        await self._task
+
+    async def drop(self) -> None:
+        """Nobody wants the rest: stop the batch, or have it end."""
+        self.let_go()
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def let_go(self) -> None:
+        """Hold nothing, and let what still comes pass."""
+        self._is_dropped = True
+        self._chunks.clear()
+        self.bytes_held = 0
+        self.resume()
+
+    async def _wait(self) -> None:
+        self._moved.clear()
+        await self._moved.wait()

@@ -1,0 +1,138 @@
+"""Rows of a user's statement, relayed: as many as its client takes, an error where they end, and no more memory."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from nodes.store.pipeline import (
+    BINARY,
+    TEXT,
+    Command,
+    StoreConnection,
+    StoreConnectionLost,
+    StoreError,
+    UsersCommand,
+    int4,
+)
+from nodes.store.relay import HELD_BYTES, Relay
+from storage.postgres import session_options
+from tests.nodes.conftest import Cluster
+
+BEGIN, COMMIT = Command("BEGIN"), Command("COMMIT")
+ONE = Command("SELECT 1")
+
+
+def with_session(cluster: Cluster, work: Callable[[StoreConnection], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        session = await StoreConnection.connect(cluster.dsn, "schemalab test", session_options("")["options"])
+        try:
+            return await asyncio.wait_for(work(session), 20)
+        finally:
+            await session.close()
+
+    return asyncio.run(run())
+
+
+def begun(session: StoreConnection, sql: str, relay: Relay, **more: Any) -> None:
+    users = UsersCommand(sql, relay=relay, **more)
+    relay.begin(asyncio.get_running_loop().create_task(session.run([BEGIN, users, COMMIT])))
+
+
+async def all_of(relay: Relay) -> list[Any]:
+    rows: list[Any] = []
+    while (some := await relay.next()) is not None:
+        rows += some
+    return rows
+
+
+def test_rows_come_as_the_store_sends_them(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        for form, first in ((TEXT, b"1"), (BINARY, int4(1))):
+            relay = Relay()
+            begun(session, "SELECT n::int4, NULL, '%s' FROM generate_series(1, 100) AS n", relay, result_format=form)
+            rows = await all_of(relay)
+            await relay.finish()
+            assert (len(rows), rows[0], relay.columns) == (100, (first, None, b"%s"), (23, 25, 25))
+
+    with_session(cluster, work)
+
+
+def test_a_client_that_takes_nothing_pauses_the_store(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        begun(session, "SELECT repeat('x', 10000) FROM generate_series(1, 5000)", relay)
+        assert not await relay.gathered(HELD_BYTES)
+        await asyncio.sleep(0.3)
+        assert relay.bytes_held < 2 * HELD_BYTES
+        assert not relay.is_over
+        assert len(await all_of(relay)) == 5000
+        await relay.finish()
+
+    with_session(cluster, work)
+
+
+def test_an_error_behind_rows_is_where_they_end(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        begun(session, "SELECT 1 / (500 - n) FROM generate_series(1, 1000) AS n", relay)
+        rows = await all_of(relay)
+        assert len(rows) < 500
+        with pytest.raises(StoreError) as error:
+            await relay.finish()
+        assert (error.value.sqlstate, error.value.position) == ("22012", 1)
+        await session.run([Command("ROLLBACK")])
+        assert len(await session.run([ONE])) == 1
+
+    with_session(cluster, work)
+
+
+def test_the_store_says_where_a_mistake_is(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        with pytest.raises(StoreError) as error:
+            await session.run([BEGIN, UsersCommand("SELECT nope")])
+        assert (error.value.at, error.value.sqlstate) == (8, "42703")
+
+    with_session(cluster, work)
+
+
+def test_what_nobody_wants_any_more_is_stopped(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        begun(session, "SELECT repeat('x', 1000) FROM generate_series(1, 1000000000)", relay)
+        await relay.next()
+        await relay.drop()
+        await session.run([Command("ROLLBACK")])
+        assert len(await session.run([ONE])) == 1
+
+    with_session(cluster, work)
+
+
+def test_a_row_that_is_too_long_ends_its_session_alone(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        begun(session, "SELECT repeat('x', 40000000) || n FROM generate_series(1, 3) AS n", relay)
+        assert await all_of(relay) == []
+        with pytest.raises(StoreConnectionLost) as error:
+            await relay.finish()
+        assert error.value.sqlstate == "54000"
+
+    with_session(cluster, work)
+
+
+def test_a_text_that_is_kept_means_what_its_settings_say(cluster: Cluster) -> None:
+    """Its constants are read when it is prepared, so under other settings it is another statement."""
+
+    async def answer(session: StoreConnection, style: str) -> Any:
+        setting = Command("SELECT set_config('DateStyle', %b, true)", (style.encode(),), is_text=True)
+        users = UsersCommand("SELECT '02/01/2020'::date::text", is_kept=True, style=(style,), result_format=TEXT)
+        results = await session.run([BEGIN, setting, users, COMMIT])
+        return results[2].get_value(0, 0)
+
+    async def work(session: StoreConnection) -> None:
+        for _ in range(2):
+            assert await answer(session, "ISO, MDY") == b"2020-02-01"
+            assert await answer(session, "ISO, DMY") == b"2020-01-02"
+
+    with_session(cluster, work)
