@@ -21,6 +21,7 @@ from nodes.notifications.hub import Hub
 from nodes.router.router import Router
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
+from nodes.store.reader import Reader
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Owner, Transaction
 
@@ -56,6 +57,8 @@ class Environment:
     """Sessions at the store for advisory locks."""
     shadow: Shadow = field(default_factory=lambda: Shadow("", "", "", Directory(StorePool("", "", ""))))
     """Where catalog queries are answered."""
+    reader: Reader | None = None
+    """The role that users' statements are read as at the store."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)

@@ -41,6 +41,7 @@ from nodes.session.open import NO_LIMITS, Limits, open_session
 from nodes.session.schema.new_tables import announce_last
 from nodes.store.name_cache import Directory
 from nodes.store.pipeline import StorePool
+from nodes.store.reader import reader_of
 from nodes.store.refusals import HAD_TO_END
 from nodes.wire.scram import verifier_of
 from storage.postgres import session_options
@@ -166,6 +167,7 @@ class Server:
             stop_s_max=KEEPER_S,
         )
         self.env = environment(settings, self.incarnation, keeper)
+        self.env.reader = await reader_of(self.env.pool)
         people = People(self.env.directory.ask)
         greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each, self._tls)
         clients = Clients(greeting)

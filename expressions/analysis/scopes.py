@@ -31,6 +31,8 @@ class Scan:
     descriptor: Descriptor
     used: set[ColumnId] = field(default_factory=set)
     conditions: list[Expr] = field(default_factory=list)
+    place: tuple[int, ...] = ()
+    """Where its name stands in the text; of a view's table, where the view's does, then where it is in the view."""
 
     @property
     def sql(self) -> str:
@@ -118,6 +120,8 @@ class Scope:
     parent: "Scope | None" = None
     relations: list[Relation] = field(default_factory=list)
     merged: list[Merged] = field(default_factory=list)
+    is_reached: bool = False
+    """A query within it has looked for a name here."""
 
     def merge(self, new: Merged) -> None:
         """Add a merged column. What was merged on one of its sides is part of it."""
@@ -134,11 +138,16 @@ class Scope:
             return merged[0].expr
         if holders:
             return at(holders[0].column(name), offset)
-        return self.parent.find(name, offset) if self.parent else None
+        return self._outside().find(name, offset) if self.parent else None
 
     def relation(self, name: str) -> Relation | None:
         found = next((r for r in self.relations if r.name == name), None)
-        return found or (self.parent.relation(name) if self.parent else None)
+        return found or (self._outside().relation(name) if self.parent else None)
+
+    def _outside(self) -> "Scope":
+        assert self.parent is not None
+        self.parent.is_reached = True
+        return self.parent
 
     def hidden(self, name: str) -> tuple[Descriptor, Column] | None:
         """A column of that name that is not public."""

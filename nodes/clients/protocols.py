@@ -119,6 +119,7 @@ class Session(Protocol):
         *,
         alone: bool,
         result_formats: tuple[int, ...] = (),
+        is_limited: bool = False,
     ) -> Result: ...
 
     def formats_of(self, statement: object) -> tuple[int, ...]: ...

@@ -288,7 +288,12 @@ class Statements:
                 portal.savepoint = self.session.savepoints_set()
                 is_described = self._is_described(prepared)
                 portal.result = await self._run(
-                    prepared, portal.values, portal.formats, alone=alone, result_formats=portal.result_formats
+                    prepared,
+                    portal.values,
+                    portal.formats,
+                    alone=alone,
+                    result_formats=portal.result_formats,
+                    is_limited=rows_max > 0,
                 )
                 if not is_described:
                     prepared.fields = portal.result.fields
@@ -330,9 +335,12 @@ class Statements:
         *,
         alone: bool,
         result_formats: tuple[int, ...] = (),
+        is_limited: bool = False,
     ) -> Result:
         async with self.line.interruptible():
-            return await self.session.execute(prepared, values, formats, alone=alone, result_formats=result_formats)
+            return await self.session.execute(
+                prepared, values, formats, alone=alone, result_formats=result_formats, is_limited=is_limited
+            )
 
     async def answer(self, portal: Portal, rows_max: int) -> None:
         """Send what the portal has; what is at hand and small needs no waiting."""

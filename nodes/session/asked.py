@@ -11,7 +11,8 @@ from nodes.trace.record import Trace
 class Asked(NamedTuple):
     """A statement that a client sent: with its parameters' values and formats, and the formats of its result.
 
-    `trace` records what it does, for a client that wants to know; `data` is what COPY FROM is about.
+    `trace` records what it does, for a client that wants to know; `data` is what COPY FROM is about. `is_limited`: the
+    client takes some rows, and may do something else before it takes more.
     """
 
     statement: Statement
@@ -21,3 +22,4 @@ class Asked(NamedTuple):
     result_formats: tuple[int, ...] = ()
     trace: Trace | None = None
     data: CopyData | None = None
+    is_limited: bool = False

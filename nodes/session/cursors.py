@@ -60,7 +60,7 @@ class Cursors:
             await transaction.run([])
         except Retry as retry:
             raise await self.block.refused(retry) from retry
-        about = asked._replace(statement=inner, trace=None)
+        about = asked._replace(statement=inner, trace=None, is_limited=True)
         promised = Prepared(prepared.sql, inner, tuple(asked.oids), fields, is_described=True)
 
         async def start(formats: tuple[int, ...]) -> Result:

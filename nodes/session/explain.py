@@ -17,6 +17,7 @@ from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
 from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, UpdatePlan
+from nodes.sql.readable import in_place
 from nodes.sql.statements import Statement
 from nodes.store.name_resolution import NamedRelations
 from nodes.wire.messages import Field
@@ -24,7 +25,7 @@ from nodes.wire.results import Result
 
 Node = Any
 VALUES_SHOWN = 5
-ENGINE = "Query Engine (DuckDB)"
+ENGINE, IN_PLACE = "Query Engine (DuckDB)", "PostgreSQL"
 
 
 class Explained(NamedTuple):
@@ -51,7 +52,10 @@ def explain(
         raise unsupported(f"EXPLAIN of {_words(statement)}")
     parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
     plan = Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
-    lines = [(line.encode(),) for line in plan_lines(env, plan, context)]
+    head = ENGINE
+    if env.reader is not None and isinstance(plan, SelectPlan):
+        head = ENGINE if in_place(statement, plan, env.reader.functions, context.style) is None else IN_PLACE
+    lines = [(line.encode(),) for line in plan_lines(env, plan, context, head)]
     return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(lines))
 
 
@@ -62,10 +66,11 @@ def _words(statement: Statement) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", statement.node.DESCRIPTOR.name.removesuffix("Stmt")).lower()
 
 
-def plan_lines(env: Environment, plan: Plan, context: Context) -> list[str]:
+def plan_lines(env: Environment, plan: Plan, context: Context, head: str = ENGINE) -> list[str]:
+    """`head` says who computes a SELECT."""
     match plan:
         case SelectPlan():
-            return _select_lines(env, plan, context)
+            return _select_lines(env, plan, context, head)
         case InsertPlan():
             source = [] if plan.source is None else _select_lines(env, plan.source, context)
             return [f"Insert on {plan.descriptor}", *_indented(source or ["Values"])]
@@ -89,7 +94,7 @@ def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan | MergePlan, co
     return [ENGINE, *(line for lines in ways.values() for line in _indented(lines))]
 
 
-def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[str]:
+def _select_lines(env: Environment, plan: SelectPlan, context: Context, head: str = ENGINE) -> list[str]:
     scans = [_scan_lines(env, scan, context) for scan in plan.scans]
     if not scans:
         return ["Result"]
@@ -98,7 +103,7 @@ def _select_lines(env: Environment, plan: SelectPlan, context: Context) -> list[
         way = access_of(env, simple.scan, context)
         if way.points is not None or way.index is not None:
             return scans[0]
-    return [ENGINE, *(line for scan in scans for line in _indented(scan))]
+    return [head, *(line for scan in scans for line in _indented(scan))]
 
 
 def _indented(lines: list[str]) -> list[str]:

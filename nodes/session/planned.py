@@ -8,6 +8,7 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.sqltypes import Type, parameter_type
@@ -19,6 +20,7 @@ from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
+from nodes.execution.in_place import NotInPlace, Read
 from nodes.execution.perform import perform
 from nodes.execution.point_read import PointRead
 from nodes.execution.select import NotInOneBatch
@@ -38,6 +40,7 @@ from nodes.sql.copying import COPIES, TO, make_copy_plan
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import InsertPlan, Plan, SelectPlan, SeveralPlan, TruncatePlan
 from nodes.sql.queries.query import Output
+from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement, relations_in
 from nodes.store.checked import checked
 from nodes.store.name_resolution import NamedRelations, Names
@@ -47,10 +50,13 @@ from nodes.wire.messages import Field
 from nodes.wire.oids import view_number
 from nodes.wire.parameters import array_bytes, values_of
 from nodes.wire.results import Result
+from storage.postgres import USERS_SETTINGS
 
 READS = frozenset({"select", TO})
 OF_THE_NODE = frozenset({TYPES, SHOWN_SETTINGS})
 """Relations of the catalog that functions look values up in."""
+KNOWN_OIDS = frozenset(of.oid for of in SqlType)
+"""Types of parameters that mean the same at the store: names in the catalog (`regclass`) do not."""
 REMEMBERED_OIDS = 32
 
 
@@ -95,7 +101,11 @@ class PlannedStatements:
             async with checked(transaction):
                 plan, context = await self._plan(transaction, asked)
                 prepared.check_result(plan_fields(plan))
-                return await self._performed(asked, transaction, plan, context, commit=False)
+                place = await self._place(asked, transaction, plan)
+                try:
+                    return await self._performed(asked, transaction, plan, context, commit=False, place=place)
+                except NotInPlace:
+                    return await self._performed(asked, transaction, plan, context, commit=False)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
@@ -106,10 +116,10 @@ class PlannedStatements:
             if point is not None:
                 prepared.check_result(point.fields)
                 return point
-        in_one_batch = True
+        in_one_batch = can_be_in_place = True
 
         async def once(transaction: Transaction, fresh: bool) -> Result:
-            nonlocal in_one_batch
+            nonlocal in_one_batch, can_be_in_place
             try:
                 if way is not None and not isinstance(way, PointRead) and not fresh and in_one_batch:
                     prepared.check_result(None)
@@ -119,10 +129,14 @@ class PlannedStatements:
                 async with checked(transaction):
                     plan, context = await self._plan(transaction, asked, fresh=fresh)
                     prepared.check_result(plan_fields(plan))
-                    result = await self._performed(asked, transaction, plan, context, commit=in_one_batch)
+                    place = await self._place(asked, transaction, plan) if can_be_in_place else None
+                    result = await self._performed(asked, transaction, plan, context, commit=in_one_batch, place=place)
                     self.points.learn(asked.statement, tuple(asked.oids), plan)
             except (Ambiguous, NotInOneBatch) as error:
                 in_one_batch = False
+                raise OnceMore from error
+            except NotInPlace as error:
+                can_be_in_place = False
                 raise OnceMore from error
             if result.more is not None:
                 result.more = self.block.streamed(transaction, result.more)
@@ -133,9 +147,41 @@ class PlannedStatements:
         is_read_only = asked.statement.kind in READS
         return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace, data=asked.data)
 
+    async def _place(self, asked: Asked, transaction: Transaction, plan: Plan) -> InPlace | None:
+        """The statement for PostgreSQL; None when the node has to answer it."""
+        reader = self.env.reader
+        if reader is None or not isinstance(plan, SelectPlan) or not KNOWN_OIDS.issuperset(asked.oids):
+            return None
+        if asked.is_limited:  # the session at the store has to be free between two portions of rows
+            return None
+        if plan.needs_no_engine and plan.query.simple is not None and plan.query.simple.scan.pinned_key is not None:
+            return None
+        if not transaction.own.keys().isdisjoint(scan.descriptor.table_id for scan in plan.scans):
+            return None
+        statement, known = asked.statement, asked.statement.place
+        if known is None or known[0] is not plan:
+            made = await in_thread_if_large(
+                statement.text, lambda: in_place(statement, plan, reader.functions, self.variables.style)
+            )
+            known = statement.place = (plan, made)
+        place: InPlace | None = known[1]
+        return place
+
     async def _performed(
-        self, asked: Asked, transaction: Transaction, plan: Plan, context: Context, *, commit: bool
+        self,
+        asked: Asked,
+        transaction: Transaction,
+        plan: Plan,
+        context: Context,
+        *,
+        commit: bool,
+        place: InPlace | None = None,
     ) -> Result:
+        if place is not None:
+            assert isinstance(plan, SelectPlan)
+            style = [self.variables.get(name) for name in USERS_SETTINGS]
+            read = Read(self.env, transaction, asked, plan, place, context, style)
+            return await read.result(commit=commit)
         if asked.data is None:
             return await perform(self.env, transaction, plan, context, commit=commit)
         assert isinstance(plan, InsertPlan)

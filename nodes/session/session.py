@@ -149,13 +149,15 @@ class Session:
         *,
         alone: bool,
         result_formats: tuple[int, ...] = (),
+        is_limited: bool = False,
     ) -> Result:
         statement = prepared.statement
         assert isinstance(statement, Statement)
         self._refuse_failed(statement)
         self.locks.refuse_lost()
         if statement.kind == "execute":
-            return await self._execute_named(statement, alone=alone, result_formats=result_formats)
+            limits = {"alone": alone, "is_limited": is_limited}
+            return await self._execute_named(statement, result_formats=result_formats, **limits)
         if writes(statement):
             word = called_name(statement) or WORDS.get(statement.kind, statement.kind.upper())
             self.person.check_may_write(word)
@@ -167,7 +169,7 @@ class Session:
         kind = TRACED_AS.get(statement.kind, statement.kind)
         trace = Trace(kind, statement.text) if self.variables.is_traced else None
         self.data = self.client.copy_data() if statement.kind == FROM else None
-        asked = Asked(statement, prepared.oids, values, formats, result_formats, trace, self.data)
+        asked = Asked(statement, prepared.oids, values, formats, result_formats, trace, self.data, is_limited)
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.running[self] = monotonic()
         try:
@@ -191,13 +193,16 @@ class Session:
                     trace.forget()
                 tracing.send(self.client, trace, self.block, is_answered=is_answered)
 
-    async def _execute_named(self, statement: Statement, *, alone: bool, result_formats: tuple[int, ...]) -> Result:
+    async def _execute_named(
+        self, statement: Statement, *, alone: bool, result_formats: tuple[int, ...], is_limited: bool
+    ) -> Result:
         """EXECUTE: what was prepared, with the values given here."""
         named, values = await self.named.executed(statement.node)
         if named.statement is None:
             return Result("EXECUTE")
         try:
-            return await self.execute(named, values, (), alone=alone, result_formats=result_formats)
+            limits = {"alone": alone, "is_limited": is_limited}
+            return await self.execute(named, values, (), result_formats=result_formats, **limits)
         except SqlError as error:
             error.offset = -1  # its place is one of the text that was prepared
             raise

@@ -133,7 +133,7 @@ class CopyPlanner(Planner):
         forced = self._forced("FORCE_QUOTE", options.force_quote, names, descriptor)
         return SelectPlan(
             plan.query, plan.scans, plan.outputs, plan.columns, plan.needs_no_engine, plan.relations,
-            copy=CopyOut(names, options, forced),
+            CopyOut(names, options, forced), plan.is_correlated, plan.views,
         )  # fmt: skip
 
     def _forced(

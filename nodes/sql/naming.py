@@ -79,6 +79,8 @@ class Naming:
     """The columns of each table, by the names that a view's query gives them; None: as the tables call them."""
     widths: Mapping[str, int | None] = field(default_factory=dict)
     """How many columns of each view a view's query knows: more were added since."""
+    place: tuple[int, ...] = ()
+    """Where the view is named whose query this is (`Scan.place`)."""
     scans: list[tuple[str, Scan]] = field(default_factory=list)
     read: dict[str, ViewInUse] = field(default_factory=dict)
 
@@ -90,10 +92,10 @@ def too_deep(name: str) -> SqlError:
     return SqlError(STATEMENT_TOO_COMPLEX, f'view "{name}" reads views that are nested deeper than {DEPTH_MAX}')
 
 
-def naming_of(view: ViewInUse) -> Naming:
-    """The names in a view's query."""
+def naming_of(view: ViewInUse, place: tuple[int, ...] = ()) -> Naming:
+    """The names in the query of a view, which is named at `place`."""
     columns = {use.name: use.columns for use in view.definition.tables}
-    return Naming(view.tables, view.views, columns, {use.name: use.columns for use in view.definition.views})
+    return Naming(view.tables, view.views, columns, {use.name: use.columns for use in view.definition.views}, place)
 
 
 def definition_of(

@@ -1,7 +1,7 @@
 """Plans of statements, as values: typed expressions and no data, so that one serves every execution of its text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index
@@ -9,6 +9,7 @@ from expressions.analysis.scopes import Scan
 from expressions.typed import Expr
 from nodes.copy.incoming import CopyIn
 from nodes.copy.outgoing import CopyOut
+from nodes.sql.naming import ViewInUse
 from nodes.sql.queries.query import Output, Parts, Query
 from nodes.sql.writes.row_rules import Rules
 from nodes.wire.columns import Columns
@@ -31,6 +32,10 @@ class SelectPlan:
     """Those of pg_catalog that it reads."""
     copy: CopyOut | None = None
     """How its rows are sent, when it is a COPY."""
+    is_correlated: bool = False
+    """A subquery in it names columns of the queries around it."""
+    views: Mapping[str, ViewInUse] = field(default_factory=dict)
+    """Those that its text names."""
 
 
 @dataclass(frozen=True, slots=True)

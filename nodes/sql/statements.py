@@ -51,6 +51,8 @@ class Statement:
     """Its newest plan compiled, where that reads one row by its key (`nodes.session.points`)."""
     asks: Asks = NOTHING
     """What a SELECT asks the catalog."""
+    place: Any = None
+    """A plan of it, and its text for PostgreSQL or None (`nodes.session.planned`)."""
     _within: "Statement | None" = None
 
     def remember(self, key: Any, plan: Any) -> None:
@@ -63,8 +65,29 @@ class Statement:
     def within(self) -> "Statement":
         """The statement that PREPARE, DECLARE or EXPLAIN is about."""
         if self._within is None:
-            self._within = _of_node(self.node.query, self.text, self.start)
+            begin = _begin_within(self.text)
+            inner = self.text.encode()[begin:].decode()
+            self._within = _of_node(self.node.query, inner, self.start + begin)
         return self._within
+
+
+def _begin_within(text: str) -> int:
+    """The byte at which the query begins: after PREPARE .. AS, DECLARE .. FOR, EXPLAIN (..) ANALYZE VERBOSE."""
+    tokens, source, depth, place = grammar.tokens(text), text.encode(), 0, 1
+
+    def word() -> str:
+        return source[tokens[place].start : tokens[place].end].decode().lower()
+
+    first = source[tokens[0].start : tokens[0].end].decode().lower()
+    ends = {"prepare": ("as",), "declare": ("for",)}.get(first)
+    while place < len(tokens):
+        depth += {"(": 1, ")": -1}.get(word(), 0)
+        if depth == 0 and ends is None and word() not in ("analyze", "analyse", "verbose", ")"):
+            return tokens[place].start
+        if depth == 0 and ends is not None and word() in ends:
+            return tokens[place + 1].start
+        place += 1
+    return 0
 
 
 def public_text(statement: Statement, sql: str) -> str:

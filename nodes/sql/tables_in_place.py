@@ -30,9 +30,9 @@ AGGREGATES = {"sum", "avg", "min", "max", "array_agg", "string_agg", "bool_and",
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a table as a query, with the columns that are named (`None`: all)."""
+    """The rows of a table as a query: for each use of it, by its place in the text and the columns that are named."""
 
-    query: Callable[[Columns], str]
+    query: Callable[[int, Columns], str]
     key: tuple[str, ...] = ()
     groupable: tuple[str, ...] = ()
     """Columns other than the key's, of types that have an equality: GROUP BY may have them."""
@@ -73,9 +73,9 @@ class Compiled:
         return len(self.original.encode()[: at - shift].decode(errors="ignore")) + 1
 
 
-def compiled(text: str, select: Node, tables: Mapping[str, Table]) -> Compiled:
-    """The text of `select`, which stands alone in it, over the queries of `tables`."""
-    walk = _Walk(text, tables)
+def compiled(text: str, select: Node, tables: Mapping[str, Table], more: Sequence[Replacement] = ()) -> Compiled:
+    """The text of `select`, which stands alone in it, over the queries of `tables`, and with `more` replaced."""
+    walk = _Walk(text, tables, list(more))
     walk.read(select, frozenset())
     done = tuple(sorted(walk.replacements, key=lambda one: one.start))
     source, pieces, at = text.encode(), [], 0
@@ -171,7 +171,7 @@ class _Walk:
         if not node.inh:  # ONLY t, ONLY (t)
             is_bracketed = self._word(first - 1) == "("
             first, last = first - 1 - is_bracketed, last + is_bracketed
-        query = f"({self.tables[node.relname].query(columns)})"
+        query = f"({self.tables[node.relname].query(node.location, columns)})"
         alias = "" if node.alias.aliasname else f" AS {quoted(node.relname)}"
         if self._word(first - 1) == "table":
             first, query = first - 1, f"SELECT * FROM {query}"

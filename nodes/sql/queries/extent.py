@@ -27,6 +27,8 @@ class Extent:
     columns: int = 0
     subqueries: int = 0
     with_queries: int = 0
+    is_correlated: bool = False
+    """A subquery names columns of the queries around it."""
 
     def relation(self, columns: int, offset: int) -> None:
         """Count a relation in FROM, of so many columns."""

@@ -66,7 +66,7 @@ class Queries(Protocol):
     @property
     def naming(self) -> Naming: ...
 
-    def view(self, view: ViewInUse) -> Query: ...
+    def view(self, view: ViewInUse, place: tuple[int, ...]) -> Query: ...
 
     def find_cte(self, name: str, offset: int) -> tuple[str, Sequence[Output]] | None: ...
 
@@ -123,7 +123,7 @@ class FromClause:
         view = naming.views.get(node.relname) if node.schemaname in SCHEMAS and not node.catalogname else None
         if view is not None:
             naming.read[node.relname] = view
-            query = self.selects.view(view)
+            query = self.selects.view(view, (*naming.place, node.location))
             known_then = query.outputs[: naming.widths.get(node.relname)]
             outputs = renamed(known_then, renames, alias, node.location)
             derived = self._derived(scope, alias, outputs, ("(", *query.parts, ")"), node.location)
@@ -131,7 +131,7 @@ class FromClause:
             return derived
         descriptor = table_of(naming.tables, node)
         self.selects.extent.relation(len(descriptor.public_columns), node.location)
-        scan = Scan(len(self.analyzer.scans), descriptor)
+        scan = Scan(len(self.analyzer.scans), descriptor, place=(*naming.place, node.location))
         self.analyzer.scans.append(scan)
         naming.scans.append((node.relname, scan))
         named = naming.columns_of(node.relname)

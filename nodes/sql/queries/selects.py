@@ -105,11 +105,11 @@ class Selects:
             outputs.append(output)
         return Query(("SELECT ", *joined(columns), " FROM (", *query.parts, f") AS {name}"), tuple(outputs))
 
-    def view(self, view: ViewInUse) -> Query:
-        """The query of a view, with the names that it was made with; its columns are the view's."""
+    def view(self, view: ViewInUse, place: tuple[int, ...]) -> Query:
+        """The query of a view that is named there, with the names that it was made with; its columns are the view's."""
         [statement] = parse(view.definition.query)
         naming, named, windows, constants = self.naming, self.named, self.analyzer.windows, self.analyzer.constants
-        self.naming, self.named, self.analyzer.windows = naming_of(view), WithQueries(self), {}
+        self.naming, self.named, self.analyzer.windows = naming_of(view, place), WithQueries(self), {}
         self.analyzer.constants = time_style(view.definition.zone, view.definition.order)
         try:
             query = self.query(statement.node)
@@ -151,6 +151,7 @@ class Selects:
         if len(node.locking_clause) or self.named.repeated:
             self._refuse_aggregates(node, targets, having, order)
         self.analyzer.windows = windows
+        self.extent.is_correlated = self.extent.is_correlated or scope.is_reached
         limit = self.clauses.limit(node)
         if limit.has_ties and distinct:
             raise unsupported("DISTINCT with FETCH .. WITH TIES", hint="select the distinct rows in a subquery")

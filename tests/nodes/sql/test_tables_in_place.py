@@ -36,7 +36,7 @@ class Compiling(Side):
 
     @staticmethod
     def table(name: str, columns: list[tuple[str, bool, bool]]) -> Table:
-        def query(named: Columns) -> str:
+        def query(_: int, named: Columns) -> str:
             chosen = [quoted(column) for column, _, _ in columns if named is None or column in named]
             return f"SELECT {', '.join(chosen)} FROM reference.{quoted(name)}"
 
@@ -153,7 +153,7 @@ def test_a_table_is_named_in_many_forms(connection: Connection, text: str) -> No
 def test_a_query_reads_the_columns_that_the_text_names() -> None:
     asked: list[Columns] = []
 
-    def query(named: Columns) -> str:
+    def query(_: int, named: Columns) -> str:
         asked.append(named)
         return "SELECT 1 AS id"
 

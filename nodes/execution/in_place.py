@@ -1,0 +1,144 @@
+"""A SELECT answered by PostgreSQL: in the transaction at the store, as the reader role, its rows relayed.
+
+    [whole locks] · settings and role · the text over pair views · [role and settings back] · [COMMIT]
+
+All of it is one batch. Rows of a statement alone are held until COMMIT as long as they are few: 40001 can still be
+tried again then. Beyond that it is the client's.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from catalog.values.types import SqlType
+from expressions.typed import Context
+from nodes.context import Environment
+from nodes.execution.select import table_of, way_of
+from nodes.session.asked import Asked
+from nodes.sql.conditions.access_paths import Access
+from nodes.sql.pair_queries import Given, can_follow, rows_sql
+from nodes.sql.plans import SelectPlan
+from nodes.sql.readable import InPlace, Use
+from nodes.store import reader
+from nodes.store.entering import timestamptz
+from nodes.store.pipeline import BINARY, TEXT, Command, UsersCommand, bytea_array
+from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Relay, Row
+from nodes.store.transaction import Transaction
+from nodes.wire.columns import each
+from nodes.wire.results import Result
+from storage.encoding import PAYLOAD_BYTES
+from storage.statements import remember_whole_sql
+
+log = logging.getLogger(__name__)
+
+HELD_BYTES = 2**16
+"""Bytes of rows that wait for the end of the batch: of a statement alone, for its COMMIT."""
+KEPT_CHARS = 8192
+"""A longer text is not prepared."""
+TEXTS = frozenset({25, 1042, 1043})
+"""Types whose values are the same bytes in both formats."""
+FIXED = frozenset(of.oid for of in PAYLOAD_BYTES)
+
+
+class NotInPlace(Exception):
+    """The query engine has to answer after all; the transaction can be used, unless its batch had COMMIT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One statement as it is asked now."""
+
+    env: Environment
+    transaction: Transaction
+    asked: Asked
+    plan: SelectPlan
+    place: InPlace
+    context: Context
+    style: Sequence[str]
+    """The client's values of `storage.postgres.USERS_SETTINGS`."""
+
+    async def result(self, *, commit: bool) -> Result:
+        """The answer, whose rows stream on if they are many. Raises `NotInPlace`, or what PostgreSQL says."""
+        copy, fields = self.plan.copy, self.plan.columns.fields
+        formats = (BINARY,) if copy is not None and copy.options.is_binary else self.asked.result_formats
+        form = one_format(formats, [field.oid for field in fields])
+        if form is None:
+            raise NotInPlace
+        is_of_numbers = all(field.oid in FIXED for field in fields)
+        relay = Relay(CHUNK_ROWS_OF_NUMBERS if is_of_numbers else CHUNK_ROWS)
+        commands = await self._commands(relay, form, goes_on=not commit)
+        self.transaction.relay(commands, relay, commit=commit)
+        is_done = await relay.gathered(HELD_BYTES)
+        if is_done:
+            await relay.finish()
+        if relay.columns is not None and relay.columns != tuple(field.oid for field in fields):
+            log.warning("PostgreSQL has types %s for %s", relay.columns, fields)
+            relay.let_go()
+            await relay.finish()
+            raise NotInPlace
+        size, rows = relay.bytes_held, relay.taken()
+        more = None if is_done else _rest(relay)
+        if copy is not None:
+            return Result("COPY", None, list(rows), more, size, copy=copy)
+        return Result("SELECT", fields, list(rows), more, size)
+
+    async def _commands(self, relay: Relay, form: int, *, goes_on: bool) -> list[Command]:
+        ways = {use.scan.number: await way_of(self.env, use.scan, self.context) for use in self.place.uses}
+        given = Given(len(self.asked.values) + 1)
+        queries = {use.scan.number: self._query(use, ways[use.scan.number], given) for use in self.place.uses}
+        began = self.transaction.started_at
+        moment = given.add(timestamptz(began), SqlType.TIMESTAMPTZ.oid) if self.place.needs_moment else ""
+        done = self.place.filled(queries, moment)
+        text_formats = self.asked.formats or (TEXT,) * len(self.asked.values)
+        added = [value if isinstance(value, bytes) else bytea_array(value) for value in given.values]
+        users = UsersCommand(
+            done.text,
+            (*self.asked.values, *added),
+            oids=(*self.asked.oids, *given.oids),
+            formats=(*text_formats, *(BINARY for _ in added)),
+            result_format=form,
+            is_kept=bool(self.asked.values) and len(done.text) <= KEPT_CHARS,
+            relay=relay,
+            style=tuple(self.style),
+            offset_of=lambda position: self.place.offset(done, position),
+        )
+        locks = [Command(sql) for sql in dict.fromkeys(self._whole(ways))]
+        scans = all(way.is_everything for way in ways.values())
+        return [*locks, reader.before(self.style, scans=scans), users, *(reader.after() if goes_on else [])]
+
+    def _query(self, use: Use, way: Access, given: Given) -> str:
+        version, table = use.scan.descriptor, table_of(self.env, use.scan)
+        if way.index is not None and not can_follow(version, way.index):
+            raise NotInPlace
+        homes = None
+        if way.points is not None:
+            by_storage: dict[int, list[bytes]] = {}
+            for key in way.points:
+                for storage in table.home(key):
+                    by_storage.setdefault(storage, []).append(table.k_of(key))
+            homes = sorted(by_storage.items())
+        return rows_sql(version, use.columns, way, homes, given)
+
+    def _whole(self, ways: dict[int, Access]) -> list[str]:
+        """Statements that lock all of a table (T6): one lock instead of one for each page."""
+        whole = [(use.scan.descriptor.table_id, ways[use.scan.number]) for use in self.place.uses]
+        return [
+            remember_whole_sql(storage, table) for table, way in whole if way.is_everything for storage in way.storages
+        ]
+
+
+async def _rest(relay: Relay) -> AsyncIterator[list[Row]]:
+    try:
+        while (rows := await relay.next()) is not None:
+            yield list(rows)
+        await relay.finish()
+    finally:
+        await relay.drop()
+
+
+def one_format(formats: tuple[int, ...], oids: Sequence[int]) -> int | None:
+    """The format of all columns, as libpq can ask for one only; None if the client wants both."""
+    wanted = {form for form, oid in zip(each(formats, len(oids)), oids, strict=True) if oid not in TEXTS}
+    if len(wanted) > 1:
+        return None
+    return wanted.pop() if wanted else TEXT

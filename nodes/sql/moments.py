@@ -1,0 +1,78 @@
+"""now() and its like in a text for PostgreSQL: the time at which the client's transaction began, as a parameter. Pure.
+
+    SELECT now(), CURRENT_DATE   ->   SELECT ($3::timestamptz) AS "now", ($3::timestamptz)::date AS "current_date"
+
+A transaction of a client may have begun before that of the store, and what it wrote has the former's time.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from postgast import pg_query_pb2 as pb
+
+from expressions import grammar
+from nodes.sql.admission import nodes_in
+from nodes.sql.tables_in_place import Replacement
+
+Node = Any
+
+MARKER = "\x01"
+"""Stands for the parameter."""
+CALLS = frozenset({"now", "transaction_timestamp"})
+TYPES = {"current_timestamp": "timestamptz", "localtimestamp": "timestamp", "localtime": "time", "current_date": "date"}
+WORDS = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
+"""A constant with one of these means the time at which its text is read."""
+
+
+def replaced_moments(text: str, select: Node) -> list[Replacement] | None:
+    """What to replace; None where something speaks of the time in another way."""
+    tokens, source = grammar.tokens(text), text.encode()
+    ends = {token.start: place for place, token in enumerate(tokens)}
+    bare = {id_of(target.val) for target in _of(select, "ResTarget") if not target.name}
+    in_from = {id_of(call) for function in _of(select, "RangeFunction") for call in _direct_calls(function)}
+    found = []
+    for node in nodes_in(select):
+        kind = node.DESCRIPTOR.name
+        if kind == "A_Const" and node.WhichOneof("val") == "sval" and WORDS.search(node.sval.sval):
+            return None
+        if kind not in ("SQLValueFunction", "FuncCall"):
+            continue
+        name, precision = _name_of(node)
+        if name not in TYPES and name not in CALLS:
+            if kind == "SQLValueFunction":
+                return None
+            continue
+        if (kind, node.location) in in_from or (kind == "FuncCall" and len(node.args)):
+            return None
+        last = ends[node.location]
+        if kind == "FuncCall" or precision is not None:  # up to the bracket that closes
+            while source[tokens[last].start : tokens[last].end] != b")":
+                last += 1
+        of = TYPES.get(name, "timestamptz") + ("" if precision is None else f"({precision})")
+        shown = f' AS "{name}"' if (kind, node.location) in bare else ""
+        found.append(Replacement(node.location, tokens[last].end, f"({MARKER}::pg_catalog.timestamptz)::{of}{shown}"))
+    return found
+
+
+def _name_of(node: Node) -> tuple[str, int | None]:
+    if node.DESCRIPTOR.name == "FuncCall":
+        return node.funcname[-1].string.sval, None
+    name = str(pb.SQLValueFunctionOp.Name(node.op)).removeprefix("SVFOP_").lower()
+    return name.removesuffix("_n"), node.typmod if name.endswith("_n") else None
+
+
+def _of(select: Node, kind: str) -> Iterator[Node]:
+    return (node for node in nodes_in(select) if node.DESCRIPTOR.name == kind)
+
+
+def _direct_calls(function: Node) -> Iterator[Node]:
+    for item in function.functions:
+        yield from (one for one in item.list.items if one.WhichOneof("node") in ("func_call", "sqlvalue_function"))
+
+
+def id_of(item: Node) -> tuple[str, int]:
+    """A node by its kind and its place in the text."""
+    kind = item.WhichOneof("node")
+    inner = getattr(item, kind) if kind is not None else item
+    return inner.DESCRIPTOR.name, getattr(inner, "location", -1)

@@ -1,0 +1,156 @@
+"""The rows of one use of a table as a query over pair views: for each storage a GROUP BY, then UNION ALL. Pure.
+
+    SELECT decode(k) AS "id", decode(c2) AS "dest" FROM (
+        (SELECT substr(k, 5) AS k, any_value(v) FILTER (WHERE c = 2) AS c2 FROM pair_views.t7_v13_s1
+         WHERE k >= $2 AND k < $3 AND c IN (0, 2) GROUP BY k HAVING bool_or(c = 0) OFFSET 0)
+        UNION ALL (.. of storage 2)
+    ) AS pairs
+
+Only pairs of the columns that are named are read. A row exists where its pair c = 0 is there; tombstones are in no pair
+view. OFFSET 0 keeps conditions of the user's text outside: within, they would be computed for keys without a row, too.
+Key ranges are parameters behind the user's own, so that one text serves many values.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from catalog.descriptor import Descriptor
+from catalog.elements import EXISTS, PRIMARY, Column, Index
+from nodes.sql.conditions.access_paths import Access
+from storage.encoding import NULL
+from storage.pair_views import bytea, pair_view
+from storage.pairs import TABLE_BYTES, missing_value, prefix, stored_key
+from storage.sql_values import decode_key_sql, decode_sql, row_key_of_entry_sql
+
+BYTEA, BYTEA_ARRAY = 17, 1001
+HEADER_BYTES = 4
+"""Of k before K(r): placement and index."""
+
+
+@dataclass
+class Given:
+    """Parameters behind the user's own: their types and values, in binary."""
+
+    first: int
+    """The number of the first one."""
+    oids: list[int] = field(default_factory=list)
+    values: list[bytes | list[bytes]] = field(default_factory=list)
+
+    def add(self, value: bytes | list[bytes], oid: int | None = None) -> str:
+        """Its placeholder; without `oid` it is bytea or an array of it."""
+        self.oids.append(oid or (BYTEA if isinstance(value, bytes) else BYTEA_ARRAY))
+        self.values.append(value)
+        return f"${self.first + len(self.values) - 1}"
+
+
+def is_readable(version: Descriptor, columns: Iterable[Column]) -> bool:
+    """True if SQL can have the values of these columns from their pairs: of a very wide key it cannot."""
+    key = version.key_columns
+    return all(column not in key or decode_key_sql(key, key.index(column), "k") is not None for column in columns)
+
+
+def rows_sql(
+    version: Descriptor,
+    columns: Mapping[str, Column],
+    access: Access,
+    homes: Sequence[tuple[int, list[bytes]]] | None,
+    given: Given,
+) -> str:
+    """The query, of columns by the names that they get.
+
+    `homes`: where each k lies that is to be read, for an access to rows by their whole keys.
+    """
+    stored = [column for column in columns.values() if column.id not in version.primary_key]
+    if homes is not None:
+        arms = [_of_keys(version, storage, stored, given.add(keys)) for storage, keys in homes]
+    elif access.index is not None:
+        arms = list(_of_entries(version, access.index, stored, access, given))
+    else:
+        arms = [arm for storage in access.storages for arm in _of_ranges(version, storage, stored, access, given)]
+    if not arms:
+        nothing = ", ".join([f"{bytea(b'')} AS k", *(f"NULL::bytea AS c{column.id}" for column in stored)])
+        arms = [f"(SELECT {nothing} WHERE false)"]
+    shown = ", ".join(f"{_decoded(version, column)} AS {_quoted(name)}" for name, column in columns.items())
+    return f"SELECT {shown} FROM ({' UNION ALL '.join(arms)}) AS pairs"
+
+
+def _decoded(version: Descriptor, column: Column) -> str:
+    if column.id not in version.primary_key:
+        return decode_sql(column, f"c{column.id}")
+    keys = version.key_columns
+    sql = decode_key_sql(keys, keys.index(column), "k")
+    assert sql is not None
+    return sql
+
+
+def _of_keys(version: Descriptor, storage: int, stored: Sequence[Column], keys: str) -> str:
+    return f"({_grouped(version, storage, stored, f'k = ANY ({keys})')})"
+
+
+def _of_entries(
+    version: Descriptor, index: Index, stored: Sequence[Column], access: Access, given: Given
+) -> Iterable[str]:
+    """Rows that entries name. A unique entry without NULL has K(r) for its value, and lies anywhere."""
+    ranges = [(stored_key(low)[0], stored_key(high)[0]) for low, high in access.ranges]
+    if not ranges:
+        return
+    start = bytea(prefix(version, version.placement.id)[TABLE_BYTES:])
+    parts = [(version.column(part.column), part.descending) for part in index.columns]
+    key = row_key_of_entry_sql(parts, f"substr(k, {HEADER_BYTES + 1})")
+    if index.unique:
+        key = f"CASE WHEN octet_length(v) > 0 THEN v ELSE {key} END"
+    bounds = [(given.add(low), given.add(high)) for low, high in ranges]
+
+    def keys_on(storage: int) -> list[str]:
+        view = pair_view(version.table_id, version.version, storage, index.id)
+        return [f"SELECT {start} || {key} FROM {view} WHERE k >= {low} AND k < {high}" for low, high in bounds]
+
+    everywhere = [one for storage in access.storages for one in keys_on(storage)] if index.unique else []
+    for storage in access.storages:
+        keys = " UNION ALL ".join(everywhere or keys_on(storage))
+        yield _of_keys(version, storage, stored, f"ARRAY({keys})")
+
+
+def can_follow(version: Descriptor, index: Index) -> bool:
+    """True if SQL can have K(r) from entries of this index."""
+    parts = [(version.column(part.column), part.descending) for part in index.columns]
+    return row_key_of_entry_sql(parts, "k") is not None
+
+
+def _of_ranges(
+    version: Descriptor, storage: int, stored: Sequence[Column], access: Access, given: Given
+) -> Iterable[str]:
+    if access.is_everything:
+        return [f"({_grouped(version, storage, stored, '')})"]
+    ranges = [(stored_key(low)[0], stored_key(high)[0]) for low, high in access.ranges]
+    if len(ranges) == 1:
+        [(low, high)] = ranges
+        return [f"({_grouped(version, storage, stored, f'k >= {given.add(low)} AND k < {given.add(high)}')})"]
+    if not ranges:
+        return []
+    lows, highs = given.add([low for low, _ in ranges]), given.add([high for _, high in ranges])
+    each = _grouped(version, storage, stored, "k >= r.low AND k < r.high")
+    return [f"(SELECT found.* FROM unnest({lows}, {highs}) AS r (low, high) CROSS JOIN LATERAL ({each}) AS found)"]
+
+
+def _grouped(version: Descriptor, storage: int, stored: Sequence[Column], within: str) -> str:
+    view = pair_view(version.table_id, version.version, storage, PRIMARY)
+    start = f"substr(k, {HEADER_BYTES + 1}) AS k"
+    where = f"{within} AND " if within else ""
+    if not stored:
+        return f"SELECT {start} FROM {view} WHERE {where}c = {EXISTS} OFFSET 0"
+    numbers = ", ".join(str(int(number)) for number in (EXISTS, *(column.id for column in stored)))
+    values = ", ".join(f"{_value(column)} AS c{column.id}" for column in stored)
+    found = f"SELECT {start}, {values} FROM {view} WHERE {where}c IN ({numbers})"
+    return f"{found} GROUP BY {view.partition('.')[2]}.k HAVING bool_or(c = {EXISTS}) OFFSET 0"
+
+
+def _value(column: Column) -> str:
+    """The bytes of a column's value; those that a fill puts where there is no pair."""
+    value, missing = f"any_value(v) FILTER (WHERE c = {column.id})", missing_value(column)
+    return value if missing == NULL else f"coalesce({value}, {bytea(missing)})"
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'

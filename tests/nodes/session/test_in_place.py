@@ -1,0 +1,193 @@
+"""SELECTs that PostgreSQL answers at the store: what their clients see, and what the store's sessions keep of them."""
+
+import itertools
+import threading
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.nodes.conftest import Cluster
+
+SETTINGS = {
+    "DateStyle": ("ISO, MDY", "SQL, DMY", "German", "Postgres, MDY"),
+    "TimeZone": ("UTC", "Asia/Tokyo"),
+    "IntervalStyle": ("postgres", "sql_standard", "iso_8601"),
+    "bytea_output": ("hex", "escape"),
+    "extra_float_digits": ("1", "0"),
+}
+TYPES = (
+    "b boolean, i2 smallint, i4 integer, i8 bigint, f4 real, f8 double precision, n numeric, n2 numeric(8,2), t text,"
+    " v varchar(5), c char(4), d date, ts timestamp, tz timestamptz, u uuid, j json, jb jsonb, y bytea, tm time,"
+    " iv interval, a integer[], ta timestamptz[]"
+)
+VALUES = (
+    "true, 1, -2, 3, 0.1, 0.30000000000000004,"
+    " 1.500, 2.25, 'é''\\', 'ab', 'ab', '2020-02-01',"
+    " '2020-02-01 03:04:05.678', '2020-02-01 03:04:05+00',"
+    " 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{\"a\": 1}', '{\"a\": 1}', '\\x00ff5c',"
+    " '24:00', '-1 days +02:03:04', '{1,NULL,3}', '{\"2020-02-01 00:00:00+00\"}'"
+)
+
+
+@pytest.fixture
+def people(cluster: Cluster) -> str:
+    table = cluster.table("id bigint PRIMARY KEY, name text, age integer", indexes=["(name)"])
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {table} SELECT n, 'p' || n % 10, n % 7 FROM generate_series(1, 1000) AS n")
+    return table
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT count(*), sum(age) FROM {}", [(1000, 2997)]),
+        ("SELECT name, count(*) FROM {} WHERE id <= 20 GROUP BY name ORDER BY 1 LIMIT 2", [("p0", 2), ("p1", 2)]),
+        ("SELECT id FROM {} WHERE name = 'p3' AND age = 2 ORDER BY id LIMIT 2", [(23, ), (93, )]),
+        ("SELECT id FROM {} WHERE id IN (5, 3, 2000) ORDER BY 1", [(3,), (5,)]),
+        ("SELECT max(a.id) FROM {0} a JOIN {0} b ON b.id = a.id + 1 WHERE b.age IS NOT NULL", [(999,)]),
+        ("SELECT regexp_replace(name, '(.)', '\\1\\1') || '%s' FROM {} WHERE id = 1 OR id = 0", [("pp1%s",)]),
+        ("SELECT id FROM {} WHERE id BETWEEN 5 AND 6 OR id BETWEEN 900 AND 901 ORDER BY id DESC LIMIT 1", [(901,)]),
+        ("SELECT id FROM {} WHERE age = NULL", []),
+    ],
+)  # fmt: skip
+def test_answers(cluster: Cluster, people: str, sql: str, rows: list[Any]) -> None:
+    with cluster.connect() as connection:
+        assert connection.execute(sql.format(people)).fetchall() == rows
+
+
+def test_parameters_have_the_types_of_the_text(cluster: Cluster, people: str) -> None:
+    """W11: beyond integer there is no row, and no error."""
+    with cluster.connect() as connection:
+        sql = f"SELECT count(*) FROM {people} WHERE id = %s::bigint OR name = %s"
+        assert connection.execute(sql, [3_000_000_000, "p1"]).fetchone() == (100,)
+        for binary in (False, True):
+            with connection.cursor(binary=binary) as cursor:
+                for number in (1, 2, 3):  # prepared in the end
+                    cursor.execute(f"SELECT sum(id), max(name) FROM {people} WHERE age = %s", [number], prepare=True)
+                    [(total, name)] = cursor.fetchall()
+                    assert total == sum(n for n in range(1, 1001) if n % 7 == number)
+                    assert name == "p9"
+
+
+def test_settings_of_a_client_shape_its_answers_and_no_stored_value(cluster: Cluster) -> None:
+    """W1: written under any settings and read under any others, a value is the same."""
+    table = cluster.table(f"id integer PRIMARY KEY, {TYPES}")
+    choices = [dict(zip(SETTINGS, values, strict=True)) for values in itertools.product(*SETTINGS.values())]
+    with cluster.connect() as node, cluster.store() as store:
+        for number, chosen in enumerate(choices):
+            set_all(node, chosen)
+            node.execute(f"INSERT INTO {table} VALUES ({number}, {VALUES})")
+        for connection in (node, store):
+            set_all(connection, {name: values[0] for name, values in SETTINGS.items()})
+        texts = ", ".join(f"{column.split()[0]}::text" for column in TYPES.split(", "))
+        [(different,)] = node.execute(f"SELECT count(*) FROM (SELECT DISTINCT {texts} FROM {table}) AS x").fetchall()
+        assert different == 1
+        store.execute(f"CREATE TEMPORARY TABLE plain ({TYPES})")
+        store.execute(f"INSERT INTO plain VALUES ({VALUES})")
+        for chosen in choices:
+            for connection in (node, store):
+                set_all(connection, chosen)
+            expected = raw(store, f"SELECT *, {texts} FROM plain")
+            assert raw(node, f"SELECT {columns()}, {texts} FROM {table} WHERE id + 0 = 7") == expected, chosen
+
+
+def columns() -> str:
+    return ", ".join(column.split()[0] for column in TYPES.split(", "))
+
+
+def set_all(connection: "psycopg.Connection[Any]", chosen: dict[str, str]) -> None:
+    for name, value in chosen.items():
+        connection.execute(f"SELECT set_config('{name}', '{value}', false)")
+
+
+def raw(connection: "psycopg.Connection[Any]", sql: str) -> list[bytes | None]:
+    """The only row, as it was sent."""
+    result = connection.pgconn.exec_(sql.encode())
+    assert result.ntuples == 1, result.error_message
+    return [result.get_value(0, place) for place in range(result.nfields)]
+
+
+def test_a_mistake_is_shown_where_the_client_wrote_it(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as connection:
+        sql = f"SELECT p.id FROM {people} AS p WHERE p.id > 3 AND p.name ~ '('"
+        with pytest.raises(psycopg.errors.InvalidRegularExpression):
+            connection.execute(sql)
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            connection.execute(f"SELECT sum(1 / (age - age)) FROM {people}")
+        with pytest.raises(psycopg.errors.UndefinedColumn) as error:
+            connection.execute(f"SELECT count(nmae) FROM {people}")
+        assert error.value.diag.statement_position == "14"
+
+
+def test_a_block_reads_what_it_has_written_and_goes_on_writing(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as connection:
+        with connection.transaction():
+            connection.execute("SET LOCAL DateStyle = 'German'")
+            connection.execute(f"UPDATE {people} SET age = 100 WHERE id = 5")
+            assert connection.execute(f"SELECT max(age), count(*) FROM {people}").fetchone() == (100, 1000)
+            connection.execute(f"DELETE FROM {people} WHERE id > 990")
+            with pytest.raises(psycopg.errors.DivisionByZero), connection.transaction():
+                connection.execute(f"SELECT sum(1 / (age - 100)) FROM {people}")
+            assert connection.execute(f"SELECT count(*) FROM {people} WHERE name >= 'p'").fetchone() == (990,)
+            connection.execute(f"INSERT INTO {people} VALUES (2000, 'new', 1)")
+        assert connection.execute(f"SELECT count(*) FROM {people}").fetchone() == (991,)
+
+
+def test_many_rows_stream_while_the_client_takes_them(cluster: Cluster) -> None:
+    table = cluster.table("id integer PRIMARY KEY, body text")
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {table} SELECT n, repeat('x', 20000) FROM generate_series(1, 500) AS n")
+        rows = connection.execute(f"SELECT id, body FROM {table} WHERE id + 0 > 0").fetchall()
+        assert sorted(number for number, _ in rows) == list(range(1, 501))
+        with connection.transaction():
+            rows = connection.execute(f"SELECT id, body FROM {table} WHERE id + 0 > 0").fetchall()
+            assert {len(body) for _, body in rows} == {20000}
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (500,)
+
+
+def test_a_client_that_leaves_in_the_middle_leaves_nothing(cluster: Cluster) -> None:
+    table = cluster.table("id integer PRIMARY KEY, body text")
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {table} SELECT n, repeat('x', 50000) FROM generate_series(1, 400) AS n")
+    for _ in range(3):
+        leaving = cluster.connect()
+        with leaving.cursor() as cursor:
+            for _ in cursor.stream(f"SELECT id, body FROM {table} WHERE id + 0 > 0"):
+                break
+        leaving.close()
+    with cluster.connect() as connection:
+        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (400,)
+        connection.execute(f"UPDATE {table} SET body = 'y' WHERE id = 1")
+
+
+def test_a_cancel_is_heard_in_the_middle_of_a_query(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as connection:
+        sql = f"SELECT count(*) FROM {people} a, {people} b, {people} c WHERE a.age + b.age + c.age = 3"
+        timer = threading.Timer(0.5, connection.cancel)
+        timer.start()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            connection.execute(sql)
+        timer.join()
+        assert connection.execute(f"SELECT count(*) FROM {people}").fetchone() == (1000,)
+
+
+def test_a_read_takes_no_more_than_its_keys(cluster: Cluster, people: str) -> None:
+    """T6: writers of other rows do not meet a reader of a range."""
+    with cluster.connect() as first, cluster.connect() as second, first.transaction():
+        assert first.execute(f"SELECT count(*) FROM {people} WHERE id <= 10 AND age >= 0").fetchone() == (10,)
+        with second.transaction():
+            second.execute(f"SELECT count(*) FROM {people} WHERE id > 900 AND age >= 0")
+            second.execute(f"UPDATE {people} SET age = 1 WHERE id = 950")
+        first.execute(f"UPDATE {people} SET age = 2 WHERE id = 5")
+
+
+def test_two_that_read_all_and_write_meet(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as first, cluster.connect() as second:
+        first.execute("BEGIN")
+        first.execute(f"SELECT sum(age) FROM {people}")
+        with second.transaction():
+            second.execute(f"SELECT sum(age) FROM {people}")
+            second.execute(f"UPDATE {people} SET age = 50 WHERE id = 950")
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            first.execute(f"UPDATE {people} SET age = 50 WHERE id = 5")
