@@ -68,8 +68,8 @@ def rows_sql(
     else:
         arms = [arm for storage in access.storages for arm in _of_ranges(version, storage, stored, access, given)]
     if not arms:
-        nothing = ", ".join([f"{bytea(b'')} AS k", *(f"NULL::bytea AS c{column.id}" for column in stored)])
-        arms = [f"(SELECT {nothing} WHERE false)"]
+        nothing = ", ".join(f"NULL::bytea AS {name}" for name in ("k", *(f"c{column.id}" for column in stored)))
+        arms = [f"(SELECT {nothing} WHERE false OFFSET 0)"]
     shown = ", ".join(f"{_decoded(version, column)} AS {_quoted(name)}" for name, column in columns.items())
     return f"SELECT {shown} FROM ({' UNION ALL '.join(arms)}) AS pairs"
 

@@ -96,7 +96,7 @@ def in_place(
     try:
         text, start, scans = _asked(statement, plan, functions)
         compiling = _Compiling(functions, style, scans)
-        tables = {scan.descriptor.name: compiling.table(scan.descriptor) for scan in scans.values()}
+        tables = {scan.descriptor.name: Named(scan.descriptor) for scan in scans.values()}
         template = compiling.query(text, (), tables, plan.views)
     except (SqlError, postgast.PgQueryError):
         return None
@@ -155,6 +155,14 @@ def _is_of_rows_alone(node: Node) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table with the names that a view gives its columns; None: its own."""
+
+    version: Descriptor
+    columns: Mapping[str, ColumnId] | None = None
+
+
 @dataclass
 class _Compiling:
     """Makes the text of one statement, and those of the views that it reads."""
@@ -164,7 +172,7 @@ class _Compiling:
     scans: Mapping[Place, Scan]
     uses: list[Use] = field(default_factory=list)
 
-    def query(self, text: str, at: Place, tables: Mapping[str, Table], views: Mapping[str, ViewInUse]) -> Compiled:
+    def query(self, text: str, at: Place, tables: Mapping[str, Named], views: Mapping[str, ViewInUse]) -> Compiled:
         """A query over these tables and views; `at` is where the view is named whose query it is."""
         node = admitted(text, self.functions)
         if node.WhichOneof("node") != "select_stmt" or not _is_of_rows_alone(node):
@@ -174,19 +182,19 @@ class _Compiling:
         moments = replaced_moments(text, node.select_stmt)
         if moments is None:
             raise unsupported("the time, said so")
-        placed = {name: replace(table, query=partial(table.query, at)) for name, table in tables.items()}
+        placed = {name: self._table(table, at) for name, table in tables.items()}
         placed |= {name: Table(partial(self._view, at, view)) for name, view in views.items()}
         return compiled(text, node.select_stmt, placed, moments)
 
-    def table(self, version: Descriptor, names: Mapping[str, ColumnId] | None = None) -> Table:
-        """A table, with the names that a view gives its columns or its own."""
+    def _table(self, named: Named, at: Place) -> Table:
+        version = named.version
         columns = {c.name: c for c in version.public_columns}
-        if names is not None:
-            columns = {name: version.column(column_id) for name, column_id in names.items()}
+        if named.columns is not None:
+            columns = {name: version.column(column_id) for name, column_id in named.columns.items()}
         called = {column.id: name for name, column in columns.items()}
         key = tuple(called.get(column_id, "") for column_id in version.declared_key)
         groupable = tuple(n for n, c in columns.items() if c.type not in INCOMPARABLE and n not in key)
-        return Table(partial(self._use, columns), () if "" in key else key, groupable)  # type: ignore[arg-type]
+        return Table(partial(self._use, columns, at), () if "" in key else key, groupable)
 
     def _use(self, columns: Mapping[str, Column], at: Place, location: int, named: Columns) -> str:
         scan = self.scans.get((*at, location))
@@ -202,7 +210,7 @@ class _Compiling:
         if (definition.zone, definition.order) != (self.style.zone.name, self.style.order):
             raise unsupported("a view from a session in another style", location)
         uses = {use.name: use.columns for use in definition.tables}
-        tables = {name: self.table(version, uses[name]) for name, version in view.tables.items()}
+        tables = {name: Named(version, uses[name]) for name, version in view.tables.items()}
         widths = {use.name: use.columns for use in definition.views}
         if any(widths[name] != len(inner.definition.columns) for name, inner in view.views.items()):
             raise unsupported("a view whose columns were fewer", location)

@@ -83,9 +83,9 @@ def _begin_within(text: str) -> int:
     while place < len(tokens):
         depth += {"(": 1, ")": -1}.get(word(), 0)
         if depth == 0 and ends is None and word() not in ("analyze", "analyse", "verbose", ")"):
-            return tokens[place].start
+            return int(tokens[place].start)
         if depth == 0 and ends is not None and word() in ends:
-            return tokens[place + 1].start
+            return int(tokens[place + 1].start)
         place += 1
     return 0
 

@@ -52,7 +52,8 @@ def plan_of(text: str) -> tuple[SelectPlan, InPlace | None]:
         "WITH flights AS (SELECT * FROM flights WHERE id < 3) SELECT id FROM flights",
         "SELECT id FROM flights UNION ALL SELECT delay FROM others ORDER BY 1",
         "TABLE flights",
-        "SELECT row_number() OVER (ORDER BY id), * FROM flights FOR UPDATE",
+        "SELECT row_number() OVER (ORDER BY id), * FROM flights",
+        "SELECT f.* FROM flights f FOR UPDATE OF f",
     ],
 )
 def test_postgresql_answers_it(text: str) -> None:

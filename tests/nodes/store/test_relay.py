@@ -100,7 +100,7 @@ def test_the_store_says_where_a_mistake_is(cluster: Cluster) -> None:
 def test_what_nobody_wants_any_more_is_stopped(cluster: Cluster) -> None:
     async def work(session: StoreConnection) -> None:
         relay = Relay()
-        begun(session, "SELECT repeat('x', 1000) FROM generate_series(1, 1000000000)", relay)
+        begun(session, "SELECT repeat('x', 1000), generate_series(1, 1000000000)", relay)
         await relay.next()
         await relay.drop()
         await session.run([Command("ROLLBACK")])
