@@ -101,7 +101,7 @@ class PlannedStatements:
             async with checked(transaction):
                 plan, context = await self._plan(transaction, asked)
                 prepared.check_result(plan_fields(plan))
-                place = await self._place(asked, transaction, plan)
+                place = await self._place(asked, transaction, plan, alone=False)
                 try:
                     return await self._performed(asked, transaction, plan, context, commit=False, place=place)
                 except NotInPlace:
@@ -129,7 +129,7 @@ class PlannedStatements:
                 async with checked(transaction):
                     plan, context = await self._plan(transaction, asked, fresh=fresh)
                     prepared.check_result(plan_fields(plan))
-                    place = await self._place(asked, transaction, plan) if can_be_in_place else None
+                    place = await self._place(asked, transaction, plan, alone=True) if can_be_in_place else None
                     result = await self._performed(asked, transaction, plan, context, commit=in_one_batch, place=place)
                     self.points.learn(asked.statement, tuple(asked.oids), plan)
             except (Ambiguous, NotInOneBatch) as error:
@@ -147,10 +147,12 @@ class PlannedStatements:
         is_read_only = asked.statement.kind in READS
         return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace, data=asked.data)
 
-    async def _place(self, asked: Asked, transaction: Transaction, plan: Plan) -> InPlace | None:
+    async def _place(self, asked: Asked, transaction: Transaction, plan: Plan, *, alone: bool) -> InPlace | None:
         """The statement for PostgreSQL; None when the node has to answer it."""
         reader = self.env.reader
         if reader is None or not isinstance(plan, SelectPlan) or not KNOWN_OIDS.issuperset(asked.oids):
+            return None
+        if not plan.scans and not alone and transaction.connection is None:  # a block begins with what needs the store
             return None
         if asked.is_limited:  # the session at the store has to be free between two portions of rows
             return None

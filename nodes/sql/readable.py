@@ -37,7 +37,7 @@ OF_SESSION = frozenset({
     "session_user", "current_role", "current_catalog", "nextval", "currval", "lastval", "setval", "inet_client_addr",
     "inet_client_port", "inet_server_addr", "inet_server_port", "txid_current", "txid_current_if_assigned",
     "to_regclass", "to_regtype", "to_regproc", "to_regnamespace", "to_regrole", "format_type", "obj_description",
-    "col_description", "shobj_description", "row_security_active", "pg_typeof",
+    "col_description", "setseed", "current_query", "shobj_description", "row_security_active", "pg_typeof",
 })  # fmt: skip
 """Functions that answer for the client's session, or about the catalog: the store would answer for the node's."""
 INCOMPARABLE = frozenset({SqlType.JSON, SqlType.JSON_ARRAY})
@@ -91,7 +91,7 @@ def in_place(
     statement: Statement, plan: SelectPlan, functions: FunctionNames | None, style: TimeStyle = PLAIN
 ) -> InPlace | None:
     """The statement for PostgreSQL, asked in this style; None for one that goes the other way."""
-    if plan.relations or not plan.scans or plan.is_correlated:
+    if plan.relations or plan.is_correlated:
         return None
     try:
         text, start, scans = _asked(statement, plan, functions)
