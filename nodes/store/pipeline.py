@@ -143,8 +143,9 @@ class _Batch:
 
     @property
     def relay(self) -> Relay | None:
-        """That of the command whose answer comes next."""
-        return self.relays.get(self.seen) if self.prepares and self.prepares[0] is None else None
+        """That of the command whose answer comes next; after an error none comes."""
+        is_next = self.error is None and bool(self.prepares) and self.prepares[0] is None
+        return self.relays.get(self.seen) if is_next else None
 
     def end(self) -> None:
         self.is_over = True

@@ -197,8 +197,8 @@ def test_a_frozen_storage_costs_only_its_own_requests_and_them_only_their_own_ti
     table = cluster.table(f"id int PRIMARY KEY, a text, b text{BOTH}")
     table_id, (healthy, frozen) = cluster.descriptor(table).table_id, (on_storage(1), on_storage(2))
     assert crud.insert_many(table, [[healthy, "A", "B"], [frozen, "A", "B"]]).is_complete
+    publish(cluster, swapped(cluster.descriptor(table), "a", "b"))
     with locked(cluster, f"LOCK TABLE storage_2.kv_{table_id} IN ACCESS EXCLUSIVE MODE"):
-        publish(cluster, swapped(cluster.descriptor(table), "a", "b"))
         began = time.monotonic()
         with pytest.raises(
             CrudError, match=r"0\.5 s were over while it waited for the storages, at version"

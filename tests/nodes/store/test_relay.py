@@ -136,3 +136,17 @@ def test_a_text_that_is_kept_means_what_its_settings_say(cluster: Cluster) -> No
             assert await answer(session, "ISO, DMY") == b"2020-01-02"
 
     with_session(cluster, work)
+
+
+def test_a_batch_that_fails_before_the_rows_says_why(cluster: Cluster) -> None:
+    async def work(session: StoreConnection) -> None:
+        relay = Relay()
+        commands = [BEGIN, Command("SELECT 1 / 0"), UsersCommand("SELECT 1", relay=relay), COMMIT]
+        relay.begin(asyncio.get_running_loop().create_task(session.run(commands)))
+        assert await all_of(relay) == []
+        with pytest.raises(StoreError, match="division by zero"):
+            await relay.finish()
+        await session.run([Command("ROLLBACK")])
+        assert len(await session.run([ONE])) == 1
+
+    with_session(cluster, work)
