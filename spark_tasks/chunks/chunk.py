@@ -62,7 +62,7 @@ class RunToken:
         """A worker's session: READ COMMITTED, asynchronous commit, gives way after 20 ms (R3)."""
         options = session_options(
             f"schemalab run {self.run_id}",
-            default_transaction_isolation="read\\ committed",
+            default_transaction_isolation="read committed",
             lock_timeout=LOCK_TIMEOUT,
             transaction_timeout=CHUNK_TIMEOUT,
             synchronous_commit="off",

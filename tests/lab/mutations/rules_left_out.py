@@ -290,7 +290,7 @@ SWITCHES = (
         "what another transaction wrote since the snapshot is not overwritten",
         "storage.postgres:session_options",
         "SESSION_SETTINGS | settings",
-        'SESSION_SETTINGS | settings | {"default_transaction_isolation": "read\\\\ committed"}',
+        'SESSION_SETTINGS | settings | {"default_transaction_isolation": "read committed"}',
         "storage/test_postgres.py::test_of_two_transactions_that_write_one_key_the_later_is_refused",
         (("which", "STORES[postgres]"),),
     ),
