@@ -60,6 +60,8 @@ class Environment:
     reader: Reader | None = None
     """The role that users' statements are read as at the store."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
+    in_place: set[Transaction] = field(default_factory=set)
+    """Those in which the store answers a query alone, for as long as that takes."""
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)
     """Sessions whose statement runs, and since when; what takes as long as it takes (DDL, TRUNCATE) is left out."""
@@ -192,7 +194,19 @@ class Environment:
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
+    def may_read_in_place(self, transaction: Transaction) -> bool:
+        """True if a query may take a session at the store for as long as it likes; the transaction counts as such then.
+
+        Nobody knows which are long. Those of one user get half of its share, so that its other statements find one.
+        """
+        user = "" if transaction.by is None else transaction.by.user
+        is_room = sum(other.by is not None and other.by.user == user for other in self.in_place) < self.pool.share // 2
+        if is_room:
+            self.in_place.add(transaction)
+        return is_room
+
     def _settle(self, transaction: Transaction) -> None:
+        self.in_place.discard(transaction)
         for table_id in list(transaction.pins):
             self.unpin(transaction, table_id)
 

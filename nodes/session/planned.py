@@ -167,6 +167,8 @@ class PlannedStatements:
             )
             known = statement.place = (plan, made)
         place: InPlace | None = known[1]
+        if alone and place is not None and not self.env.may_read_in_place(transaction):
+            return None
         return place
 
     async def _performed(

@@ -30,19 +30,19 @@ HOSTILE = {
     "the same pattern, row by row": ("UPDATE {t} SET n = 1 WHERE v LIKE '" + "%a_" * 30 + "%b'", None),
     "casts there and back": ("SELECT random()" + "::text::float8" * 12, None),
     "a text of two billion characters": ("SELECT repeat('ab', 2147483647)", "54000"),
-    "text that is replaced by more": ("SELECT " + "replace(" * 20 + "v" + ", 'a', 'aaaa')" * 20 + " FROM {t}", "54000"),
+    "text that is replaced by more": ("SELECT " + "replace(" * 20 + "v" + ", 'a', 'aaaa')" * 20 + " FROM {t}", "53200"),
     "comments left open in each other": ("SELECT 1 " + "/*" * 500_000, "54000"),
     "operators and comments left open": ("SELECT 1 " + "+/*" * 300_000, "54000"),
     "a padded text for each row": ("INSERT INTO {t} SELECT id + 10000, lpad(v, 1000000), 1 FROM {t}", "54000"),
     "a list of many values": ("SELECT count(*) FROM {t} WHERE id IN (" + "1," * 300_000 + "1)", "54000"),
     "a list that is long but may be": ("UPDATE {t} SET n = 2 WHERE n IN (" + "7," * 19_000 + "7)", None),
-    "more rows of constants than the engine plans": (
+    "many rows of constants": (
         "SELECT count(*) FROM (VALUES " + "(1)," * 30_000 + "(1)) x",
-        "54000",
+        None,
     ),
-    "a choice among more than the engine plans": (
+    "a choice among many": (
         "SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END FROM {t} ORDER BY 1",
-        "54000",
+        None,
     ),
     "the same for rows that are written": (
         "UPDATE {t} SET n = (SELECT CASE n " + "".join(f"WHEN {i} THEN {i} " for i in range(9_000)) + "END)",
