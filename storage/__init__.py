@@ -19,7 +19,6 @@ browser/         stored pairs for people: in lines, and row by row
 sql_values/      stored values as PostgreSQL's own: decoders and encoders as SQL
 reader/          the role under which PostgreSQL runs a user's text
 shadow/          a database with empty tables that answers questions to the catalog
-services         the reader role is brought to its allow list
 services         the reader role is brought to its allow list, and versions get the pair views they lack
 selectors, views  the pair browser and the row page
 """
