@@ -1,4 +1,4 @@
-"""What follows the code after each `migrate`, without a migration: the reader role, pair views of versions in use."""
+"""Things that follow the code after each `migrate`: the reader role, and pair views of versions in use."""
 
 from json import loads
 from typing import Any

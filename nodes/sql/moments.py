@@ -26,7 +26,7 @@ WORDS = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 
 
 def replaced_moments(text: str, select: Node) -> list[Replacement] | None:
-    """What to replace; None where something speaks of the time in another way."""
+    """The pieces to replace; None where something speaks of the time in another way."""
     tokens, source = grammar.tokens(text), text.encode()
     ends = {token.start: place for place, token in enumerate(tokens)}
     bare = {id_of(target.val) for target in _of(select, "ResTarget") if not target.name}

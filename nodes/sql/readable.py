@@ -1,4 +1,4 @@
-"""Which SELECTs PostgreSQL answers in place, and their texts for it. Pure.
+"""SELECTs that PostgreSQL answers in place, and their texts for it. Pure.
 
     SELECT f.id FROM flights f WHERE f.id > $1
                      (SELECT .. over pair views ..) f
@@ -126,7 +126,7 @@ def _asked(
 
 
 def _bracketed(text: str, start: int) -> tuple[str, int]:
-    """What stands in the first brackets of a text."""
+    """The text in the first brackets of a text, and where it begins."""
     depth, source, begin = 0, text.encode(), 0
     for token in grammar.tokens(text):
         word = source[token.start : token.end]

@@ -77,7 +77,7 @@ class UsersCommand(Command):
 
     @property
     def key(self) -> Hashable:
-        """What it is prepared under: constants in a text mean what the settings said when it was read."""
+        """Its name among prepared ones: constants in a text mean what the settings said when it was read."""
         return self.sql, self.oids, self.style
 
 
@@ -332,7 +332,7 @@ class StoreConnection:
         pending: dict[Hashable, bytes],
         expected: deque[tuple[Hashable, bytes] | None],
     ) -> None:
-        """What comes once is parsed and done in one message, and the store forgets it with the next one."""
+        """Send a text: one that comes once is parsed and done in one message, and the store forgets it with the next one."""
         values, formats = command.params or None, list(command.formats) or None
         oids = list(command.oids) or None
         if not command.is_kept:
