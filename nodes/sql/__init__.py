@@ -13,4 +13,7 @@ session_calls functions that stand alone
 show_tables   SHOW TABLES
 admission     which statements PostgreSQL may run as the reader role
 tables_in_place  a SELECT whose tables are replaced in place by queries
+readable      SELECTs that PostgreSQL answers in place
+pair_queries  a use of a table as a query over pair views
+moments       now() as a parameter
 """

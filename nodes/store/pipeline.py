@@ -332,7 +332,7 @@ class StoreConnection:
         pending: dict[Hashable, bytes],
         expected: deque[tuple[Hashable, bytes] | None],
     ) -> None:
-        """Send a text: one that comes once is parsed and done in one message, and the store forgets it with the next one."""
+        """Send a text: one that comes once is parsed and done in one message, and forgotten with the next one."""
         values, formats = command.params or None, list(command.formats) or None
         oids = list(command.oids) or None
         if not command.is_kept:

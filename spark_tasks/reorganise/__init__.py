@@ -7,6 +7,7 @@ verify        by content, in both directions, in one snapshot
 repair        a unique entry that a fill could not put (R10)
 delete        entries, values or rows, in delete-only
 drop_storage  what a dropped table leaves
+drop_views    pair views of versions that are over
 """
 
 from storage import arrow
