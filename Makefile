@@ -10,7 +10,7 @@ WHEEL_JAVA := .venv/java/bin/java
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java run test check prove matrix bench bench-peers clients screenshots soak clean
+.PHONY: help setup java run test check prove matrix bench bench-peers clients screenshots anywhere soak clean
 
 help:
 	@echo "make setup   .venv with everything in it (instant when nothing changed)"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-peers  tools that people use, beside ours, into docs/benchmarks-peers.md (ROWS=1000000)"
 	@echo "make clients  real clients against a node, into docs/reference/clients.md"
 	@echo "make screenshots  the pictures of docs/images, from the cluster that make run has started"
+	@echo "make anywhere  the lab as a folder of static files, for any web server (INTO=folder; needs npm)"
 	@echo "make soak    slow tests, then a storm of kills over a cluster, judged (MINUTES=10 SEED=..)"
 	@echo "make clean   remove .venv, caches and this clone's cluster with its data"
 
@@ -87,11 +88,14 @@ clients: setup
 screenshots: setup
 	@$(BIN)/python -m tests.pictures.screenshots
 
+anywhere: setup
+	@$(BIN)/python -m schemalab.anywhere.pack $(if $(INTO),--into $(INTO))
+
 soak: setup
 	@$(BIN)/python -m pytest -m "soak or drawn"
 	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 clean:
 	@test ! -x $(BIN)/python || $(BIN)/python -m schemalab.embedded.remove
-	@rm -rf .venv .clients .peers .schemalab .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	@rm -rf .venv anywhere .clients .peers .schemalab .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,14 +17,17 @@ them ends a key, and PostgreSQL translates them without a loop (`storage.sql_val
 import re
 import struct
 from collections.abc import Sequence
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 
 DIGITS_MAX = 20_000
 WEIGHT_MAX = 131_072
 """Digits before the point that PostgreSQL has room for."""
 SCALE_MAX = 16_383
 PRECISION_MAX = 1000
-CONTEXT = Context(prec=3 * DIGITS_MAX, rounding=ROUND_HALF_UP, Emin=-999_999_999, Emax=999_999_999, traps=[])
+EMIN, EMAX = max(-999_999_999, MIN_EMIN), min(999_999_999, MAX_EMAX)
+"""A number of 32 bits, as in a browser, has smaller ones."""
+
+CONTEXT = Context(prec=3 * DIGITS_MAX, rounding=ROUND_HALF_UP, Emin=EMIN, Emax=EMAX, traps=[])
 """More digits than any result has, so that what it computes is exact; NaN is a value, not an error."""
 
 NAN, INFINITY, ZERO = Decimal("NaN"), Decimal("Infinity"), Decimal(0)

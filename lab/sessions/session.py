@@ -76,7 +76,12 @@ class Linked:
 
 def rules() -> str:
     """The fingerprint of all that a session is replayed with."""
-    return explorer.fingerprint(places=PLACES + added_places())
+    return explorer.fingerprint(places=rules_of())
+
+
+def rules_of() -> tuple[str, ...]:
+    """The places of the code that a session is replayed with."""
+    return PLACES + added_places()
 
 
 def encode(session: Session, at: int) -> str:

@@ -8,4 +8,10 @@ urls       pages that need no cluster; all others answer with one sentence
 site       the site in a browser's worker: requests, cookies, searches, and progress as one file
 searches   the second worker: one search of the explorer at a time
 loaded     what a worker may load, a rule of `make check`
+bridge/    the functions that the workers' JavaScript calls
+parser     answers of PostgreSQL's parser, recorded: the lab's core still needs it
+walk       a walk through all chapters with right answers
+pack       writes the folder: `make anywhere`
+words      the shell page's texts
+web/       the shell page, worker and service worker, in JavaScript
 """

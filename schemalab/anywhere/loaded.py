@@ -10,7 +10,18 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-OURS = ("catalog", "changes", "expressions", "lab", "leases", "nodes", "schemalab", "spark_tasks", "storage")
+OURS = (
+    "catalog",
+    "changes",
+    "expressions",
+    "lab",
+    "leases",
+    "nodes",
+    "rollouts",
+    "schemalab",
+    "spark_tasks",
+    "storage",
+)
 THEIRS = ("asgiref", "csp", "django", "markdown_it", "mdurl", "packaging", "sqlparse")
 """Packages that the folder brings along: all of them pure Python."""
 

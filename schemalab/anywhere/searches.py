@@ -2,15 +2,18 @@
 
     site: QUEUE.send_task ──► shell ──► second worker: search ──progress, answer──► shell ──► site
 
-`search` needs the lab's core alone: neither Django's settings nor a database.
+`search` needs neither a database nor the site's pages.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
+
+LOOK_EVERY_S = 0.3
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +39,13 @@ def search(asked: str, progressed: Callable[[str], object]) -> str:
     from lab.explorer.spaces.search import Progress
     from lab.questions.answering import answer_of
 
+    looked_at = time.monotonic()
+
     def watch(progress: Progress) -> bool:
+        nonlocal looked_at
+        if time.monotonic() - looked_at < LOOK_EVERY_S:
+            return True
+        looked_at = time.monotonic()
         progressed(json.dumps({"states": progress.states, "depth": progress.depth, "seconds": progress.seconds}))
         return True
 

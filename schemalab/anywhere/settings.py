@@ -24,6 +24,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "schemalab.anywhere.apps.LabConfig",
+    "rollouts",
 ]
 
 # Neither CSRF tokens nor compression: requests come from the browser's own service worker alone (SECURITY.md).

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from typing import Any
@@ -25,7 +27,7 @@ from lab import services
 from lab.explorer.spaces.search import Progress
 from lab.models import Question
 
-COOKIES = "CREATE TABLE IF NOT EXISTS anywhere_cookie (name text PRIMARY KEY, value text NOT NULL)"
+COOKIES = "CREATE TABLE anywhere_cookie (name text PRIMARY KEY, value text NOT NULL)"
 FIRST_BYTES = b"SQLite format 3\x00"
 OF_THE_PAGE = ("theme",)
 """Cookies that a page's own script sets."""
@@ -48,6 +50,7 @@ class Site:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._handler = WSGIHandler()
+        self._written = connection.connection.total_changes
 
     def answer(
         self, method: str, address: str, body: bytes, headers: Mapping[str, str], page_cookies: str = ""
@@ -128,41 +131,54 @@ class Site:
         """All progress: the database as a file of SQLite."""
         return bytes(connection.connection.serialize())
 
+    def news(self) -> bytes | None:
+        """The file, when something was written since this was last asked; a step on the stage writes nothing."""
+        written = connection.connection.total_changes
+        if written == self._written:
+            return None
+        self._written = written
+        return self.kept()
+
 
 def start(prefix: str, kept: bytes | None = None) -> Site:
     """The site, after `django.setup()`, with the progress of `kept`. Raises `NotKept`."""
+    if kept is not None and not is_kept(kept):
+        raise NotKept("this file holds no progress of this version of the lab")
     connection.ensure_connection()
     if kept is None:
         _make_tables()
     else:
-        _restore(kept)
-    with connection.cursor() as cursor:
-        cursor.execute(COOKIES)
+        connection.connection.deserialize(kept)
     return Site(prefix)
+
+
+def is_kept(file: bytes) -> bool:
+    """True for a database with the tables of this version: an older one's answers are few, and made again."""
+    if not file.startswith(FIRST_BYTES):
+        return False
+    with closing(sqlite3.connect(":memory:")) as other:
+        other.deserialize(file)
+        try:
+            return all(_columns_there(other, model) == _columns(model) for model in _models("lab"))
+        except sqlite3.DatabaseError:  # it only begins like one
+            return False
 
 
 def _make_tables() -> None:
     """From the models: the migrations are PostgreSQL's."""
-    labels = ("contenttypes", "auth", "lab")
     with connection.schema_editor() as editor:
-        for label in labels:
-            for model in apps.get_app_config(label).get_models():
-                editor.create_model(model)
-
-
-def _restore(kept: bytes) -> None:
-    """Progress of an older build is dropped when its tables are others: answers are few, and made again."""
-    if not kept.startswith(FIRST_BYTES):
-        raise NotKept("this file is no progress of the lab")
-    connection.connection.deserialize(kept)
-    wanted = {model._meta.db_table: _columns(model) for model in apps.get_app_config("lab").get_models()}
+        for model in (*_models("contenttypes"), *_models("auth"), *_models("lab")):
+            editor.create_model(model)
     with connection.cursor() as cursor:
-        found = {
-            table: {column.name for column in connection.introspection.get_table_description(cursor, table)}
-            for table in connection.introspection.table_names(cursor)
-        }
-    if any(found.get(table) != columns for table, columns in wanted.items()):
-        raise NotKept("this progress is of another version of the lab")
+        cursor.execute(COOKIES)
+
+
+def _models(label: str) -> Iterator[Any]:
+    return apps.get_app_config(label).get_models()
+
+
+def _columns_there(database: sqlite3.Connection, model: Any) -> set[str]:
+    return {row[1] for row in database.execute(f'PRAGMA table_info("{model._meta.db_table}")')}
 
 
 def _columns(model: Any) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab import services
-from lab.explorer.fingerprint import PLACES, ROOT, fingerprint
+from lab.explorer.fingerprint import PLACES, RECORDED, ROOT, fingerprint
 from lab.sessions import session
 
 LOADED = """
@@ -73,3 +73,9 @@ def test_all_that_finds_an_answer_is_in_its_hash(modules: str, places: tuple[str
     ours = [file for file in ours if file.parts[0] != ".venv" and file.name != "__init__.py"]
     assert len(ours) > 30
     assert [str(file) for file in ours if not any(file.is_relative_to(place) for place in places)] == []
+
+
+def test_an_archive_of_part_of_the_code_has_the_fingerprints_of_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / RECORDED).write_text('{"lab/sessions lab/texts.py": "0123456789abcdef"}')
+    assert fingerprint(tmp_path, ("lab/sessions", "lab/texts.py")) == "0123456789abcdef"
+    assert fingerprint(tmp_path, ("lab/sessions",)) != "0123456789abcdef"

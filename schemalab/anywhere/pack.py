@@ -1,0 +1,249 @@
+"""Writes the lab as a folder of static files: `make anywhere`.
+
+    index.html  shell.js  shell.css  worker.js  sw.js     the shell page and its workers (`web/`)
+    first.en.html  first.zh-hans.html                     the first screen, shown while Python starts
+    site.zip                                              every module and file that the walk through all chapters uses
+    static/  py/                                          the site's own static files; Pyodide, compressed
+
+The walk runs here, under the imports that a browser has, and records what PostgreSQL's parser answered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+import zoneinfo
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from schemalab.anywhere.loaded import OURS, THEIRS, OnlyWhatIsThere
+
+ROOT = Path(__file__).resolve().parents[2]
+WEB = Path(__file__).parent / "web"
+LOCK = json.loads((Path(__file__).parent / "pyodide.json").read_text(encoding="utf-8"))
+"""Pyodide's version, and the SHA-256 of its package and of each file taken from it."""
+
+COMPRESSED = (".wasm", ".mjs", ".json")
+DATA = (
+    "templates",
+    "locale",
+    "lab/exercises/chapters",
+    "docs/reference/glossary.md",
+    "schemalab/formats",
+    "schemalab/anywhere/bridge",
+)
+"""Files of ours that are read, and modules that only a browser imports."""
+
+LANGUAGES = ("en", "zh-hans")
+PREFIX = "/-prefix-/"
+"""Stands in the first screens for the place where the folder will lie."""
+
+FORM = "application/x-www-form-urlencoded"
+NPM_S_MAX = 300
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="write the lab as a folder of static files")
+    parser.add_argument("--into", type=Path, default=ROOT / "anywhere", help="the folder, which is written anew")
+    into = parser.parse_args().into
+    if into.exists() and any(into.iterdir()) and not (into / "sw.js").is_file():
+        sys.exit(f"schemalab.anywhere.pack: {into} holds other files; name an empty folder")
+    os.environ["DJANGO_SETTINGS_MODULE"] = "schemalab.anywhere.settings"
+    parser_answers = record_parser()
+    sys.meta_path.insert(0, OnlyWhatIsThere())
+    first = walk_all()
+    if into.exists():
+        shutil.rmtree(into)
+    into.mkdir(parents=True)
+    write_pyodide(into / "py")
+    write_site(into / "site.zip", parser_answers)
+    shutil.copytree(ROOT / "static", into / "static")
+    for language, page in first.items():
+        (into / f"first.{language}.html").write_text(page, encoding="utf-8")
+    write_shell(into)
+    size = sum(file.stat().st_size for file in into.rglob("*") if file.is_file())
+    print(f"{into}: {size / 1e6:.1f} MB, {(into / 'site.zip').stat().st_size / 1e6:.2f} MB of them the site")
+
+
+def record_parser() -> dict[str, dict[str, str]]:
+    """Wraps PostgreSQL's parser; the answers are in the returned tables, in base64, after the walk."""
+    import postgast
+
+    recorded: dict[str, dict[str, str]] = {"parse": {}, "scan": {}, "deparse": {}}
+
+    def recording(name: str, key: Callable[[Any], str], content: Callable[[Any], bytes]) -> None:
+        real = getattr(postgast, name)
+
+        def wrapped(given: Any) -> Any:
+            answer = real(given)
+            recorded[name][key(given)] = b64encode(content(answer)).decode()
+            return answer
+
+        setattr(postgast, name, wrapped)
+
+    recording("parse", str, lambda tree: tree.SerializeToString(deterministic=True))
+    recording("scan", str, lambda tokens: tokens.SerializeToString(deterministic=True))
+    recording("deparse", lambda tree: tree.SerializeToString(deterministic=True).hex(), str.encode)
+    return recorded
+
+
+def walk_all() -> dict[str, str]:
+    """Walks through all chapters, so that all modules are loaded; returns the first screen in each language."""
+    import django
+
+    django.setup()
+    from schemalab.anywhere.searches import search
+    from schemalab.anywhere.site import start
+    from schemalab.anywhere.walk import Request, Response, walk
+
+    site = start(PREFIX)
+    first = {
+        language: site.answer("GET", f"{PREFIX}lab/", b"", {"Accept-Language": language}).body.decode()
+        for language in LANGUAGES
+    }
+
+    def visit(request: Request) -> Response:
+        body = urlencode(request.form or {}, doseq=True).encode()
+        method = "GET" if request.form is None else "POST"
+        answer = site.answer(method, PREFIX + request.address, body, {"Content-Type": FORM})
+        location = dict(answer.headers).get("Location", "").removeprefix(PREFIX)
+        return Response(answer.status, location, answer.body.decode())
+
+    def answer_search() -> None:
+        waiting = json.loads(site.next_search())
+        site.searched(waiting["pk"], search(json.dumps(waiting["asked"]), lambda _: None))
+
+    for request, response in walk(visit, answer_search):
+        if response.status not in (200, 302):
+            sys.exit(f"schemalab.anywhere.pack: {request.address} answers {response.status}")
+    return first
+
+
+def write_pyodide(into: Path) -> None:
+    """Pyodide by the ordinary npm client, compared with the lock file."""
+    into.mkdir()
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["npm", "pack", "--silent", "--pack-destination", folder, f"pyodide@{LOCK['version']}"]
+        subprocess.run(command, check=True, capture_output=True, timeout=NPM_S_MAX)
+        (tarball,) = Path(folder).iterdir()
+        found = hashlib.sha256(tarball.read_bytes()).hexdigest()
+        if found != LOCK["sha256"]:
+            sys.exit(f"schemalab.anywhere.pack: {tarball.name} has sha256 {found}, not that of pyodide.json")
+        with tarfile.open(tarball) as archive:
+            for name in LOCK["files"]:
+                member = archive.extractfile(f"package/{name}")
+                assert member is not None, name
+                (into / name).write_bytes(member.read())
+    (into / "LICENCE.txt").write_text(LOCK["licence"] + "\n", encoding="utf-8")
+
+
+def write_site(into: Path, parser_answers: dict[str, dict[str, str]]) -> None:
+    """The archive of the site: loaded modules, data files, the recorded parser."""
+    from lab.explorer.fingerprint import RECORDED
+    from lab.sessions import session
+
+    files = dict(_modules()) | dict(_data())
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, path in sorted(files.items()):
+            _add(archive, name, path.read_bytes())
+        for name, path in _parser():
+            _add(archive, name, path.read_bytes())
+        _add(archive, RECORDED, json.dumps({" ".join(session.rules_of()): session.rules()}).encode())
+        _add(archive, "postgast/recorded.json", json.dumps(parser_answers, sort_keys=True).encode())
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """With a time that never changes: equal sources make equal folders."""
+    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content, compresslevel=9)
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    """Every module of ours and of the packages that was loaded."""
+    for name, module in list(sys.modules.items()):
+        top, file = name.partition(".")[0], getattr(module, "__file__", None)
+        if top in (*OURS, *THEIRS, "google") and file and file.endswith(".py"):
+            parts = name.split(".")
+            path = Path(file)
+            yield "/".join([*parts, "__init__.py"] if path.name == "__init__.py" else [*parts[:-1], path.name]), path
+
+
+def _data() -> Iterator[tuple[str, Path]]:
+    for start in DATA:
+        place = ROOT / start
+        for path in sorted(place.rglob("*")) if place.is_dir() else (place,):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".po":
+                yield str(path.relative_to(ROOT)), path
+    import django
+
+    django_root = Path(django.__file__).parent
+    for language in ("en", "zh_Hans"):
+        for place in (django_root / "conf/locale", *(django_root / "contrib").glob("*/locale")):
+            for path in (place / language).rglob("*"):
+                if path.suffix in (".py", ".mo"):
+                    yield f"django/{path.relative_to(django_root)}", path
+    yield "zoneinfo/UTC", next(Path(folder) / "UTC" for folder in zoneinfo.TZPATH if (Path(folder) / "UTC").is_file())
+
+
+def _parser() -> Iterator[tuple[str, Path]]:
+    """Our recorded parser in the place of `postgast`, with the messages that its answers are made of."""
+    import postgast
+
+    theirs = Path(postgast.__file__).parent
+    yield "postgast/__init__.py", Path(__file__).parent / "parser.py"
+    for name in ("errors.py", "pg_query_pb2.py", "pg_query.desc"):
+        yield f"postgast/{name}", theirs / name
+
+
+def write_shell(into: Path) -> None:
+    """The shell's files; the service worker gets the list of all others, hashed, and compresses what is large."""
+    for file in sorted(WEB.iterdir()):
+        if file.name != "sw.js":
+            shutil.copy(file, into / file.name)
+    (into / "words.json").write_text(json.dumps(_words(), ensure_ascii=False), encoding="utf-8")
+    listed = [_listed(into, path) for path in sorted(into.rglob("*")) if path.is_file()]
+    version = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
+    text = (WEB / "sw.js").read_text(encoding="utf-8")
+    heading = f'const VERSION = "{version}";\nconst FILES = {json.dumps(listed)};\n'
+    (into / "sw.js").write_text(heading + text, encoding="utf-8")
+
+
+def _listed(into: Path, path: Path) -> tuple[str, int, str, bool]:
+    """A file of the list: name, bytes to fetch, hash, compressed. Static hosts compress nothing."""
+    name, content = str(path.relative_to(into)), path.read_bytes()
+    is_compressed = name.startswith("py/") and path.suffix in COMPRESSED
+    if is_compressed:
+        content = gzip.compress(content, compresslevel=9, mtime=0)
+        path.unlink()
+        path.with_name(path.name + ".gz").write_bytes(content)
+    return name, len(content), hashlib.sha256(content).hexdigest(), is_compressed
+
+
+def _words() -> dict[str, dict[str, str]]:
+    """The shell's own texts, in each language."""
+    from django.utils import translation
+
+    from schemalab.anywhere.words import WORDS
+
+    words = {}
+    for language in LANGUAGES:
+        with translation.override(language):
+            words[language] = {name: translation.gettext(text) for name, text in WORDS.items()}
+    return words
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""The texts of the shell page, which has no templates."""
+
+from django.utils.translation import gettext_noop as _
+
+WORDS = {
+    "loading": _("Loading the lab: %s of %s MB"),
+    "starting": _("Starting Python in your browser"),
+    "soon": _("The page opens when Python has started."),
+    "no_workers": _(
+        "This window allows no service worker, and the lab cannot run without one. Open it in a normal window, over"
+        " https or from localhost."
+    ),
+    "failed": _("The lab cannot start: %s"),
+    "here": _("The lab runs in your browser. Nothing leaves it."),
+    "export": _("Export progress"),
+    "import": _("Import progress"),
+    "start_over": _("Start over"),
+    "sure": _("Start over? Your progress in this browser is deleted."),
+    "not_kept": _("This file holds no progress of this version of the lab."),
+}

@@ -1,0 +1,99 @@
+"""A browser's site and a cluster's answer every request of the chapters alike, to a visitor with right answers."""
+
+import base64
+import json
+import re
+import subprocess
+import sys
+import zlib
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from lab.exercises.shelf import books
+from lab.tasks import answer_next_question
+from schemalab.anywhere.walk import Request, Response, walk
+
+ROOT = Path(__file__).parents[2]
+EVERY_CHAPTER = tuple(book.folder for book in books())
+VARIES = (
+    (r'name="csrfmiddlewaretoken" value="\w+"', "a token"),
+    (r'data-csrf="\w+"', "a token"),
+    (r"X-CSRFToken[^}]+", "a token"),
+    (r'data-server-time="[^"]+"', "a time"),
+    (r"(<span class=\"num\"\s+data-clock>)[0-9:]+", r"\1"),
+    (r"asked=\d+", "asked"),
+    (r'name="asked" value="\d+"', "asked"),
+    (r"questions/\d+/", "questions/"),
+    (r'data-nonce="[^"]*"', "a nonce"),
+    (r'data-question="\d+"', "a question"),
+)
+"""Tokens, times and numbers of rows: different between two answers of the same site."""
+
+
+DATA = re.compile(r'(<script [^>]*type="application/json">)(.*?)(</script>)', re.DOTALL)
+"""PostgreSQL sorts the keys of what is stored as JSON, SQLite does not."""
+
+
+LINK = re.compile(r"\beN[\w-]{30,}")
+"""A session as a link: JSON, compressed."""
+
+
+def regular(text: str) -> str:
+    text = LINK.sub(lambda found: json.dumps(linked(found[0]), sort_keys=True).replace('"', "'"), text)
+    text = DATA.sub(lambda found: found[1] + json.dumps(json.loads(found[2]), sort_keys=True) + found[3], text)
+    for pattern, instead in VARIES:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def linked(link: str) -> object:
+    return json.loads(zlib.decompress(base64.urlsafe_b64decode(link + "=" * (-len(link) % 4))))
+
+
+def difference(expected: object, found: object) -> str:
+    """The place where two answers begin to differ; "" when they are alike."""
+    wanted, got = regular(str(expected)), regular(str(found))
+    if wanted == got:
+        return ""
+    at = next((n for n, (one, other) in enumerate(zip(wanted, got, strict=False)) if one != other), 0)
+    return f"{wanted[max(0, at - 60) : at + 90]!r} is {got[max(0, at - 60) : at + 90]!r}"
+
+
+@pytest.mark.parametrize(
+    ("language", "folders"),
+    [
+        pytest.param("en", EVERY_CHAPTER, id="every chapter"),
+        pytest.param("zh-hans", ("00-new-messenger", "03-why-write-only", "06-leases"), id="three in Chinese"),
+    ],
+)
+def test_a_browser_answers_as_a_cluster_does(
+    db: None, monkeypatch: pytest.MonkeyPatch, language: str, folders: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("lab.services._send", lambda: None)
+    client = Client(headers={"accept-language": language})
+
+    def visit(request: Request) -> Response:
+        path = f"/{request.address}"
+        answer = client.get(path) if request.form is None else client.post(path, request.form)
+        return Response(
+            answer.status_code, answer.headers.get("Location", "").removeprefix("/"), answer.content.decode()
+        )
+
+    def answered_there() -> list[list[str]]:
+        command = [sys.executable, "-m", "tests.anywhere.visits", language, *folders]
+        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stderr[-3000:]
+        return [json.loads(line) for line in ended.stdout.splitlines()]
+
+    here = ([at.address, got.status, got.location, got.body] for at, got in walk(visit, answer_next_question, folders))
+    seen, differences = 0, list[str]()
+    for cluster, browser in zip_longest(here, answered_there()):
+        assert cluster is not None
+        assert browser is not None
+        differences += [f"{cluster[0]}: {difference(*pair)}" for pair in zip(cluster, browser, strict=True)]
+        seen += 1
+    assert [one for one in differences if not one.endswith(": ")] == []
+    assert seen > 10 * len(folders)

@@ -1,0 +1,113 @@
+"""The site in a browser's worker: progress, cookies, searches. Each test has a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+BEGIN = """
+import json, django
+django.setup()
+from urllib.parse import urlencode
+from schemalab.anywhere import searches, site as sites
+from lab.models import Progress, Question
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+def post(site, address, **form):
+    return site.answer("POST", "/c/" + address, urlencode(form).encode(), FORM)
+def get(site, address, **more):
+    return site.answer("GET", "/c/" + address, b"", {}, **more)
+SCREEN = "lab/chapters/00-new-messenger/agreed-hour/"
+ASKED = {"session": {"setup": "one-jump", "parameters": {}, "left_out": [], "steps": []}}
+"""
+
+
+def there(script: str) -> Any:
+    """What the script prints as JSON, in a process with a browser's settings."""
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "schemalab.anywhere.settings"}
+    ended = subprocess.run(
+        [sys.executable, "-c", BEGIN + script], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    return json.loads(ended.stdout)
+
+
+def test_progress_is_a_file_that_another_browser_takes() -> None:
+    given = there("""
+site = sites.start("/c/")
+post(site, "language/setlang/", language="zh-hans", next="/c/lab/")
+post(site, SCREEN + "hint/")
+file = site.kept()
+from django.db import connections
+connections["default"].close()
+other = sites.start("/c/", file)
+page = get(other, "lab/").body.decode()
+print(json.dumps([list(Progress.objects.values_list("exercise", "hints")), 'lang="zh-Hans"' in page]))
+""")
+    assert given == [[["00-new-messenger", 1]], True]
+
+
+def test_only_what_is_written_is_news() -> None:
+    given = there("""
+site = sites.start("/c/")
+get(site, "lab/stage/?setup=one-jump")
+before = site.news()
+post(site, SCREEN + "hint/")
+print(json.dumps([before, site.news() == site.kept(), site.news()]))
+""")
+    assert given == [None, True, None]
+
+
+def test_other_files_are_no_progress() -> None:
+    given = there("""
+import sqlite3
+empty = sqlite3.connect(":memory:")
+empty.execute("CREATE TABLE lab_progress (id integer)")
+print(json.dumps([sites.is_kept(one) for one in (b"", b"PK", b"SQLite format 3\\x00 and more", empty.serialize())]))
+""")
+    assert given == [False, False, False, False]
+
+
+def test_the_colours_of_the_page_come_with_its_requests() -> None:
+    given = there("""
+site = sites.start("/c/")
+page = get(site, "lab/", page_cookies="theme=dark; other=1").body.decode()
+print(json.dumps(['data-theme="dark"' in page, 'data-theme="dark"' in get(site, "lab/").body.decode()]))
+""")
+    assert given == [True, False]
+
+
+def test_a_page_that_needs_a_cluster_says_so() -> None:
+    given = there("""
+site = sites.start("/c/")
+found = [get(site, page) for page in ("lab/live/", "console/", "lab/polls/3/", "join/abc/", "docs/how-to/present.md")]
+print(json.dumps([[one.status, "Needs a cluster" in one.body.decode()] for one in found]))
+""")
+    assert given == [[501, True]] * 5
+
+
+def test_a_search_that_is_stopped_goes_on_no_longer() -> None:
+    given = there("""
+from lab import services
+site = sites.start("/c/")
+notified = []
+searches.QUEUE.notify = lambda: notified.append(1)
+from django.db import transaction
+made = services._ask("visitor:1", {"order": {}})
+waiting = json.loads(site.next_search())
+progress = json.dumps({"states": 5, "depth": 1, "seconds": 0.5})
+before = site.search_goes_on(waiting["pk"], progress)
+services.stop("visitor:1", made.pk)
+after = site.search_goes_on(waiting["pk"], progress)
+print(json.dumps([len(notified), waiting["asked"], before, after, site.next_search()]))
+""")
+    assert given == [1, {"order": {}}, True, False, ""]
+
+
+def test_a_search_that_fails_has_an_answer() -> None:
+    given = there("""
+print(searches.search(json.dumps({"order": {}}), lambda progress: None))
+""")
+    assert given["verdict"] == "unknown"
