@@ -28,6 +28,7 @@ from lab.pages.courses import course_grid
 from lab.pages.courses.chapters import chapters_of, text
 from lab.pages.courses.endings import predictions
 from lab.pages.words import stage_words
+from lab.sessions.setups import setup_named
 
 
 def address_of(course: Course) -> str:
@@ -98,7 +99,8 @@ def projector(request: HttpRequest, pk: int) -> HttpResponse:
     if start is not None:
         at = len(screen.start.steps) if screen.start is not None and not is_hidden else None
         shown = stage_answer(session_of(start), at, start.single_steps)
-        context |= {"stage": without_foresight(shown) if is_hidden else shown, "words": stage_words(is_embedded=True)}
+        context["stage"] = without_foresight(shown) if is_hidden else shown
+        context["words"] = stage_words(kind=setup_named(start.setup).kind)
         context["setups"] = [setup for setup in described_setups() if setup["name"] == start.setup]
     return render(request, "lab/projector.html", context)
 
