@@ -2,11 +2,11 @@
 
     k of an entry     P · I · values · K(r)        a part ends by itself, so the next one begins where it ends
 
-Parts of fixed length are passed by counting. Behind a text, a numeric or a bytea the rest is a longer expression, and
-behind several of them too long a one: then there is none.
+Parts of fixed length are passed by counting. Behind a text, a numeric or a bytea the rest is computed once, by a
+subquery of its own: written out wherever it is needed, it would grow by a factor with each such part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from catalog.elements import Column
 from catalog.values import bytea, intervals, numerics
@@ -15,45 +15,54 @@ from storage.encoding import NULL, PAYLOAD_BYTES
 from storage.sql_values.decoding import decode_key_part
 from storage.sql_values.syntax import call, constant, part
 
-SQL_LENGTH_MAX = 16_000
-"""Characters of an expression: PostgreSQL takes about as long to read it as to compute it for a hundred rows."""
+SHORT = 40
+"""Characters of an expression that may stand in another one several times."""
 
 
-def decode_key_sql(columns: Sequence[Column], place: int, expression: str) -> str | None:
-    """The value of the key column at `place` out of `expression`, which is K(r); None where it would be too long."""
+def decode_key_sql(columns: Sequence[Column], place: int, expression: str) -> str:
+    """The value of the key column at `place` out of `expression`, which is K(r)."""
     data, start = _behind([(column, False) for column in columns[:place]], expression, has_null=False)
     column = columns[place]
     if _fixed_length(column.type) is None:
         data, start = part(data, start), 0
         if place < len(columns) - 1:
-            data = part(data, 0, _length(column.type, data, 0))
-    found = decode_key_part(column, data, start + 1)
-    return found if len(found) <= SQL_LENGTH_MAX else None
+            data = _once(data, lambda whole: part(whole, 0, _length(column.type, whole, 0)))
+    return _once(data, lambda whole: decode_key_part(column, whole, start + 1))
 
 
-def row_key_of_entry_sql(parts: Sequence[tuple[Column, bool]], expression: str) -> str | None:
+def row_key_of_entry_sql(parts: Sequence[tuple[Column, bool]], expression: str) -> str:
     """K(r) out of `expression`, the k of a plain entry from its values on. Parts: columns, True where descending."""
-    found = part(*_behind(parts, expression, has_null=True))
-    return found if len(found) <= SQL_LENGTH_MAX else None
+    return part(*_behind(parts, expression, has_null=True))
+
+
+def _once(data: str, then: Callable[[str], str]) -> str:
+    """An expression over bytes, which are computed once."""
+    if len(data) <= SHORT:
+        return then(data)
+    return f"(SELECT {then('part.bytes')} FROM (SELECT {data} AS bytes OFFSET 0) AS part)"
 
 
 def _behind(parts: Sequence[tuple[Column, bool]], data: str, *, has_null: bool) -> tuple[str, int]:
     """Where these parts of a key end: bytes, and how many of them to pass."""
     start = 0
     for column, descending in parts:
-        flip = 255 if descending else 0
-        length = _fixed_length(column.type)
-        if length is not None and not has_null:
-            start += length
+        if _fixed_length(column.type) is not None and not has_null:
+            start += _fixed_length(column.type) or 0
             continue
-        data, start = part(data, start), 0
-        size = str(length) if length is not None else _length(column.type, data, flip)
-        if has_null:
-            size = f"CASE {call('get_byte', data, 0)} WHEN {NULL[0] ^ flip} THEN 1 ELSE {size} END"
-        data = call("substr", data, f"1 + {size}")
-        if len(data) > SQL_LENGTH_MAX:
-            break
+        data, start = _rest(column.type, part(data, start), 255 if descending else 0, has_null=has_null), 0
     return data, start
+
+
+def _rest(sql_type: SqlType, data: str, flip: int, *, has_null: bool) -> str:
+    """The bytes behind the part with which `data` begins."""
+
+    def behind(whole: str) -> str:
+        size = str(_fixed_length(sql_type) or _length(sql_type, whole, flip))
+        if has_null:
+            size = f"CASE {call('get_byte', whole, 0)} WHEN {NULL[0] ^ flip} THEN 1 ELSE {size} END"
+        return call("substr", whole, f"1 + {size}")
+
+    return _once(data, behind)
 
 
 def _fixed_length(sql_type: SqlType) -> int | None:
