@@ -138,7 +138,7 @@ document.addEventListener("visibilitychange", soon);
 /* ---- what arrives */
 function take(parts) {
   const time = now();
-  if (parts.facts) { asked = false; history.setFacts(JSON.parse(parts.facts)); }
+  if (parts.facts) { asked = false; history.setFacts(JSON.parse(parts.facts)); root.classList.toggle("empty", !history.table); }
   if (parts.now && history.addNow(JSON.parse(parts.now), time) && !asked) { asked = true; window.schemalab.again(); }
   if (parts.pulse) history.addPulse(JSON.parse(parts.pulse), time);
   if (parts.facts || parts.now || parts.pulse) soon();

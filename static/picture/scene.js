@@ -81,6 +81,7 @@ export class Scene {
       lx += 14 + add(legend, "text", { x: lx + 12, y: 127, class: "small quiet" }, text).getComputedTextLength() + 22;
     }
     this.runs = add(svg, "text", { x: 2, y: 152, class: "small bold" });
+    this.meaning = add(svg, "text", { x: x + 4, y: y + h + 19, class: "small quiet" });
   }
 
   #node(svg, name, at) {
@@ -159,13 +160,14 @@ export class Scene {
     }
     for (const [version, one] of this.cards) if (!places.has(version)) { set(one.g, { opacity: 0, move: move(G.slots[0][0] - 60, G.slots[0][1]), visibility: "hidden" }); for (const token of one.byNode.values()) show(token, false); }
     this.inHand = upcoming;
-    set(this.count, { text: W.inUse.replace("{n}", used.size), class: `bold${used.size > 2 ? " alarm" : ""}` });
+    set(this.count, { text: (used.size > 1 && !G.slim ? W.inUseFull : W.inUse).replace("{n}", used.size), class: `bold${used.size > 2 ? " alarm" : ""}` });
     set(this.door, { class: used.size > 1 ? "door shut" : "door" });
     if (!this.sql) return;
     const told = history.state(t)?.change, sql = change ? change.statement : told ? told.statement : "";
     set(this.title, { text: !told ? "" : change ? W.change.replace("{n}", told.id) : W.changeDone[told.status]?.replace("{n}", told.id) ?? W.change.replace("{n}", told.id) });
     const [one, two] = cut(sql, 46);
     set(this.lines[0], { text: one }); set(this.lines[1], { text: two });
+    set(this.meaning, { text: change && newest ? (W[`x${newest.phase}`] ?? "").replace("{n}", newest.version) : "" });
   }
 
   #drawPublisher(wait, work, change, t) {
