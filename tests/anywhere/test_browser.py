@@ -136,6 +136,17 @@ ASK = """async ([address, setup]) => {
 }"""
 
 
+ASK_AND_STOP = """async ([address, setup, page]) => {
+  const body = JSON.stringify({ session: { setup, parameters: {}, left_out: [], steps: [] }, at: 0 });
+  const json = async (...request) => (await fetch(...request)).json();
+  const { id } = await json(address, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+  const { status } = await fetch(page);
+  const { state } = await json(`${address}${id}/`);
+  return [status, state, (await json(`${address}${id}/stop/`, { method: "POST" })).state];
+}"""
+"""Asks, opens a page while the search runs, and stops it: the statuses of page and question."""
+
+
 def state_of(frame: Frame, served: Served, number: int) -> str:
     """The state of a question, as its page asks for it."""
     address = f"{served.address}/lab/questions/{number}/"
@@ -153,11 +164,7 @@ def test_a_search_runs_beside_the_pages_and_is_stopped(
     number = frame.evaluate(ASK, [address, "one-jump"])["id"]
     wait_for(second, lambda: state_of(frame, served, number) == "done")  # the searching worker has started
 
-    number = frame.evaluate(ASK, [address, LONG])["id"]
-    site_of(first).goto(f"{served.address}/lab/explorer/")  # a page opens while the search runs
-    assert state_of(frame, served, number) == "running"
-    stop = "async (address) => (await (await fetch(address, { method: 'POST' })).json()).state"
-    assert frame.evaluate(stop, f"{address}{number}/stop/") == "stopped"
+    assert frame.evaluate(ASK_AND_STOP, [address, LONG, f"{served.address}/lab/"]) == [200, "running", "stopped"]
     number = frame.evaluate(ASK, [address, "delete-only"])["id"]
     wait_for(second, lambda: state_of(frame, served, number) == "done")
 
