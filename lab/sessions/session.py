@@ -19,7 +19,10 @@ from catalog.text.storable import is_storable
 from lab.explorer import fingerprint as explorer
 from lab.sessions.kinds import added_places
 
-PLACES = (*explorer.PLACES, "lab/cluster", "lab/scripts", "lab/sessions", "nodes/router", "nodes/sql")
+PLACES = (
+    *explorer.PLACES, "lab/cluster", "lab/ladders/sentences.py", "lab/scripts", "lab/sessions",
+    "nodes/router", "nodes/sql",
+)  # fmt: skip
 """All that a session is replayed with."""
 
 STEPS_MAX = 200

@@ -94,7 +94,6 @@ IN_SIMULATOR = (
     InSimulator("R8 purge", (Without.PURGE,), 0, "C7"),
     InSimulator("R8 deletion, X4", (Without.DELETION,), 6, "C3"),
     InSimulator("T1", (Without.CONFLICTS,), 4, "lost"),
-    InSimulator("T1", (Without.HIDDEN_VALUES,), 1022, "C5"),
     InSimulator("T3", (Without.SNAPSHOT,), 1951, "read"),
     InSimulator("T7", (Without.CREATION,), 2, "lost"),
     InSimulator("T7", (Without.LIFE,), 40, "lost", LEASED),
@@ -110,6 +109,7 @@ A fault that is left out draws nothing: seeds mean what they meant before it cou
 """
 
 IN_SCRIPTS = (
+    InScript("T1", (Without.HIDDEN_VALUES,), "changes/key_moves_what_is_not_read"),
     InScript("T7", (Without.LIFE,), "transactions/commit_forgotten"),
     InScript("R2", (Without.FILL_VALUE,), "changes/missing_value_read_as_null"),
     InScript("R3", (Without.ONCE,), "changes/range_twice"),
