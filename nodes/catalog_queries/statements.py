@@ -170,8 +170,12 @@ class CatalogQueries:
         shown = {i: shown_table(table, others) for i, table in others.items()}
         new = {i: table for i, table in shown.items() if table is not None}
         old = {i: table for i, table in new.items() if i not in own}
-        sql = Alters(old, new, {}, ()).statements()
-        results = await session.script("; ".join(["SET LOCAL search_path = public, pg_temp", *sql]))
+        made = self.block.new_tables
+        private = {table.table_id for table in made.temporary.among(made.tables)}
+        public = {i: table for i, table in new.items() if i not in private}
+        sql = ["SET LOCAL search_path = public, pg_temp", *Alters(old, public, {}, ()).statements()]
+        sql += ["SET LOCAL search_path = pg_temp, public", *Alters(public, new, {}, ()).statements()]
+        results = await session.script("; ".join(sql))
         if _is_failed(results):
             error = error_of(results[-1])
             await self._end(session)

@@ -103,6 +103,8 @@ class Prepared:
     is_of_sql: bool = False
     """By PREPARE, not by the protocol."""
     made_at: dt.datetime = field(default_factory=clock.now)
+    declared: tuple[int, ...] | None = None
+    """The types of parameters that its client named; 0, or none at the end, for those that it left open."""
     _description: tuple[tuple[Field, ...] | None, tuple[int, ...], bytes] | None = None
 
     def description(self, formats: tuple[int, ...] = ()) -> bytes:

@@ -90,11 +90,12 @@ class Read:
         moment = given.add(timestamptz(began), SqlType.TIMESTAMPTZ.oid) if self.place.needs_moment else ""
         done = self.place.filled(queries, moment)
         text_formats = self.asked.formats or (TEXT,) * len(self.asked.values)
+        oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
         added = [value if isinstance(value, bytes) else bytea_array(value) for value in given.values]
         users = UsersCommand(
             done.text,
             (*self.asked.values, *added),
-            oids=(*self.asked.oids, *given.oids),
+            oids=(*oids, *given.oids),
             formats=(*text_formats, *(BINARY for _ in added)),
             result_format=form,
             is_kept=bool(self.asked.values) and len(done.text) <= KEPT_CHARS,
@@ -105,6 +106,12 @@ class Read:
         locks = [Command(sql) for sql in dict.fromkeys(self._whole(ways))]
         scans = all(way.is_everything for way in ways.values())
         return [*locks, reader.before(self.style, scans=scans), users, *(reader.after() if goes_on else [])]
+
+    def _oid(self, place: int, form: int) -> int:
+        """The type of a parameter; 0 where PostgreSQL finds it in the text, as a client that left it open expects."""
+        declared = self.asked.declared
+        is_open = declared is not None and (place >= len(declared) or not declared[place])
+        return 0 if is_open and form == TEXT else self.asked.oids[place]
 
     def _query(self, use: Use, way: Access, given: Given) -> str:
         version, table = use.scan.descriptor, table_of(self.env, use.scan)

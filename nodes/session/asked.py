@@ -23,3 +23,5 @@ class Asked(NamedTuple):
     trace: Trace | None = None
     data: CopyData | None = None
     is_limited: bool = False
+    declared: Sequence[int] | None = None
+    """The types of parameters that its client named; 0, or none at the end, for those that it left open."""

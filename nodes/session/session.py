@@ -139,7 +139,7 @@ class Session:
             fields = await self._fields(statement, parameters)
         except LeaseError as error:
             raise lease_error(error) from error
-        return Prepared(sql, statement, oids_for_client(parameters.types, oids), fields)
+        return Prepared(sql, statement, oids_for_client(parameters.types, oids), fields, declared=tuple(oids))
 
     async def execute(
         self,
@@ -169,7 +169,9 @@ class Session:
         kind = TRACED_AS.get(statement.kind, statement.kind)
         trace = Trace(kind, statement.text) if self.variables.is_traced else None
         self.data = self.client.copy_data() if statement.kind == FROM else None
-        asked = Asked(statement, prepared.oids, values, formats, result_formats, trace, self.data, is_limited)
+        asked = Asked(
+            statement, prepared.oids, values, formats, result_formats, trace, self.data, is_limited, prepared.declared
+        )
         if statement.kind not in AS_LONG_AS_IT_TAKES:
             self.env.running[self] = monotonic()
         try:

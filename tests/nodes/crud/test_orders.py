@@ -206,7 +206,8 @@ def test_the_order_of_an_index_s_keys_is_the_engine_s_order_of_its_values(cluste
     new, made = cluster.descriptor(table), cluster.descriptor(table)
     by_name = {column.name: column.id for column in new.columns}
     for number in range(len(VALUES)):
-        new = new.with_index(Index(IndexId(number + 1), f"by_{number}", (IndexColumn(by_name[f"c{number}"], falls),)))
+        part = IndexColumn(by_name[f"c{number}"], falls)
+        new = new.with_index(Index(IndexId(number + 1), f"{table}_by_{number}", (part,)))
     cluster.publish(replace(new, version=made.version + 1))
     most = max(map(len, VALUES.values()))
     rows = [
@@ -216,13 +217,13 @@ def test_the_order_of_an_index_s_keys_is_the_engine_s_order_of_its_values(cluste
     with Crud(cluster.address(), timeout=60) as crud:
         assert crud.insert_many(table, rows).is_complete
         for number, of in enumerate(VALUES):
-            given = [(">=", f"by_{number}", [])]
+            given = [(">=", f"{table}_by_{number}", [])]
             expected = crud.select(table, given).rows
             assert len(expected) == len(rows)
             assert crud.select(table, given, first=len(rows)).rows == expected, of
             assert pages_of(crud, table, given, 5) == expected, of
             assert crud.select(table, given, first=-len(rows), after=expected[-1]).rows == expected[:-1], of
-            assert [crud.min(table, f"by_{number}").rows, crud.max(table, f"by_{number}").rows] == [
+            assert [crud.min(table, f"{table}_by_{number}").rows, crud.max(table, f"{table}_by_{number}").rows] == [
                 expected[:1],
                 expected[-1:],
             ], of

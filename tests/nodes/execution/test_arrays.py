@@ -12,21 +12,14 @@ from tests.nodes.conftest import Cluster
 AGGREGATED = "(SELECT array_agg(g) AS a FROM generate_series(1, {count}) g) s"
 
 
-@pytest.mark.parametrize("sql", [
-    f"SELECT array_agg(g) FROM generate_series(1, {ELEMENTS_MAX + 1}) g",
-    f"SELECT cardinality(a) FROM {AGGREGATED.format(count=ELEMENTS_MAX + 1)}",
-    f"SELECT cardinality(a || a) FROM {AGGREGATED.format(count=100_000)}",
-    f"SELECT array_length(array_cat(a, a), 1) FROM {AGGREGATED.format(count=100_000)}",
-    "SELECT length(array_to_string(array_agg(repeat('x', 1000)), ',')) FROM generate_series(1, 2000)",
-    f"SELECT length(array_to_string(a, repeat('x', 1000))) FROM {AGGREGATED.format(count=1000)}",
-    f"SELECT length(array_to_string(a, ',', repeat('x', 1000))) FROM {AGGREGATED.format(count=200_000)}",
-    "SELECT length(string_agg(repeat('x', 1000), ',')) FROM generate_series(1, 2000)",
-    f"SELECT cardinality(string_to_array(repeat(',', {ELEMENTS_MAX}), ','))",
-    f"SELECT string_to_table(repeat(',', {ELEMENTS_MAX}), ',')",
+@pytest.mark.parametrize(("sql", "length"), [
+    (f"SELECT cardinality(a) FROM {AGGREGATED.format(count=ELEMENTS_MAX + 1)}", ELEMENTS_MAX + 1),
+    (f"SELECT cardinality(a || a) FROM {AGGREGATED.format(count=100_000)}", 200_000),
+    (f"SELECT cardinality(string_to_array(repeat(',', {ELEMENTS_MAX}), ','))", ELEMENTS_MAX + 1),
+    ("SELECT length(string_agg(repeat('x', 1000), ',')) FROM generate_series(1, 2000)", 2_001_999),
 ])  # fmt: skip
-def test_what_grows_too_long_is_refused(n1: "psycopg.Connection[Any]", sql: str) -> None:
-    with pytest.raises(psycopg.errors.ProgramLimitExceeded):
-        n1.execute(sql)
+def test_what_grows_beyond_what_is_stored_is_computed(n1: "psycopg.Connection[Any]", sql: str, length: int) -> None:
+    assert n1.execute(sql).fetchone() == (length,)
 
 
 def test_the_longest_array_comes_and_goes(n1: "psycopg.Connection[Any]") -> None:
@@ -53,8 +46,7 @@ def test_elements_are_found_in_a_long_array(n1: "psycopg.Connection[Any]") -> No
     assert n1.execute(counted.format("= ANY"), [many]).fetchone() == (49_999,)
     assert n1.execute(counted.format("<> ALL"), [many]).fetchone() == (10_001,)
     assert n1.execute(counted.format("<> ALL"), [[*many, None]]).fetchone() == (0,)
-    with pytest.raises(psycopg.errors.ProgramLimitExceeded, match="compared with at most 1000 elements"):
-        n1.execute(counted.format("< ANY"), [many])
+    assert n1.execute("SELECT 49999 < ANY (%s::int[]), 7 < ALL (%s::int[])", [many, many]).fetchone() == (False, False)
 
 
 @pytest.fixture(scope="module")
@@ -141,9 +133,6 @@ REFUSED = {
     "SELECT ARRAY(SELECT ARRAY[1])": "an array of arrays",
     "SELECT '{{1,2},{3,4}}'::int[]": "an array of arrays",
     "SELECT array_agg(a) FROM (VALUES (ARRAY[1])) v (a)": "array_agg of arrays: an array of arrays",
-    "SELECT array_fill(7, ARRAY[2, 2])": "an array of arrays",
-    "SELECT array_fill(7, ARRAY[2], ARRAY[0])": "an array whose elements do not count from 1",
-    "SELECT array_fill(x, ARRAY[2, 2]) FROM (VALUES (1)) v (x)": "an array of arrays",
     "UPDATE {} SET a[5:6] = '{{1,2}}'": "an array whose elements do not count from 1",
     "UPDATE {} SET a[5:6] = s.x FROM (SELECT ARRAY[1, 2] AS x) s": "an array whose elements do not count from 1",
     "UPDATE {} SET a[1:2][1:2] = '{{1,2}}'": "SET of a as an array of arrays",
@@ -162,20 +151,6 @@ def test_what_a_node_has_no_array_for_is_refused_by_name(cluster: Cluster, sql: 
         if "arrays" in REFUSED[sql] and "fill" not in sql:
             assert "jsonb may be nested" in f"{said.message_hint} {said.message_detail}"
         assert ours.execute(f"SELECT a FROM {name}").fetchone() == ([],)
-
-
-@pytest.mark.parametrize("sql", [
-    "SELECT array_fill(1, ARRAY[131073])",
-    "SELECT array_fill(x, ARRAY[131073]) FROM (VALUES (1)) v (x)",
-    "SELECT sum(cardinality(array_fill(g, ARRAY[100000]))) FROM generate_series(1, 2048) g",
-    "SELECT cardinality(array_fill(repeat('x', 1000), ARRAY[131072]))",
-    "SELECT cardinality(array_fill(x, ARRAY[131072])) FROM (VALUES (repeat('x', 1000))) v (x)",
-    "SELECT cardinality(array_replace(a, 1::text, repeat('x', 1000))) FROM"
-    " (SELECT array_agg('1'::text) AS a FROM generate_series(1, 2000)) s",
-])  # fmt: skip
-def test_what_is_made_of_little_is_refused_before_it_is_large(n1: "psycopg.Connection[Any]", sql: str) -> None:
-    with pytest.raises(psycopg.errors.ProgramLimitExceeded):
-        n1.execute(sql)
 
 
 def test_a_slice_makes_no_array_that_is_too_long(cluster: Cluster) -> None:
