@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 from django.utils.timezone import now
 
 from lab import urls
 from lab.models import Course, Question
+from lab.pages import urls as pages
 
 ClientOf = Callable[[str], Client]
 WHO = ("visitor", "member", "account", "teacher")
@@ -68,6 +69,13 @@ ADDRESSES = {
     "course": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0,)),
     "course-grid": Address(get=(403, 403, 403, 404), args=(0,)),
     "course-change": Address(post=(*SIGN_IN_OR_NOT, 404), args=(0,)),
+    "course-pace": Address(post=(*SIGN_IN_OR_NOT, 404), args=(0,)),
+    "course-projector": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0,)),
+    "course-projector-counts": Address(get=(403, 403, 403, 404), args=(0,)),
+    "course-learner": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0, 1)),
+    "pace-here": Address(get=everybody(200)),
+    "course-done": Address(get=everybody(200)),
+    "chapter-reached": Address(post=everybody(200), args=SCREEN),
     "course-delete": Address(post=(*SIGN_IN_OR_NOT, 404), args=(0,)),
     "course-csv": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0,)),
     "course-trace": Address(get=(*SIGN_IN_OR_NOT, 404), args=(0, 1, *SCREEN)),
@@ -105,7 +113,8 @@ def client_who(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 
 def test_every_address_of_the_lab_is_here() -> None:
-    assert {pattern.name for pattern in urls.urlpatterns} == set(ADDRESSES)
+    patterns = [*pages.urlpatterns, *(one for one in urls.urlpatterns if isinstance(one, URLPattern))]
+    assert {pattern.name for pattern in patterns} == set(ADDRESSES)
 
 
 @pytest.mark.parametrize("name", sorted(ADDRESSES))
