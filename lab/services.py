@@ -27,6 +27,7 @@ from lab.answerers import ANSWERERS
 from lab.exercises import designs
 from lab.exercises.chapter import Design
 from lab.exercises.grammars import grammar
+from lab.exercises.judgement import judgement_from_json
 from lab.explorer.fingerprint import fingerprint
 from lab.explorer.spaces.search import Budget, Progress
 from lab.explorer.verdict import Verdict
@@ -128,7 +129,7 @@ def judgement_of(question: Question, task: Design, lines: Sequence[str]) -> desi
         return None
     if "runs" in question.answer:
         return designs.judgement_of_order(task, lines, verdict.answered_from_json(question.answer))
-    return designs.judgement_from_json(question.answer)
+    return judgement_from_json(question.answer)
 
 
 def _key_of(body: Json) -> str:

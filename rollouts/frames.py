@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from catalog.text.message import NOTHING, Text, to_json
 from rollouts.narration import Narrator, shown
-from rollouts.worlds.model import BACKFILL, Model, Step, Transaction, World
+from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
+from rollouts.worlds.world import BACKFILL, Step, Transaction, World
 
 
 @dataclass(frozen=True, slots=True)

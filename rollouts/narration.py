@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from catalog.text.message import Text
 from rollouts.statements.values import Value, text_of
-from rollouts.worlds.model import BACKFILL, TRANSACTIONS_MAX, Model, Step, Transaction
+from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding, Outcome
+from rollouts.worlds.world import BACKFILL, TRANSACTIONS_MAX, Step, Transaction
 
 FOLD_FROM = 3
 """So many deploys in a row, in which nothing else happened, become one line."""

@@ -31,6 +31,7 @@ OVERVIEW = {
         "traffic": "reads and writes on all nodes, each answer checked",
         "storages": "the storages: add, remove, spread tables over them",
         "demo": "load the demo's tables, or load them anew",
+        "shadow": "the database that answers questions to the catalog: its state; make it anew",
     },
     "The lab": {
         "lab": "sandbox tables; replay a session of the stage on live nodes",

@@ -86,8 +86,10 @@ def _check_reads(definition: ViewDefinition, known: CatalogView) -> None:
         _check_has(use, now.get(use.table_id), "another statement has just changed it")
         for change, plan in plans:
             if plan.table_id == use.table_id:
+                why = f"change {change.pk} has not ended"
                 for side in (plan.base, plan.result):
-                    _check_has(use, side, f"change {change.pk} has not ended")
+                    _check_has(use, side, why)
+                _check_types_stay(use, plan.base, plan.result, why)
 
 
 def _check_has(use: TableUse, table: Descriptor | None, why: str) -> None:
@@ -99,6 +101,17 @@ def _check_has(use: TableUse, table: Descriptor | None, why: str) -> None:
         raise DdlError(IN_USE, what, hint="Try again when it has.")
     if table is None or table.state is not State.PUBLIC:
         raise DdlError(IN_USE, f'table "{use.name}" cannot be used by a view now: {why}', hint="Try again when it has.")
+
+
+def _check_types_stay(use: TableUse, before: Descriptor | None, after: Descriptor, why: str) -> None:
+    """Raises 55006 for a column that becomes of another type, or wider."""
+    if before is None:
+        return
+    for name, column_id in sorted(use.columns.items()):
+        was, becomes = before.column(column_id), after.column(column_id)
+        if (was.type, was.length) != (becomes.type, becomes.length):
+            what = f'column "{name}" of table "{use.name}" cannot be used by a view now: {why}'
+            raise DdlError(IN_USE, what, hint="Try again when it has.")
 
 
 def _check_replaces(old: ViewDefinition, new: ViewDefinition, views: Sequence[ViewDefinition]) -> None:

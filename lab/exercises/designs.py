@@ -29,9 +29,9 @@ from changes.planning.custom_plan import STEPS_MAX, MalformedPlan, rewritten
 from changes.planning.planner import make_plan
 from changes.planning.tables import KnownTables
 from changes.review.check import FaultyPlan, find_faults
-from lab import texts
 from lab.exercises.chapter import Design, Outcome
 from lab.exercises.grammars import grammar
+from lab.exercises.judgement import Judgement
 from lab.explorer.model import BadModel, Model, kinds_described, stage_named
 from lab.explorer.planned import prove
 from lab.explorer.spaces.config import step_id
@@ -40,13 +40,13 @@ from lab.explorer.verdict import Answer, Verdict, explore
 from lab.ladders import verdict
 from lab.ladders.elements import anomaly_text
 from lab.ladders.order import BadOrder, Order, order_from_json
-from lab.ladders.played import Played, of_lines, of_order, played_from_json
+from lab.ladders.played import of_lines, of_order
 from lab.ladders.verdict import Answered
 from lab.sessions.handbooks import MAIL_ONLY, MESSENGER_ONLY, BadHandbook, handbook, judge, ordinary, shown_of
 from lab.sessions.model.setups import model_parameter
 from lab.sessions.replay import show
 from lab.sessions.session import BadSession, Session
-from lab.texts import NOTHING, Text, Values
+from lab.texts import Text, Values
 
 BUDGET = Budget(states=60_000, seconds=math.inf)
 """The chapters' own need 3,200 at most. No seconds: a chapter passes its checks on a slow machine too."""
@@ -60,52 +60,6 @@ class Malformed(ValueError):
     def __init__(self, why: Text) -> None:
         super().__init__(str(why))
         self.why = why
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The judgement of a sequence.
-
-    `faults` are what the rules of plans say; `steps` and `story` a shortest session that goes wrong, `clauses` what
-    it breaks; `is_hidden`: it goes wrong only in the hidden bounds, which are named then. `model`: in which the stage
-    plays that session, a parameter of its set-up of that name; empty where it cannot.
-    """
-
-    outcome: Outcome
-    faults: tuple[Text, ...] = ()
-    clauses: tuple[str, ...] = ()
-    steps: tuple[str, ...] = ()
-    story: tuple[Text, ...] = ()
-    bounds: Text = NOTHING
-    is_hidden: bool = False
-    why: str = ""
-    model: str = ""
-    played: Played | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        worded = {"faults": self.faults, "story": self.story}
-        body = asdict(replace(self, played=None)) | {
-            name: [texts.to_json(one) for one in some] for name, some in worded.items()
-        }
-        body["bounds"] = texts.to_json(self.bounds)
-        body["played"] = None if self.played is None else self.played.to_json()
-        return {"verdict": body.pop("outcome").value} | body
-
-
-def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
-    """The judgement that `to_json` wrote; of a search that ended otherwise there is the verdict, and why."""
-    return Judgement(
-        Outcome(body["verdict"]),
-        tuple(map(texts.from_json, body.get("faults", ()))),
-        tuple(body.get("clauses", ())),
-        tuple(body.get("steps", ())),
-        tuple(map(texts.from_json, body.get("story", ()))),
-        texts.from_json(body["bounds"]) if "bounds" in body else NOTHING,
-        body.get("is_hidden", False),
-        body["why"],
-        body.get("model", ""),
-        played_from_json(body["played"]) if body.get("played") else None,
-    )
 
 
 def judgement_of_order(task: Design, lines: Sequence[str], found: Answered) -> Judgement:

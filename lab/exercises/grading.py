@@ -16,9 +16,9 @@ from catalog.text.storable import is_storable
 from lab.exercises import adversary, designs, steps
 from lab.exercises.chapter import Answer, Design, Explain, Form, Live, Observed, Predict, Reach, Screen, Start, Survive
 from lab.exercises.chapter import Outcome as Outcome
-from lab.exercises.designs import Judgement
 from lab.exercises.goals import goal_text, made_instead
 from lab.exercises.grammars import grammar
+from lab.exercises.judgement import Judgement
 from lab.exercises.observations import end_of, observe, public_elements
 from lab.ladders.played import Played
 from lab.sessions.model.fault_texts import unknown_text

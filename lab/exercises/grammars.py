@@ -15,11 +15,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lab.exercises.chapter import Design, Observed, Parameter, Predict, Start
-from lab.texts import Text
 
 if TYPE_CHECKING:
-    from lab.exercises.designs import Judgement
-    from lab.exercises.runs import ItemRun
+    from lab.exercises.item_run import ItemRun
+    from lab.exercises.judgement import Judgement
     from lab.explorer.spaces.search import Budget, Watch
 
 
@@ -31,14 +30,6 @@ class Tile:
     text: str
     is_work: bool = False
     about: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunTile:
-    """A tile of a run that answers a prediction, in any language."""
-
-    text: Text
-    is_work: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ damage, taken   the session of each item, from its start to its end
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from lab.exercises.chapter import Form, Predict, Start
-from lab.exercises.grammars import RunTile, question_for
+from lab.exercises.grammars import question_for
+from lab.exercises.item_run import ItemRun
 from lab.exercises.observations import EXPLORER, session_of
 from lab.explorer.contents.foreign_keys import effects_of
 from lab.explorer.model import stage_name
@@ -30,16 +30,6 @@ from lab.sessions.setups import setup_named
 
 BUDGET = Budget(states=20_000, seconds=math.inf)
 """A page waits for it. The chapters' own questions need a few hundred states; for more a quiet run is played."""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemRun:
-    """The run of an item ("" where there is one question), and the versions that its servers use, by their states or as
-    tiles."""
-
-    item: str
-    versions: tuple[str | RunTile, ...]
-    played: Played
 
 
 def runs_of(task: Predict, start: Start | None) -> tuple[ItemRun, ...]:

@@ -13,8 +13,8 @@ from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, When
 from django.utils.timezone import now
 
 from lab.exercises.chapter import HINTS, Chapter, Predict, Screen
-from lab.exercises.designs import Judgement
 from lab.exercises.grading import Grade, Outcome, grade
+from lab.exercises.judgement import Judgement
 from lab.learning import findings
 from lab.learning.learner import VISITOR, Learner
 from lab.models import Attempt, Progress

@@ -21,9 +21,9 @@ from changes.review.neighbour_states import danger
 from lab.exercises.chapter import Design, Predict, Task
 from lab.exercises.clock_runs import clock_run
 from lab.exercises.designs import planned
-from lab.exercises.grammars import RunTile, grammar
 from lab.exercises.grammars import Tile as AddedTile
-from lab.exercises.runs import ItemRun
+from lab.exercises.grammars import grammar
+from lab.exercises.item_run import ItemRun, RunTile
 from lab.explorer.model import WORK, Model, kinds_described
 from lab.explorer.verdict import Verdict
 from lab.ladders.elements import OF_KIND, anomaly_text, pairs_of, states_among, tiles_of

@@ -19,6 +19,7 @@ random_step    a step for "let it run", by a seed
 probe          what a query finds by the table and by an index
 handbooks      chapter 0's machine: people, editions, two channels, and the judge of handbooks
 kinds          kinds of sessions that packages above the lab add
+places         the code that replays them
 severity       danger is not damage
 model/         sessions on an explorer's model
 world/         sessions on the lab's cluster

@@ -8,11 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+from lab.sessions.places import ADDED
 
 if TYPE_CHECKING:
-    from lab.sessions.replay import Show
+    from lab.sessions.session import Session
     from lab.sessions.setup import Setup
+    from lab.sessions.shown import Shown
+
+
+class Show(Protocol):
+    """Shows a position of a session of one kind."""
+
+    def __call__(self, setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +33,11 @@ class AddedKind:
 
 
 LOADERS: dict[str, Callable[[], AddedKind]] = {}
-PLACES: dict[str, tuple[str, ...]] = {}
-"""The code that replays sessions of a kind (`lab.explorer.fingerprint`)."""
 
 
 def add_kind(kind: str, load: Callable[[], AddedKind], *, places: tuple[str, ...]) -> None:
     """Take sessions of this kind along."""
-    LOADERS[kind], PLACES[kind] = load, places
+    LOADERS[kind], ADDED[kind] = load, places
     added_kind.cache_clear()
 
 
@@ -43,8 +50,3 @@ def added_kind(kind: str) -> AddedKind:
 def added_setups() -> dict[str, Setup]:
     """The set-ups of all added kinds by their names."""
     return {one.name: one for kind in LOADERS for one in added_kind(kind).setups}
-
-
-def added_places() -> tuple[str, ...]:
-    """The code of all added kinds."""
-    return tuple(place for kind in sorted(PLACES) for place in PLACES[kind])

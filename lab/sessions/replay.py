@@ -8,25 +8,17 @@ A step that cannot be taken ends the trace: `Shown.refused` says which, and why.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from lab.sessions import handbooks
 from lab.sessions.fold import folded
-from lab.sessions.kinds import added_kind
+from lab.sessions.kinds import Show, added_kind
 from lab.sessions.model import session as model_session
 from lab.sessions.session import BadSession as BadSession
 from lab.sessions.session import Session, Value, check_steps
-from lab.sessions.setup import HANDBOOKS, MODEL, WORLD, Setup
+from lab.sessions.setup import HANDBOOKS, MODEL, WORLD
 from lab.sessions.setups import setup_named
 from lab.sessions.shown import Shown
 from lab.sessions.world import session as world_session
-
-
-class Show(Protocol):
-    """Shows a position of a session of one kind."""
-
-    def __call__(self, setup: Setup, session: Session, at: int | None, *, single_steps: bool) -> Shown: ...
-
 
 MACHINES: Mapping[str, Show] = {
     MODEL: model_session.show,

@@ -17,7 +17,7 @@ from typing import Any
 
 from catalog.text.storable import is_storable
 from lab.explorer import fingerprint as explorer
-from lab.sessions.kinds import added_places
+from lab.sessions.places import added_places
 
 PLACES = (
     *explorer.PLACES, "lab/cluster", "lab/ladders/sentences.py", "lab/scripts", "lab/sessions",

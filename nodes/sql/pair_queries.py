@@ -12,7 +12,7 @@ Key ranges are parameters behind the user's own, so that one text serves many va
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index
@@ -76,11 +76,16 @@ def rows_sql(
 
 def _decoded(version: Descriptor, column: Column) -> str:
     if column.id not in version.primary_key:
-        return decode_sql(column, f"c{column.id}")
-    keys = version.key_columns
-    sql = decode_key_sql(keys, keys.index(column), "k")
+        return decode_sql(uncut(column), f"c{column.id}")
+    keys = [uncut(key) for key in version.key_columns]
+    sql = decode_key_sql(keys, keys.index(uncut(column)), "k")
     assert sql is not None
     return sql
+
+
+def uncut(column: Column) -> Column:
+    """The column without its length: a version reads values that are longer than those it takes, as they are."""
+    return replace(column, length=None)
 
 
 def _of_keys(version: Descriptor, storage: int, stored: Sequence[Column], keys: str) -> str:

@@ -397,10 +397,13 @@ class StoreConnection:
         """Count what arrives of a row that is not complete. The store stops no row halfway, so its session ends."""
         relay.bytes_without_row += int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
         if relay.bytes_without_row > ROW_BYTES_MAX:
-            assert self._batch is not None
-            message = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
-            self._batch.error = self._batch.error or StoreError(PROGRAM_LIMIT, message, position=self._batch.seen)
-            self._lose(message)
+            self._end_long_row()
+
+    def _end_long_row(self) -> None:
+        assert self._batch is not None
+        message = f"rows of the result have more than {ROW_BYTES_MAX} bytes"
+        self._batch.error = self._batch.error or StoreError(PROGRAM_LIMIT, message, position=self._batch.seen)
+        self._lose(message)
 
     def _read(self) -> None:
         """Take what is there; the session is lost when its stream has ended."""
@@ -435,7 +438,8 @@ class StoreConnection:
             batch.end()
             return
         if status == CHUNK and batch.relay is not None:
-            batch.relay.add(result)
+            if not batch.relay.add(result):
+                self._end_long_row()
             return
         failed = status in REFUSED
         if failed:

@@ -43,21 +43,24 @@ class Relay:
     def is_full(self) -> bool:
         return self.bytes_held > HELD_BYTES and not self._is_dropped
 
-    def add(self, result: "pq.abc.PGresult") -> None:
-        """Take a chunk."""
+    def add(self, result: "pq.abc.PGresult") -> bool:
+        """Take a chunk; False for one that is larger than `ROW_BYTES_MAX`."""
         self.bytes_without_row = 0
         if self._is_dropped:
-            return
+            return True
         width = range(result.nfields)
         if self.columns is None:
             self.columns = tuple(result.ftype(place) for place in width)
         value = result.get_value
         rows = [tuple([value(number, place) for place in width]) for number in range(result.ntuples)]
         size = sum([len(cell) for row in rows for cell in row if cell is not None])
+        if size > ROW_BYTES_MAX:
+            return False
         if rows:
             self._chunks.append((rows, size))
             self.bytes_held += size
             self._moved.set()
+        return True
 
     # -- the statement's session ---------------------------------------------------------------------------------
 

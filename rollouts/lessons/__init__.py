@@ -7,5 +7,4 @@ drawing    a world as the stage draws it: releases as versions, columns in state
 film       a trace, or a quiet run, as the ladder's player plays it
 designs    orders of deploys that learners build, judged
 questions  questions of predictions, answered by exploring
-words      the words of the stage and of its tiles
 """

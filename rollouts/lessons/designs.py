@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lab.exercises.chapter import Design, Outcome, Start
-from lab.exercises.designs import Judgement, Malformed
+from lab.exercises.designs import Malformed
 from lab.exercises.grammars import Grammar, Tile
+from lab.exercises.judgement import Judgement
 from lab.explorer.spaces.search import Budget as LabBudget
 from lab.explorer.spaces.search import Progress, Watch
 from lab.sessions.shown import Text

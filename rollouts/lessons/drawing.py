@@ -27,7 +27,8 @@ from lab.sessions.shown import (
 from rollouts.file import Release
 from rollouts.narration import Narrator, shown
 from rollouts.statements.effects import Insert, Query, Update
-from rollouts.worlds.model import BACKFILL, Model, World
+from rollouts.worlds.model import Model
+from rollouts.worlds.world import BACKFILL, World
 
 SERVERS = ("n1", "n2")
 """The first one is the last to change over."""

@@ -15,8 +15,9 @@ from rollouts.findings import BROKEN, PROVED, Answer
 from rollouts.lessons.drawing import SERVERS, server_of
 from rollouts.narration import Narrator, shown
 from rollouts.statements.effects import Insert, Query
-from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
+from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
 
 STORES = "rollout"
 """The name of what stands on the stage, for `lab.pages.ladder_words`."""

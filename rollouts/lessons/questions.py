@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from lab.exercises.chapter import Observed, Parameter, Predict, Start
-from lab.exercises.grammars import Question, RunTile
+from lab.exercises.grammars import Question
+from lab.exercises.item_run import ItemRun, RunTile
 from lab.exercises.observations import BadQuestion
-from lab.exercises.runs import ItemRun
 from lab.ladders.played import Played
 from lab.sessions.shown import Text
 from rollouts.findings import PROVED, Answer

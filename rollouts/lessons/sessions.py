@@ -29,8 +29,9 @@ from rollouts.lessons.drawing import SERVERS, actor_of, cluster_of
 from rollouts.lessons.steps import steps_by_id
 from rollouts.narration import Narrator, shown
 from rollouts.worlds.alone import Alone
-from rollouts.worlds.model import BACKFILL, Found, Model, Outcome, Step, Waits, World
+from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
+from rollouts.worlds.world import BACKFILL, Found, Outcome, Step, Waits, World
 
 ROLLOUT = "rollout"
 KINDS = ("fails", "refused", "lost", "invented")

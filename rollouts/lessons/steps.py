@@ -10,8 +10,9 @@ r1.save.1.Ann:2#2            of two users who are at the same statement the seco
 from itertools import count as numbers
 
 from rollouts.narration import shown
-from rollouts.worlds.model import BACKFILL, Model, Outcome, Step, World
+from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding
+from rollouts.worlds.world import BACKFILL, Outcome, Step, World
 
 STATEMENTS = ("schema", "publish", "drain", "verify")
 """Kinds of which a deploy may have several."""

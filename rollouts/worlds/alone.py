@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rollouts.statements.errors import Refused
-from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+from rollouts.worlds.model import Model
+from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
 
 ALONE_MAX = 2_000
 """Worlds of one release that are looked at for a statement that is not refused."""

@@ -12,10 +12,9 @@ selects, begins and ends in two steps, since others commit between. A row that i
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rollouts.file import (
     BackfillDeploy,
@@ -27,9 +26,8 @@ from rollouts.file import (
     SchemaDeploy,
     TriggerDeploy,
 )
-from rollouts.statements.definitions import Definition, definition_of, tables_named
+from rollouts.statements.definitions import definition_of, tables_named
 from rollouts.statements.effects import (
-    Answer,
     Delete,
     Effect,
     Insert,
@@ -40,120 +38,30 @@ from rollouts.statements.effects import (
     tables_of,
 )
 from rollouts.statements.errors import NotModelled, Refused
-from rollouts.statements.tables import Contents, Identity, Lock, Schema, Values, Write, applied
-from rollouts.statements.values import INTEGERS, Value, text_of
+from rollouts.statements.tables import Contents, Lock, Schema, Write, applied
+from rollouts.statements.values import INTEGERS, Value
+from rollouts.worlds.world import (
+    ALL,
+    BACKFILL,
+    INTEGER_KEYS,
+    OTHER_KEYS,
+    TEXT_KEYS,
+    TRANSACTIONS_MAX,
+    Environment,
+    Found,
+    Meaning,
+    Outcome,
+    Rows,
+    Stage,
+    Step,
+    Transaction,
+    Waits,
+    World,
+    same,
+)
 
 if TYPE_CHECKING:
     from rollouts.worlds.walks import Walker
-
-TRANSACTIONS_MAX = 2
-"""Operations of several statements under way at once; a backfill comes on top."""
-
-INTEGER_KEYS, OTHER_KEYS = (1, 2), (101, 102)
-"""Keys, and those that are taken where users give 1 or 2 as a value."""
-
-TEXT_KEYS = ("k-one", "k-two")
-BACKFILL = -1
-ALL = "all rows"
-"""What a backfill without the key works on."""
-
-RowsOf = tuple[str, tuple[tuple[Identity, Values], ...]]
-Rows = tuple[RowsOf, ...]
-Environment = tuple[tuple[str, Value], ...]
-Meaning = tuple[tuple[str, Value], ...] | None
-
-
-class Transaction(NamedTuple):
-    """A transaction under way. `snapshot` is there while its statement is between beginning and end."""
-
-    release: int
-    operation: str
-    at: int
-    environment: Environment
-    writes: tuple[Write, ...] = ()
-    locks: frozenset[Lock] = frozenset()
-    tables: frozenset[str] = frozenset()
-    gave: frozenset[str] = frozenset()
-    allowed: frozenset[Meaning] = frozenset()
-    snapshot: Rows | None = None
-
-
-class World(NamedTuple):
-    """One configuration."""
-
-    stage: int
-    rows: Rows
-    meant: tuple[Meaning, ...]
-    transactions: tuple[Transaction, ...] = ()
-    todo: tuple[Value, ...] = ()
-    lingering: frozenset[tuple[int, str]] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A gate between two deploys, or the middle of one. `done` counts the deploys that have ended."""
-
-    number: int
-    done: int
-    running: tuple[int, ...]
-    schema: Schema
-    kind: str = "end"
-    """What comes next: schema, starts (a release), gone (the one before), backfill, trigger, end; on Schema Lab
-    publish, drain, verify."""
-
-    text: str = ""
-    statements: tuple[Statement, ...] = ()
-    older: Schema | None = None
-    """On Schema Lab the version that other servers use beside `schema`."""
-
-    definition: Definition | None = None
-    """Of a step on Schema Lab that existing rows meet: they are changed, or verified."""
-
-    base: Schema | None = None
-    """The schema before the statement of that step."""
-
-
-class Step(NamedTuple):
-    """One event: by whom (`release`: an index, `BACKFILL`, or None for a deploy), and how it answered."""
-
-    kind: str
-    stage: int
-    release: int | None = None
-    operation: str = ""
-    at: int = 0
-    environment: Environment = ()
-    answer: Answer | None = None
-    met: int | None = None
-    under: str = ""
-    """On Schema Lab, while two versions are in use: older or newer."""
-
-
-class Found(NamedTuple):
-    """A finding where a step would have led: its kind, the SQLSTATE or name it is about, and the facts."""
-
-    kind: str
-    about: str
-    values: tuple[tuple[str, Any], ...]
-
-
-class Waits(NamedTuple):
-    """The step waits for locks that another transaction holds."""
-
-    locks: frozenset[Lock]
-
-
-Outcome = World | Found | Waits
-
-
-def same(given: Value, wanted: Value) -> bool:
-    """True if a value that was read is the one that was meant: 10 and 10.00 are, '10' and 10 are not."""
-    if isinstance(given, int | float | Decimal) and isinstance(wanted, int | float | Decimal):
-        return isinstance(given, bool) == isinstance(wanted, bool) and Decimal(text_of(given)) == Decimal(
-            text_of(wanted)
-        )
-    if isinstance(given, str) or isinstance(wanted, str) or given is None or wanted is None:
-        return given == wanted or (wanted is not None and given is not None and text_of(given) == text_of(wanted))
-    return given == wanted
 
 
 class Model:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rollouts.worlds.alone import Alone
-from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+from rollouts.worlds.model import Model
 from rollouts.worlds.symmetry import images_of
+from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
 
 WORLDS_MAX = 200_000
 SECONDS_MAX = 60.0

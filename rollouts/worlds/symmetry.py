@@ -11,7 +11,8 @@ from typing import Any
 from rollouts.statements.definitions import computed_by
 from rollouts.statements.effects import Insert
 from rollouts.statements.values import Value
-from rollouts.worlds.model import Model, Transaction, World, in_order
+from rollouts.worlds.model import Model, in_order
+from rollouts.worlds.world import Transaction, World
 
 
 class Image:

@@ -24,7 +24,7 @@ from changes.review.check import FaultyPlan
 from rollouts.statements.definitions import definition_of, is_data
 from rollouts.statements.errors import NotModelled
 from rollouts.statements.tables import Column, Schema, Table, hidden
-from rollouts.worlds.model import Stage
+from rollouts.worlds.world import Stage
 
 Catalog = Mapping[int, Descriptor]
 """The tables as the planner knows them, by their ids."""

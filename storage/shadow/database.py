@@ -15,7 +15,7 @@ from storage.shadow.position import COMMENT_SQL, Position, position_of
 CONNECT_S_MAX = 10
 LOCK_S_MAX = 10
 """A client's query holds what it reads for at most half of this."""
-LOCK = 7_341_908_211
+LOCK = 734_190_821
 """Of who changes the shadow: one at a time."""
 OPTIONS = (
     f"-c search_path=public,pg_temp -c lock_timeout={LOCK_S_MAX}s -c timezone=UTC -c datestyle=ISO,MDY"
@@ -39,7 +39,7 @@ def opened(store: str, address: str) -> Iterator[psycopg.Connection[Any]]:
         make(store, address)
         connection = _connect(address)
     with connection:
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", [LOCK])
         yield connection
 
 

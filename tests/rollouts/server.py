@@ -15,7 +15,8 @@ from rollouts.file import TriggerDeploy
 from rollouts.statements.effects import Query
 from rollouts.statements.reading import numbered
 from rollouts.statements.values import text_of
-from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+from rollouts.worlds.model import Model
+from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
 
 WAIT_MS = 60
 """How long a statement must wait before we believe that it waits."""

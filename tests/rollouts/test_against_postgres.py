@@ -7,7 +7,8 @@ from typing import Any
 from rollouts.file import rollout_from
 from rollouts.statements.effects import Query
 from rollouts.statements.errors import NotModelled
-from rollouts.worlds.model import BACKFILL, Found, Model, Step, Waits, World
+from rollouts.worlds.model import Model
+from rollouts.worlds.world import BACKFILL, Found, Step, Waits, World
 from tests.rollouts.random_rollouts import random_rollout
 from tests.rollouts.server import Server
 from tests.rounds import rounds

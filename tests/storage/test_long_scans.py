@@ -11,7 +11,7 @@ from nodes.store.pipeline import StorePool
 from nodes.store.transaction import Transaction
 from storage.buckets import BUCKETS
 from storage.pairs import after
-from storage.postgres import SESSION_SETTINGS, kv
+from storage.postgres import kv, session_options
 from tests.storage.stage import STORAGES, Stage, user
 
 PAGE = 40
@@ -36,8 +36,7 @@ def test_what_a_scan_remembers(stage: Stage, monkeypatch: pytest.MonkeyPatch, ro
 
 async def scan(stage: Stage) -> tuple[int, list[str]]:
     """How many rows a scan of everything finds, and what its transaction then remembers of the pairs."""
-    options = " ".join(f"-c {name}={value}" for name, value in SESSION_SETTINGS.items())
-    pool = StorePool(stage.dsn, "scan", options)
+    pool = StorePool(stage.dsn, "scan", session_options("scan")["options"])
     transaction = Transaction(pool, STORAGES, lambda _: None)
     table = scans.Table(stage.now, STORAGES, BUCKETS)
     everything = Access(None, ((table.start, after(table.start)),), (1, 2))

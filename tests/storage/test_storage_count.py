@@ -34,6 +34,7 @@ NAMES_THE_SETTING = {
     "storage/migrations/0001_pairs.py": "what the cluster begins with",
     "storage/postgres.py": "the layout's check",
     "storage/selectors.py": "for `storage_count`, in `storage.browser`",
+    "storage/services.py": "for `storage_count`, in pair views",
 }
 LOOPS_OVER_A_NUMBER = {
     "changes/planning/table_in_transaction.py": "`table.storage_count`",
@@ -59,6 +60,7 @@ LOOPS_OVER_A_NUMBER = {
     "spark_tasks/chunks/snapshot_reads.py": "`storage_count`, by `run_ranges` and `audit`",
     "spark_tasks/reorganise/repair.py": "`storage_count`",
     "spark_tasks/reorganise/tombstones.py": "`storage_count`",
+    "storage/pair_views.py": "`storage_count`",
     "storage/postgres.py": "`storage_count` (`enter`), and what there is",
     "storage/selectors.py": "`storages_there`",
 }

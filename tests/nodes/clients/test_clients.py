@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -138,6 +139,7 @@ def add_unique_index(cluster: Cluster, name: str, column: str) -> None:
     from catalog.descriptor import from_json
     from catalog.elements import Index, IndexColumn
     from catalog.hashing import schema_hash, sharding_hash
+    from storage.pair_views import make_sql
 
     with cluster.store() as store, store.transaction():
         found = "SELECT body FROM catalog_descriptor d JOIN catalog_table t ON t.id = d.table_id WHERE t.name = %s"
@@ -152,6 +154,8 @@ def add_unique_index(cluster: Cluster, name: str, column: str) -> None:
         )  # fmt: skip
         for number in (1, 2):
             store.execute(f"INSERT INTO storage_{number}.versions VALUES (%s, 2, %s, %s)", [new.table_id, *hashes])
+        for statement in make_sql(replace(new, version=2), 2):
+            store.execute(statement)
 
 
 def test_show_tables_lists_them(cluster: Cluster, n1: "psycopg.Connection[Any]") -> None:

@@ -89,7 +89,7 @@ def test_the_catalog_shows_it(n1: Any, table: str) -> None:
     ).fetchall()
     assert kept == [
         ("at", "clock_timestamp()"),
-        ("code", "md5(random()::text)"),
+        ("code", "md5((random())::text)"),
         ("id", "gen_random_uuid()"),
         ("made", "(now() AT TIME ZONE 'utc')"),
         ("n", None),

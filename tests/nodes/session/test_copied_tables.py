@@ -26,7 +26,7 @@ def expected(name: str) -> list[tuple[Any, ...]]:
         ("a", "integer", True, "a", None),
         ("b", "character varying(9)", True, "", None),
         ("c", "integer[]", False, "", "it's"),
-        (f"CREATE INDEX {name}_b_idx ON public.{name} USING btree (b DESC) WHERE (b > 'm')",),
+        (f"CREATE INDEX {name}_b_idx ON public.{name} USING btree (b DESC) WHERE ((b)::text > 'm'::text)",),
         (f"CREATE UNIQUE INDEX {name}_pkey ON public.{name} USING btree (a)",),
         ("CHECK ((cardinality(c) < 3))",),
         ("PRIMARY KEY (a)",),

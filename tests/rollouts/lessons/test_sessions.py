@@ -7,7 +7,7 @@ from lab.sessions.session import STEPS_MAX, BadSession, Session
 from lab.sessions.shown import Severity, Shown
 from rollouts.lessons import plans
 from rollouts.lessons.steps import ids_of, steps_by_id
-from rollouts.worlds.model import World
+from rollouts.worlds.world import World
 
 AT_ONCE = {"rollout": "rename-at-once"}
 ORDERS = [

@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from lab.exercises.chapter import Design, Form, Outcome, Predict
-from lab.exercises.designs import Judgement, Malformed, judge_design
+from lab.exercises.designs import Malformed, judge_design
+from lab.exercises.judgement import Judgement
 from lab.exercises.observations import BadQuestion, observe
 from lab.exercises.runs import runs_of
 from lab.explorer.spaces.search import Budget

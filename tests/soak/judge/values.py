@@ -155,7 +155,10 @@ def whole_value(kind: str, left_out: bytes, key: bytes) -> Any:
 
 
 def number(key: bytes) -> Decimal:
-    """A sign, the exponent of the first digit, pairs of digits each plus one, an end; negatives are inverted."""
+    """A sign, the exponent of the first digit, two digits a byte, an end; negatives are inverted.
+
+    Each digit is the hexadecimal digit one above it.
+    """
     sign = key[0]
     if sign == NUMERIC_ZERO:
         return Decimal(0)
@@ -165,7 +168,7 @@ def number(key: bytes) -> Decimal:
         raise Unreadable(f"no numeric: {key.hex()}")
     plain = bytes(255 - byte for byte in key[1:]) if sign == NUMERIC_BELOW else key[1:]
     exponent = int.from_bytes(plain[:2]) - (1 << 15)
-    digits = "".join(f"{pair - 1:02}" for pair in plain[2:-1]).rstrip("0")
+    digits = "".join(f"{(pair >> 4) - 1}{(pair & 15) - 1}" for pair in plain[2:-1]).rstrip("0")
     if not digits:
         raise Unreadable(f"a numeric without digits: {key.hex()}")
     shown = f"{'-' if sign == NUMERIC_BELOW else ''}{digits[0]}.{digits[1:]}e{exponent}"

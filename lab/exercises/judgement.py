@@ -1,0 +1,56 @@
+"""What is said of a sequence that somebody designed."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from lab import texts
+from lab.exercises.chapter import Outcome
+from lab.ladders.played import Played, played_from_json
+from lab.texts import NOTHING, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The judgement of a sequence.
+
+    `faults` are what the rules of plans say; `steps` and `story` a shortest session that goes wrong, `clauses` what
+    it breaks; `is_hidden`: it goes wrong only in the hidden bounds, which are named then. `model`: in which the stage
+    plays that session, a parameter of its set-up of that name; empty where it cannot.
+    """
+
+    outcome: Outcome
+    faults: tuple[Text, ...] = ()
+    clauses: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    story: tuple[Text, ...] = ()
+    bounds: Text = NOTHING
+    is_hidden: bool = False
+    why: str = ""
+    model: str = ""
+    played: Played | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        worded = {"faults": self.faults, "story": self.story}
+        body = asdict(replace(self, played=None)) | {
+            name: [texts.to_json(one) for one in some] for name, some in worded.items()
+        }
+        body["bounds"] = texts.to_json(self.bounds)
+        body["played"] = None if self.played is None else self.played.to_json()
+        return {"verdict": body.pop("outcome").value} | body
+
+
+def judgement_from_json(body: Mapping[str, Any]) -> Judgement:
+    """The judgement that `to_json` wrote; of a search that ended otherwise there is the verdict, and why."""
+    return Judgement(
+        Outcome(body["verdict"]),
+        tuple(map(texts.from_json, body.get("faults", ()))),
+        tuple(body.get("clauses", ())),
+        tuple(body.get("steps", ())),
+        tuple(map(texts.from_json, body.get("story", ()))),
+        texts.from_json(body["bounds"]) if "bounds" in body else NOTHING,
+        body.get("is_hidden", False),
+        body["why"],
+        body.get("model", ""),
+        played_from_json(body["played"]) if body.get("played") else None,
+    )
