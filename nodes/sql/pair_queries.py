@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index
+from catalog.values.types import SqlType
 from nodes.sql.conditions.access_paths import Access
 from storage.encoding import NULL
 from storage.pair_views import bytea, pair_view
@@ -76,11 +77,19 @@ def rows_sql(
 
 def _decoded(version: Descriptor, column: Column) -> str:
     if column.id not in version.primary_key:
-        return decode_sql(uncut(column), f"c{column.id}")
+        return _padded(column, decode_sql(uncut(column), f"c{column.id}"))
     keys = [uncut(key) for key in version.key_columns]
     sql = decode_key_sql(keys, keys.index(uncut(column)), "k")
     assert sql is not None
-    return sql
+    return _padded(column, sql)
+
+
+def _padded(column: Column, sql: str) -> str:
+    """A char with its blanks, which are not stored."""
+    if column.type is not SqlType.CHAR or column.length is None:
+        return sql
+    text = f"({sql})::pg_catalog.text"
+    return f"rpad({text}, greatest({int(column.length)}, length({text})))::pg_catalog.bpchar"
 
 
 def uncut(column: Column) -> Column:

@@ -18,7 +18,7 @@ from lab.simulator.simulation import Setup, replay, simulate
 from lab.simulator.to_script import lines_of, script_of
 
 ROOT = Path(__file__).parents[3]
-SHORT = range(20_301, 20_351)
+SHORT = range(20_451, 20_501)
 
 
 @pytest.fixture(scope="module")

@@ -91,7 +91,7 @@ def test_the_catalog_shows_it(n1: Any, table: str) -> None:
         ("at", "clock_timestamp()"),
         ("code", "md5((random())::text)"),
         ("id", "gen_random_uuid()"),
-        ("made", "(now() AT TIME ZONE 'utc')"),
+        ("made", "(now() AT TIME ZONE 'utc'::text)"),
         ("n", None),
     ]
     [(text,)] = n1.execute(

@@ -75,7 +75,7 @@ def test_rights_are_told_as_they_are(cluster: Cluster, table: str) -> None:
       pg_has_role(10, 'USAGE')"""
     for name, may_write in (("role_lea", False), ("role_sam", True), ("role_of_nobody", True)):
         with as_person(cluster, name) as connection:
-            expected = (True, may_write, may_write, True, may_write, False, True, False)
+            expected = (True, may_write, may_write, True, may_write, may_write, True, False)
             assert connection.execute(asked.encode()).fetchone() == expected, name
 
 
