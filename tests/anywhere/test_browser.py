@@ -100,6 +100,7 @@ def complaints() -> list[str]:
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context(**PHONE)
+    made.set_default_timeout(BOOT_MS_MAX)
     yield made
     made.close()
 
