@@ -24,7 +24,7 @@ reached       the goal, or other damage, while a learner plays
 adversary     a game against somebody who has the nodes
 grammars      grammars and questions that packages above the lab add
 designs       sequences that learners write, judged
-judgement     what is said of one
+judgement     the verdict on one, with its reasons
 item_run      the run that answers an item of a prediction
 runs          runs that answer predictions which no stage plays
 clock_runs    clocks that answer questions about time

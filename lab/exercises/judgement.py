@@ -1,4 +1,4 @@
-"""What is said of a sequence that somebody designed."""
+"""The judgement of a sequence that somebody designed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""What a world of a rollout consists of, and what a step leads to: values without behaviour."""
+"""The parts of a world of a rollout, and the outcomes of a step: values without behaviour."""
 
 from dataclasses import dataclass
 from decimal import Decimal
