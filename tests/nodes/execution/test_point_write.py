@@ -439,6 +439,13 @@ LATE = Column(ColumnId(5), "late", SqlType.INTEGER, default="7", added_with_defa
 SEVEN = encoding.encode(SqlType.INTEGER, 7)
 BY_A = Index(IndexId(3), "by_a", (IndexColumn(ColumnId(2)),))
 SANE = Constraint(ConstraintId(3), "sane", "check", (ColumnId(2),), '"#2" < 100', state=State.WRITE_ONLY)
+
+
+def indexed_by_a(now: Descriptor, **of_index: Any) -> Descriptor:
+    """With an index whose name no other table has."""
+    return changed(now, indexes=(replace(BY_A, name=f"{now.name}_by_a", **of_index),))
+
+
 NEXT_VERSIONS = {
     "a column that is added": lambda now: changed(
         now, columns=(*now.columns, replace(LATE, state=State.WRITE_ONLY, fill_value=SEVEN, filling=True))
@@ -446,10 +453,10 @@ NEXT_VERSIONS = {
     "a column with a default": lambda now: changed(
         now, columns=(*now.columns, replace(LATE, added_with_default=False))
     ),
-    "an index, delete-only": lambda now: changed(now, indexes=(replace(BY_A, state=State.DELETE_ONLY),)),
-    "an index that is filled": lambda now: changed(now, indexes=(replace(BY_A, state=State.WRITE_ONLY, filling=True),)),
-    "an index": lambda now: changed(now, indexes=(BY_A,)),
-    "a unique index": lambda now: changed(now, indexes=(replace(BY_A, unique=True),)),
+    "an index, delete-only": lambda now: indexed_by_a(now, state=State.DELETE_ONLY),
+    "an index that is filled": lambda now: indexed_by_a(now, state=State.WRITE_ONLY, filling=True),
+    "an index": lambda now: indexed_by_a(now),
+    "a unique index": lambda now: indexed_by_a(now, unique=True),
     "a rule": lambda now: changed(now, constraints=(SANE,)),
     "a placement": lambda now: changed(
         now, placements=(*now.placements, Placement(PlacementId(2), (ColumnId(1),), "mpcrc32", State.WRITE_ONLY))

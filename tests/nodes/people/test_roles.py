@@ -106,8 +106,8 @@ def test_a_closed_account_ends_what_it_has_open(cluster: Cluster, table: str) ->
         idle.execute(f"SELECT 1 FROM {table}")
         store.execute("UPDATE auth_user SET is_active = false WHERE username = 'role_lea'")
         try:
-            with pytest.raises(psycopg.errors.InvalidAuthorizationSpecification, match="has been closed"):
-                go_on(idle)
+            with pytest.raises(psycopg.OperationalError, match="has been closed|closed the connection"):
+                go_on(idle)  # a statement that is on its way meets a socket that is closed
             with pytest.raises(psycopg.OperationalError, match='the account "role_lea" has been closed'):
                 as_person(cluster, "role_lea")
         finally:
