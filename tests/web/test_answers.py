@@ -64,7 +64,7 @@ def played(page: str) -> list[str]:
     """The runs that a page plays, as what plays them; each has something to play."""
     found = []
     stage = data(page, "stage-answer")
-    if stage is not None and re.search(r'<div id="stage"[^>]* data-play\b', page):
+    if stage is not None and re.search(r'<div id="stage"[^>]*\sdata-play\b', page):
         assert len(stage["shown"]["trace"]) > 0
         assert stage["shown"]["at"] < len(stage["session"]["steps"])
         found.append("stage")
