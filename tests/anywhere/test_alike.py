@@ -42,11 +42,10 @@ LINK = re.compile(r"\beN[\w-]{30,}")
 
 
 def regular(text: str) -> str:
-    text = LINK.sub(lambda found: json.dumps(linked(found[0]), sort_keys=True).replace('"', "'"), text)
-    text = DATA.sub(lambda found: found[1] + json.dumps(json.loads(found[2]), sort_keys=True) + found[3], text)
-    for pattern, instead in VARIES:
+    for pattern, instead in VARIES:  # first: a token may look like a link
         text = re.sub(pattern, instead, text)
-    return text
+    text = LINK.sub(lambda found: json.dumps(linked(found[0]), sort_keys=True).replace('"', "'"), text)
+    return DATA.sub(lambda found: found[1] + json.dumps(json.loads(found[2]), sort_keys=True) + found[3], text)
 
 
 def linked(link: str) -> object:
