@@ -9,6 +9,7 @@ message      a sentence as a value: template and values
 mistakes     an exception as one line for people
 phrases      sentences of the core, in English, in the language of a page
 numbers      whole numbers as strangers type them
+sql_names    names and constants as statements write them
 similar      the name that was probably meant
 sheets       texts in a CSV file, never formulas
 plain_text   text of strangers, made harmless for a terminal

@@ -15,13 +15,13 @@ from typing import Any
 
 from catalog.descriptor import Descriptor
 from catalog.elements import FOREIGN_KEY, REFERENCED, Column, ColumnId, Constraint, Index
+from catalog.text.sql_names import quoted
 from catalog.values.numerics import precision_and_scale
 from catalog.values.times import SECOND_DIGITS_MAX
 from catalog.values.types import INT_LIMITS, MOMENTS, SqlType
 from changes.ddl.columns import constant
 from changes.pages.failure_codes import place_of, sqlstate_of
 from changes.plan.model import Plan
-from changes.plan.undo import quoted
 from expressions.errors import PROGRAM_LIMIT
 from expressions.rows import shown
 from storage import encoding

@@ -24,6 +24,7 @@ from catalog.elements import (
     State,
 )
 from catalog.object_names import object_name
+from catalog.text.sql_names import literal, quoted
 from changes.ddl.actions import STRCRC32
 from changes.ddl.resolve import GUARD
 from changes.plan.element_states import definition_of
@@ -132,13 +133,6 @@ def _comment_back(plan: Plan, element: Element) -> str:
         what = f"CONSTRAINT {quoted(element.name)} ON {table}"
         text = old.constraint(ConstraintId(element.id)).comment
     return f"COMMENT ON {what} IS {literal(text)}"
-
-
-def literal(text: str | None) -> str:
-    if text is None:
-        return "NULL"
-    escaped = text.replace("'", "''").replace(chr(92), chr(92) * 2)
-    return f"E'{escaped}'" if chr(92) in text else f"'{escaped}'"
 
 
 # --- ALTER TABLE, taken back
@@ -361,8 +355,3 @@ def create_index(table: Descriptor, index: Index) -> str:
     unique = "UNIQUE " if index.unique else ""
     where = f" WHERE {shown(table, index.where)}" if index.where else ""
     return f"CREATE {unique}INDEX {quoted(index.name)} ON {quoted(table.name)} ({', '.join(parts)}){where}"
-
-
-def quoted(name: str) -> str:
-    """An identifier, always in quotes: no word of it can be taken for anything else."""
-    return '"' + name.replace('"', '""') + '"'

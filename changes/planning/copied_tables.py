@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import CHECK, FOREIGN_KEY, REFERENCED, Column, ColumnId, Index, State
+from catalog.text.sql_names import literal, quoted
 from changes.ddl.errors import UNDEFINED_TABLE, WRONG_OBJECT_TYPE, DdlError, unsupported
 from changes.ddl.like import COMMENTS, CONSTRAINTS, DEFAULTS, IDENTITY, INDEXES, CopyingTable, Like
 from changes.ddl.resolve import CatalogView
-from changes.plan.undo import check_clause, default_clause, identity_clause, literal, quoted
+from changes.plan.undo import check_clause, default_clause, identity_clause
 from expressions.rows import shown
 
 IN_USE = "55006"

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Constraint, TableId
+from catalog.text.sql_names import quoted
 from catalog.view_definition import ViewDefinition, readers_of
 from changes.ddl import actions
 from changes.ddl.resolve import CatalogView, NothingToDo, resolve
 from changes.ddl.statements import Dropping, Statement, parse
-from changes.plan.undo import quoted
 from changes.planning.planner import make_plan
 
 

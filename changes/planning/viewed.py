@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
+from catalog.text.sql_names import quoted
 from catalog.view_definition import ViewDefinition
 from changes.ddl.actions import Position
 from changes.ddl.errors import DEPENDENT_OBJECTS, NOT_SUPPORTED, DdlError
 from changes.plan.model import Plan
-from changes.plan.undo import quoted
 from changes.planning.tables import Tables
 
 

@@ -25,9 +25,9 @@ from catalog.elements import State
 from catalog.models import Table
 from catalog.services import append_event, control_transaction
 from catalog.story import CLUSTER
+from catalog.text.sql_names import quoted
 from changes.models import OPEN, Change, Reservation
 from changes.plan.model import plan_from_json
-from changes.plan.undo import quoted
 from changes.services import SUBMISSIONS, ChangeError
 from changes.submission import tables_ahead
 from spark_tasks.models import AuditJob

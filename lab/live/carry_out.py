@@ -22,11 +22,11 @@ from psycopg import sql
 
 from catalog.descriptor import Descriptor
 from catalog.selectors import newest_descriptor
+from catalog.text.sql_names import quoted
 from changes import services as changes
 from changes.ddl.errors import DdlError
 from changes.executor.state import uses_waited_for
 from changes.models import Change, Status, Step
-from changes.plan.undo import quoted
 from changes.services import ChangeError
 from lab.live import absent_nodes, replays, sandbox
 from lab.live.publish import NotPublished, lab_publish

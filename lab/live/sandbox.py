@@ -19,11 +19,11 @@ from django.utils.timezone import now
 
 from catalog import selectors as catalog
 from catalog.models import Table
+from catalog.text.sql_names import quoted
 from changes import notices, selectors
 from changes import services as changes
 from changes.ddl.errors import DdlError
 from changes.models import Change
-from changes.plan.undo import quoted
 
 log = logging.getLogger(__name__)
 

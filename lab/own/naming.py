@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Constraint, Index, Kind
+from catalog.text.sql_names import quoted
 from changes.plan.element_states import columns_read, definition_of
 from changes.plan.model import Element, Plan
-from changes.plan.undo import quoted
 from lab.explorer.model import Model
 from lab.explorer.planned import Part
 from lab.explorer.plans.small_tables import INDEX_NAMES, LINK_NAME, names_of

@@ -13,6 +13,7 @@ from typing import Any
 from expressions.errors import SqlError, unsupported
 from nodes.catalog_views.relations import RELATIONS
 from nodes.sql.admission import REG_TYPES
+from nodes.sql.edits import nodes_in_scope
 
 Node = Any
 
@@ -69,31 +70,19 @@ def asked_of(statement: Node) -> Asks:
     relations: set[str] = set()
     tables: list[tuple[str, int]] = []
     functions: set[str] = set()
-    pending: list[tuple[Node, frozenset[str]]] = [(statement, frozenset())]
-    while pending:
-        node, names = pending.pop()
-        kind, fields = node.DESCRIPTOR.name, node.ListFields()
-        if kind == "RangeVar":
-            key = key_of(node) if node.schemaname or node.relname not in names else None
+    for node, names in nodes_in_scope(statement):
+        kind = node.DESCRIPTOR.name
+        if kind == "RangeVar" and (node.schemaname or node.relname not in names):
+            key = key_of(node)
             if key is not None:
                 relations.add(key)
-            elif node.schemaname or node.relname not in names:
+            else:
                 tables.append((node.relname, node.location))
         elif kind == "FuncCall":
             functions |= _of_catalog(node)
         elif kind == "TypeName":
             last = node.names[-1].string.sval if node.names else ""
             functions |= {last} if last.removeprefix("_") in REG_TYPES else set()
-        elif kind == "SelectStmt" and node.HasField("with_clause"):
-            called = [item.common_table_expr.ctename for item in node.with_clause.ctes]
-            for place, item in enumerate(node.with_clause.ctes):
-                seen = called if node.with_clause.recursive else called[:place]
-                pending.append((item.common_table_expr, names | set(seen)))
-            names |= set(called)
-            fields = [(f, value) for f, value in fields if f.name != "with_clause"]
-        for field, value in fields:
-            if field.message_type is not None:
-                pending += [(inner, names) for inner in (value if field.is_repeated else [value])]
     return Asks(frozenset(relations), frozenset(functions), tuple(tables))
 
 

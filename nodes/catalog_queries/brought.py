@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from catalog.text.sql_names import literal
 from nodes.catalog_views import fixed, own
 from nodes.catalog_views.relations import RELATIONS, empty_of
 from nodes.context import Environment
@@ -56,9 +57,8 @@ def _filled(relation: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, 
 def as_rows(relation: str, rows: Iterable[Mapping[str, Any]]) -> str:
     """A query with these rows, in the columns and types of the relation."""
     kind = relation if "." in relation else f"pg_catalog.{relation}"
-    text = json.dumps(list(rows), default=_shown)
-    escaped = text.replace("'", "''").replace("\\", "\\\\")
-    made = f"pg_catalog.jsonb_populate_recordset(NULL::{kind}, E'{escaped}')"
+    text = literal(json.dumps(list(rows), default=_shown))
+    made = f"pg_catalog.jsonb_populate_recordset(NULL::{kind}, {text})"
     owner = OWNED.get(relation)
     if owner is None:
         return f"SELECT * FROM {made}"

@@ -10,17 +10,15 @@ column stays: that of a subquery is the name of its only column.
 """
 
 import json
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from expressions import grammar
+from catalog.text.sql_names import literal, quoted
 from expressions.errors import UNDEFINED_OBJECT, SqlError, unsupported
 from nodes.catalog_queries.asks import CATALOG, INFORMATION, key_of
-from nodes.sql.tables_in_place import Compiled, Replacement
+from nodes.sql.edits import Compiled, Replacement, Words, edited, nodes_in_scope
 from storage.shadow.alters import OWNER
-from storage.shadow.names import in_quotes, literal
 
 Node = Any
 
@@ -72,15 +70,7 @@ def compiled(text: str, select: Node, facts: Facts) -> Compiled:
     """The text of `select`, which stands alone in it. Raises `SqlError` for what a node cannot tell."""
     walk = _Walk(text, facts)
     walk.read(select)
-    kept: list[Replacement] = []
-    for one in sorted(walk.replacements, key=lambda one: (one.start, -one.end)):
-        if not kept or one.start >= kept[-1].end:  # what stands inside a call that is replaced goes with it
-            kept.append(one)
-    source, pieces, at = text.encode(), [], 0
-    for one in kept:
-        pieces += [source[at : one.start].decode(), one.text]
-        at = one.end
-    return Compiled(text, "".join([*pieces, source[at:].decode()]), tuple(kept))
+    return edited(text, walk.replacements)
 
 
 @dataclass
@@ -90,12 +80,9 @@ class _Walk:
     replacements: list[Replacement] = field(default_factory=list)
 
     def read(self, select: Node) -> None:
-        self.source, self.tokens = self.text.encode(), grammar.tokens(self.text)
-        self.starts = [token.start for token in self.tokens]
-        pending: list[tuple[Node, frozenset[str]]] = [(select, frozenset())]
-        while pending:
-            node, names = pending.pop()
-            kind, fields = node.DESCRIPTOR.name, node.ListFields()
+        self.words = Words(self.text)
+        for node, names in nodes_in_scope(select):
+            kind = node.DESCRIPTOR.name
             if kind == "RangeVar" and (node.schemaname or node.relname not in names):
                 self._relation(node)
             elif kind == "RangeFunction":
@@ -106,16 +93,6 @@ class _Walk:
                 self._value(node)
             elif kind == "ColumnRef":
                 self._column(node)
-            elif kind == "SelectStmt" and node.HasField("with_clause"):
-                called = [item.common_table_expr.ctename for item in node.with_clause.ctes]
-                for place, item in enumerate(node.with_clause.ctes):
-                    seen = called if node.with_clause.recursive else called[:place]
-                    pending.append((item.common_table_expr, names | set(seen)))
-                names |= set(called)
-                fields = [(f, value) for f, value in fields if f.name != "with_clause"]
-            for field_, value in fields:
-                if field_.message_type is not None:
-                    pending += [(inner, names) for inner in (value if field_.is_repeated else [value])]
 
     # -- relations -------------------------------------------------------------------------------------------------
 
@@ -124,15 +101,15 @@ class _Walk:
         query = None if key is None else self.facts.relations.get(key)
         if query is None:
             return
-        first = self._index(node.location)
+        first = self.words.index(node.location)
         last = first + (2 if node.schemaname else 0)
-        if self._word(last + 1) == "*":
+        if self.words[last + 1] == "*":
             last += 1
         if not node.inh:
             raise unsupported("ONLY of this relation of the catalog", node.location)
-        alias = "" if node.alias.aliasname else f" AS {in_quotes(node.relname)}"
+        alias = "" if node.alias.aliasname else f" AS {quoted(node.relname)}"
         text = f"({query}){alias}"
-        if self._word(first - 1) == "table":
+        if self.words[first - 1] == "table":
             first, text = first - 1, f"SELECT * FROM {text}"
         self._replace(first, last, text)
 
@@ -143,7 +120,7 @@ class _Walk:
             return
         key = parts[1] if parts[0] == CATALOG else f"{INFORMATION}.{parts[1]}"
         if key in self.facts.relations:
-            first = self._index(node.location)
+            first = self.words.index(node.location)
             self._replace(first, first + 1, "")
 
     def _function_in_from(self, node: Node) -> None:
@@ -158,16 +135,15 @@ class _Walk:
                 continue
             if len(node.functions) > 1 or node.ordinality:
                 raise unsupported(f"function {name} beside others in FROM", call.func_call.location)
-            first = self._index(call.func_call.location)
             alias = "" if node.alias.aliasname else f" AS {name}"
-            self._replace(first, self._end_of_call(first), f"({query}){alias}")
+            self._replace_call(call.func_call, f"({query}){alias}")
 
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _value(self, node: Node) -> None:
         """CURRENT_USER and its like."""
-        first = self._index(node.location)
-        word = self._word(first)
+        first = self.words.index(node.location)
+        word = self.words[first]
         if word in ("current_user", "current_role", "session_user", "user"):
             self._replace(first, first, _named(self.facts.user, word))
         elif word == "current_catalog":
@@ -194,8 +170,7 @@ class _Walk:
         if text is None and name == "current_setting":
             text = self._setting(call)
         if text is not None:
-            first = self._index(call.location)
-            self._replace(first, self._end_of_call(first), text)
+            self._replace_call(call, text)
         elif name == "set_config":
             self._set(call)
         elif name in PRIVILEGES or name == "pg_has_role":
@@ -219,19 +194,13 @@ class _Walk:
         match given:
             case [str() as setting, str() as value, bool() as is_local]:
                 self.facts.sets.append((setting, value, is_local))
-                first = self._index(call.location)
-                text = f"(SELECT {literal(value)}::pg_catalog.text AS set_config)"
-                self._replace(first, self._end_of_call(first), text)
+                self._replace_call(call, f"(SELECT {literal(value)}::pg_catalog.text AS set_config)")
             case _:
                 raise unsupported("set_config of what is not a constant here", call.location, hint="use SET")
 
     def _settings(self, call: Node) -> str:
         """Of a column: looked up among all; PostgreSQL's own function refuses what is not there."""
-        first = self._index(call.location)
-        last = self._end_of_call(first)
-        while self._word(first) != "(":
-            first += 1
-        arguments = self.source[self.tokens[first].end : self.tokens[last].start].decode()
+        arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
         rows = literal(json.dumps([{"name": name.lower(), "shown": shown} for name, shown in self.facts.settings()]))
         given = arguments if len(call.args) > 1 else f"{arguments}, false"
         values = f"(VALUES ({given})) AS v(given, is_fine)"
@@ -246,7 +215,7 @@ class _Walk:
         most = 4 if name == "has_column_privilege" else 3
         people = call.args[:-1] if name == "pg_has_role" else call.args[:1] if len(call.args) == most else ()
         for person in filter(self._is_user, people):
-            first = self._index(_location(person))
+            first = self.words.index(_location(person))
             self._replace(first, first, f"'{OWNER}'::pg_catalog.name")
         if self.facts.may_write or name == "pg_has_role":
             return
@@ -254,39 +223,22 @@ class _Walk:
         if not isinstance(words, str):
             raise unsupported(f"{name} of what is not a constant", call.location)
         if not any(word.strip().upper() in OF_READERS for word in words.split(",")):
-            first = self._index(call.location)
-            self._replace(first, self._end_of_call(first), f"(SELECT false AS {name})")
+            self._replace_call(call, f"(SELECT false AS {name})")
 
     def _is_user(self, node: Node) -> bool:
         if node.WhichOneof("node") == "sqlvalue_function":
-            return self._word(self._index(node.sqlvalue_function.location)) in ("current_user", "session_user", "user")
+            word = self.words[self.words.index(node.sqlvalue_function.location)]
+            return word in ("current_user", "session_user", "user")
         return constant(node) == self.facts.user
 
     # -- places ----------------------------------------------------------------------------------------------------
 
     def _replace(self, first: int, last: int, text: str) -> None:
-        self.replacements.append(Replacement(self.tokens[first].start, self.tokens[last].end, text))
+        self.replacements.append(self.words.replacement(first, last, text))
 
-    def _end_of_call(self, first: int) -> int:
-        """The token that closes the call whose name begins at `first`."""
-        place = first
-        while self._word(place) != "(":
-            place += 1
-        depth = 0
-        while True:
-            depth += {"(": 1, ")": -1}.get(self._word(place), 0)
-            if not depth:
-                return place
-            place += 1
-
-    def _index(self, location: int) -> int:
-        return bisect_right(self.starts, location) - 1
-
-    def _word(self, index: int) -> str:
-        if not 0 <= index < len(self.tokens):
-            return ""
-        token = self.tokens[index]
-        return self.source[token.start : token.end].decode().lower()
+    def _replace_call(self, call: Node, text: str) -> None:
+        first = self.words.index(call.location)
+        self._replace(first, self.words.brackets(first)[1], text)
 
 
 def _named(value: str, name: str) -> str:

@@ -16,6 +16,7 @@ import psycopg
 from psycopg import pq
 
 from catalog.descriptor import Descriptor
+from catalog.text.sql_names import literal
 from expressions.errors import (
     CONNECTION_FAILURE,
     NOT_IN_PREREQUISITE_STATE,
@@ -182,8 +183,7 @@ class Shadow:
             if not self.shows(sign, digest):
                 await self.follow()
             for number, name, columns in wanted:
-                escaped = name.replace("'", "''")
-                (found,) = await session.script(PLACES_SQL.format(name=f"'{escaped}'"))
+                (found,) = await session.script(PLACES_SQL.format(name=literal(name)))
                 rows = range(found.ntuples)
                 places = {_text(found, row, 2): int(_text(found, row, 3)) for row in rows}
                 if places:

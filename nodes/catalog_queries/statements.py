@@ -12,6 +12,7 @@ from typing import Any
 
 from psycopg import pq
 
+from catalog.text.sql_names import literal, quoted
 from expressions import grammar
 from expressions.analysis.building import Parameters
 from expressions.errors import NOT_IN_PREREQUISITE_STATE, SYNTAX_ERROR, SqlError, unsupported
@@ -32,14 +33,13 @@ from nodes.session.block import Block
 from nodes.session.functions.values import DATABASE, SessionValues
 from nodes.settings.variables import Variables
 from nodes.sql.copying import copy_out, refuse_files
+from nodes.sql.edits import Compiled, in_brackets
 from nodes.sql.queries.from_clause import NOT_HERE
 from nodes.sql.statements import Statement, functions_in
-from nodes.sql.tables_in_place import Compiled
 from nodes.wire.columns import BINARY_FORMAT, TEXT_FORMAT, each
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 from storage.shadow.alters import OWNER, Alters
-from storage.shadow.names import in_quotes, literal
 from storage.shadow.position import SHOWS_SQL
 from storage.shadow.shown import shown_table
 
@@ -112,7 +112,8 @@ class CatalogQueries:
 
     async def _text(self, session: Session, statement: Statement) -> tuple[Compiled, Sets]:
         functions = await self.env.shadow.functions(session)
-        text, select = standing_alone(statement)
+        text = statement.text
+        select = grammar.parse(text).stmts[0].stmt.select_stmt
         admit(select, functions)
         called = functions_in(select) & RELATIONS_OF.keys()
         relations = {}
@@ -230,41 +231,15 @@ class CatalogQueries:
         return result
 
 
-BEFORE = {"prepare": "as", "declare": "for"}
-"""The word before the query of PREPARE and DECLARE."""
-
-
-def standing_alone(statement: Statement) -> tuple[str, Node]:
-    """The text of a query without what stands before it, and its tree, whose places count from there."""
-    text = statement.text
-    words = grammar.tokens(text)
-    source = text.encode()
-    first = source[words[0].start : words[0].end].decode().lower()
-    if first in BEFORE:
-        depth = 0
-        for word in words[2:]:
-            shown = source[word.start : word.end].decode().lower()
-            depth += {"(": 1, ")": -1}.get(shown, 0)
-            if not depth and shown == BEFORE[first]:
-                text = source[word.end :].decode()
-                break
-    return text, grammar.parse(text).stmts[0].stmt.select_stmt
-
-
 def _copied(statement: Statement) -> tuple[str, int]:
     """The text of the query that a COPY TO is of, and where it stands."""
-    node, source = statement.node, statement.text.encode()
+    node = statement.node
     if not node.HasField("query"):
-        names = ", ".join(in_quotes(item.string.sval) for item in node.attlist) or "*"
-        schema = f"{in_quotes(node.relation.schemaname)}." if node.relation.schemaname else ""
-        return f"SELECT {names} FROM {schema}{in_quotes(node.relation.relname)}", statement.start
-    words = grammar.tokens(statement.text)
-    first, depth = words[1].end, 0
-    for word in words[1:]:
-        depth += {b"(": 1, b")": -1}.get(source[word.start : word.end], 0)
-        if not depth:
-            return source[first : word.start].decode(), statement.start + first
-    raise AssertionError("a query in COPY stands in brackets")
+        names = ", ".join(quoted(item.string.sval) for item in node.attlist) or "*"
+        schema = f"{quoted(node.relation.schemaname)}." if node.relation.schemaname else ""
+        return f"SELECT {names} FROM {schema}{quoted(node.relation.relname)}", statement.start
+    query, begin = in_brackets(statement.text)
+    return query, statement.start + begin
 
 
 def _rows_of(result: "pq.abc.PGresult") -> list[Row]:
@@ -291,9 +266,7 @@ def error_of(result: "pq.abc.PGresult", text: Compiled | None = None, statement:
 
     offset, place = -1, part(pq.DiagnosticField.STATEMENT_POSITION)
     if place is not None and text is not None and statement is not None:
-        before = text.original[: text.position(int(place)) - 1]
-        shift = len(statement.text.encode()) - len(text.original.encode())
-        offset = statement.start + shift + len(before.encode())
+        offset = statement.start + len(text.original[: text.position(int(place)) - 1].encode())
     about: dict[str, Any] = {
         "detail": part(pq.DiagnosticField.MESSAGE_DETAIL),
         "hint": part(pq.DiagnosticField.MESSAGE_HINT),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, Index
 from catalog.text.numbers import counted
+from catalog.text.sql_names import quoted
 from nodes.crud.errors import bad_row, named, unknown_index
 from nodes.crud.values import Condition, named_key
 
@@ -20,10 +21,6 @@ Parts = Sequence[tuple[Column, bool]]
 """The columns of an order, and whether each descends."""
 Add = Callable[[str | None], str]
 """The number of a parameter with this value."""
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def index_named(descriptor: Descriptor, name: str) -> Index:

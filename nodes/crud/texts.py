@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from catalog.descriptor import Descriptor
 from catalog.elements import Column
 from catalog.text.similar import perhaps
+from catalog.text.sql_names import quoted
 from nodes.crud import orders
 from nodes.crud.errors import named, unknown_field
-from nodes.crud.orders import quoted
 from nodes.crud.values import Assignment, Condition, named_key
 
 FlatRow = dict[str, str | None]

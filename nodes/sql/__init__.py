@@ -12,6 +12,7 @@ tables_of_queries  CREATE TABLE AS, SELECT INTO
 session_calls functions that stand alone
 show_tables   SHOW TABLES
 admission     which statements PostgreSQL may run as the reader role
+edits         texts with parts replaced, their words, and names that WITH hides
 tables_in_place  a SELECT whose tables are replaced in place by queries
 readable      SELECTs that PostgreSQL answers in place
 pair_queries  a use of a table as a query over pair views

@@ -11,9 +11,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
-from expressions import grammar
 from nodes.sql.admission import nodes_in
-from nodes.sql.tables_in_place import Replacement
+from nodes.sql.edits import Replacement, Words
 
 Node = Any
 
@@ -27,8 +26,7 @@ WORDS = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 
 def replaced_moments(text: str, select: Node) -> list[Replacement] | None:
     """The pieces to replace; None where something speaks of the time in another way."""
-    tokens, source = grammar.tokens(text), text.encode()
-    ends = {token.start: place for place, token in enumerate(tokens)}
+    words = Words(text)
     bare = {id_of(target.val) for target in _of(select, "ResTarget") if not target.name}
     in_from = {id_of(call) for function in _of(select, "RangeFunction") for call in _direct_calls(function)}
     found = []
@@ -45,13 +43,12 @@ def replaced_moments(text: str, select: Node) -> list[Replacement] | None:
             continue
         if (kind, node.location) in in_from or (kind == "FuncCall" and len(node.args)):
             return None
-        last = ends[node.location]
-        if kind == "FuncCall" or precision is not None:  # up to the bracket that closes
-            while source[tokens[last].start : tokens[last].end] != b")":
-                last += 1
+        first = last = words.index(node.location)
+        if kind == "FuncCall" or precision is not None:
+            _, last = words.brackets(first)
         of = TYPES.get(name, "timestamptz") + ("" if precision is None else f"({precision})")
         shown = f' AS "{name}"' if (kind, node.location) in bare else ""
-        found.append(Replacement(node.location, tokens[last].end, f"({MARKER}::pg_catalog.timestamptz)::{of}{shown}"))
+        found.append(words.replacement(first, last, f"({MARKER}::pg_catalog.timestamptz)::{of}{shown}"))
     return found
 
 

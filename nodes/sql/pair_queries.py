@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
 from catalog.elements import EXISTS, PRIMARY, Column, Index
+from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
 from nodes.sql.conditions.access_paths import Access
 from storage.encoding import NULL
@@ -71,7 +72,7 @@ def rows_sql(
     if not arms:
         nothing = ", ".join(f"NULL::bytea AS {name}" for name in ("k", *(f"c{column.id}" for column in stored)))
         arms = [f"(SELECT {nothing} WHERE false OFFSET 0)"]
-    shown = ", ".join(f"{_decoded(version, column)} AS {_quoted(name)}" for name, column in columns.items())
+    shown = ", ".join(f"{_decoded(version, column)} AS {quoted(name)}" for name, column in columns.items())
     return f"SELECT {shown} FROM ({' UNION ALL '.join(arms)}) AS pairs"
 
 
@@ -163,8 +164,3 @@ def _value(column: Column) -> str:
     """The bytes of a column's value; those that a fill puts where there is no pair."""
     value, missing = f"any_value(v) FILTER (WHERE c = {column.id})", missing_value(column)
     return value if missing == NULL else f"coalesce({value}, {bytea(missing)})"
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'

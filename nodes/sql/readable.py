@@ -16,18 +16,19 @@ import postgast
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
+from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
-from expressions import grammar
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import SqlError, unsupported
 from nodes.sql.admission import FunctionNames, admitted, nodes_in
+from nodes.sql.edits import Compiled, in_brackets
 from nodes.sql.moments import MARKER, replaced_moments
 from nodes.sql.naming import ViewInUse
 from nodes.sql.pair_queries import is_readable
 from nodes.sql.plans import SelectPlan
 from nodes.sql.statements import Statement
-from nodes.sql.tables_in_place import Columns, Compiled, Table, compiled, quoted
+from nodes.sql.tables_in_place import Columns, Table, compiled
 
 Node = Any
 
@@ -121,23 +122,9 @@ def _asked(
             [scan] = plan.scans
             before = f"SELECT {names} FROM "
             return before + quoted(node.copy_stmt.relation.relname), start, {(len(before.encode()),): scan}
-        text, start = _bracketed(text, start)
+        text, begin = in_brackets(text)
+        start += begin
     return text, start, {(scan.place[0] - start, *scan.place[1:]): scan for scan in plan.scans}
-
-
-def _bracketed(text: str, start: int) -> tuple[str, int]:
-    """The text in the first brackets of a text, and where it begins."""
-    depth, source, begin = 0, text.encode(), 0
-    for token in grammar.tokens(text):
-        word = source[token.start : token.end]
-        if word == b"(":
-            begin = token.end if depth == 0 else begin
-            depth += 1
-        elif word == b")":
-            depth -= 1
-            if depth == 0:
-                return source[begin : token.start].decode(), start + begin
-    raise unsupported("a text without brackets")
 
 
 def _is_of_rows_alone(node: Node) -> bool:

@@ -19,6 +19,8 @@ from expressions.errors import SYNTAX_ERROR, SqlError, unsupported
 from nodes.catalog_queries.asks import NOTHING, Asks, asked_of
 from nodes.catalog_views.relations import RELATIONS
 from nodes.crud.calls import call_text, is_call
+from nodes.sql.admission import nodes_in
+from nodes.sql.edits import Words
 from nodes.sql.session_calls import is_session_call
 
 Node = Any
@@ -73,20 +75,15 @@ class Statement:
 
 def _begin_within(text: str) -> int:
     """The byte at which the query begins: after PREPARE .. AS, DECLARE .. FOR, EXPLAIN (..) ANALYZE VERBOSE."""
-    tokens, source, depth, place = grammar.tokens(text), text.encode(), 0, 1
-
-    def word() -> str:
-        return source[tokens[place].start : tokens[place].end].decode().lower()
-
-    first = source[tokens[0].start : tokens[0].end].decode().lower()
-    ends = {"prepare": ("as",), "declare": ("for",)}.get(first)
-    while place < len(tokens):
-        depth += {"(": 1, ")": -1}.get(word(), 0)
-        if depth == 0 and ends is None and word() not in ("analyze", "analyse", "verbose", ")"):
-            return int(tokens[place].start)
-        if depth == 0 and ends is not None and word() in ends:
-            return int(tokens[place + 1].start)
-        place += 1
+    words, depth = Words(text), 0
+    ends = {"prepare": ("as",), "declare": ("for",)}.get(words[0])
+    for place, token in enumerate(words.tokens[1:], start=1):
+        word = words[place]
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth == 0 and ends is None and word not in ("analyze", "analyse", "verbose", ")"):
+            return int(token.start)
+        if depth == 0 and ends is not None and word in ends:
+            return int(words.tokens[place + 1].start)
     return 0
 
 
@@ -199,28 +196,12 @@ def relations_in(stmt: Node) -> Iterator[Node]:
 
 def parameters_in(stmt: Node) -> set[int]:
     """The numbers of the parameters that a statement names."""
-    numbers, pending = set(), [stmt]
-    while pending:
-        message = pending.pop()
-        if message.DESCRIPTOR.name == "ParamRef":
-            numbers.add(message.number)
-        for field_, value in message.ListFields():
-            if field_.message_type is not None:
-                pending += value if field_.is_repeated else [value]
-    return numbers
+    return {node.number for node in nodes_in(stmt) if node.DESCRIPTOR.name == "ParamRef"}
 
 
 def functions_in(stmt: Node) -> set[str]:
     """The names of the functions that a statement calls."""
-    names, pending = set(), [stmt]
-    while pending:
-        message = pending.pop()
-        if message.DESCRIPTOR.name == "FuncCall":
-            names.add(message.funcname[-1].string.sval)
-        for field_, value in message.ListFields():
-            if field_.message_type is not None:
-                pending += value if field_.is_repeated else [value]
-    return names
+    return {node.funcname[-1].string.sval for node in nodes_in(stmt) if node.DESCRIPTOR.name == "FuncCall"}
 
 
 # -- DDL, as its client sees it ---------------------------------------------------------------------------------

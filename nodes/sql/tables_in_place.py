@@ -9,20 +9,21 @@ Locking clauses go, because a serializable transaction gives what they promise. 
 query, so GROUP BY of a whole key gets the other columns of its table, too.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from expressions import grammar
+from catalog.text.sql_names import quoted
 from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_TABLE, SqlError, unsupported
 from nodes.sql.admission import nodes_in
+from nodes.sql.edits import Compiled, Replacement, Words, edited, nodes_in_scope
 
 Node = Any
 Columns = frozenset[str] | None
 """Names that the text has for columns; None where it may mean all of them."""
 
 SCHEMA = "public"
+LOCKING = frozenset({"locking_clause"})
 STRENGTHS = {"update", "share", "no", "key"}
 AGGREGATES = {"sum", "avg", "min", "max", "array_agg", "string_agg", "bool_and", "bool_or", "every"}
 """Functions that cannot stand beside a locking clause, as far as a tree tells; count(*) it tells by itself."""
@@ -38,51 +39,11 @@ class Table:
     """Columns other than the key's, of types that have an equality: GROUP BY may have them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """Bytes `start` to `end` of the user's text became `text`."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """The text for PostgreSQL, and what was replaced to get it."""
-
-    original: str
-    text: str
-    replacements: tuple[Replacement, ...]
-
-    def position(self, position: int) -> int:
-        """The character of the user's text that a character of the compiled one comes from; both count from 1.
-
-        Any place within a table's query is the place of the table's name.
-        """
-        at, shift = len(self.text[: position - 1].encode()), 0
-        for replacement in self.replacements:
-            begin = replacement.start + shift
-            if at < begin:
-                break
-            size = len(replacement.text.encode())
-            if at < begin + size:
-                at, shift = replacement.start, 0
-                break
-            shift += size - (replacement.end - replacement.start)
-        return len(self.original.encode()[: at - shift].decode(errors="ignore")) + 1
-
-
 def compiled(text: str, select: Node, tables: Mapping[str, Table], more: Sequence[Replacement] = ()) -> Compiled:
     """The text of `select`, which stands alone in it, over the queries of `tables`, and with `more` replaced."""
     walk = _Walk(text, tables, list(more))
-    walk.read(select, frozenset())
-    done = tuple(sorted(walk.replacements, key=lambda one: one.start))
-    source, pieces, at = text.encode(), [], 0
-    for one in done:
-        pieces += [source[at : one.start].decode(), one.text]
-        at = one.end
-    return Compiled(text, "".join([*pieces, source[at:].decode()]), done)
+    walk.read(select)
+    return edited(text, walk.replacements)
 
 
 @dataclass
@@ -94,10 +55,9 @@ class _Walk:
     groups: list[Node] = field(default_factory=list)
     """SELECTs with a GROUP BY."""
 
-    def read(self, select: Node, scope: frozenset[str]) -> None:
-        self.source, self.tokens = self.text.encode(), grammar.tokens(self.text)
-        self.starts = [token.start for token in self.tokens]
-        locked = self._visit(select, scope)
+    def read(self, select: Node) -> None:
+        self.words = Words(self.text)
+        locked = self._visit(select)
         columns = self._columns(select)
         for reference in self.references:
             self._replace_table(reference, columns)
@@ -106,33 +66,21 @@ class _Walk:
         if locked:
             self._cut_locks()
 
-    def _visit(self, message: Node, scope: frozenset[str]) -> bool:
+    def _visit(self, select: Node) -> bool:
         """Collects what is replaced. True if a locking clause stands in it."""
-        locked, pending = False, [(message, scope)]
-        while pending:
-            node, names = pending.pop()
+        locked = False
+        for node, names in nodes_in_scope(select, without=LOCKING):
             kind = node.DESCRIPTOR.name
-            fields = node.ListFields()
             if kind == "RangeVar" and self._is_table(node, names):
                 self.references.append(node)
             elif kind == "RangeTableSample":
                 raise unsupported("TABLESAMPLE", node.location)
             elif kind == "ColumnRef" and len(node.fields) > 2 and node.fields[0].string.sval == SCHEMA:
-                self._cut(self._index(node.location), 2)
+                self._cut(self.words.index(node.location), 2)
             elif kind == "SelectStmt":
                 locked = locked or bool(node.locking_clause)
                 _require_lockable(node)
                 self.groups += [node] if node.group_clause else []
-                if node.HasField("with_clause"):
-                    with_names = [item.common_table_expr.ctename for item in node.with_clause.ctes]
-                    for place, item in enumerate(node.with_clause.ctes):
-                        seen = with_names if node.with_clause.recursive else with_names[:place]
-                        pending.append((item.common_table_expr, names | set(seen)))
-                    names |= set(with_names)
-                    fields = [(f, value) for f, value in fields if f.name != "with_clause"]
-            for field_, value in fields:
-                if field_.message_type is not None and field_.name != "locking_clause":
-                    pending += [(inner, names) for inner in (value if field_.is_repeated else [value])]
         return locked
 
     def _is_table(self, node: Node, scope: frozenset[str]) -> bool:
@@ -164,19 +112,18 @@ class _Walk:
         return any(node.fields[-1].string.sval in relations for node in references)
 
     def _replace_table(self, node: Node, columns: Columns) -> None:
-        first = self._index(node.location)
+        first = self.words.index(node.location)
         last = first + (2 if node.schemaname else 0)
-        if self._word(last + 1) == "*":
+        if self.words[last + 1] == "*":
             last += 1
         if not node.inh:  # ONLY t, ONLY (t)
-            is_bracketed = self._word(first - 1) == "("
+            is_bracketed = self.words[first - 1] == "("
             first, last = first - 1 - is_bracketed, last + is_bracketed
         query = f"({self.tables[node.relname].query(node.location, columns)})"
         alias = "" if node.alias.aliasname else f" AS {quoted(node.relname)}"
-        if self._word(first - 1) == "table":
+        if self.words[first - 1] == "table":
             first, query = first - 1, f"SELECT * FROM {query}"
-        start, end = self.tokens[first].start, self.tokens[last].end
-        self.replacements.append(Replacement(start, end, query + alias))
+        self.replacements.append(self.words.replacement(first, last, query + alias))
 
     def _group_by_more(self, select: Node, columns: Columns) -> None:
         """A key that is grouped by determines its row, so the row's other columns change no group."""
@@ -193,43 +140,33 @@ class _Walk:
         if not more:
             return
         places = [getattr(node, "location", 0) for node in nodes_in(select.group_clause[0])]
-        index = self._index(min(place for place in places if place > 0))
-        while (self._word(index - 1), self._word(index)) != ("group", "by"):
+        index = self.words.index(min(place for place in places if place > 0))
+        while (self.words[index - 1], self.words[index]) != ("group", "by"):
             index -= 1
-        index += self._word(index + 1) in ("all", "distinct")
-        end = self.tokens[index].end
+        index += self.words[index + 1] in ("all", "distinct")
+        end = self.words.tokens[index].end
         self.replacements.append(Replacement(end, end, " " + "".join(more)))
 
     def _cut(self, first: int, count: int) -> None:
-        start, end = self.tokens[first].start, self.tokens[first + count - 1].end
-        self.replacements.append(Replacement(start, end, ""))
+        self.replacements.append(self.words.replacement(first, first + count - 1, ""))
 
     def _cut_locks(self) -> None:
         """FOR [NO KEY] UPDATE | [KEY] SHARE [OF a, b] [NOWAIT | SKIP LOCKED]; no other FOR is followed so."""
         place = 0
-        while place < len(self.tokens):
-            if self._word(place) != "for" or self._word(place + 1) not in STRENGTHS:
+        while place < len(self.words.tokens):
+            if self.words[place] != "for" or self.words[place + 1] not in STRENGTHS:
                 place += 1
                 continue
             last = place + 1
-            while self._word(last) not in ("update", "share"):
+            while self.words[last] not in ("update", "share"):
                 last += 1
-            if self._word(last + 1) == "of":
+            if self.words[last + 1] == "of":
                 last += 2
-                while self._word(last + 1) in (",", "."):
+                while self.words[last + 1] in (",", "."):
                     last += 2
-            last += {"nowait": 1, "skip": 2}.get(self._word(last + 1), 0)
+            last += {"nowait": 1, "skip": 2}.get(self.words[last + 1], 0)
             self._cut(place, last - place + 1)
             place = last + 1
-
-    def _index(self, location: int) -> int:
-        return bisect_right(self.starts, location) - 1
-
-    def _word(self, index: int) -> str:
-        if not 0 <= index < len(self.tokens):
-            return ""
-        token = self.tokens[index]
-        return self.source[token.start : token.end].decode().lower()
 
 
 def _require_lockable(select: Node) -> None:
@@ -268,8 +205,3 @@ def alias_of(node: Node) -> str:
     """The name that a FROM item goes by."""
     alias: str = node.alias.aliasname or getattr(node, "relname", "")
     return alias
-
-
-def quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'

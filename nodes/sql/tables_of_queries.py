@@ -19,7 +19,7 @@ from expressions.errors import DUPLICATE_COLUMN, FEATURE_NOT_SUPPORTED, SYNTAX_E
 from expressions.sqltypes import TEXT, UNKNOWN, length_of_modifier
 from nodes.sql.queries.query import Output
 from nodes.sql.statements import Statement, first_query, tables_in
-from storage.shadow.names import quoted
+from storage.shadow.names import quoted_if_needed
 
 Node = Any
 
@@ -46,7 +46,7 @@ class TableOfQuery:
         twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
         if twice is not None:
             raise SqlError(DUPLICATE_COLUMN, f'column "{twice}" specified more than once')
-        columns = (f"{quoted(name)} {_type_of(name, one)}" for name, one in zip(named, outputs, strict=True))
+        columns = (f"{quoted_if_needed(name)} {_type_of(name, one)}" for name, one in zip(named, outputs, strict=True))
         tree = grammar.parse(f"CREATE TABLE t ({', '.join(columns)})")
         made = tree.stmts[0].stmt.create_stmt
         made.relation.CopyFrom(self.into.rel)

@@ -13,8 +13,8 @@ import psycopg
 
 from catalog.descriptor import Descriptor, from_json
 from catalog.elements import EXISTS, Placement, State
+from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
-from changes.plan.undo import quoted
 from storage.buckets import storage_of
 from storage.pairs import TABLE_BYTES, StoredRow, after, prefix, row_bucket
 from storage.statements import kv

@@ -11,8 +11,7 @@ What depends on a column that comes anew, or that gets another type, goes before
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storage.shadow.names import in_quotes as quoted
-from storage.shadow.names import literal
+from catalog.text.sql_names import literal, quoted
 from storage.shadow.shown import (
     INDEX,
     PRIMARY,

@@ -9,7 +9,7 @@ import postgast
 from catalog.descriptor import Descriptor
 from catalog.view_definition import TableUse, ViewDefinition, ViewUse
 from expressions import grammar
-from storage.shadow.names import quoted
+from storage.shadow.names import quoted_if_needed
 
 Tables = Mapping[int, Descriptor]
 
@@ -83,8 +83,10 @@ def _name_table(place: Any, use: TableUse, table: Descriptor, words: _Words) -> 
         return
     _alias(node, use.name)
     now = {column.id: column.name for column in table.public_columns}
-    listed = ", ".join(f"{quoted(now[c])} AS {quoted(name)}" for name, c in use.columns.items() if c in now)
-    _replace(place, f"SELECT {listed} FROM {quoted(table.name)}")
+    listed = ", ".join(
+        f"{quoted_if_needed(now[c])} AS {quoted_if_needed(name)}" for name, c in use.columns.items() if c in now
+    )
+    _replace(place, f"SELECT {listed} FROM {quoted_if_needed(table.name)}")
 
 
 def _name_view(place: Any, use: ViewUse, view: ViewDefinition) -> None:
@@ -94,8 +96,8 @@ def _name_view(place: Any, use: ViewUse, view: ViewDefinition) -> None:
         _alias(node, use.name)
         node.relname = view.name
     if is_longer:
-        listed = ", ".join(quoted(column.name) for column in view.columns[: use.columns])
-        _replace(place, f"SELECT {listed} FROM {quoted(view.name)}")
+        listed = ", ".join(quoted_if_needed(column.name) for column in view.columns[: use.columns])
+        _replace(place, f"SELECT {listed} FROM {quoted_if_needed(view.name)}")
 
 
 def _replace(place: Any, query: str) -> None:

@@ -21,11 +21,11 @@ from itertools import product
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, State
+from catalog.text.sql_names import quoted
 from catalog.values.types import FLOATING, INT_LIMITS, MOMENTS, TEXTS, BadValue, SqlType, fitted, holds_as_stored
 from changes.ddl.actions import Position
 from changes.ddl.columns import constant
 from changes.ddl.errors import DATATYPE_MISMATCH, DdlError
-from changes.plan.undo import quoted
 from changes.planning.alter.defaults import fill_value, is_constant, refuse_for_inserts_only
 from expressions.rows import canonical
 from expressions.typed import Context

@@ -19,6 +19,7 @@ from functools import partial
 
 from catalog.descriptor import Descriptor
 from catalog.elements import REFERENCED, Column, Constraint, Derivation, Kind, State
+from catalog.text.sql_names import quoted
 from catalog.values.times import SECOND_DIGITS_MAX
 from catalog.values.types import ARRAYS, MOMENTS, TEXTS, WHOLE, SqlType, holds_as_stored, type_name
 from changes.ddl.actions import SetType
@@ -26,7 +27,6 @@ from changes.ddl.alter import impossible
 from changes.ddl.errors import unsupported
 from changes.plan.element_states import with_changed
 from changes.plan.model import Element, Move, MoveKind
-from changes.plan.undo import quoted
 from changes.planning.alter.castable_types import INVERTIBLE, cast_text, holds_every, retyped_default
 from changes.planning.alter.columns import column_there
 from changes.planning.dependents import referring_words

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import postgast
 from postgast import pg_query_pb2 as pb
 
+from catalog.text.sql_names import quoted
 from catalog.view_definition import ViewDefinition
 from expressions import grammar
 from expressions.analysis.building import Parameters
@@ -201,7 +202,7 @@ def _named(select: Node, names: list[str]) -> Node:
     """The query with these names of its columns in its text, which so says all of the view."""
     if not names:
         return select
-    tree = grammar.parse(f"SELECT * FROM (SELECT 1) AS named({', '.join(map(_quoted, names))})")
+    tree = grammar.parse(f"SELECT * FROM (SELECT 1) AS named({', '.join(map(quoted, names))})")
     outer = tree.stmts[0].stmt.select_stmt
     outer.from_clause[0].range_subselect.subquery.select_stmt.CopyFrom(select)
     inner = outer.from_clause[0].range_subselect.subquery.select_stmt
@@ -213,10 +214,6 @@ def _named(select: Node, names: list[str]) -> Node:
     for target, name in zip(inner.target_list, names, strict=False):
         target.res_target.name = name
     return inner
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _text_of(select: Node) -> str:

@@ -9,10 +9,11 @@ import psycopg
 import pytest
 from psycopg.pq import TransactionStatus
 
+from catalog.text.sql_names import quoted
 from expressions import grammar
 from expressions.errors import SqlError
 from nodes.sql.admission import admitted, nodes_in
-from nodes.sql.tables_in_place import Columns, Table, compiled, quoted
+from nodes.sql.tables_in_place import Columns, Table, compiled
 from tests.nodes.conftest import Cluster
 from tests.nodes.execution.test_against_postgres import ROWS, SCRIPTS, TABLES, Side, agree, split
 

@@ -1,0 +1,126 @@
+"""Texts of users with some of their parts replaced: words, the names that WITH hides, and places led back. Pure.
+
+SELECT f.id FROM public.flights f WHERE f.id = 7
+                 (SELECT ..)
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from expressions import grammar
+
+Node = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Bytes `start` to `end` of the user's text became `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The text for PostgreSQL, and what was replaced to get it."""
+
+    original: str
+    text: str
+    replacements: tuple[Replacement, ...]
+
+    def position(self, position: int) -> int:
+        """The character of the user's text that a character of the compiled one comes from; both count from 1.
+
+        Any place within a replacement is the place of what was replaced.
+        """
+        at, shift = len(self.text[: position - 1].encode()), 0
+        for replacement in self.replacements:
+            begin = replacement.start + shift
+            if at < begin:
+                break
+            size = len(replacement.text.encode())
+            if at < begin + size:
+                at, shift = replacement.start, 0
+                break
+            shift += size - (replacement.end - replacement.start)
+        return len(self.original.encode()[: at - shift].decode(errors="ignore")) + 1
+
+
+def edited(text: str, replacements: Iterable[Replacement]) -> Compiled:
+    """The text with these replaced; what stands within another one goes with that."""
+    done: list[Replacement] = []
+    for one in sorted(replacements, key=lambda one: (one.start, one.end > one.start, -one.end)):
+        if not done or one.start >= done[-1].end:
+            done.append(one)
+    source, pieces, at = text.encode(), [], 0
+    for one in done:
+        pieces += [source[at : one.start].decode(), one.text]
+        at = one.end
+    return Compiled(text, "".join([*pieces, source[at:].decode()]), tuple(done))
+
+
+class Words:
+    """The words of a text, by their numbers."""
+
+    def __init__(self, text: str) -> None:
+        self.source, self.tokens = text.encode(), grammar.tokens(text)
+        self._starts = [token.start for token in self.tokens]
+
+    def index(self, location: int) -> int:
+        """The word at, or before, a byte of the text."""
+        return bisect_right(self._starts, location) - 1
+
+    def __getitem__(self, index: int) -> str:
+        """A word in lower case; "" beyond both ends."""
+        if not 0 <= index < len(self.tokens):
+            return ""
+        token = self.tokens[index]
+        return self.source[token.start : token.end].decode().lower()
+
+    def brackets(self, index: int) -> tuple[int, int]:
+        """The first bracket from a word on, and the one that closes it."""
+        while self[index] != "(":
+            index += 1
+        first, depth = index, 0
+        while True:
+            depth += {"(": 1, ")": -1}.get(self[index], 0)
+            if not depth:
+                return first, index
+            index += 1
+
+    def between(self, first: int, last: int) -> str:
+        """The text between two words."""
+        return self.source[self.tokens[first].end : self.tokens[last].start].decode()
+
+    def replacement(self, first: int, last: int, text: str) -> Replacement:
+        """Of these words and all between them."""
+        return Replacement(self.tokens[first].start, self.tokens[last].end, text)
+
+
+def in_brackets(text: str) -> tuple[str, int]:
+    """The text in the first brackets of a text, and the byte at which it begins."""
+    words = Words(text)
+    first, last = words.brackets(0)
+    return words.between(first, last), words.tokens[first].end
+
+
+def nodes_in_scope(root: Node, *, without: frozenset[str] = frozenset()) -> Iterator[tuple[Node, frozenset[str]]]:
+    """Every node, with the names of WITH queries that it sees; `without` names fields that are left out."""
+    pending: list[tuple[Node, frozenset[str]]] = [(root, frozenset())]
+    while pending:
+        node, names = pending.pop()
+        yield node, names
+        fields = node.ListFields()
+        if node.DESCRIPTOR.name == "SelectStmt" and node.HasField("with_clause"):
+            called = [item.common_table_expr.ctename for item in node.with_clause.ctes]
+            for place, item in enumerate(node.with_clause.ctes):
+                seen = called if node.with_clause.recursive else called[:place]
+                pending.append((item.common_table_expr, names | set(seen)))
+            names |= set(called)
+            fields = [(field, value) for field, value in fields if field.name != "with_clause"]
+        for field, value in fields:
+            if field.message_type is not None and field.name not in without:
+                pending += [(inner, names) for inner in (value if field.is_repeated else [value])]
