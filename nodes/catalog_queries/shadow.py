@@ -162,8 +162,11 @@ class Shadow:
     async def learn(self, tables: Iterable[Descriptor], views: Iterable[tuple[int, str, Sequence[str]]] = ()) -> None:
         """Know by which oids and numbers clients know the columns of these tables and views (id, name, columns).
 
-        What cannot be learned is described as no table's column: rows do not wait for the catalog.
+        What cannot be learned is described as no table's column: rows do not wait for the catalog. A node without a
+        shadow asks nobody.
         """
+        if not self.address:
+            return
         wanted = [(t.table_id, t.name, {c.name: int(c.number) for c in t.public_columns}) for t in tables]
         wanted += [(i, name, {c: n for n, c in enumerate(columns, start=1)}) for i, name, columns in views]
         wanted = [one for one in wanted if not oids.knows(one[0], one[2].values())]

@@ -15,10 +15,10 @@ from expressions import grammar
 from expressions.errors import SqlError
 
 SHORTER = 12_000
-TIMES_MAX = 9
+TIMES_MAX = 6
 """How much longer four times the text may take: 4, and what caches and noise add. A square takes 16."""
 NOISE_S = 0.001
-ATTEMPTS = 12
+ATTEMPTS = 40
 
 SHAPES = {
     # name: (begin, repeated, end, repeated as often after the middle)
