@@ -91,7 +91,13 @@ def ask(plan: Plan) -> Proof:
 
 def moves_nothing(plan: Plan) -> bool:
     """True when the plan only gives names and defaults: no pair, no entry and no rule is other than before."""
-    return not any(step.transitions or step.kind in RUNS for step in plan.forward)
+    return not _widens(plan) and not any(step.transitions or step.kind in RUNS for step in plan.forward)
+
+
+def _widens(plan: Plan) -> bool:
+    """True when a column gets a type that takes more values, in place."""
+    before = {column.id: column.type for column in plan.base.columns} if plan.base is not None else {}
+    return any(before.get(column.id, column.type) != column.type for column in plan.result.columns)
 
 
 def key_of(plan: Plan) -> str:

@@ -20,7 +20,7 @@ from changes.driver import driver
 from changes.models import Proof
 from lab.explorer.spaces.search import Budget
 from lab.tasks import USUAL, prove_plan, prove_usual_plans
-from tests.changes.tables import every_plan, plans
+from tests.changes.tables import every_plan, people, planned, plans
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -204,6 +204,14 @@ def test_of_names_and_defaults_there_is_nothing_to_prove(sent: Sent, name: str) 
     assert proofs.in_words(seen)[0].startswith("nothing to prove: Only names and defaults change.")
     assert sent == []
     assert not Proof.objects.exists()
+
+
+def test_a_column_that_becomes_wider_is_proved() -> None:
+    """No step moves a pair, and yet two versions store and read it in two types."""
+    proof = proofs.ask(planned("ALTER TABLE people ALTER age TYPE bigint", people()))
+    prove_plan(proof.key)
+    proof.refresh_from_db()
+    assert proof.answer["verdict"] == "proved"
 
 
 def test_what_cannot_be_explored_is_unknown_and_says_why(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
