@@ -9,7 +9,7 @@ from psycopg.conninfo import conninfo_to_dict
 from schemalab.embedded import postgres, redis
 from storage.postgres import layout_mistake
 from storage.reader import role
-from storage.shadow.database import ShadowUnusable
+from storage.shadow.database import ShadowUnusable, make_beside
 from storage.shadow.following import catch_up
 
 VERSION_MIN = 18  # casts of bytea to whole numbers (storage.sql_values); 17: transaction_timeout, the deadline of T4
@@ -70,6 +70,7 @@ def weaker_reader(url: str) -> str:
 def shadow_mistake(url: str, shadow: str) -> str | None:
     """Make the database for questions to the catalog. What is missing for it, in one line; None when it is there."""
     try:
+        make_beside(url, shadow)
         catch_up(url, shadow)
     except ShadowUnusable as error:
         return str(error)

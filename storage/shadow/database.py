@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 
 from storage.shadow import rights
-from storage.shadow.address import name_of
+from storage.shadow.address import address_of, name_of
 from storage.shadow.alters import OWNER
 from storage.shadow.position import COMMENT_SQL, Position, position_of
 
@@ -61,6 +61,16 @@ def make(store: str, address: str) -> None:
                 f"catalog queries need the database {name}: give the role of DATABASE_URL the attribute CREATEDB,"
                 " or make that database, owned by this role; SHADOW_DATABASE_URL names another one"
             ) from None
+
+
+def make_beside(store: str, address: str) -> None:
+    """Make it beside the store where it is not there yet, without a vain attempt to connect in the server's log."""
+    if address != address_of(store):
+        return
+    with psycopg.connect(store, autocommit=True, connect_timeout=CONNECT_S_MAX) as connection:
+        there = connection.execute("SELECT true FROM pg_database WHERE datname = %s", [name_of(address)]).fetchone()
+    if there is None:
+        make(store, address)
 
 
 def position(connection: psycopg.Connection[Any]) -> Position:
