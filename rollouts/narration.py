@@ -8,6 +8,12 @@ from rollouts.worlds.model import Model
 from rollouts.worlds.search import Finding, Outcome
 from rollouts.worlds.world import BACKFILL, TRANSACTIONS_MAX, Step, Transaction
 
+OF_DEPLOYS = {
+    "schema": "deploy {number}: {what}",
+    "trigger": "deploy {number}: trigger {what}",
+    "gone": "deploy {number}: release {what} is gone",
+}
+"""What one says of a deploy in a few words, by its kind."""
 FOLD_FROM = 3
 """So many deploys in a row, in which nothing else happened, become one line."""
 
@@ -32,10 +38,8 @@ class Narrator:
         stage = self._model.stages[step.stage]
         values: dict[str, str | int | Text] = {"number": stage.done + 1, "what": stage.text}
         match step.kind:
-            case "schema":
-                return Text("deploy {number}: {what}", values)
-            case "trigger":
-                return Text("deploy {number}: trigger {what}", values)
+            case "schema" | "trigger" | "gone":
+                return Text(OF_DEPLOYS[step.kind], values)
             case "publish":
                 return Text("deploy {number}: a version is published: {what}", values)
             case "drain":
@@ -45,8 +49,6 @@ class Narrator:
             case "starts":
                 old = self._model.releases[stage.running[0]].name
                 return Text("deploy {number}: release {what} starts beside release {old}", {**values, "old": old})
-            case "gone":
-                return Text("deploy {number}: release {what} is gone", values)
             case "back":
                 release = self._model.releases[stage.running[0] - 1].name
                 return Text("rollback: release {release} runs again", {"release": release})

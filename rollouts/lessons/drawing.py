@@ -25,7 +25,7 @@ from lab.sessions.shown import (
     Version,
 )
 from rollouts.file import Release
-from rollouts.narration import Narrator, shown
+from rollouts.narration import OF_DEPLOYS, Narrator, shown
 from rollouts.statements.effects import Insert, Query, Update
 from rollouts.worlds.model import Model
 from rollouts.worlds.world import BACKFILL, World
@@ -164,14 +164,10 @@ def deploy_text(model: Model, number: int) -> Text:
     match stages[0].kind if stages else "":
         case "starts":
             return Text("deploy {number}: release {what}", values | {"what": stages[0].text})
-        case "gone":
-            return Text("deploy {number}: release {what} is gone", values)
         case "backfill":
             return Text("deploy {number}: backfill", values)
-        case "trigger":
-            return Text("deploy {number}: trigger {what}", values)
-        case "schema":
-            return Text("deploy {number}: {what}", values)
+        case "schema" | "trigger" | "gone" as kind:
+            return Text(OF_DEPLOYS[kind], values)
     return Text("deploy {number}", values)
 
 
