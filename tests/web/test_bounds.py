@@ -193,6 +193,7 @@ LONGEST = b"editor.js"
 HELD = 1150
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "words",
     [

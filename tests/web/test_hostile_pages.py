@@ -104,6 +104,7 @@ ALL = [
 ]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("sender", "where"),
     [
