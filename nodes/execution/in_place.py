@@ -83,29 +83,12 @@ class Read:
         return Result("SELECT", fields, list(rows), more, size)
 
     async def _commands(self, relay: Relay, form: int, *, goes_on: bool) -> list[Command]:
-        ways = {use.scan.number: await way_of(self.env, use.scan, self.context) for use in self.place.uses}
-        given = Given(len(self.asked.values) + 1)
-        queries = {use.scan.number: self._query(use, ways[use.scan.number], given) for use in self.place.uses}
-        began = self.transaction.started_at
-        moment = given.add(timestamptz(began), SqlType.TIMESTAMPTZ.oid) if self.place.needs_moment else ""
-        done = self.place.filled(queries, moment)
         text_formats = self.asked.formats or (TEXT,) * len(self.asked.values)
         oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
-        added = [value if isinstance(value, bytes) else bytea_array(value) for value in given.values]
-        users = UsersCommand(
-            done.text,
-            (*self.asked.values, *added),
-            oids=(*oids, *given.oids),
-            formats=(*text_formats, *(BINARY for _ in added)),
-            result_format=form,
-            is_kept=bool(self.asked.values) and len(done.text) <= KEPT_CHARS,
-            relay=relay,
-            style=tuple(self.style),
-            offset_of=lambda position: self.place.offset(done, position),
+        users = Parameters(oids, self.asked.values, text_formats)
+        return await users_commands(
+            self.env, self.transaction, self.place, self.context, self.style, users, relay, form, goes_on=goes_on
         )
-        locks = [Command(sql) for sql in dict.fromkeys(self._whole(ways))]
-        scans = all(way.is_everything for way in ways.values())
-        return [*locks, reader.before(self.style, scans=scans), users, *(reader.after() if goes_on else [])]
 
     def _oid(self, place: int, form: int) -> int:
         """The type of a parameter; 0 where PostgreSQL finds it in the text, as a client that left it open expects."""
@@ -113,25 +96,75 @@ class Read:
         is_open = declared is not None and (place >= len(declared) or not declared[place])
         return 0 if is_open and form == TEXT else self.asked.oids[place]
 
-    def _query(self, use: Use, way: Access, given: Given) -> str:
-        version, table = use.scan.descriptor, table_of(self.env, use.scan)
-        if way.index is not None and not can_follow(version, way.index):
-            raise NotInPlace
-        homes = None
-        if way.points is not None:
-            by_storage: dict[int, list[bytes]] = {}
-            for key in way.points:
-                for storage in table.home(key):
-                    by_storage.setdefault(storage, []).append(table.k_of(key))
-            homes = sorted(by_storage.items())
-        return rows_sql(version, use.columns, way, homes, given)
 
-    def _whole(self, ways: dict[int, Access]) -> list[str]:
-        """Statements that lock all of a table (T6): one lock instead of one for each page."""
-        whole = [(use.scan.descriptor.table_id, ways[use.scan.number]) for use in self.place.uses]
-        return [
-            remember_whole_sql(storage, table) for table, way in whole if way.is_everything for storage in way.storages
-        ]
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Those of a user's text: types, values, formats; and others behind them, in binary, by their types."""
+
+    oids: Sequence[int]
+    values: Sequence[bytes | None]
+    formats: Sequence[int]
+    more: Sequence[tuple[int, bytes | list[bytes]]] = ()
+
+
+async def users_commands(
+    env: Environment,
+    transaction: Transaction,
+    place: InPlace,
+    context: Context,
+    style: Sequence[str],
+    parameters: Parameters,
+    relay: Relay | None,
+    form: int,
+    *,
+    goes_on: bool,
+) -> list[Command]:
+    """The commands that answer a user's text in this format; `goes_on`: others of the node's own come after them."""
+    ways = {use.scan.number: await way_of(env, use.scan, context) for use in place.uses}
+    given = Given(len(parameters.values) + 1)
+    for oid, value in parameters.more:
+        given.add(value, oid)
+    queries = {use.scan.number: _query(env, use, ways[use.scan.number], given) for use in place.uses}
+    moment = given.add(timestamptz(transaction.started_at), SqlType.TIMESTAMPTZ.oid) if place.needs_moment else ""
+    done = place.filled(queries, moment)
+    added = [value if isinstance(value, bytes) else bytea_array(value) for value in given.values]
+    users = UsersCommand(
+        done.text,
+        (*parameters.values, *added),
+        oids=(*parameters.oids, *given.oids),
+        formats=(*parameters.formats, *(BINARY for _ in added)),
+        result_format=form,
+        is_kept=bool(parameters.values) and len(done.text) <= KEPT_CHARS,
+        relay=relay,
+        style=tuple(style),
+        offset_of=lambda position: place.offset(done, position),
+    )
+    scans = all(way.is_everything for way in ways.values())
+    before = [*(Command(sql) for sql in _whole(place, ways)), reader.before(style, scans=scans)]
+    return [*before, users, *(reader.after() if goes_on else [])]
+
+
+def _query(env: Environment, use: Use, way: Access, given: Given) -> str:
+    version, table = use.scan.descriptor, table_of(env, use.scan)
+    if way.index is not None and not can_follow(version, way.index):
+        raise NotInPlace
+    homes = None
+    if way.points is not None:
+        by_storage: dict[int, list[bytes]] = {}
+        for key in way.points:
+            for storage in table.home(key):
+                by_storage.setdefault(storage, []).append(table.k_of(key))
+        homes = sorted(by_storage.items())
+    return rows_sql(version, use.columns, way, homes, given)
+
+
+def _whole(place: InPlace, ways: dict[int, Access]) -> list[str]:
+    """Statements that lock all of a table (T6): one lock instead of one for each page."""
+    whole = [(use.scan.descriptor.table_id, ways[use.scan.number]) for use in place.uses]
+    found = [
+        remember_whole_sql(storage, table) for table, way in whole if way.is_everything for storage in way.storages
+    ]
+    return list(dict.fromkeys(found))
 
 
 async def _rest(relay: Relay) -> AsyncIterator[list[Row]]:

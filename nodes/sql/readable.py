@@ -96,14 +96,32 @@ def in_place(
         return None
     try:
         text, start, scans = _asked(statement, plan, functions)
-        compiling = _Compiling(functions, style, scans)
-        tables = {scan.descriptor.name: Named(scan.descriptor) for scan in scans.values()}
-        template = compiling.query(text, (), tables, plan.views)
+        return over_tables(text, start, scans, plan.views, functions, style)
     except (SqlError, postgast.PgQueryError):
         return None
+
+
+def over_tables(
+    text: str,
+    start: int,
+    scans: "Mapping[Place, Scan]",
+    views: Mapping[str, ViewInUse],
+    functions: FunctionNames | None,
+    style: TimeStyle = PLAIN,
+    keyed: Scan | None = None,
+) -> InPlace:
+    """A SELECT over these tables, by the places where its text names them. Raises `SqlError`, `postgast.PgQueryError`.
+
+    `start`: bytes of the client's text before it. The use of `keyed` shows the key of its rows, hidden or not.
+    """
+    compiling = _Compiling(functions, style, scans, keyed)
+    tables = {scan.descriptor.name: Named(scan.descriptor) for scan in scans.values()}
+    template = compiling.query(text, (), tables, views)
     uses = tuple(compiling.uses)
-    if len(uses) != len(scans) or not all(is_readable(use.scan.descriptor, use.columns.values()) for use in uses):
-        return None
+    if {use.scan.number for use in uses} != {scan.number for scan in scans.values()}:
+        raise unsupported("a table that is not read")
+    if not all(is_readable(use.scan.descriptor, use.columns.values()) for use in uses):
+        raise unsupported("a key as wide as this")
     return InPlace(template, uses, start)
 
 
@@ -157,6 +175,7 @@ class _Compiling:
     functions: FunctionNames | None
     style: TimeStyle
     scans: Mapping[Place, Scan]
+    keyed: Scan | None = None
     uses: list[Use] = field(default_factory=list)
 
     def query(self, text: str, at: Place, tables: Mapping[str, Named], views: Mapping[str, ViewInUse]) -> Compiled:
@@ -187,6 +206,8 @@ class _Compiling:
         scan = self.scans.get((*at, location))
         if scan is None:
             raise unsupported("a table that was not analysed", location)
+        if scan is self.keyed:
+            columns = {**{c.name: c for c in scan.descriptor.key_columns}, **columns}
         use = Use(scan, {name: c for name, c in columns.items() if named is None or name in named})
         self.uses.append(use)
         return use.marker
