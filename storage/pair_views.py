@@ -6,7 +6,8 @@
 The reader role has rights on these views and on no pair table, so columns and indexes that are not public are out of
 its reach by privilege. A tombstone is in none of them, so a row is there where its pair c = 0 is.
 
-The publisher makes the views of a version in the transaction that publishes it. They are dropped when no transaction
+The publisher makes the views of a version in the transaction that publishes it; a table that a session makes gets them
+with each of its statements (T9), so that its own transaction reads it, too. They are dropped when no transaction
 of the version is left and the fence is beyond it, or with their pair tables. Names are made of ids: any name of a table
 is legal. Functions here take any psycopg cursor; builders of SQL serve blocking and asyncio callers alike.
 """

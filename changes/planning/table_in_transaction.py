@@ -26,7 +26,6 @@ from changes.ddl.actions import CreateTable
 from changes.plan.model import Plan
 from changes.planning.planner import make_plan
 from changes.planning.tables import NO_TABLES, Tables
-from storage import pair_views
 from storage.sequences import make_sql, sequences_of
 
 Sql = tuple[str, tuple[Any, ...]]
@@ -96,7 +95,6 @@ def statements_at_commit(table: Descriptor, *, storages: int, who: str) -> list[
             for number in range(1, storages + 1)
         ),
         *((make_sql(sequence, column), ()) for sequence, column in sequences_of(table).items()),
-        *((sql, ()) for sql in pair_views.make_sql(table, storages)),
         (
             "SELECT catalog_tell(%s::text[], 'table created', %s, %s::jsonb)",
             ([table_stream(table.table_id)], table.name, json.dumps(payload)),

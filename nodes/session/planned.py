@@ -158,8 +158,6 @@ class PlannedStatements:
             return None
         if plan.needs_no_engine and plan.query.simple is not None and plan.query.simple.scan.pinned_key is not None:
             return None
-        if not transaction.own.keys().isdisjoint(scan.descriptor.table_id for scan in plan.scans):
-            return None
         statement, known = asked.statement, asked.statement.place
         if known is None or known[0] is not plan:
             made = await in_thread_if_large(

@@ -24,6 +24,7 @@ from expressions.errors import (
 )
 from nodes.store.entering import PinLike
 from nodes.store.pipeline import StoreError, UsersCommand
+from storage.pair_views import SCHEMA
 from storage.postgres import BELOW_FENCE, STORAGE_REMOVED
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,8 @@ OF_THE_STORE = ("40", "53", "57", "58", "25", "XX", "08")
 
 def is_users(error: StoreError) -> bool:
     """True if the words of a user's statement are what is wrong, or what it computed."""
-    return not error.sqlstate.startswith(OF_THE_STORE) and error.sqlstate not in FENCE_REFUSALS
+    is_ours = error.sqlstate == UNDEFINED_TABLE and f'"{SCHEMA}.' in error.message
+    return not (is_ours or error.sqlstate.startswith(OF_THE_STORE) or error.sqlstate in FENCE_REFUSALS)
 
 
 def users_error(error: StoreError, command: UsersCommand) -> SqlError:

@@ -24,6 +24,7 @@ from nodes.sql.statements import Statement, ddl_error
 from nodes.store.pipeline import Command, finished
 from nodes.store.refusals import Retry
 from nodes.store.transaction import Transaction
+from storage import pair_views
 
 if TYPE_CHECKING:
     from changes.ddl.resolve import NothingToDo
@@ -88,6 +89,10 @@ class NewTables:
                 old = before[table.table_id]
                 await rewrite(self.env, transaction, old, table, made.computed, is_older=self.temporary.has(old))
         public = {table.table_id for table in after if table.state is State.PUBLIC}
+        views = [sql for table in after for sql in pair_views.make_sql(table, self.env.storages)]
+        if views:
+            transaction.note_written()
+            await transaction.run([Command(sql) for sql in views])
         self._dropped = (self._dropped | {table.table_id for table in after}) - public
         left = before | {table.table_id: table for table in after}
         self._use({t.name: t for t in left.values() if t.table_id not in self._dropped}, transaction)

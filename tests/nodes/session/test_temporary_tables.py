@@ -16,7 +16,7 @@ from expressions.errors import FatalError
 from nodes.session.block import Block
 from nodes.session.schema.new_tables import NewTables
 from nodes.store.refusals import CommitUnknown
-from tests.nodes.conftest import Cluster
+from tests.nodes.conftest import STORAGES, Cluster
 from tests.nodes.linked_tables import link
 
 
@@ -49,11 +49,21 @@ def test_nothing_is_left_when_the_session_ends(cluster: Cluster) -> None:
         connection.execute(f"CREATE TEMP TABLE {name} (a int PRIMARY KEY)")
         connection.execute(f"INSERT INTO {name} SELECT n FROM generate_series(1, 100) AS n")
         [table_id] = reserved(cluster, name)
+        assert pair_views(cluster, table_id) == STORAGES
+        connection.execute(f"ALTER TABLE {name} ADD COLUMN b int DEFAULT 7")
+        assert connection.execute(f"SELECT sum(a), sum(b) FROM {name}").fetchone() == (5050, 700)
     deadline = time.monotonic() + 30
     while reserved(cluster, name):
         assert time.monotonic() < deadline, "the reservation of a temporary table outlives its session"
         time.sleep(0.02)
     assert cluster.read("SELECT state FROM catalog_table WHERE id = %s", [table_id]) == [("dropped",)]
+
+
+def pair_views(cluster: Cluster, table_id: int) -> int:
+    """The number of views through which users' texts read the table."""
+    query = "SELECT count(*) FROM pg_views WHERE schemaname = 'pair_views' AND viewname ~ %s"
+    [(count,)] = cluster.read(query, [f"^t{table_id}_"])
+    return int(count)
 
 
 def test_a_rollback_leaves_the_table_as_it_was_before_the_transaction(cluster: Cluster, n1: Any) -> None:
@@ -119,7 +129,7 @@ def test_a_node_that_was_taken_for_dead_says_that_its_temporary_tables_are_gone(
     [table_id] = reserved(cluster, name)
     with cluster.store() as store:
         for (schema,) in cluster.read("SELECT schemaname FROM pg_tables WHERE tablename = %s", [f"kv_{table_id}"]):
-            store.execute(f"DROP TABLE {schema}.kv_{table_id}")
+            store.execute(f"DROP TABLE {schema}.kv_{table_id} CASCADE")
     for sql in (f"SELECT a FROM {name}", f"INSERT INTO {name} VALUES (2)", f"TRUNCATE {name}"):
         with pytest.raises(errors.ObjectNotInPrerequisiteState, match="its node was taken for dead"):
             n1.execute(sql)
