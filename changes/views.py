@@ -25,6 +25,7 @@ from changes.ddl.resolve import NothingToDo
 from changes.executor import interventions
 from changes.models import Change, Proof, Status
 from changes.pages import change_page, plan_json
+from changes.pages.plan_ladder import rungs
 from changes.pages.refused import check_length, refused
 from changes.pages.timeline import points
 from changes.plan.rollback import rollback_steps
@@ -323,7 +324,7 @@ def _plan(statement: str, who: str) -> dict[str, Any]:
     plan = services.described(statement, foreseen)
     shown = proofs.shown(proofs.ask(foreseen.plan))
     awaits = settings.CHANGES_NEED_APPROVAL and (foreseen.plan.base is None or services.needs_approval(foreseen.plan))
-    return {"plan": plan, "steps": points(plan["steps"], -1), "proof": shown, "needs_approval": awaits}
+    return {"plan": plan, "ladder": rungs(plan["steps"]), "proof": shown, "needs_approval": awaits}
 
 
 def _help() -> dict[str, Any]:

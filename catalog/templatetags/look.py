@@ -139,6 +139,18 @@ def swatch(name: str) -> SafeString:
 
 
 @register.simple_tag
+def glyph(name: str) -> SafeString:
+    """The glyph of a state."""
+    return icon(GLYPHS[name])
+
+
+@register.simple_tag
+def state_word(name: str) -> Any:
+    """A state in the reader's language."""
+    return STATE_WORDS[name]
+
+
+@register.simple_tag
 def state_key() -> SafeString:
     """The meaning of the five looks, each with its definition."""
     shown = [term_link(TERMS.get(name, name), state(name)) for name in GLYPHS]

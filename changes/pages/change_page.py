@@ -11,6 +11,7 @@ from typing import Any
 
 from changes.executor.interventions import ENDED
 from changes.executor.state import whom
+from changes.pages.plan_ladder import rungs
 from changes.pages.timeline import points, span_s, taken
 from spark_tasks.runs.feedback import Verdict, Why, are_counted
 
@@ -30,6 +31,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "dangers": snapshot["plan"]["dangers"],
         "names": snapshot["plan"]["names"],
         "forward": forward_timeline(snapshot),
+        "ladder": _ladder(snapshot, leases),
         "back": back_timeline(snapshot),
         "steps": [_taken(step) for step in taken if step["started_at"]],
         "failure": snapshot["failure"],
@@ -49,6 +51,12 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
         "undo": snapshot["undo"],
         "no_undo": snapshot["no_undo"],
     }
+
+
+def _ladder(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> list[Json]:
+    """The plan as a ladder; while the change is open the nodes stand on the versions that they lease."""
+    is_open = snapshot["status"] not in ENDED
+    return rungs(snapshot["plan"]["steps"], table_id=snapshot["table_id"], leases=leases if is_open else ())
 
 
 def summary(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Json:

@@ -28,8 +28,8 @@ from catalog.text.numbers import whole_number
 from changes.ddl.errors import DdlError
 from changes.ddl.resolve import CatalogView
 from changes.pages.plan_json import plan_json
+from changes.pages.plan_ladder import rungs
 from changes.pages.refused import check_length, refused
-from changes.pages.timeline import points
 from changes.plan.model import plan_from_json
 from lab import services
 from lab.classroom.selectors import learner_of, member_here
@@ -258,7 +258,7 @@ def _planned(form: Form) -> dict[str, Any]:
     shown, cases = plan_json(plan), cases_of(plan)
     return found | {
         "plan": shown,
-        "steps": [point | {"version": None, "tables": []} for point in points(shown["steps"], -1)],
+        "ladder": [rung | {"tables": []} for rung in rungs(shown["steps"])],
         "cases": [_case_json(number, one) for number, one in enumerate(cases.cases[:CASES_SHOWN_MAX])],
         "without_model": cases.without_model,
     }

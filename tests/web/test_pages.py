@@ -228,6 +228,24 @@ def test_the_plan_is_shown_before_anything_is_stored(client_of: ClientOf, flight
     assert not Change.objects.exists()
 
 
+def test_a_plan_is_a_ladder_to_be_read(client_of: ClientOf, flights: Table) -> None:
+    body = client_of("sam").post("/changes/new/plan/", {"statement": "CREATE INDEX soon ON flights (dest)"})
+    ladder = words_of(re.search(r'<ol class="ladder plan.*?</ol>', body.content.decode(), re.DOTALL)[0])  # type: ignore[index]
+    assert ladder == (
+        "absent v2 compatible delete-only v3 compatible write-only v4 waits fill waits verify compatible public v5"
+    )
+    assert "<button" not in ladder
+
+
+def test_an_open_change_has_its_nodes_on_its_ladder(change: Change) -> None:
+    snapshot = selectors.change_snapshot(change.pk)
+    leases = [{"node": "n1", "table_id": change.table_id, "version": 2}]
+    for status, shows in (("running", "n1"), ("done", "")):
+        shown = page.view(snapshot | {"status": status}, leases)
+        ladder = words_of(render_to_string("parts/plan_ladder.html", shown))
+        assert ladder.startswith(f"absent v2 {f'leased by {shows} ' if shows else ''}compatible delete-only v3")
+
+
 def test_a_plan_names_what_writers_will_meet(client_of: ClientOf, linked: tuple[Table, Table]) -> None:
     statement = "CREATE UNIQUE INDEX one ON trips (code) WHERE code <> ''"
     body = words_of(client_of("sam").post("/changes/new/plan/", {"statement": statement}).content.decode())
@@ -452,7 +470,7 @@ def test_a_plan_of_two_tables_shows_the_versions_of_both(client_of: ClientOf, li
     page = words_of(client_of("sam").post("/changes/new/plan/", {"statement": REFER}).content.decode())
     assert "trips → airports : column via is added, foreign key via_known is added" in page
     for versions in ("trips v2 · airports v2", "trips v3 · airports v2", "trips v4 · airports v3"):
-        assert page.count(versions) == 2  # in the timeline, and beside the states
+        assert page.count(versions) == 2  # on the ladder, and beside the states
     assert "Publish trips@4 and airports@3" in page
 
 
