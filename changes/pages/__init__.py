@@ -3,6 +3,7 @@
 plan_json      a plan and its steps as data
 change_page    a change as its page shows it
 timeline       its steps on a line
+plan_ladder    a plan as the ladder of the lab, with the nodes as flags
 preview        what a plan will do
 writers        the statements that it makes nodes refuse, from which version on
 estimates      the time that a reorganisation will take, before there is a rate to see

@@ -7,10 +7,15 @@
 
 import { Ladder } from "./ladder.js";
 import { announce, fill, h, icon, still } from "./ladder-parts.js";
-import { LadderStage, Player, tried } from "./ladder-play.js";
+import { LadderStage, Player } from "./ladder-play.js";
 import { Refusal, Server, Unreachable } from "./server.js";
 
 const LOOK_MS = 300;
+
+/* What was tried, folded: its picture is fetched once it is unfolded. */
+function triedFolded(answer, data, order, summary) {
+  return h("details", { ontoggle: async ({ target }) => { if (target.open && !target.querySelector("figure")) target.append((await import("./ladder-tried.js")).tried(answer, data, order)); } }, h("summary", {}, summary));
+}
 
 class Page {
   constructor(root) {
@@ -62,7 +67,7 @@ class Page {
   /* In a task: the outcome is shown, and the order may be changed. */
   ended(answer) {
     for (const one of document.querySelectorAll("[data-ladder-ending]")) one.hidden = false;
-    if (answer?.tried?.length) this.stageBox.append(h("details", {}, h("summary", {}, this.words["what was tried"]), tried(answer, this.data, this.ladder.order)));
+    if (answer?.tried?.length) this.stageBox.append(triedFolded(answer, this.data, [...this.ladder.order], this.words["what was tried"]));
     const outcome = document.getElementById("outcome");
     if (!this.data.isPassed) this.stageBox.append(h("p", {}, h("button", { type: "button", class: "first", onclick: () => this.again() }, icon("undo-2"), this.words.change)));
     outcome?.focus({ preventScroll: true });
@@ -156,7 +161,7 @@ class FreePage extends Page {
     ].filter(Boolean);
     const card = h("section", { class: `note ${kind} ending`, tabindex: "-1" }, h("strong", {}, icon({ danger: "octagon-alert", ok: "check", warn: "triangle-alert" }[kind]), answer.title), answer.lines?.map((line) => h("p", {}, line)),
       played?.query && kind === "danger" && h("p", {}, h("code", {}, played.query.text), " ", fill(words.finds, { table: rows(played.query.by_table), index: rows(played.query.by_index) })),
-      h("details", {}, h("summary", {}, words.why), h("ul", {}, more.map((one) => h("li", {}, one))), played?.link && h("p", {}, h("a", { href: `${this.root.dataset.stage}?s=${played.link}` }, words["on the stage"])), answer.tried?.length > 0 && tried(answer, this.data, this.ladder.order)),
+      h("details", {}, h("summary", {}, words.why), h("ul", {}, more.map((one) => h("li", {}, one))), played?.link && h("p", {}, h("a", { href: `${this.root.dataset.stage}?s=${played.link}` }, words["on the stage"])), answer.tried?.length > 0 && triedFolded(answer, this.data, [...this.ladder.order], words["what was tried"])),
       h("p", {}, h("button", { type: "button", class: "first", onclick: () => this.again() }, icon("undo-2"), words.change)));
     this.stageBox.append(card);
     card.focus({ preventScroll: true });

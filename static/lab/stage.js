@@ -26,6 +26,7 @@ const setups = JSON.parse(document.getElementById("stage-setups").textContent);
 const server = new Server({ url: root.dataset.url, csrf: root.dataset.csrf, first: given });
 const stage = new Stage({ server, answer: given, notice: given.notice });
 const later = new Later({ arrived: () => draw(), failed: () => { page.dialog = ""; stage.compared = null; stage.problem = say("unreachable"); draw(); } });
+const { Head } = root.hasAttribute("data-embedded") ? {} : await import("./stage-head.js");
 const { Ask, Asking } = root.dataset.questions ? await import("./ask.js") : {};
 const asking = Asking ? new Asking(stage, later, (Questions) => new Questions(stage, server, root.dataset.questions)) : null;
 if (root.dataset.needs) stage.needs = new Set(JSON.parse(root.dataset.needs));
@@ -40,7 +41,7 @@ function App() {
   const areTabs = page.layout === "tabs", narration = stage.compared === null && html`<${Narration} setup=${setup} />`;
   const transport = html`<${Transport} stage=${stage} elsewhere=${page.isEmbedded ? here() : ""} begins=${begins} />`, checks = html`<div class="part" data-part-of="checks"><${Strip} stage=${stage} /></div>`;
   return html`<div class=${classes({ app: true, embedded: page.isEmbedded })} data-layout=${page.layout} data-tab=${page.tab} data-severity=${severity}>
-    ${!page.isEmbedded && html`<${Head} setup=${setup} />`}
+    ${!page.isEmbedded && html`<${Head} stage=${stage} setup=${setup} page=${page} urls=${root.dataset} acts=${{ open, copyLink, present }} />`}
     ${stage.problem && html`<p class="note danger" role="alert"><strong><${Icon} name="octagon-alert" />${say("problem")}</strong><span>${stage.problem}</span></p>`}
     ${areTabs ? html`<div class="top">${narration}${transport}</div>` : narration}
     ${stage.compared !== null ? html`<${Part} of="./compare.js" name="Compare" stage=${stage} />` : html`
@@ -62,22 +63,6 @@ function Part({ of, name, ...rest }) {
   const part = later.part(of);
   return part && html`<${part[name]} ...${rest} />`;
 }
-
-const Head = ({ setup }) => html`<div class="stage-head"><div class="names"><p class="crumbs"><a href=${root.dataset.lab}>${say("lab")}</a>${stage.answer.chapter && html` / <a href=${`${root.dataset.lab}chapters/${stage.answer.chapter}/`}>${say("its chapter")}</a>`}</p><h1>${stage.answer.title}</h1>${stage.answer.details.length > 0 && html`<p class="details small muted">${stage.answer.details.map((one, at) => html`<span key=${at}>${one}</span>`)}</p>`}</div>
-  ${stage.leftOut.length > 0 && html`<p class="left-out small warn-text"><${Icon} name="triangle-alert" />${say("without", { rules: stage.leftOut.join(say("between names")) })}</p>`}
-  <div class="tools"><button onClick=${() => open("set-up")}><${Icon} name="settings-2" /><span>${say("set-up")}</span></button>
-    ${setup?.kind !== "handbooks" && html`<label class="check small"><input type="checkbox" checked=${stage.single} onChange=${(event) => stage.setSingle(event.target.checked)} />${say("single steps")}</label>`}
-    <button onClick=${copyLink}><${Icon} name=${page.copied ? "check" : "link"} /><span>${page.copied ? say("copied") : say("copy link")}</span></button>
-    ${stage.link && root.dataset.polls && html`<a class="button" href=${`${root.dataset.polls}?s=${stage.link}`}><${Icon} name="users" /><span>${say("poll")}</span></a>`}
-    ${stage.link && html`<${Export} kind=${setup?.kind} />`}
-    ${stage.link && setup?.kind !== "handbooks" && root.dataset.live && html`<a class="button" href=${`${root.dataset.live}?s=${stage.link}`} title=${say("replay live")}><${Icon} name="play" /><span class="hush">${say("replay live")}</span></a>`}
-    <button title=${page.isPresenting ? say("end presenting") : say("present")} onClick=${present}><${Icon} name=${page.isPresenting ? "x" : "presentation"} /><span class="hush">${page.isPresenting ? say("end presenting") : say("present")}</span></button>
-    <button title=${say("keyboard")} onClick=${() => open("help")}><${Icon} name="keyboard" /><span class="hush">${say("keyboard")}</span></button></div></div>`;
-
-/* The language of golden scripts is about a cluster: people with handbooks are not in it. */
-const exported = (form) => `${root.dataset.url}export.${form}?s=${stage.link}`;
-const Export = ({ kind }) => html`<details class="export"><summary class="button"><${Icon} name="file-text" /><span>${say("export")}</span></summary>
-  <ul class="plain">${["svg", "json", ...(kind === "handbooks" ? [] : ["script"])].map((form) => html`<li key=${form}><a href=${exported(form)}>${say(`export ${form}`)}</a></li>`)}</ul></details>`;
 
 /* Sentences about a node begin with its name, or are about what it does: then the name goes before. */
 const isNamed = (line) => line.text.startsWith(line.actor) || stage.shown.cluster.nodes.every((node) => node.name !== line.actor);

@@ -55,6 +55,10 @@ def test_no_page_weighs_more_than_60_kb(everybody: Client, flights: Table, langu
     assert {page: total for page, parts in weights.items() if (total := sum(parts.values())) > BYTES_MAX} == {}
 
 
+def test_the_builder_is_at_most_15_kb() -> None:
+    assert (ROOT / "lab" / "ladder.js").stat().st_size <= 15_000
+
+
 def test_what_a_module_fetches_later_is_not_of_the_first_visit() -> None:
     assert list(imports(LATER)) == ["./later.js", "./part.js"]
     assert {"lab/stage.js", "lab/state.js", "vendor/preact.js"} <= modules("lab/stage.js")

@@ -161,6 +161,8 @@ def test_many_states_are_drawn_as_a_shape_a_block(
     answered(page, tried=levels, states=sum(map(sum, levels)))
     tap(page, "public")
     run(page, "none")
+    page.locator(".ending summary").first.click()
+    page.get_by_text("What was tried").click()
     expect(page.locator(".ending .tried")).to_have_count(1)
     expect(page.locator(".tried rect")).to_have_count(shapes)
 
