@@ -85,6 +85,9 @@ class Cursor:
     def bytes_now(self) -> int:
         return ENTRY_BYTES + self.bound_bytes + self._bytes
 
+    def let_go(self) -> None:
+        """It holds nothing but itself."""
+
     @property
     def is_holdable(self) -> bool:
         return self.hold is not Hold.NO

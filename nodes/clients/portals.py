@@ -44,6 +44,8 @@ class Entry(Protocol):
 
     def bytes_now(self) -> int: ...
 
+    def let_go(self) -> None: ...
+
 
 E = TypeVar("E", bound=Entry)
 
@@ -79,6 +81,7 @@ class Kept(dict[str, E]):
             return default
         self._held.give(entry.counted + getsizeof(name))
         entry.counted = 0
+        entry.let_go()
         return entry
 
     def clear(self) -> None:
@@ -119,6 +122,9 @@ class Prepared:
         columns = sum(FIELD_BYTES + len(field.name) for field in self.fields or ())
         return ENTRY_BYTES + text + OID_BYTES * len(self.oids) + columns
 
+    def let_go(self) -> None:
+        """It holds nothing but itself."""
+
     def check_result(self, fields: tuple[Field, ...] | None) -> None:
         """Raises 0A000 when the result is not what the client was told."""
         if self.is_described and fields != self.fields:
@@ -155,6 +161,16 @@ class Portal:
 
     def bytes_now(self) -> int:
         return self.bound_bytes + (self.waiting_bytes or 0)
+
+    def let_go(self) -> None:
+        """It is closed: nobody reads on."""
+        if self.result is not None and self.result.let_go is not None:
+            self.result.let_go()
+
+    @property
+    def reads_later(self) -> bool:
+        """True if it has rows to read that its transaction may change before it reads them."""
+        return self.result is not None and self.result.more is not None and self.result.let_go is None
 
     def next_row(self) -> Row:
         """Take the first of the rows that wait."""

@@ -95,7 +95,7 @@ class Statements:
         for cursor in list(self.cursors.values()):
             await cursor.read_on()
         for name, portal in self.portals.items():
-            if portal.result is not None and portal.result.more is not None:
+            if portal.reads_later:
                 await read_on(portal, name, self.portals)
 
     async def read_fetches(self, cursor: str) -> None:

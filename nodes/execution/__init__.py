@@ -3,6 +3,7 @@
 perform         a plan of whatever kind, of:
 select          SELECT
 in_place        SELECT, answered by PostgreSQL
+portions        its rows in portions, by a cursor of the store
 point_read      SELECT of one row by its key, compiled
 writing/        INSERT, UPDATE, DELETE, COPY FROM, TRUNCATE
 scans           reading rows by key, by index, or page by page

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from catalog.values.types import SqlType
 from expressions.typed import Context
 from nodes.context import Environment
+from nodes.execution import portions
 from nodes.execution.select import table_of, way_of
 from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access
@@ -22,10 +23,10 @@ from nodes.sql.readable import InPlace, Use
 from nodes.store import reader
 from nodes.store.entering import timestamptz
 from nodes.store.pipeline import BINARY, TEXT, Command, UsersCommand, bytea_array
-from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Relay, Row
+from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Relay
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import each
-from nodes.wire.results import Result
+from nodes.wire.results import Result, Row
 from storage.encoding import PAYLOAD_BYTES
 from storage.statements import remember_whole_sql
 
@@ -35,7 +36,8 @@ HELD_BYTES = 2**16
 """Bytes of rows that wait for the end of the batch: of a statement alone, for its COMMIT."""
 KEPT_CHARS = 8192
 """A longer text is not prepared."""
-TEXTS = frozenset({25, 1042, 1043})
+TEXT_OID = 25
+TEXTS = frozenset({TEXT_OID, 1042, 1043})
 """Types whose values are the same bytes in both formats."""
 FIXED = frozenset(of.oid for of in PAYLOAD_BYTES)
 
@@ -61,34 +63,60 @@ class Read:
         """The answer, whose rows stream on if they are many. Raises `NotInPlace`, or what PostgreSQL says."""
         copy, fields = self.plan.copy, self.plan.columns.fields
         formats = (BINARY,) if copy is not None and copy.options.is_binary else self.asked.result_formats
-        form = one_format(formats, [field.oid for field in fields])
-        if form is None:
-            raise NotInPlace
-        is_of_numbers = all(field.oid in FIXED for field in fields)
-        relay = Relay(CHUNK_ROWS_OF_NUMBERS if is_of_numbers else CHUNK_ROWS)
-        commands = await self._commands(relay, form, goes_on=not commit)
+        sent = Sent.of(formats, [field.oid for field in fields])
+        relay = Relay(sent.chunk_rows)
+        commands = await self._commands(relay, sent, goes_on=not commit)
+        if self.asked.is_limited and copy is None:
+            return await self._in_portions(commands, relay, sent)
         self.transaction.relay(commands, relay, commit=commit)
         is_done = await relay.gathered(HELD_BYTES)
         if is_done:
             await relay.finish()
-        if relay.columns is not None and relay.columns != tuple(field.oid for field in fields):
-            log.warning("PostgreSQL has types %s for %s", relay.columns, fields)
-            relay.let_go()
-            await relay.finish()
-            raise NotInPlace
+        await self._check_types(relay, sent)
         size, rows = relay.bytes_held, relay.taken()
         more = None if is_done else _rest(relay)
         if copy is not None:
             return Result("COPY", None, list(rows), more, size, copy=copy)
         return Result("SELECT", fields, list(rows), more, size)
 
-    async def _commands(self, relay: Relay, form: int, *, goes_on: bool) -> list[Command]:
+    async def _check_types(self, relay: Relay, sent: "Sent") -> None:
+        if relay.columns is not None and relay.columns != sent.types:
+            log.warning("PostgreSQL has types %s for %s", relay.columns, self.plan.columns.fields)
+            relay.let_go()
+            await relay.finish()
+            raise NotInPlace
+
+    async def _in_portions(self, commands: list[Command], relay: Relay, sent: "Sent") -> Result:
+        """The result of a portal with a limit."""
+        transaction = self.transaction
+        closing = [portions.close(name) for name in transaction.closing]
+        for name in transaction.closing:
+            del transaction.portals[name]
+        transaction.closing.clear()
+        name = transaction.open_portal()
+        place = 1 + next(n for n, command in enumerate(commands) if isinstance(command, UsersCommand))
+        commands = portions.declared(commands, name, "NO SCROLL CURSOR")
+        fetch = portions.fetch(name, f"FORWARD {portions.FIRST_ROWS}", sent.form, relay)
+        transaction.relay([*closing, *commands[:place], fetch, *commands[place:]], relay)
+        rows = await portions.all_of(relay)
+        size = sum(len(value) for row in rows for value in row if value is not None)
+        more = portions.Portions(transaction, name, self.style, sent.form, sent.chunk_rows, size=size)
+        if len(rows) < portions.FIRST_ROWS or relay.columns != sent.types:
+            more.close()
+        await self._check_types(relay, sent)
+        fields = self.plan.columns.fields
+        if more.is_over:
+            return Result("SELECT", fields, list(rows), None, size)
+        return Result("SELECT", fields, list(rows), more, size, let_go=more.close)
+
+    async def _commands(self, relay: Relay, sent: "Sent", *, goes_on: bool) -> list[Command]:
         text_formats = self.asked.formats or (TEXT,) * len(self.asked.values)
         oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
         users = Parameters(oids, self.asked.values, text_formats)
-        return await users_commands(
-            self.env, self.transaction, self.place, self.context, self.style, users, relay, form, goes_on=goes_on
+        commands = await users_commands(
+            self.env, self.transaction, self.place, self.context, self.style, users, relay, sent.form, goes_on=goes_on
         )
+        return [sent.asked(command) if isinstance(command, UsersCommand) else command for command in commands]
 
     def _oid(self, place: int, form: int) -> int:
         """The type of a parameter; 0 where PostgreSQL finds it in the text, as a client that left it open expects."""
@@ -176,9 +204,39 @@ async def _rest(relay: Relay) -> AsyncIterator[list[Row]]:
         await relay.drop()
 
 
-def one_format(formats: tuple[int, ...], oids: Sequence[int]) -> int | None:
-    """The format of all columns, as libpq can ask for one only; None if the client wants both."""
-    wanted = {form for form, oid in zip(each(formats, len(oids)), oids, strict=True) if oid not in TEXTS}
-    if len(wanted) > 1:
-        return None
-    return wanted.pop() if wanted else TEXT
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The form in which the store sends a result: libpq can ask for one format of all columns only.
+
+    `as_text` are the places of columns that become texts of it where the client wants both formats.
+    """
+
+    form: int
+    types: tuple[int, ...]
+    as_text: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, formats: tuple[int, ...], oids: Sequence[int]) -> "Sent":
+        """For columns of these types, in the formats that the client wants."""
+        wanted = each(formats, len(oids))
+        different = {form for form, oid in zip(wanted, oids, strict=True) if oid not in TEXTS}
+        if len(different) < 2:
+            return cls(different.pop() if different else TEXT, tuple(oids))
+        texts = frozenset(n for n, oid in enumerate(oids) if wanted[n] == TEXT and oid not in TEXTS)
+        types = tuple(TEXT_OID if n in texts else oid for n, oid in enumerate(oids))
+        return cls(BINARY, types, texts)
+
+    @property
+    def chunk_rows(self) -> int:
+        return CHUNK_ROWS_OF_NUMBERS if FIXED.issuperset(self.types) else CHUNK_ROWS
+
+    def asked(self, command: UsersCommand) -> UsersCommand:
+        """The command whose result has this form. `format` writes a value as PostgreSQL itself does for a client."""
+        if not self.as_text:
+            return command
+        names = [f"c{number}" for number in range(len(self.types))]
+        shown = ", ".join(
+            f"CASE WHEN num_nulls({name}) = 0 THEN format('%s', {name}) END" if number in self.as_text else name
+            for number, name in enumerate(names)
+        )
+        return portions.around(command, f"SELECT {shown} FROM (", f"\n) AS answer ({', '.join(names)})")

@@ -154,8 +154,6 @@ class PlannedStatements:
             return None
         if not plan.scans and not alone and transaction.connection is None:  # a block begins with what needs the store
             return None
-        if asked.is_limited:  # the session at the store has to be free between two portions of rows
-            return None
         if plan.needs_no_engine and plan.query.simple is not None and plan.query.simple.scan.pinned_key is not None:
             return None
         statement, known = asked.statement, asked.statement.place

@@ -114,12 +114,17 @@ class Transaction:
     has_committed: bool = False
     reads_on: bool = False
     """Its lease has expired while a query runs, which may finish: nothing else begins in it (T4)."""
+    portals: dict[str, int] = field(default_factory=dict)
+    """Its cursors at the store by their names: the number of the last savepoint when each was declared."""
+    closing: set[str] = field(default_factory=set)
+    """Those among them that nobody wants any more."""
     _entered: dict[int, PinLike] = field(default_factory=dict)
     _deadline: Deadline | None = None
     _xid: bytes | None = None
     _ahead: "asyncio.Task[list[pq.abc.PGresult]] | None" = None
     _failed_ahead: SqlError | None = None
     _relay: Relay | None = None
+    _portals: int = 0
     _has_failed: bool = False
     """The store takes nothing more of it but ROLLBACK; what it was asked before that has been checked."""
 
@@ -381,6 +386,18 @@ class Transaction:
             else:
                 return
 
+    def open_portal(self) -> str:
+        """The name for a cursor of its own at the store, which no client gives to one."""
+        self._portals += 1
+        name = f"\x01{self._portals}"
+        self.portals[name] = self.savepoints_set
+        return name
+
+    def close_portal(self, name: str) -> None:
+        """Close it before the next one is opened, unless a savepoint has done so."""
+        if name in self.portals:
+            self.closing.add(name)
+
     # -- savepoints ---------------------------------------------------------------------------------------------
 
     async def savepoint(self, name: str) -> None:
@@ -412,6 +429,8 @@ class Transaction:
         await self._send([Command(f"ROLLBACK TO SAVEPOINT p{number}"), *enters], list(pins.values()))
         self._entered, self._has_failed, self._failed_ahead = pins, False, None
         self._note_armed(expires_at)
+        self.portals = {name: since for name, since in self.portals.items() if since < number}
+        self.closing &= self.portals.keys()
         del self.savepoints[place + 1 :]
         return number
 

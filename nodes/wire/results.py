@@ -1,6 +1,6 @@
 """Results: what a statement returns to its client."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from nodes.copy.outgoing import CopyOut
@@ -16,7 +16,8 @@ class Result:
     `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
     The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many.
     `has_written`: the statement did more than to answer. `copy`: the rows are sent as COPY TO does. `cursor`: the name
-    of the one that a FETCH moves as its rows are read.
+    of the one that a FETCH moves as its rows are read. `let_go`: nobody wants `more`, whose rows are those of the time
+    of the statement, whatever its transaction writes later.
     """
 
     tag: str
@@ -27,6 +28,7 @@ class Result:
     has_written: bool = False
     copy: CopyOut | None = None
     cursor: str | None = None
+    let_go: Callable[[], None] | None = None
 
     def complete_tag(self, sent: int) -> str:
         return f"{self.tag} {sent}" if self.tag in ("SELECT", "FETCH") else self.tag

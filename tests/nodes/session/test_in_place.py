@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.nodes.conftest import Cluster
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, kinds, message, parse, query, rows
 
 SETTINGS = {
     "DateStyle": ("ISO, MDY", "ISO, DMY"),
@@ -21,6 +22,7 @@ TYPES = (
     " v varchar(5), c char(4), d date, ts timestamp, tz timestamptz, u uuid, j json, jb jsonb, y bytea, tm time,"
     " iv interval, a integer[], ta timestamptz[]"
 )
+NAMES = [column.split()[0] for column in TYPES.split(", ")]
 VALUES = (
     "true, 1, -2, 3, 0.1, 0.30000000000000004,"
     " 1.500, 2.25, 'é''\\', 'ab', 'ab', '2020-02-01',"
@@ -90,12 +92,12 @@ def test_settings_of_a_client_shape_its_answers_and_no_stored_value(cluster: Clu
         for chosen in choices:
             for connection in (node, store):
                 set_all(connection, chosen)
-            expected = raw(store, f"SELECT *, {texts} FROM plain")
-            assert raw(node, f"SELECT {columns()}, {texts} FROM {table} WHERE id + 0 = 7") == expected, chosen
+            expected = as_sent(store, f"SELECT *, {texts} FROM plain")
+            assert as_sent(node, f"SELECT {columns()}, {texts} FROM {table} WHERE id + 0 = 7") == expected, chosen
 
 
 def columns() -> str:
-    return ", ".join(column.split()[0] for column in TYPES.split(", "))
+    return ", ".join(NAMES)
 
 
 def set_all(connection: "psycopg.Connection[Any]", chosen: dict[str, str]) -> None:
@@ -103,11 +105,43 @@ def set_all(connection: "psycopg.Connection[Any]", chosen: dict[str, str]) -> No
         connection.execute(f"SELECT set_config('{name}', '{value}', false)")
 
 
-def raw(connection: "psycopg.Connection[Any]", sql: str) -> list[bytes | None]:
+def as_sent(connection: "psycopg.Connection[Any]", sql: str) -> list[bytes | None]:
     """The only row, as it was sent."""
     result = connection.pgconn.exec_(sql.encode())
     assert result.ntuples == 1, result.error_message
     return [result.get_value(0, place) for place in range(result.nfields)]
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+@pytest.mark.parametrize("text_at", [0, 1])
+def test_a_result_in_both_formats_has_each_value_as_in_its_own(
+    cluster: Cluster, raw: Raw, limit: int, text_at: int
+) -> None:
+    """Drivers ask for numbers in binary and for other types in text."""
+    table = cluster.table(f"id integer PRIMARY KEY, {TYPES}")
+    ask(raw, query(f"INSERT INTO {table} VALUES (1, {VALUES}), (2{', NULL' * len(NAMES)})"))
+    select = f"SELECT {', '.join(NAMES)} FROM {table} WHERE id + 0 < 3 ORDER BY id -- all"
+
+    def answer(*results: int) -> list[tuple[bytes | None, ...]]:
+        found = [parse(select), bind(results=results), *[execute(limit)] * (3 if limit else 1), SYNC]
+        return rows(ask(raw, *found))
+
+    mixed = [(text_at + n) % 2 for n in range(len(NAMES))]
+    both = [answer(0), answer(1)]
+    expected = [tuple(both[form][row][n] for n, form in enumerate(mixed)) for row in range(2)]
+    assert answer(*mixed) == expected
+
+
+def test_a_portal_that_was_rolled_back_is_not_closed_again(raw: Raw, people: str) -> None:
+    """The cursor at the store is gone with the savepoint; the next one is declared all the same."""
+    ask(raw, query("BEGIN; SAVEPOINT a"))
+    for before in (message(b"C", b"Pp\0") + SYNC, query("ROLLBACK TO a"), query("ROLLBACK TO a; SAVEPOINT b")):
+        begun = [parse(f"SELECT id FROM {people} WHERE id > 0 ORDER BY id"), bind(portal="p"), execute(3, "p"), SYNC]
+        assert rows(ask(raw, *begun))
+        assert rows(ask(raw, query(f"SELECT count(*) FROM {people}"))) == [(b"1000",)]
+        assert len(rows(ask(raw, execute(40, "p"), SYNC))) == 40
+        assert "E" not in kinds(ask(raw, before))
+    ask(raw, query("ROLLBACK"))
 
 
 def test_a_mistake_is_shown_where_the_client_wrote_it(cluster: Cluster, people: str) -> None:
