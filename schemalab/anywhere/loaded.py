@@ -68,9 +68,9 @@ def main() -> None:
     import django
 
     django.setup()
-    from schemalab.anywhere.site import start
+    from schemalab.anywhere.site import Site
 
-    site = start("/")
+    site = Site("/")
     for page in PAGES:
         status = site.answer("GET", f"/{page}", b"", {}).status
         if status not in (200, 302, 501):

@@ -2,10 +2,12 @@
 
     index.html  shell.js  shell.css  worker.js  sw.js     the shell page and its workers (`web/`)
     first.en.html  first.zh-hans.html                     the first screen, shown while Python starts
-    site.zip                                              every module and file that the walk through all chapters uses
-    static/  py/                                          the site's own static files; Pyodide, compressed
+    site.files                                            every module and file that the walk through all chapters uses
+    static/  py/                                          the site's own static files; Pyodide
+    *.gz                                                  what is large, since static hosts compress nothing
 
-The walk runs here, under the imports that a browser has, and records what PostgreSQL's parser answered.
+The walk runs here, under the imports that a browser has, and records what PostgreSQL's parser answered. Modules are
+compiled by Pyodide under Node, because compiling them in a browser takes longer than all the rest of its start.
 """
 
 from __future__ import annotations
@@ -35,7 +37,36 @@ WEB = Path(__file__).parent / "web"
 LOCK = json.loads((Path(__file__).parent / "pyodide.json").read_text(encoding="utf-8"))
 """Pyodide's version, and the SHA-256 of its package and of each file taken from it."""
 
-COMPRESSED = (".wasm", ".mjs", ".json")
+COMPRESSED = (".files", ".js", ".json", ".mjs", ".wasm", ".zip")
+AT = "/app"
+"""The site's place in a browser's file system."""
+
+COMPRESS_FROM = 32_768
+LIBRARY = "python_stdlib.zip"
+UNUSED = (
+    "_pydatetime",
+    "_pyio",
+    "_pyrepl",
+    "bdb",
+    "ctypes",
+    "curses",
+    "dbm",
+    "doctest",
+    "ftplib",
+    "imaplib",
+    "mailbox",
+    "pdb",
+    "pickletools",
+    "poplib",
+    "pstats",
+    "pydoc",
+    "pydoc_data",
+    "unittest",
+    "webbrowser",
+    "xmlrpc",
+)
+"""Modules of the standard library that stay at home: 1.3 MB, which no page of the lab loads."""
+
 DATA = (
     "templates",
     "locale",
@@ -43,6 +74,7 @@ DATA = (
     "docs/reference/glossary.md",
     "schemalab/formats",
     "schemalab/anywhere/bridge",
+    "schemalab/anywhere/pyodide.json",
 )
 """Files of ours that are read, and modules that only a browser imports."""
 
@@ -51,7 +83,7 @@ PREFIX = "/-prefix-/"
 """Stands in the first screens for the place where the folder will lie."""
 
 FORM = "application/x-www-form-urlencoded"
-NPM_S_MAX = 300
+NPM_S_MAX, COMPILE_S_MAX = 300, 600
 
 
 def main() -> None:
@@ -68,13 +100,19 @@ def main() -> None:
         shutil.rmtree(into)
     into.mkdir(parents=True)
     write_pyodide(into / "py")
-    write_site(into / "site.zip", parser_answers)
+    with tempfile.TemporaryDirectory() as folder:
+        modules, library = Path(folder) / "site", Path(folder) / "library"
+        lay_out_site(modules, parser_answers)
+        lay_out_library(into / "py" / LIBRARY, library)
+        compile_modules(into / "py", (modules, AT, 0), (library, f"/lib/{LOCK['library']}", 2))
+        write_site(into / "site.files", modules)
+        write_library(into / "py" / LIBRARY, library)
     shutil.copytree(ROOT / "static", into / "static")
     for language, page in first.items():
         (into / f"first.{language}.html").write_text(page, encoding="utf-8")
     write_shell(into)
     size = sum(file.stat().st_size for file in into.rglob("*") if file.is_file())
-    print(f"{into}: {size / 1e6:.1f} MB, {(into / 'site.zip').stat().st_size / 1e6:.2f} MB of them the site")
+    print(f"{into}: {size / 1e6:.1f} MB, {(into / 'site.files.gz').stat().st_size / 1e6:.2f} MB of them the site")
 
 
 def record_parser() -> dict[str, dict[str, str]]:
@@ -105,10 +143,10 @@ def walk_all() -> dict[str, str]:
 
     django.setup()
     from schemalab.anywhere.searches import search
-    from schemalab.anywhere.site import start
+    from schemalab.anywhere.site import Site
     from schemalab.anywhere.walk import Request, Response, walk
 
-    site = start(PREFIX)
+    site = Site(PREFIX)
     first = {
         language: site.answer("GET", f"{PREFIX}lab/", b"", {"Accept-Language": language}).body.decode()
         for language in LANGUAGES
@@ -149,26 +187,60 @@ def write_pyodide(into: Path) -> None:
     (into / "LICENCE.txt").write_text(LOCK["licence"] + "\n", encoding="utf-8")
 
 
-def write_site(into: Path, parser_answers: dict[str, dict[str, str]]) -> None:
-    """The archive of the site: loaded modules, data files, the recorded parser."""
-    from lab.explorer.fingerprint import RECORDED
+def lay_out_site(into: Path, parser_answers: dict[str, dict[str, str]]) -> None:
+    """The site's modules and files, and the recorded parser, each at its place below `into`."""
+    from lab.explorer import fingerprint
     from lab.sessions import session
 
-    files = dict(_modules()) | dict(_data())
-    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, path in sorted(files.items()):
-            _add(archive, name, path.read_bytes())
-        for name, path in _parser():
-            _add(archive, name, path.read_bytes())
-        _add(archive, RECORDED, json.dumps({" ".join(session.rules_of()): session.rules()}).encode())
-        _add(archive, "postgast/recorded.json", json.dumps(parser_answers, sort_keys=True).encode())
+    for name, path in (*_modules(), *_data(), *_parser()):
+        _lay(into / name, path.read_bytes())
+    places = (fingerprint.PLACES, session.rules_of())
+    fingerprints = {" ".join(one): fingerprint.fingerprint(places=one) for one in places}
+    _lay(into / fingerprint.RECORDED, json.dumps(fingerprints).encode())
+    _lay(into / "postgast/recorded.json", json.dumps(parser_answers, sort_keys=True).encode())
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """With a time that never changes: equal sources make equal folders."""
-    entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(entry, content, compresslevel=9)
+def _lay(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def lay_out_library(archive: Path, into: Path) -> None:
+    """The modules of the standard library that a browser may need."""
+    with zipfile.ZipFile(archive) as packed:
+        for name in packed.namelist():
+            if name.endswith(".py") and name.split("/")[0].removesuffix(".py") not in UNUSED:
+                packed.extract(name, into)
+
+
+def compile_modules(pyodide: Path, *folders: tuple[Path, str, int]) -> None:
+    """Compiles each folder's modules for their place in the browser; 2 leaves docstrings and assertions out."""
+    given = [str(one) for folder in folders for one in folder]
+    command = ["node", str(Path(__file__).with_name("compile.mjs")), str(pyodide), *given]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=COMPILE_S_MAX)
+    if ended.returncode:
+        sys.exit(f"schemalab.anywhere.pack: the modules could not be compiled: {(ended.stdout + ended.stderr)[-2000:]}")
+
+
+def write_site(into: Path, folder: Path) -> None:
+    """One file: a line of JSON with names and lengths, then all contents."""
+    files = {name: path.read_bytes() for name, path in _laid_out(folder)}
+    index = json.dumps([[name, len(content)] for name, content in files.items()])
+    into.write_bytes(b"\n".join((index.encode(), b"".join(files.values()))))
+
+
+def write_library(into: Path, folder: Path) -> None:
+    """Not compressed: the whole file is, and reading a module from it needs no inflating."""
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_STORED) as archive:
+        for name, path in _laid_out(folder):
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), path.read_bytes())
+
+
+def _laid_out(folder: Path) -> Iterator[tuple[str, Path]]:
+    """All but sources, sorted: equal sources make equal folders."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix != ".py":
+            yield str(path.relative_to(folder)), path
 
 
 def _modules() -> Iterator[tuple[str, Path]]:
@@ -224,7 +296,7 @@ def write_shell(into: Path) -> None:
 def _listed(into: Path, path: Path) -> tuple[str, int, str, bool]:
     """A file of the list: name, bytes to fetch, hash, compressed. Static hosts compress nothing."""
     name, content = str(path.relative_to(into)), path.read_bytes()
-    is_compressed = name.startswith("py/") and path.suffix in COMPRESSED
+    is_compressed = path.suffix in COMPRESSED and len(content) > COMPRESS_FROM
     if is_compressed:
         content = gzip.compress(content, compresslevel=9, mtime=0)
         path.unlink()

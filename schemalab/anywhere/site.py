@@ -1,8 +1,9 @@
 """The site in a browser's worker: Django answers requests in process, and all progress is one SQLite file.
 
-    site = start(prefix="/course/", kept=None)
+    site = Site(prefix="/course/")
     site.answer("GET", "/course/lab/", b"", {"Accept-Language": "zh"})   an `Answer`
     site.kept()                                                         bytes for IndexedDB, and for an export
+    site.take(kept)                                                     go on with them; with None, from the beginning
 
 A service worker's answers set no cookies, so the site keeps them, in its database: they travel with the file.
 """
@@ -45,12 +46,17 @@ class Answer:
 
 
 class Site:
-    """One learner's site below `prefix`, such as "/course/". Not for threads: requests come one after the other."""
+    """One learner's site below `prefix`, such as "/course/", after `django.setup()`; one in a process.
+
+    Not for threads: requests come one after the other.
+    """
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._handler = WSGIHandler()
-        self._written = connection.connection.total_changes
+        _make_tables()
+        self._empty = self.kept()
+        self.take(None)
 
     def answer(
         self, method: str, address: str, body: bytes, headers: Mapping[str, str], page_cookies: str = ""
@@ -127,6 +133,13 @@ class Site:
 
     # Progress
 
+    def take(self, kept: bytes | None) -> None:
+        """Go on with the progress of a file, or with none. Raises `NotKept`."""
+        if kept is not None and not is_kept(kept):
+            raise NotKept("this file holds no progress of this version of the lab")
+        connection.connection.deserialize(self._empty if kept is None else kept)
+        self._written = connection.connection.total_changes
+
     def kept(self) -> bytes:
         """All progress: the database as a file of SQLite."""
         return bytes(connection.connection.serialize())
@@ -138,18 +151,6 @@ class Site:
             return None
         self._written = written
         return self.kept()
-
-
-def start(prefix: str, kept: bytes | None = None) -> Site:
-    """The site, after `django.setup()`, with the progress of `kept`. Raises `NotKept`."""
-    if kept is not None and not is_kept(kept):
-        raise NotKept("this file holds no progress of this version of the lab")
-    connection.ensure_connection()
-    if kept is None:
-        _make_tables()
-    else:
-        connection.connection.deserialize(kept)
-    return Site(prefix)
 
 
 def is_kept(file: bytes) -> bool:
@@ -166,6 +167,7 @@ def is_kept(file: bytes) -> bool:
 
 def _make_tables() -> None:
     """From the models: the migrations are PostgreSQL's."""
+    connection.ensure_connection()
     with connection.schema_editor() as editor:
         for model in (*_models("contenttypes"), *_models("auth"), *_models("lab")):
             editor.create_model(model)

@@ -36,22 +36,37 @@ def there(script: str) -> Any:
 
 def test_progress_is_a_file_that_another_browser_takes() -> None:
     given = there("""
-site = sites.start("/c/")
+site = sites.Site("/c/")
 post(site, "language/setlang/", language="zh-hans", next="/c/lab/")
 post(site, SCREEN + "hint/")
-file = site.kept()
-from django.db import connections
-connections["default"].close()
-other = sites.start("/c/", file)
-page = get(other, "lab/").body.decode()
-print(json.dumps([list(Progress.objects.values_list("exercise", "hints")), 'lang="zh-Hans"' in page]))
+file, seen = site.kept(), []
+for kept in (None, file):
+    site.take(kept)
+    page = get(site, "lab/").body.decode()
+    seen.append([list(Progress.objects.values_list("exercise", "hints")), 'lang="zh-Hans"' in page])
+print(json.dumps(seen))
 """)
-    assert given == [[["00-new-messenger", 1]], True]
+    assert given == [[[], False], [[["00-new-messenger", 1]], True]]
+
+
+def test_progress_of_an_older_version_is_left_out() -> None:
+    """The bridge says so, and the site starts without."""
+    given = there("""
+import sqlite3
+from schemalab.anywhere.bridge import site as bridge
+older = sqlite3.connect(":memory:")
+older.execute("CREATE TABLE lab_progress (id integer)")
+class Bytes:
+    to_bytes = lambda self: older.serialize()
+bridge.prepare("/c/", "en")
+print(json.dumps([bridge.start(Bytes(), None), bridge.start(None, None), Progress.objects.count()]))
+""")
+    assert given == [False, True, 0]
 
 
 def test_only_what_is_written_is_news() -> None:
     given = there("""
-site = sites.start("/c/")
+site = sites.Site("/c/")
 get(site, "lab/stage/?setup=one-jump")
 before = site.news()
 post(site, SCREEN + "hint/")
@@ -72,7 +87,7 @@ print(json.dumps([sites.is_kept(one) for one in (b"", b"PK", b"SQLite format 3\\
 
 def test_the_colours_of_the_page_come_with_its_requests() -> None:
     given = there("""
-site = sites.start("/c/")
+site = sites.Site("/c/")
 page = get(site, "lab/", page_cookies="theme=dark; other=1").body.decode()
 print(json.dumps(['data-theme="dark"' in page, 'data-theme="dark"' in get(site, "lab/").body.decode()]))
 """)
@@ -81,7 +96,7 @@ print(json.dumps(['data-theme="dark"' in page, 'data-theme="dark"' in get(site, 
 
 def test_a_page_that_needs_a_cluster_says_so() -> None:
     given = there("""
-site = sites.start("/c/")
+site = sites.Site("/c/")
 found = [get(site, page) for page in ("lab/live/", "console/", "lab/polls/3/", "join/abc/", "docs/how-to/present.md")]
 print(json.dumps([[one.status, "Needs a cluster" in one.body.decode()] for one in found]))
 """)
@@ -91,7 +106,7 @@ print(json.dumps([[one.status, "Needs a cluster" in one.body.decode()] for one i
 def test_a_search_that_is_stopped_goes_on_no_longer() -> None:
     given = there("""
 from lab import services
-site = sites.start("/c/")
+site = sites.Site("/c/")
 notified = []
 searches.QUEUE.notify = lambda: notified.append(1)
 from django.db import transaction

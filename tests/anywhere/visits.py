@@ -17,10 +17,10 @@ def main(language: str, folders: list[str]) -> None:
 
     django.setup()
     from schemalab.anywhere.searches import search
-    from schemalab.anywhere.site import start
+    from schemalab.anywhere.site import Site
     from schemalab.anywhere.walk import Request, Response, walk
 
-    site = start("/")
+    site = Site("/")
 
     def visit(request: Request) -> Response:
         body = urlencode(request.form or {}, doseq=True).encode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import random
 from typing import Any
 
 import django
@@ -14,14 +16,21 @@ from schemalab.anywhere import site as sites  # noqa: E402
 _running: list[sites.Site] = []
 
 
-def start(prefix: str, kept: Any, post: Any) -> bool:
-    """Start the site; False when the kept progress is of another version, and it starts without."""
+def prepare(prefix: str, languages: str) -> None:
+    """Make the site and answer its first page, so that a copy of the memory starts at once. No progress is in it."""
+    _running[:] = [sites.Site(prefix)]
+    _running[0].answer("GET", f"{prefix}lab/", b"", {"Accept-Language": languages})
+    _running[0].take(None)
+    gc.collect()
+
+
+def start(kept: Any, post: Any) -> bool:
+    """Go on with the kept progress; False when it is of another version, and the site starts without."""
+    random.seed()  # a copy of the memory would go on with the same numbers
     searches.QUEUE.notify = lambda: post({"search": True})
     try:
-        _running[:] = [sites.start(prefix, None if kept is None else kept.to_bytes())]
+        _running[0].take(None if kept is None else kept.to_bytes())
     except sites.NotKept:
-        sites.forget()
-        _running[:] = [sites.start(prefix)]
         return False
     return True
 

@@ -54,7 +54,7 @@ async function lead() {
   show(word("starting"));
   bar.removeAttribute("value");
   site = start("site", (data) => { if (data.search) searchNext().catch((error) => console.error(error)); });
-  if (!(await site.call("start", here.pathname, kept))) console.warn(word("not_kept"));
+  if (!(await site.call("start", kept))) console.warn(word("not_kept"));
   leads();
 }
 
