@@ -21,9 +21,9 @@ from changes.pages import picture as cluster_picture
 from changes.records import windows
 from leases.lanes import lanes
 from leases.recorder import reading
-from leases.selectors import lane_snapshot
 from leases.staircase.facts import Facts
 from leases.staircase.picture import picture
+from leases.streams import lane_facts
 from spark_tasks.models import ReorgRun
 
 OPEN_SHOWN = 8
@@ -38,9 +38,22 @@ Json = dict[str, Any]
 
 def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
     """The first of the open changes, of one table or of all: those that move come first."""
-    leases = selectors.leases_now()
-    shown = selectors.in_order(table_id)[: OPEN_SHOWN if most is None else most]
-    return [change_page.summary(selectors.change_snapshot(change.pk), leases) for change in shown]
+    return [_summary(change) for change in _open(table_id)[: OPEN_SHOWN if most is None else most]]
+
+
+@live.once
+def _open(table_id: int | None) -> list[int]:
+    return list(selectors.in_order(table_id).values_list("pk", flat=True))
+
+
+@live.once
+def _summary(change_id: int) -> Json:
+    return change_page.summary(selectors.change_snapshot(change_id), _leases_now())
+
+
+@live.once
+def _leases_now() -> list[Json]:
+    return selectors.leases_now()
 
 
 def ended(limit: int, **of: Any) -> list[Json]:
@@ -61,7 +74,7 @@ def _of_table(table_id: int) -> Json:
 
 def _more(table_id: int | None = None) -> int:
     """The open changes that are not shown."""
-    return max(0, selectors.in_order(table_id).count() - OPEN_SHOWN)
+    return max(0, len(_open(table_id)) - OPEN_SHOWN)
 
 
 def _with_pulse(part: Json) -> Json:
@@ -77,7 +90,7 @@ def _change(change_id: int) -> Json:
 
 def _headline(_id: int) -> Json:
     """One sentence: what happens, and why it does not move."""
-    shown, first = lanes(lane_snapshot()), summaries(most=1)
+    shown, first = lanes(lane_facts()), summaries(most=1)
     present = [node for node in shown["nodes"] if not node["has_left"]]
     return {
         "nodes": sum(not node["is_down"] for node in present),
@@ -87,17 +100,19 @@ def _headline(_id: int) -> Json:
         "in_use_most": shown["in_use_most"],
         "alarm": shown["alarm"],
         "first": first[0] if first else None,
-        "open": selectors.in_order().count(),
+        "open": len(_open(None)),
     }
 
 
-def _table() -> int | None:
+@live.once
+def table_drawn() -> int | None:
+    """The table of the picture: the one that moves, or moved last, or else the one that most nodes lease."""
     return windows.table_of_interest() or windows.table_at_rest()
 
 
 def _facts(_id: int) -> Json:
     """The time until now of the table that moves, or moved last; empty when there is no table."""
-    table_id = _table()
+    table_id = table_drawn()
     if table_id is None:
         return {}
     facts = windows.of_table(table_id)
@@ -119,7 +134,7 @@ def _runs(changes: list[int]) -> list[Json]:
 
 def _now(_id: int) -> Json:
     """The table of the picture, and its change; the one that ended last stays, as long as no other one has begun."""
-    table_id = _table()
+    table_id = table_drawn()
     if table_id is None:
         return {}
     open_one = next(iter(summaries(table_id, most=1)), None)
@@ -127,7 +142,7 @@ def _now(_id: int) -> Json:
     if shown and shown["timeline"] and shown["timeline"][0]["version"] == 0:
         shown = None  # it made the table: there was nothing to move
     change = cluster_picture.change_json(shown) if shown else None
-    found = cluster_picture.now_json(table_id, lane_snapshot(), change)
+    found = cluster_picture.now_json(table_id, lane_facts(), change)
     return found | {"is_busy": bool(open_one and open_one["progress"])}
 
 

@@ -6,16 +6,28 @@ from catalog.live import snapshot
 from leases.lanes import lanes
 from leases.models import Node
 from leases.redis.samples import read_all
-from leases.samples import throughput
+from leases.samples import Sample, throughput
 from leases.selectors import lane_snapshot
 
 
+@snapshot.once
+def lane_facts() -> dict[str, Any]:
+    """Nodes and tables with their leases, for all parts that show some of it."""
+    return lane_snapshot()
+
+
+@snapshot.once
+def samples() -> dict[str, list[Sample]]:
+    """The last minute of each node."""
+    return read_all(Node.objects.values_list("name", flat=True))
+
+
 def _lanes(_id: int) -> dict[str, Any]:
-    return lanes(lane_snapshot())
+    return lanes(lane_facts())
 
 
 def _throughput(_id: int) -> dict[str, Any]:
-    return throughput(read_all(Node.objects.values_list("name", flat=True)))
+    return throughput(samples())
 
 
 snapshot.register("cluster", "lanes", "parts/lanes.html", _lanes)

@@ -8,10 +8,9 @@ from django.utils.translation import gettext, gettext_lazy
 
 from catalog.live import snapshot
 from catalog.selectors import newest_descriptor
-from changes.records import windows
-from leases.models import Node
-from leases.redis.samples import read_all
+from changes.streams import table_drawn
 from leases.samples import minute
+from leases.streams import samples
 from nodes import selectors
 from nodes.entries import entries_of
 from nodes.models import TrafficRun
@@ -54,9 +53,17 @@ def meaning(sqlstate: str) -> str:
 
 
 def _traffic(_id: int) -> dict[str, Any]:
-    going_on = TrafficRun.objects.filter(ended_at=None)
-    ended = TrafficRun.objects.exclude(ended_at=None)[:ENDED_SHOWN]
-    return {"runs": [_run(run) for run in going_on], "ended": [_run(run) for run in ended]}
+    return {"runs": [_run(run) for run in _going_on()], "ended": [_run(run) for run in _ended()]}
+
+
+@snapshot.once
+def _going_on() -> list[TrafficRun]:
+    return list(TrafficRun.objects.filter(ended_at=None))
+
+
+@snapshot.once
+def _ended() -> list[TrafficRun]:
+    return list(TrafficRun.objects.exclude(ended_at=None).order_by("-ended_at")[:ENDED_SHOWN])
 
 
 def _run(run: TrafficRun) -> dict[str, Any]:
@@ -86,9 +93,8 @@ def _run(run: TrafficRun) -> dict[str, Any]:
 
 def _pulse(_id: int) -> dict[str, Any]:
     """A second as the picture shows it: statements of each node, traffic in short, entries on each storage."""
-    samples = read_all(Node.objects.values_list("name", flat=True))
-    rates = {name: round(newest.statements_per_s) for name, of in samples.items() if (newest := minute(of)[-1])}
-    table_id = windows.table_of_interest() or windows.table_at_rest()
+    rates = {name: round(newest.statements_per_s) for name, of in samples().items() if (newest := minute(of)[-1])}
+    table_id = table_drawn()
     descriptor = None if table_id is None else newest_descriptor(table_id)
     return {
         "rates": rates,
@@ -99,8 +105,8 @@ def _pulse(_id: int) -> dict[str, Any]:
 
 def _traffic_in_short() -> dict[str, Any]:
     """The runs that go on with their figures, or else the one that ended last."""
-    runs_now = list(TrafficRun.objects.filter(ended_at=None).order_by("id"))
-    last = TrafficRun.objects.exclude(ended_at=None).order_by("-ended_at").first()
+    runs_now = _going_on()
+    last = next(iter(_ended()), None)
     shown = runs_now or ([last] if last else [])
     counted = [run.figures for run in shown]
     return {

@@ -4,10 +4,9 @@ from typing import Any
 
 from catalog.live import snapshot
 from catalog.story import LEASES, PROCESSES
-from leases import selectors
 from leases.lanes import node_lines
 from leases.models import Node
-from leases.selectors import node_json
+from leases.streams import lane_facts
 from schemalab.operations import hold, lease_list
 from schemalab.operations.consequences import does
 from schemalab.operations.faults import offered
@@ -28,7 +27,7 @@ def _nodes(back: str) -> dict[str, Any]:
                     states.get(node["name"]), node["state"] if node["port"] else None, name=node["name"]
                 ),
             }
-            for node in node_lines(node_json(node) for node in selectors.nodes())
+            for node in node_lines(lane_facts()["nodes"])
         ],
     }
 

@@ -13,9 +13,10 @@ first page, a live update and the answer to polling all come from the same two.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from django.db import connection, transaction
 from django.template.loader import render_to_string
@@ -30,6 +31,8 @@ EVENTS_SHOWN = 40
 EVENTS_RESENT_MAX = 500
 HEARTBEAT_S = 5
 Message = dict[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class NoSuchStream(LookupError):
@@ -235,10 +238,33 @@ def _shown(stream: str, state: Mapping[str, Mapping[str, Any]], html: bool) -> M
     return {"parts": render_state(stream, state)} if html else {"state": state}
 
 
+_known: ContextVar[dict[Any, Any] | None] = ContextVar("_known", default=None)
+"""What was read in the snapshot that is open, by function and arguments."""
+
+
+def once(read: Callable[P, T]) -> Callable[P, T]:
+    """`read`, which several parts need: within `one_snapshot` it is called once for the same arguments, since its
+    answer would be the same. The parts share the value and must not change it."""
+
+    @wraps(read)
+    def known_or_read(*args: P.args, **kwargs: P.kwargs) -> T:
+        known = _known.get()
+        if known is None:
+            return read(*args, **kwargs)
+        key = (read, args, tuple(kwargs.items()))
+        if key not in known:
+            known[key] = read(*args, **kwargs)
+        value: T = known[key]
+        return value
+
+    return known_or_read
+
+
 class one_snapshot:  # noqa: N801  a context manager, read as a phrase
     """Several reads that see the same moment; inside somebody's transaction (a test) they see that one."""
 
     def __enter__(self) -> None:
+        self.token = _known.set({})
         self.mine = not connection.in_atomic_block
         self.atomic = transaction.atomic()
         self.atomic.__enter__()
@@ -247,4 +273,5 @@ class one_snapshot:  # noqa: N801  a context manager, read as a phrase
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
     def __exit__(self, *error: Any) -> None:
+        _known.reset(self.token)
         self.atomic.__exit__(*error)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.template.loader import render_to_string
+from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 from redis import Redis
 
@@ -105,6 +106,27 @@ def test_facts_are_sent_once_and_then_what_differs(
         with browse() as late:
             late.follow(STREAM, parts=wanted)
             assert [use["version"] for use in late.next("snapshot")["state"]["facts"]["uses"]] == [2]
+
+
+def test_parts_of_one_moment_read_what_they_share_once(flights: Table, nodes: None) -> None:
+    with snapshot.one_snapshot(), CaptureQueriesContext(connection) as captured:
+        shown = snapshot.read_state(STREAM)
+    assert [node["name"] for node in shown["now"]["nodes"]] == [node["name"] for node in shown["nodes"]["nodes"]]
+    asked = [query["sql"] for query in captured.captured_queries]
+    assert sum("SELECT t.id, t.name, t.state, d.version" in sql for sql in asked) == 1, (
+        "tables and their newest versions"
+    )
+    assert sum('FROM "nodes_trafficrun"' in sql for sql in asked) == 2, "the runs that last, and those that have ended"
+
+
+def test_the_next_moment_is_read_anew_and_without_one_each_time(db: None) -> None:
+    answers = iter(range(9))
+    read = snapshot.once(lambda _key: next(answers))
+    assert [read("a"), read("a")] == [0, 1]
+    with snapshot.one_snapshot():
+        assert [read("a"), read("b"), read("a")] == [2, 3, 2]
+    with snapshot.one_snapshot():
+        assert [read("a"), read("b"), read("a")] == [4, 5, 4]
 
 
 def test_a_part_as_json_closes_no_element() -> None:
