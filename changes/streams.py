@@ -34,6 +34,8 @@ ENDED_KEPT = 8
 AT_REST_S = 60.0
 """A table that no change has moved is shown from so long ago on."""
 Json = dict[str, Any]
+_sessions = cluster_picture.Sessions()
+"""Seen by whoever looks at the Cluster page of this process."""
 
 
 def summaries(table_id: int | None = None, most: int | None = None) -> list[Json]:
@@ -119,7 +121,8 @@ def _facts(_id: int) -> Json:
     if facts is None:
         start = database_clock_s() - AT_REST_S
         facts = reading.read_facts(windows.named([table_id]), [], start=start)
-    return cluster_picture.facts_json(facts, _runs([work.change for work in facts.works]), settings.LEASE_S)
+    runs = _runs([work.change for work in facts.works])
+    return cluster_picture.facts_json(facts, runs, settings.LEASE_S, _sessions)
 
 
 def _runs(changes: list[int]) -> list[Json]:
@@ -143,6 +146,7 @@ def _now(_id: int) -> Json:
         shown = None  # it made the table: there was nothing to move
     change = cluster_picture.change_json(shown) if shown else None
     found = cluster_picture.now_json(table_id, lane_facts(), change)
+    _sessions.see(lane_facts()["nodes"], datetime.fromisoformat(lane_facts()["at"]).timestamp())
     return found | {"is_busy": bool(open_one and open_one["progress"])}
 
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from catalog.text.job_nodes import is_job
-from leases.staircase.facts import Facts, Walk
+from leases.staircase.facts import Facts, Use, Walk
 from leases.staircase.lanes import looks
 from leases.staircase.waits import without_passing_jobs
 
@@ -23,9 +24,49 @@ TRAFFIC = "traffic"
 """The name under which the clients of traffic sign in."""
 HELD_S = 1.0
 """A transaction is shown from this age on: most end sooner."""
+LEASES_KEPT = 200
 
 
-def facts_json(facts: Facts, runs: Iterable[Json], lease_s: float) -> Json:
+class Sessions:
+    """The sessions that were seen to hold a lease, with their times.
+
+    A node reports only those of this moment. A page that is opened later draws who blocked a wait from what is kept
+    here, for the newest leases that were held.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[int, str, int, float], dict[int, Json]] = {}
+
+    def see(self, nodes: Iterable[Mapping[str, Any]], at: float) -> None:
+        """Take the holders of all leases of these nodes (`leases.selectors.node_json`) at a moment."""
+        for node in nodes:
+            for lease in node["leases"]:
+                began = datetime.fromisoformat(lease["acquired_at"]).timestamp()
+                self._see((lease["table_id"], node["name"], lease["version"], began), lease["holders"], at)
+
+    def _see(self, lease: tuple[int, str, int, float], holders: Iterable[Mapping[str, Any]], at: float) -> None:
+        held = _lasting(holders)
+        known = self._of.get(lease, {})
+        if not held and not known:
+            return
+        self._of[lease] = known = known | {
+            one["session"]: {"from": at - one["for_s"], "to": None} | _session(one)
+            for one in held
+            if one["session"] not in known
+        }
+        lasting = {one["session"] for one in held}
+        for session, shown in known.items():
+            if session not in lasting and shown["to"] is None:
+                shown["to"] = at
+        while len(self._of) > LEASES_KEPT:
+            del self._of[next(iter(self._of))]
+
+    def of(self, table_id: int, use: Use) -> list[Json]:
+        """Those of one use, oldest first."""
+        return [dict(one) for one in self._of.get((table_id, use.node, use.version, use.began), {}).values()]
+
+
+def facts_json(facts: Facts, runs: Iterable[Json], lease_s: float, sessions: Sessions) -> Json:
     """The window of one table. Times are seconds since 1970, on the database's clock."""
     walk = without_passing_jobs(facts.walks[0], facts.end)
     return {
@@ -33,7 +74,7 @@ def facts_json(facts: Facts, runs: Iterable[Json], lease_s: float) -> Json:
         "start": facts.start,
         "lease_s": lease_s,
         "versions": _versions(walk),
-        "uses": [asdict(use) for use in walk.uses if not is_job(use.node)],
+        "uses": [asdict(use) | {"holds": sessions.of(walk.table_id, use)} for use in walk.uses if not is_job(use.node)],
         "marks": [asdict(mark) for mark in facts.marks],
         "works": [asdict(work) for work in facts.works],
         "runs": list(runs),
@@ -82,9 +123,17 @@ def now_json(table_id: int, snapshot: Mapping[str, Any], change: Mapping[str, An
 
 
 def _holders(holders: Iterable[Mapping[str, Any]]) -> list[Json]:
-    """The sessions by name, without their seconds, which only count. Traffic's are many, and short."""
-    kept = [one for one in holders if one["for_s"] >= HELD_S and one["application"] != TRAFFIC]
-    return [{"who": one["application"] or one["user"], "user": one["user"], "session": one["session"]} for one in kept]
+    """The sessions by name, without their seconds, which only count."""
+    return [_session(one) for one in _lasting(holders)]
+
+
+def _lasting(holders: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Traffic's sessions are many, and short."""
+    return [one for one in holders if one["for_s"] >= HELD_S and one["application"] != TRAFFIC]
+
+
+def _session(holder: Mapping[str, Any]) -> Json:
+    return {"who": holder["application"] or holder["user"], "user": holder["user"], "session": holder["session"]}
 
 
 def change_json(summary: Mapping[str, Any]) -> Json:

@@ -22,7 +22,7 @@ export class History {
     this.table = facts.table; this.start = facts.start; this.leaseS = facts.lease_s;
     this.versions = facts.versions.map((one) => ({ ...one }));
     const holds = new Map(this.uses.map((use) => [`${use.node} ${use.version}`, use.holds]));
-    this.uses = facts.uses.map((use) => ({ ...use, holds: holds.get(`${use.node} ${use.version}`) ?? [] }));
+    this.uses = facts.uses.map((use) => ({ ...use, holds: use.holds.length ? use.holds : holds.get(`${use.node} ${use.version}`) ?? [] }));
     this.works = facts.works; this.runs = facts.runs.map((run) => ({ ...run })); this.downs = [];
     for (const mark of facts.marks) this.#mark(mark.at, mark.kind, mark.node);
     this.states = this.states.filter((state) => state.table.id === this.table.id);

@@ -17,6 +17,7 @@ from catalog.live import snapshot
 from catalog.models import Table
 from catalog.selectors import newest_descriptor
 from changes.pages.change_page import following
+from changes.pages.picture import Sessions
 from leases.holders import Holder, to_text
 from leases.models import Node
 from nodes import entries
@@ -77,6 +78,25 @@ def test_a_session_that_holds_a_lease_is_named_and_a_statement_that_passes_is_no
         client.set("schemalab:holders:n2", to_text(1, held))
     holders = {one["node"]: one["holders"] for one in state("now")["now"]["leases"]}
     assert holders == {"n1": [], "n2": [{"who": "report-17", "user": "sam", "session": 7}]}
+
+
+def test_who_held_a_lease_is_known_to_a_page_that_is_opened_later(
+    flights: Table, nodes: None, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what was seen while it lasted, also after the session has ended."""
+    monkeypatch.setattr("changes.streams._sessions", Sessions())
+    held = Holder(flights.pk, 1, 7, "sam", "report-17", "SELECT 1", is_running=False, for_s=9.0)
+    with Redis.from_url(redis_url) as client:
+        client.set("schemalab:holders:n2", to_text(1, [held]))
+        state("now")
+        client.set("schemalab:holders:n2", to_text(1, []))
+    holds = {use["node"]: use["holds"] for use in state("facts")["facts"]["uses"]}
+    assert holds["n1"] == []
+    assert [(one["who"], one["session"], one["to"]) for one in holds["n2"]] == [("report-17", 7, None)]
+    state("now")
+    ended = {use["node"]: use["holds"] for use in state("facts")["facts"]["uses"]}["n2"]
+    assert [one["who"] for one in ended] == ["report-17"]
+    assert ended[0]["to"] - ended[0]["from"] > 9.0
 
 
 def test_without_a_table_there_is_nothing_to_draw(db: None) -> None:

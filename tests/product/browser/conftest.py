@@ -5,12 +5,17 @@ to work: ask the database through `cluster.database_url` and psycopg instead.
 """
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
+import psycopg
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from schemalab.polling import wait_for
 from tests.chromium import CHROMIUM, MISSING
+from tests.harness.cluster import ROOT, RunningCluster
 
 ARGUMENTS = (
     "--disable-gpu",
@@ -21,6 +26,9 @@ ARGUMENTS = (
     "--disable-sync",
 )
 PAGE_S_MAX = 15
+NODE_S_MAX = 60.0
+LONG_LEASE_S = "120"
+"""With the cluster's leases of two seconds, a transaction that blocks a change would end by itself."""
 
 NewPage = Callable[..., Page]
 
@@ -66,3 +74,21 @@ def complaint(message: ConsoleMessage, expected: str) -> list[str]:
     if message.type not in ("error", "warning") or (expected and expected in message.text):
         return []
     return [f"{message.text} ({message.location.get('url')})"]
+
+
+@pytest.fixture(scope="module")
+def patient(cluster: RunningCluster) -> Iterator[str]:
+    """The address of a further node of the cluster, whose leases last."""
+    command = (sys.executable, "manage.py", "node", "patient", "--port", "0")
+    process = subprocess.Popen(command, cwd=ROOT, env=cluster.env | {"LEASE_S": LONG_LEASE_S})
+    try:
+        with psycopg.connect(cluster.database_url, autocommit=True) as store:
+            question = "SELECT host, port FROM leases_node WHERE name = 'patient' AND state = 'up' AND port > 0"
+            wait_for(lambda: store.execute(question).fetchone() is not None, what="patient", seconds_max=NODE_S_MAX)
+            host, port = store.execute(question).fetchone() or ("", 0)
+            yield f"host={host} port={port} user=owner dbname=schemalab"
+            process.terminate()
+            process.wait(NODE_S_MAX)
+            store.execute("DELETE FROM leases_node WHERE name = 'patient'")
+    finally:
+        process.kill()

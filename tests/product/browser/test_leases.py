@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import psycopg
 import pytest
 from playwright.sync_api import Page, expect
 
-from schemalab.polling import wait_for
-from tests.harness.cluster import ROOT, RunningCluster
+from tests.harness.cluster import RunningCluster
 from tests.product.browser.people import COLOURS, SETTLED, overflow, sign_in, violations
 
 NewPage = Callable[..., Page]
 CHANGE_MS_MAX = 60_000
-NODE_S_MAX = 60.0
-LONG_LEASE_S = "120"
-"""Nobody has to be quick: with the cluster's leases of two seconds the transaction would end by itself."""
 ADMIN = (
     "/admin/",
     "/admin/leases/lease/",
@@ -27,24 +21,6 @@ ADMIN = (
     "/admin/changes/change/",
     "/admin/catalog/storyevent/",
 )
-
-
-@pytest.fixture(scope="module")
-def patient(cluster: RunningCluster) -> Iterator[str]:
-    """The address of a further node of the cluster, whose leases last."""
-    command = (sys.executable, "manage.py", "node", "patient", "--port", "0")
-    process = subprocess.Popen(command, cwd=ROOT, env=cluster.env | {"LEASE_S": LONG_LEASE_S})
-    try:
-        with psycopg.connect(cluster.database_url, autocommit=True) as store:
-            question = "SELECT host, port FROM leases_node WHERE name = 'patient' AND state = 'up' AND port > 0"
-            wait_for(lambda: store.execute(question).fetchone() is not None, what="patient", seconds_max=NODE_S_MAX)
-            host, port = store.execute(question).fetchone() or ("", 0)
-            yield f"host={host} port={port} user=owner dbname=schemalab"
-            process.terminate()
-            process.wait(NODE_S_MAX)
-            store.execute("DELETE FROM leases_node WHERE name = 'patient'")
-    finally:
-        process.kill()
 
 
 def test_who_holds_a_change_back_is_found_and_revoked(new_page: NewPage, cluster: RunningCluster, patient: str) -> None:
