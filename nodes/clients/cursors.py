@@ -1,14 +1,14 @@
 """Cursors of SQL: a query whose rows are fetched in parts, in any direction where SCROLL says so.
 
+A query of rows has a cursor of the store (`nodes.session.store_cursors`). For what the node answers itself, as
+questions to the catalog, it reads and keeps rows:
+
     at          0   1   2   3   ..   n   n+1        0: before the first row, n + 1: behind the last
     rows            x   x   x        x              those before `at` are kept with SCROLL only
 
-A cursor begins to read when it is first fetched from, or before its transaction writes: then what is left is read and
-kept, as of a portal (`nodes.clients.portals`). One WITH HOLD is read to its end at COMMIT and holds nothing but these
-rows. What is kept counts for its connection.
-
-A FETCH whose portal is suspended has not moved the cursor all the way yet. Before anything else moves it, or closes it,
-the portal reads the rows that are its own (`nodes.clients.statements`); if it is gone, they are passed over.
+Such a cursor begins to read when it is first fetched from, or before its transaction writes: then what is left is read
+and kept, as of a portal (`nodes.clients.portals`). One WITH HOLD is read to its end at COMMIT. What is kept counts for
+its connection.
 """
 
 import datetime as dt
@@ -52,38 +52,24 @@ class Hold(Enum):
     HELD = "held"
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, kw_only=True)
 class Cursor:
-    """One cursor. `start` runs its query, with the rows in these formats."""
+    """One cursor."""
 
     name: str
     sql: str
     fields: tuple[Field, ...]
-    start: Callable[[tuple[int, ...]], Awaitable[Result]]
-    kept: "Kept[Cursor]"
-    """Where it is kept, and counted."""
     savepoint: int = 0
     """The number of its transaction's last savepoint when it was declared."""
     is_scroll: bool = False
     is_binary: bool = False
     hold: Hold = Hold.NO
     bound_bytes: int = 0
-    at: int = 0
     made_at: dt.datetime = field(default_factory=clock.now)
-    formats: tuple[int, ...] = ()
     counted: int = 0
-    has_failed: bool = False
-    _rows: deque[Row] = field(default_factory=deque)
-    _passed: int = 0
-    """Number of rows that are not kept any more: they come before `_rows`."""
-    _bytes: int = 0
-    _source: Result | None = None
-    _is_whole: bool = False
-    _moving: AsyncIterator[list[Row]] | None = None
-    """What is left of a FETCH whose rows were not all read."""
 
     def bytes_now(self) -> int:
-        return ENTRY_BYTES + self.bound_bytes + self._bytes
+        return ENTRY_BYTES + self.bound_bytes
 
     def let_go(self) -> None:
         """It holds nothing but itself."""
@@ -91,6 +77,58 @@ class Cursor:
     @property
     def is_holdable(self) -> bool:
         return self.hold is not Hold.NO
+
+    def fetch(self, direction: Direction, count: int, formats: tuple[int, ...]) -> AsyncIterator[list[Row]]:
+        """The rows of a FETCH; each has moved the cursor. Raises 55000 for a direction that it does not have."""
+        raise NotImplementedError
+
+    async def move(self, direction: Direction, count: int) -> int:
+        """The number of rows that a MOVE has passed."""
+        raise NotImplementedError
+
+    async def before_write(self) -> None:
+        """Its transaction is about to write."""
+
+    async def before_commit(self) -> None:
+        """Its transaction is about to commit, and it is WITH HOLD."""
+
+    async def close(self) -> None:
+        """CLOSE."""
+
+    def end(self, *, committed: bool) -> None:
+        """Its transaction is over."""
+        raise NotImplementedError
+
+
+@dataclass(eq=False, kw_only=True)
+class ReadCursor(Cursor):
+    """A cursor whose rows the node reads, and keeps. `start` runs its query, with the rows in these formats."""
+
+    start: Callable[[tuple[int, ...]], Awaitable[Result]]
+    kept: "Kept[Cursor]"
+    """Where it is kept, and counted."""
+    at: int = 0
+    formats: tuple[int, ...] = ()
+    has_failed: bool = False
+    _rows: deque[Row] = field(default_factory=deque)
+    _passed: int = 0
+    """Number of rows that are not kept any more: they come before `_rows`."""
+    _bytes: int = 0
+    _source: Result | None = None
+    _is_whole: bool = False
+
+    def bytes_now(self) -> int:
+        return super().bytes_now() + self._bytes
+
+    async def before_write(self) -> None:
+        await self.read_on()
+
+    async def before_commit(self) -> None:
+        await self.read_on()
+
+    def end(self, *, committed: bool) -> None:
+        if committed and self.hold is Hold.AT_COMMIT and not self.has_failed:
+            self.hold = Hold.HELD
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -158,10 +196,8 @@ class Cursor:
             raise SqlError(NOT_IN_PREREQUISITE_STATE, f'portal "{self.name}" cannot be run')
         try:
             await self._begin(formats)
-            await self._pass_over()
-            self._moving = self._moved(direction, count)
-            async for rows in self._moving:
-                yield self._converted(rows, formats)
+            async for rows in self._moved(direction, count):
+                yield converted(self.fields, rows, self.formats, formats)
             self.kept.recount(self)
         except GeneratorExit:
             raise  # the client has enough
@@ -169,15 +205,13 @@ class Cursor:
             self.has_failed = True
             raise
 
-    async def is_on_row(self) -> bool:
-        """True if FETCH 0 has a row."""
-        return await self._reach(self.at)
-
-    async def _pass_over(self) -> None:
-        """End a FETCH that was begun, and whose rows nobody reads any more."""
-        if self._moving is not None:
-            async for _ in self._moving:
-                pass
+    async def move(self, direction: Direction, count: int) -> int:
+        if count == 0 and direction is not Direction.ABSOLUTE:
+            return int(await self._reach(self.at))
+        moved = 0
+        async for rows in self.fetch(direction, count, ()):
+            moved += len(rows)
+        return moved
 
     async def _moved(self, direction: Direction, count: int) -> AsyncIterator[list[Row]]:
         if direction in (Direction.FORWARD, Direction.BACKWARD) and count < 0:
@@ -256,25 +290,21 @@ class Cursor:
             message, hint = "cursor can only scan forward", "Declare it with SCROLL option to enable backward scan."
             raise SqlError(NOT_IN_PREREQUISITE_STATE, message, hint=hint)
 
-    # -- formats ------------------------------------------------------------------------------------------------
 
-    def _converted(self, rows: list[Row], formats: tuple[int, ...]) -> list[Row]:
-        """The rows as this FETCH wants them: nearly always as they were read."""
-        count = len(self.fields)
-        have, want = each(self.formats, count), each(formats, count)
-        if have == want:
-            return rows
-        outputs = [Output(f.name, parameter_type(f.oid, n), (0, 0), f.modifier) for n, f in enumerate(self.fields, 1)]
-        writers, oids = Columns(outputs).writers(want), [f.oid for f in self.fields]
-        return [
-            [
-                value if before == after else write(read)
-                for value, read, write, before, after in zip(
-                    row, values_of(oids, row, have), writers, have, want, strict=True
-                )
-            ]
-            for row in rows
+def converted(fields: Sequence[Field], rows: list[Row], before: tuple[int, ...], after: tuple[int, ...]) -> list[Row]:
+    """The rows in other formats: nearly always they are as they were read."""
+    have, want = each(before, len(fields)), each(after, len(fields))
+    if have == want:
+        return rows
+    outputs = [Output(f.name, parameter_type(f.oid, n), (0, 0), f.modifier) for n, f in enumerate(fields, 1)]
+    writers, oids = Columns(outputs).writers(want), [f.oid for f in fields]
+    return [
+        [
+            value if old == new else write(read)
+            for value, read, write, old, new in zip(row, values_of(oids, row, have), writers, have, want, strict=True)
         ]
+        for row in rows
+    ]
 
 
 def not_there(name: str) -> SqlError:

@@ -81,28 +81,20 @@ class Statements:
         """The transaction is about to commit: what cursors WITH HOLD have still to read is read."""
         for cursor in list(self.cursors.values()):
             if cursor.hold is Hold.AT_COMMIT:
-                await cursor.read_on()
+                await cursor.before_commit()
 
     def end_cursors(self, *, committed: bool) -> None:
         """The transaction is over: its cursors are closed, those WITH HOLD only if it did not commit."""
         for cursor in self.cursors.values():
-            if committed and cursor.hold is Hold.AT_COMMIT and not cursor.has_failed:
-                cursor.hold = Hold.HELD
+            cursor.end(committed=committed)
         self.close_portals()
 
     async def read_portals(self) -> None:
         """The transaction is about to write: what its portals have still to read is as it was before."""
         for cursor in list(self.cursors.values()):
-            await cursor.read_on()
+            await cursor.before_write()
         for name, portal in self.portals.items():
             if portal.reads_later:
-                await read_on(portal, name, self.portals)
-
-    async def read_fetches(self, cursor: str) -> None:
-        """A cursor is about to be moved or closed (no name: all are): a FETCH that was begun reads the rest."""
-        for name, portal in self.portals.items():
-            result = portal.result
-            if result is not None and result.more is not None and result.cursor and cursor in ("", result.cursor):
                 await read_on(portal, name, self.portals)
 
     def refuse_taken(self, name: str) -> None:
@@ -307,8 +299,7 @@ class Statements:
             self.prepared.pop(name, None)
         elif self.portals.pop(name, None) is None and name in self.cursors:
             async with self.line.interruptible():
-                await self.read_fetches(name)
-            self.cursors.pop(name, None)
+                await self.session.close_cursor(name)
         self.line.channel.send(messages.CLOSE_COMPLETE)
 
     def _statement(self, name: str) -> Prepared:

@@ -79,6 +79,11 @@ class Read:
             return Result("COPY", None, list(rows), more, size, copy=copy)
         return Result("SELECT", fields, list(rows), more, size)
 
+    async def declare(self, name: str, words: str) -> None:
+        """Declare a cursor over the query. Raises `NotInPlace`, or what PostgreSQL says."""
+        commands = await self._commands(None, Sent(TEXT, ()), goes_on=True)
+        await self.transaction.run(portions.declared(commands, name, words))
+
     async def _check_types(self, relay: Relay, sent: "Sent") -> None:
         if relay.columns is not None and relay.columns != sent.types:
             log.warning("PostgreSQL has types %s for %s", relay.columns, self.plan.columns.fields)
@@ -109,7 +114,7 @@ class Read:
             return Result("SELECT", fields, list(rows), None, size)
         return Result("SELECT", fields, list(rows), more, size, let_go=more.close)
 
-    async def _commands(self, relay: Relay, sent: "Sent", *, goes_on: bool) -> list[Command]:
+    async def _commands(self, relay: Relay | None, sent: "Sent", *, goes_on: bool) -> list[Command]:
         text_formats = self.asked.formats or (TEXT,) * len(self.asked.values)
         oids = [self._oid(place, form) for place, form in enumerate(text_formats)]
         users = Parameters(oids, self.asked.values, text_formats)

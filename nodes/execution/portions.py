@@ -47,6 +47,10 @@ def fetch(name: str, words: str, form: int, relay: Relay) -> UsersCommand:
     return UsersCommand(f"FETCH {words} FROM {quoted(name)}", result_format=form, relay=relay)
 
 
+def move(name: str, words: str) -> str:
+    return f"MOVE {words} FROM {quoted(name)}"
+
+
 def close(name: str) -> Command:
     return UsersCommand(f"CLOSE {quoted(name)}")
 

@@ -7,6 +7,7 @@ points           statements alone that read or write one row by its key
 named            PREPARE and EXECUTE
 arguments        their values, and those of calls
 cursors          DECLARE, FETCH, MOVE, CLOSE
+store_cursors    cursors that the store has
 tries            a statement that is its own transaction, until it keeps what it did (T7)
 requests         operations of crud
 block            its transaction block: begin, commit, fail

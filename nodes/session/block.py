@@ -27,6 +27,7 @@ from nodes.notifications.listening import Listening
 from nodes.session.functions.advisory_locks import AdvisoryLocks
 from nodes.session.schema.new_tables import NewTables
 from nodes.settings.variables import READ_ONLY, Variables
+from nodes.store.pinned import PinnedSession
 from nodes.store.refusals import HAD_TO_END, CommitUnknown, Retry
 from nodes.store.transaction import Owner, Transaction
 from nodes.wire.results import Row
@@ -47,6 +48,9 @@ class Block:
     is_explicit: bool = False
     is_failed: bool = False
     _streaming: set[Transaction] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.pinned = PinnedSession(self.env.pool)
 
     def status(self) -> bytes:
         if self.is_failed:
@@ -110,6 +114,7 @@ class Block:
         if self.transaction is None:
             self.transaction = self.new_tables.begun(self.env.begin(by=self.owner, is_block=True))
             self.transaction.is_reading = True
+            self.transaction.pinned = self.pinned
         if not self.has_asked:
             self.transaction.is_read_only = self.is_explicit and self.variables.is_read_only
         return self.transaction
@@ -185,6 +190,7 @@ class Block:
             self.listening.end(committed=transaction.has_committed)
             await self.new_tables.after_transaction(committed=committed and transaction.has_committed)
             await self.locks.end_transaction()
+            await self.release_unused()
 
     async def savepoint(self, word: str, name: str) -> str:
         """SAVEPOINT, RELEASE or ROLLBACK TO; the tag."""
@@ -254,10 +260,18 @@ class Block:
             await transaction.rollback()
         await self.new_tables.after_transaction(committed=False)
         await self.locks.end_transaction()
+        await self.release_unused()
+
+    async def release_unused(self) -> None:
+        """Give the session at the store back that the client keeps, unless a cursor of it needs that."""
+        is_used = self.transaction is not None or any(c.is_holdable for c in self.client.statements.cursors.values())
+        if self.pinned.connection is not None and not is_used:
+            await self.pinned.release()
 
     async def close(self) -> None:
         await self._end_streams()
         await self.end()
+        await self.pinned.release()
         await self.new_tables.give_up_temporary()
 
     # -- statements alone whose rows still come ------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """DECLARE, FETCH, MOVE and CLOSE: the cursors of one session (`nodes.clients.cursors`).
 
-DECLARE plans the query and enters its tables (T2), so that the transaction's snapshot is of before it, and its versions
-are held from there on. A cursor WITH HOLD outside of a block is a transaction of its own: declared, read, committed.
+DECLARE enters the tables of the query (T2), so that the transaction's snapshot is of before it, and its versions are
+held from there on. A cursor WITH HOLD outside of a block is a transaction of its own: declared, read, committed.
 """
 
 from collections.abc import AsyncIterator
@@ -13,14 +13,15 @@ from postgast import pg_query_pb2 as pb
 from expressions.analysis.building import Parameters
 from expressions.errors import NO_ACTIVE_TRANSACTION, SqlError, unsupported
 from expressions.sqltypes import parameter_type
-from nodes.clients.cursors import ALL, Cursor, Direction, Hold, not_there
+from nodes.clients.cursors import ALL, Cursor, Direction, Hold, ReadCursor, not_there
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
-from nodes.execution.held_rows import bytes_of
+from nodes.execution.held_rows import HeldRows, bytes_of
 from nodes.execution.select import GATHERED_BYTES, GATHERED_ROWS
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.planned import PlannedStatements
+from nodes.session.store_cursors import StoreCursor
 from nodes.session.tries import tried_in_block
 from nodes.sql.statements import Statement
 from nodes.store.refusals import Retry
@@ -28,7 +29,7 @@ from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 
 Node = Any
-BINARY, SCROLL, HOLD = 0x1, 0x2, 0x20
+BINARY, SCROLL, NO_SCROLL, HOLD = 0x1, 0x2, 0x4, 0x20
 INVALID_DEFINITION = "42P11"
 
 
@@ -39,6 +40,7 @@ class Cursors:
     client: Client
     block: Block
     planned: PlannedStatements
+    kept: HeldRows
 
     async def declare(self, asked: Asked, prepared: Prepared, *, alone: bool) -> Result:
         is_held = bool(asked.statement.node.options & HOLD)
@@ -52,34 +54,47 @@ class Cursors:
         node = asked.statement.node
         self.client.statements.refuse_taken_cursor(node.portalname)
         inner = query_of(asked.statement)
-        transaction = self.block.current()
+        self.block.current()
         types = [parameter_type(oid, number) for number, oid in enumerate(asked.oids, start=1)]
         fields = await self.planned.fields(inner, Parameters(types, count_max=len(asked.values)))
         assert fields is not None
+        about, options = asked._replace(statement=inner, trace=None, is_limited=True), node.options
+        common: dict[str, Any] = {
+            "name": node.portalname,
+            "sql": asked.statement.text,
+            "fields": fields,
+            "savepoint": self.block.savepoints_set,
+            "is_scroll": bool(options & SCROLL),
+            "is_binary": bool(options & BINARY),
+            "hold": Hold.AT_COMMIT if options & HOLD else Hold.NO,
+            "bound_bytes": bytes_of(asked.values) + len(prepared.sql),
+        }
+        cursors = self.client.statements.cursors
+        style = await self.planned.declare(about, node.portalname, words_of(options))
+        if style is None:
+            cursors[node.portalname] = await self._read_cursor(about, prepared, fields, common)
+            return Result("DECLARE CURSOR")
+        connection = self.block.current().connection
+        assert connection is not None
+        if options & HOLD:
+            self.block.pinned.keep(connection)
+        cursors[node.portalname] = StoreCursor(block=self.block, connection=connection, style=style, **common)
+        return Result("DECLARE CURSOR")
+
+    async def _read_cursor(
+        self, about: Asked, prepared: Prepared, fields: tuple[Field, ...], common: dict[str, Any]
+    ) -> ReadCursor:
+        """The cursor of what the node answers itself."""
         try:
-            await transaction.run([])
+            await self.block.current().run([])
         except Retry as retry:
             raise await self.block.refused(retry) from retry
-        about = asked._replace(statement=inner, trace=None, is_limited=True)
-        promised = Prepared(prepared.sql, inner, tuple(asked.oids), fields, is_described=True)
+        promised = Prepared(prepared.sql, about.statement, tuple(about.oids), fields, is_described=True)
 
         async def start(formats: tuple[int, ...]) -> Result:
             return await self.planned.run(about._replace(result_formats=formats), promised, alone=False)
 
-        cursors = self.client.statements.cursors
-        cursors[node.portalname] = Cursor(
-            node.portalname,
-            asked.statement.text,
-            fields,
-            start,
-            cursors,
-            savepoint=self.block.savepoints_set,
-            is_scroll=bool(node.options & SCROLL),
-            is_binary=bool(node.options & BINARY),
-            hold=Hold.AT_COMMIT if node.options & HOLD else Hold.NO,
-            bound_bytes=bytes_of(asked.values) + len(prepared.sql),
-        )
-        return Result("DECLARE CURSOR")
+        return ReadCursor(start=start, kept=self.client.statements.cursors, **common)
 
     def find(self, name: str) -> Cursor:
         """Raises 34000 when there is none."""
@@ -88,28 +103,33 @@ class Cursors:
         except KeyError:
             raise not_there(name) from None
 
-    async def fetch(self, node: Node, formats: tuple[int, ...]) -> Result:
-        """The rows of a FETCH: those at hand, and the others as they come; of a MOVE their number."""
+    async def fetch(self, asked: Asked) -> Result:
+        """The rows of a FETCH: those at hand, and the others as they come; of a MOVE their number.
+
+        A portal with a limit gets all of them at once, since the cursor has moved when it is executed.
+        """
+        node, formats = asked.statement.node, asked.result_formats
         cursor = self.find(node.portalname)
-        await self.client.statements.read_fetches(cursor.name)
         direction, count = Direction(pb.FetchDirection.Name(node.direction)), min(node.how_many, ALL)
         if node.ismove:
-            if count == 0 and direction is not Direction.ABSOLUTE:
-                return Result(f"MOVE {int(await cursor.is_on_row())}")
-            moved = 0
-            async for rows in self._fetched(cursor, direction, count, ()):
-                moved += len(rows)
-            return Result(f"MOVE {moved}")
+            try:
+                return Result(f"MOVE {await cursor.move(direction, count)}")
+            except Retry as retry:
+                raise await self.block.refused(retry) from retry
         batches = self._fetched(cursor, direction, count, formats)
         gathered: list[Row] = []
         size, more = 0, True
-        while more and len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES:
-            batch = await anext(batches, None)
-            more = batch is not None
-            gathered += batch or []
-            size += sum(map(bytes_of, batch or ()))
-        rest = batches if more else None
-        return Result("FETCH", cursor.fields, gathered, rest, bytes_held=size, cursor=cursor.name)
+        try:
+            while more and (asked.is_limited or (len(gathered) < GATHERED_ROWS and size < GATHERED_BYTES)):
+                batch = await anext(batches, None)
+                more = batch is not None
+                gathered += batch or []
+                arrived = sum(map(bytes_of, batch or ()))
+                self.kept.take(arrived)
+                size += arrived
+        finally:
+            self.kept.give(size)
+        return Result("FETCH", cursor.fields, gathered, batches if more else None, bytes_held=size)
 
     async def _fetched(
         self, cursor: Cursor, direction: Direction, count: int, formats: tuple[int, ...]
@@ -127,17 +147,22 @@ class Cursors:
 
     async def close(self, name: str) -> Result:
         """CLOSE; without a name, of all."""
-        await self.client.statements.read_fetches(name)
-        if not name:
-            self.client.statements.cursors.clear()
-            return Result("CLOSE CURSOR ALL")
-        self.find(name)
-        self.client.statements.cursors.pop(name)
-        return Result("CLOSE CURSOR")
+        cursors = self.client.statements.cursors
+        for cursor in [self.find(name)] if name else list(cursors.values()):
+            await cursor.close()
+            cursors.pop(cursor.name)
+        await self.block.release_unused()
+        return Result("CLOSE CURSOR" if name else "CLOSE CURSOR ALL")
 
     async def parameters(self, statement: Statement, parameters: Parameters) -> None:
         """Find the types of the parameters of a DECLARE."""
         await self.planned.fields(query_of(statement), parameters)
+
+
+def words_of(options: int) -> str:
+    """The options of a DECLARE as the store is to have them; each FETCH says by itself which format it wants."""
+    scroll = "SCROLL " if options & SCROLL else "NO SCROLL " if options & NO_SCROLL else ""
+    return f"{scroll}CURSOR{' WITH HOLD' if options & HOLD else ''}"
 
 
 def query_of(statement: Statement) -> Statement:

@@ -5,6 +5,7 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
              (`nodes.session.block`)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -147,14 +148,38 @@ class PlannedStatements:
         is_read_only = asked.statement.kind in READS
         return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace, data=asked.data)
 
-    async def _place(self, asked: Asked, transaction: Transaction, plan: Plan, *, alone: bool) -> InPlace | None:
+    async def declare(self, asked: Asked, name: str, words: str) -> Sequence[str] | None:
+        """Declare a cursor at the store, for a query of rows; the client's settings, or None if the node answers it."""
+        if is_asked(asked.statement):
+            return None
+        transaction = self.block.current()
+        try:
+            async with checked(transaction):
+                plan, context = await self._plan(transaction, asked)
+                place = await self._place(asked, transaction, plan, alone=False, is_declared=True)
+                if place is None:
+                    return None
+                assert isinstance(plan, SelectPlan)
+                style = [self.variables.get(name) for name in USERS_SETTINGS]
+                await Read(self.env, transaction, asked, plan, place, context, style).declare(name, words)
+                return style
+        except ForShadow:
+            return None
+        except Retry as retry:
+            raise await self.block.refused(retry) from retry
+
+    async def _place(
+        self, asked: Asked, transaction: Transaction, plan: Plan, *, alone: bool, is_declared: bool = False
+    ) -> InPlace | None:
         """The statement for PostgreSQL; None when the node has to answer it."""
         reader = self.env.reader
         if reader is None or not isinstance(plan, SelectPlan) or not KNOWN_OIDS.issuperset(asked.oids):
             return None
-        if not plan.scans and not alone and transaction.connection is None:  # a block begins with what needs the store
+        is_first = transaction.connection is None and not is_declared
+        if not plan.scans and not alone and is_first:  # a block begins with what needs the store
             return None
-        if plan.needs_no_engine and plan.query.simple is not None and plan.query.simple.scan.pinned_key is not None:
+        simple = plan.query.simple if plan.needs_no_engine and not is_declared else None
+        if simple is not None and simple.scan.pinned_key is not None:
             return None
         statement, known = asked.statement, asked.statement.place
         if known is None or known[0] is not plan:

@@ -96,7 +96,7 @@ class Session:
         self.tables_of_queries = TablesOfQueries(self.planned, self.schema, self.block)
         self.named = NamedStatements(self.env, self.client, self.variables, known, self.block)
         self.calls = SessionCalls(self.env, self.client, self.variables, known, self.block, self.listening, self.locks)
-        self.cursors = Cursors(self.client, self.block, self.planned)
+        self.cursors = Cursors(self.client, self.block, self.planned, self.kept)
         self.utility = Utility(self.env.directory, self.client, self.variables, self.block)
 
     def label(self) -> tuple[int, str, str, str, bool]:
@@ -263,7 +263,7 @@ class Session:
             case "cursor":
                 return await self.cursors.declare(asked, prepared, alone=alone)
             case "fetch":
-                return await self.cursors.fetch(asked.statement.node, asked.result_formats)
+                return await self.cursors.fetch(asked)
             case "close portal":
                 return await self.cursors.close(asked.statement.node.portalname)
         return await self.utility.run(asked.statement)
@@ -319,6 +319,9 @@ class Session:
 
     def savepoints_set(self) -> int:
         return self.block.savepoints_set
+
+    async def close_cursor(self, name: str) -> None:
+        await self.cursors.close(name)
 
     def has_implicit_block(self) -> bool:
         """True if something waits for Sync to be committed: rows, or settings."""

@@ -196,6 +196,7 @@ class Utility:
         self.block.owner.numbers.forget()
         self.client.statements.prepared.clear()
         self.client.statements.cursors.clear()
+        await self.block.release_unused()
         await self.block.locks.give_all()
         self.block.listening.ask(EVERY_CHANNEL, listens=False, savepoint=0)
         self.block.listening.end(committed=True)

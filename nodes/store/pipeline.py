@@ -292,6 +292,11 @@ class StoreConnection:
         """The store's message when it ended the session."""
         return self._last_words or "the session at the store is closed"
 
+    async def discard_all(self) -> None:
+        """Forget what a client has left in the session, and what was prepared."""
+        await self.run([UsersCommand("DISCARD ALL")])
+        self._names.clear()
+
     async def close(self, why: str = "the node closed the session at the store") -> None:
         """End the session; a batch under way is lost."""
         self.discard(why)
@@ -509,10 +514,14 @@ def _error_of(result: "pq.abc.PGresult", position: int) -> StoreError:
 
 @dataclass(eq=False)
 class _Place:
-    """A place in the pool for a user ("" is the node itself). A block keeps it between statements."""
+    """A place in the pool for a user ("" is the node itself). A block keeps it between statements.
+
+    A pinned one is kept between transactions, too.
+    """
 
     user: str
     is_block: bool
+    is_pinned: bool = False
     granted: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -582,7 +591,22 @@ class StorePool:
         return f"all {self.size_max} {what} have been busy for {POOL_WAIT_S:g} s"
 
     def _has_share(self, place: _Place) -> bool:
-        return bool(place.user) and sum(taken.user == place.user for taken in self._taken) >= self.share
+        count = sum(taken.user == place.user and not taken.is_pinned for taken in self._taken)
+        return bool(place.user) and count >= self.share
+
+    def pin(self, connection: StoreConnection) -> None:
+        """Let a session be kept after its transaction. Raises 53300 when half of them are, or a user's share."""
+        place = self._places[connection]
+        pinned = [taken for taken in self._taken if taken.is_pinned]
+        hint = "close cursors WITH HOLD, or use another node"
+        if len(pinned) >= self.size_max // 2:
+            message = f"half of this node's {self.size_max} sessions at the store keep what is their clients' own"
+            raise SqlError(TOO_MANY_CONNECTIONS, message, hint=hint)
+        if sum(taken.user == place.user for taken in pinned) >= self.share:
+            message = f'{self.share} sessions at the store keep what is of user "{place.user}", its share'
+            raise SqlError(TOO_MANY_CONNECTIONS, message, hint=hint)
+        place.is_pinned = True
+        self._grant()
 
     def _fits(self, place: _Place) -> bool:
         blocks = sum(taken.is_block for taken in self._taken)

@@ -39,6 +39,7 @@ from nodes.store.deadline import Deadline
 from nodes.store.entering import BOTH_HASHES, NO_DEADLINE, Hashes, PinLike, arm_command, enter_command, is_strict
 from nodes.store.last_numbers import LastNumbers
 from nodes.store.lost_commit import outcome_of
+from nodes.store.pinned import PinnedSession
 from nodes.store.pipeline import (
     CancelledAtCommit,
     Command,
@@ -98,6 +99,10 @@ class Transaction:
     views: dict[int, ViewDefinition] = field(default_factory=dict)
     """The views that it has read, by id, as they are in its snapshot."""
     connection: StoreConnection | None = None
+    pinned: PinnedSession | None = None
+    """The session at the store that its client keeps, if it keeps one: it runs in that."""
+    before_commit: Sequence[Command] = ()
+    """Commands right before COMMIT, which computes the rest of cursors WITH HOLD."""
     sends: dict[int, Hashes] = field(default_factory=dict)
     """The hashes of a table that are compared; by default both."""
     savepoints: list[tuple[str, int]] = field(default_factory=list)
@@ -243,6 +248,9 @@ class Transaction:
         return results[skipped : skipped + len(commands)]
 
     async def _connect(self) -> StoreConnection:
+        pinned = None if self.pinned is None else await self.pinned.connect()
+        if pinned is not None:
+            return pinned
         try:
             return await self.pool.take("" if self.by is None else self.by.user, is_block=self.is_block)
         except StoreConnectionLost as lost:
@@ -308,6 +316,7 @@ class Transaction:
             self._xid = (await self._send([*batch, XID]))[-1].get_value(0, 0)
             batch = []
         try:
+            batch += self.before_commit
             await self.connection.run([*batch, COMMIT], commit=True)
         except CancelledAtCommit as cancelled:
             await self._settle_cancelled(cancelled, len(batch) + 1, asks=self._xid is not None)
@@ -316,6 +325,8 @@ class Transaction:
                 raise self._ended(lost) from lost
             await self._settle_unknown(lost)
         except StoreError as error:
+            if self.before_commit and refusals.is_users(error):
+                raise SqlError(error.sqlstate, error.message, detail=error.detail or None) from error
             raise self._translated(error) from error
         else:
             self._finish(committed=True)
@@ -368,7 +379,7 @@ class Transaction:
 
     def _leave_session(self) -> None:
         connection, self.connection = self.connection, None
-        if connection is not None:
+        if connection is not None and (self.pinned is None or connection is not self.pinned.connection):
             self.pool.put_back(connection)
 
     async def _quiet(self) -> None:

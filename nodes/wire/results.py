@@ -15,9 +15,8 @@ class Result:
 
     `rows` is what is at hand; `more` streams the rest, batch by batch, when there is too much to hold.
     The tag of a query ends in the number of rows that were sent. `bytes_held` is what `rows` take, if they are many.
-    `has_written`: the statement did more than to answer. `copy`: the rows are sent as COPY TO does. `cursor`: the name
-    of the one that a FETCH moves as its rows are read. `let_go`: nobody wants `more`, whose rows are those of the time
-    of the statement, whatever its transaction writes later.
+    `has_written`: the statement did more than to answer. `copy`: the rows are sent as COPY TO does. `let_go`:
+    nobody wants `more`, whose rows are those of the time of the statement, whatever its transaction writes later.
     """
 
     tag: str
@@ -27,7 +26,6 @@ class Result:
     bytes_held: int = 0
     has_written: bool = False
     copy: CopyOut | None = None
-    cursor: str | None = None
     let_go: Callable[[], None] | None = None
 
     def complete_tag(self, sent: int) -> str:

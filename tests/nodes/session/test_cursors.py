@@ -3,6 +3,7 @@
 What each form of FETCH answers is held against PostgreSQL in `tests/nodes/statements/cursors.sql`.
 """
 
+import contextlib
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from changes.driver import publish as publishing
+from nodes.store.pipeline import POOL_MAX
 from tests.nodes.conftest import STORAGES, Cluster
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, fields, kinds, message, parse, query, rows
 
@@ -47,7 +49,7 @@ def test_a_named_cursor_of_psycopg_reads_in_parts(n1: "psycopg.Connection[Any]",
 
 
 def test_values_are_the_same_in_both_formats_whatever_was_fetched_first(n1: "psycopg.Connection[Any]") -> None:
-    """A cursor reads its rows once, in the format that is asked for first."""
+    """Also columns in one format beside others in the other."""
     sql = (
         "SELECT g, g::bigint AS big, g / 3.0, (g / 3.0)::float8, g % 2 = 0, 'text ' || g, '2024-01-31'::date + g,"
         " '2024-01-31 01:02:03.5'::timestamp, '2024-01-31 01:02:03+01'::timestamptz, NULL::int, ARRAY[g, 2],"
@@ -164,31 +166,87 @@ def test_a_held_cursor_holds_rows_and_nothing_else(cluster: Cluster, table: str)
         client.execute("CLOSE c")
 
 
-LARGE = "SELECT g, repeat('x', 1000) FROM generate_series(1, 100000) g"
-
-
-def test_what_a_cursor_may_keep_is_bounded(cluster: Cluster, table: str) -> None:
-    """Rows that stream through are no matter; those that are kept are those of a portal."""
+def test_the_store_keeps_the_rows_of_a_cursor(cluster: Cluster, table: str) -> None:
+    """However many: to go back, to read on after a write, and after COMMIT."""
+    large = "SELECT g, repeat('x', 1000) FROM generate_series(1, 100000) g"
     with cluster.connect() as client:
-        with pytest.raises(psycopg.errors.ProgramLimitExceeded, match='cursor "c" has to keep is too much'):
-            client.execute(f"DECLARE c CURSOR WITH HOLD FOR {LARGE}")
-        assert client.execute("SELECT count(*) FROM pg_cursors").fetchone() == (0,)
         client.execute("BEGIN")
-        client.execute(f"DECLARE c SCROLL CURSOR FOR {LARGE}")
-        with pytest.raises(psycopg.errors.ProgramLimitExceeded):
-            client.execute("MOVE ALL IN c")
-        client.execute("ROLLBACK; BEGIN")
-        client.execute(f"DECLARE c CURSOR FOR {LARGE}")
+        client.execute(f"DECLARE s SCROLL CURSOR FOR {large}")
+        client.execute(f"DECLARE c CURSOR WITH HOLD FOR {large}")
+        assert client.execute("MOVE ALL IN s").statusmessage == "MOVE 100000"
+        assert client.execute("FETCH ABSOLUTE 5 FROM s").fetchall()[0][0] == 5
         assert client.execute("MOVE 90000 IN c").statusmessage == "MOVE 90000"
-        assert client.execute("FETCH 1 FROM c").fetchall()[0][0] == 90001
         client.execute(f"UPDATE {table} SET word = word WHERE id = 1")
+        assert client.execute("FETCH 1 FROM c").fetchall()[0][0] == 90001
+        client.execute("COMMIT")
         assert client.execute("MOVE ALL IN c").statusmessage == "MOVE 9999"
-        client.execute("ROLLBACK; BEGIN")
-        client.execute(f"DECLARE c CURSOR FOR {LARGE}")
-        with pytest.raises(psycopg.errors.ProgramLimitExceeded):
-            client.execute(f"UPDATE {table} SET word = word WHERE id = 1")
-        client.execute("ROLLBACK")
-        assert client.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_what_a_portal_has_to_keep_of_a_fetch_is_bounded(raw: Raw) -> None:
+    large = "SELECT repeat('x', 1000) FROM generate_series(1, 100000) g"
+    ask(raw, query(f"BEGIN; DECLARE c CURSOR FOR {large}"))
+    answers = ask(raw, parse("FETCH ALL FROM c"), bind(portal="p"), execute(10, "p"), SYNC)
+    assert [fields(body)["C"] for kind, body in answers if kind == b"E"] == ["54000"]
+    ask(raw, query("ROLLBACK"))
+
+
+def test_commit_computes_the_rest_of_a_held_cursor_as_its_client_would(cluster: Cluster, table: str) -> None:
+    with cluster.connect() as client:
+        client.execute("SET TimeZone = 'Asia/Tokyo'")
+        client.execute("BEGIN")
+        moment = f"(timestamptz '2024-01-31 00:00+00' + id * interval '1 hour')::text FROM {table}"
+        client.execute(f"DECLARE c CURSOR WITH HOLD FOR SELECT {moment} ORDER BY id")
+        client.execute("COMMIT")
+        client.execute("SET TimeZone = 'UTC'")
+        assert client.execute("FETCH 1 FROM c").fetchall() == [("2024-01-31 10:00:00+09",)]
+        client.execute("BEGIN")
+        client.execute("DECLARE wrong CURSOR WITH HOLD FOR SELECT 1 / (9 - g) FROM generate_series(1, 20) g")
+        client.execute("FETCH 2 FROM wrong")
+        client.execute(f"UPDATE {table} SET word = 'lost' WHERE id = 1")
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            client.execute("COMMIT")
+        assert client.execute(f"SELECT count(*) FROM {table} WHERE word = 'lost'").fetchall() == [(0,)]
+        assert client.execute("SELECT name FROM pg_cursors").fetchall() == [("c",)]
+        assert client.execute("FETCH 1 FROM c").fetchall() == [("2024-01-31 11:00:00+09",)]
+
+
+def test_a_held_cursor_of_a_session_at_the_store_that_has_ended_says_so(cluster: Cluster, table: str) -> None:
+    with cluster.connect() as client, cluster.store() as store:
+        client.execute(f"DECLARE c CURSOR WITH HOLD FOR SELECT id AS kept FROM {table}")
+        client.execute("FETCH 1 FROM c")
+        store.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'FETCH FORWARD 1 FROM%'")
+        with pytest.raises(psycopg.errors.ConnectionFailure, match="session at the store"):
+            client.execute("FETCH 1 FROM c")
+        client.execute("CLOSE c")
+        client.execute(f"DECLARE c CURSOR WITH HOLD FOR SELECT id FROM {table} ORDER BY id")
+        assert client.execute("FETCH 1 FROM c").fetchall() == [(1,)]
+
+
+def test_sessions_at_the_store_that_clients_keep_are_bounded(cluster: Cluster, table: str) -> None:
+    """A user has a third of them to keep, and all users half; the others go on reading and writing."""
+    held = f"DECLARE c CURSOR WITH HOLD FOR SELECT id FROM {table} ORDER BY id"
+    share = POOL_MAX // 3
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for user, count, why in (("ann", share, f'{share} sessions .* of user "ann"'),
+                                 ("ben", POOL_MAX // 2 - share, f"half of .* {POOL_MAX}")):  # fmt: skip
+            for _ in range(count):
+                clients.append(stack.enter_context(cluster.connect(user=user)))
+                clients[-1].execute(held)
+            other = stack.enter_context(cluster.connect(user=user))
+            with pytest.raises(psycopg.errors.TooManyConnections, match=why):
+                other.execute(held)
+            assert other.execute(f"SELECT count(*) FROM {table}").fetchone() == (ROWS,)
+        clients[0].execute("CLOSE c")
+        other.execute(held)
+        for client in (clients[1], other):
+            client.execute("BEGIN")
+            client.execute(f"UPDATE {table} SET word = word WHERE id = 7")
+            client.execute("COMMIT")
+            assert client.execute("FETCH 2 FROM c").fetchall() == [(1,), (2,)]
+        other.execute("DISCARD ALL")
+        clients[0].execute(held)
+        assert clients[0].execute("FETCH 2 FROM c").fetchall() == [(1,), (2,)]
 
 
 def test_what_is_no_query_of_rows_is_refused_by_name(n1: "psycopg.Connection[Any]", table: str) -> None:
