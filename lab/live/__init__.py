@@ -7,5 +7,6 @@ feats         who has done what a chapter asks for
 holding       whose open transactions hold a change of a sandbox back, noted for the feats
 absent_nodes  nodes that a replay kills, freezes or drains, and how they come back
 supervisor    commands to the processes of nodes
+drawn         the picture of a replay, as it is kept
 carry_out     one replay on live nodes, and the audit's verdict on it
 """

@@ -1,9 +1,10 @@
 """One replay on live nodes: its actions in order, then the audit's verdict beside the model's.
 
-    sandbox made ─► actions: SQL through nodes, versions past the rules, or a real change ─► audit ─► sandbox dropped
+    sandbox made ─► actions: SQL through nodes, versions past the rules, or a real change ─► audit ─► sandbox kept
 
 A node that is sent no news may learn too early of a version, as it renews, and transactions may fail to serialize: then
-all is done again on a new sandbox, a few times. Everything ends with the replay: transactions are rolled back, news is
+all is done again on a new sandbox, a few times. The last one is kept for a look, until the next replay of this person
+or the timetable drops it. Everything else ends with the replay: transactions are rolled back, news is
 spread, connections are closed, and nothing runs longer than `SECONDS_MAX`.
 """
 
@@ -20,6 +21,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from psycopg import sql
 
+from catalog.database import database_clock_s
 from catalog.descriptor import Descriptor
 from catalog.selectors import newest_descriptor
 from catalog.text.sql_names import quoted
@@ -28,7 +30,7 @@ from changes.ddl.errors import DdlError
 from changes.executor.state import uses_waited_for
 from changes.models import Change, Status, Step
 from changes.services import ChangeError
-from lab.live import absent_nodes, replays, sandbox
+from lab.live import absent_nodes, drawn, replays, sandbox
 from lab.live.publish import NotPublished, lab_publish
 from lab.live.supervisor import NotControlled, NotReached
 from lab.models import Replay
@@ -92,18 +94,22 @@ def carry_out(pk: int) -> None:
 def _outcome(replay: Replay, deadline: float) -> dict[str, Any]:
     session = replays.session_of(replay)
     script = translated(session)
+    _drop_kept(replay)
     for attempt in range(1, ATTEMPTS_MAX + 1):
+        is_kept = False
         replays.note(replay.pk, f"Attempt {attempt}", attempt=attempt, done=0, times=[])
         making = sandbox.make(replay.owner)
         try:
             base = _made(replay, making, deadline)
             with closing(Attempt(replay, script, base, deadline)) as attempted:
                 attempted.run()
-            return _judged(session, attempted, deadline)
+            outcome = _judged(session, attempted, deadline)
+            is_kept = True
+            return outcome
         except TooEarly as error:
             log.info("replay %s, attempt %s: %s", replay.pk, attempt, error)
         finally:
-            dropping = _drop(making.table_name)
+            dropping = None if is_kept else _drop(making.table_name)
         if dropping is not None:
             sandbox.wait(dropping, seconds=deadline - time.monotonic())  # a person has few sandboxes at once
     raise Unable("early")
@@ -116,6 +122,14 @@ def _made(replay: Replay, making: Change, deadline: float) -> Descriptor:
         raise Unable("time", "its table was not made in time")
     replays.note(replay.pk, f"{made.name} is made", table=made.name)
     return made
+
+
+def _drop_kept(replay: Replay) -> None:
+    """The sandbox of a person's replay is kept for a look until the next one begins."""
+    kept = Replay.objects.filter(owner=replay.owner, ended_at__isnull=False).values_list("table", flat=True)
+    for table in sandbox.sandboxes(replay.owner):
+        if table.name in kept:
+            _drop(table.name)
 
 
 def _drop(table: str) -> Change | None:
@@ -153,6 +167,9 @@ class Attempt:
         self.ahead = 0 if isinstance(first, actions.Publish) and first.version == 1 else 1
         """The sandbox itself is the model's first version, unless that has an index and is published on it."""
 
+        self.began_at = self.ended_at = 0.0
+        """When its first action began and its last one ended, on the database's clock."""
+
         self.timer = threading.Timer(max(deadline - time.monotonic(), 0), self._stop)
         self.timer.daemon = True
         self.timer.start()
@@ -160,6 +177,7 @@ class Attempt:
     def run(self) -> None:
         """Raises `TooEarly`, `Unable`, `psycopg.Error`."""
         self._cast_nodes()
+        self.began_at = database_clock_s()
         began, times = time.monotonic(), list[float]()
         for done, narrated in enumerate(self.script.actions, 1):
             self._check_time()
@@ -174,6 +192,7 @@ class Attempt:
                 raise
             times.append(round(time.monotonic() - began, 2))
             replays.note(self.replay.pk, str(narrated.text), done=done, times=times)
+        self.ended_at = database_clock_s()
 
     def _cast_nodes(self) -> None:
         """A node that has just died may still be taken for one that is up: those that answer play."""
@@ -205,6 +224,11 @@ class Attempt:
                 withheld.spread(self.base.table_id)
             finally:
                 absent_nodes.bring_back(self.replay)
+
+    def lanes(self) -> dict[str, Any]:
+        """The leases of its nodes while it ran."""
+        times = {"began": self.began_at, "end": self.ended_at}
+        return drawn.lanes(self.base, self.script, self.nodes, ahead=self.ahead, **times)
 
     def _used(self) -> list[str]:
         named = (getattr(narrated.action, "node", None) for narrated in self.script.actions)
@@ -432,4 +456,6 @@ def _judged(session: Session, attempted: Attempt, deadline: float) -> dict[str, 
         otherwise=attempted.otherwise,
     )
     named = [{"clause": one["clause"], "why": one["why"]} for one in job.violations[:NAMED_MAX]]
-    return {"result": "compared", **found.to_json(), "violations": named, "rows": job.rows, "pairs": job.pairs}
+    shown = {"stores": drawn.stores(session, attempted.base.table_id), "lanes": attempted.lanes()}
+    counts = {"rows": job.rows, "pairs": job.pairs}
+    return {"result": "compared", **found.to_json(), "violations": named, **counts, "drawn": shown}

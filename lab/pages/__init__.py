@@ -17,6 +17,8 @@ exports   a session as a file: picture, JSON, golden script
 gallery   famous anomalies, each a session to open
 feats     what a chapter asks for on the live cluster
 replays   a session on the live cluster: asked for, watched, both verdicts
+replay_part  a replay as its page shows it: verdicts, both stores, lanes
+recorded  a replay that was recorded, for those who may not ask for one
 polls     a question to the room, on any session of the stage
 urls      pages that need no cluster, which a browser runs too
 courses/  chapters, and classes that go through them

@@ -11,6 +11,7 @@ from lab.exercises.chapter import Live, Screen
 from lab.models import Replay
 from lab.pages.words import say
 from lab.replays.feats import FEATS, Feat
+from lab.replays.recorded import OF_FEATS
 from lab.sessions.session import encode
 
 MAY_REPLAY = "changes.add_change"
@@ -30,6 +31,7 @@ def live_part(request: HttpRequest, screen: Screen) -> dict[str, Any]:
             "is_done": may and _has_done(request, feat),
             "link": links.get(name, ""),
             "ran": ran.get(name),
+            "recorded": OF_FEATS.get(name, ""),
             "needs_operator": feat.by_operators and not _may_control(request),
         }
         for name, feat in ((name, FEATS[name]) for name in screen.task.asks)

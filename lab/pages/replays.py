@@ -17,6 +17,7 @@ from lab.live.replays import Busy, MayNotHarm
 from lab.models import Replay
 from lab.pages.feats import MAY_REPLAY
 from lab.pages.words import say
+from lab.replays.recorded import SESSIONS
 from lab.replays.trace import NotReplayable
 from lab.sessions.session import BadLink, BadSession, decode
 from lab.sessions.titles import title_of
@@ -83,11 +84,11 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     lines: list[str] = []
-    title, lags, harms = "", False, False
+    title, setup, lags, harms = "", "", False, False
     if link:
         try:
             session = decode(link).session
-            title = say(title_of(session))
+            title, setup = say(title_of(session)), session.setup
             script = replays.ready(session)
             lines, lags = [say(narrated.text) for narrated in script.actions], script.lags
             harms = script.harms
@@ -102,6 +103,7 @@ def _page(
         "section": "lab",
         "link": link,
         "title": title,
+        "recorded": next((name for name, one in SESSIONS.items() if link and one.setup == setup), ""),
         "lines": lines,
         "lags": lags,
         "harms": harms,

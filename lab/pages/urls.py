@@ -4,7 +4,7 @@ from django.urls import path
 
 from lab import views
 from lab.learning import views as chapters
-from lab.pages import doors, explorer, exports, ladders, own
+from lab.pages import doors, explorer, exports, ladders, own, recorded
 from lab.pages.courses import endings, handouts
 
 urlpatterns = [
@@ -14,6 +14,7 @@ urlpatterns = [
     path("lab/own/", own.own, name="own"),
     path("lab/own/ask/", own.ask, name="own-ask"),
     path("lab/own/answers/<int:pk>/", own.answer, name="own-answer"),
+    path("lab/live/recorded/<str:name>/", recorded.recorded, name="recorded"),
     path("lab/models/<str:name>/", explorer.model, name="lab-model"),
     path("lab/without/<str:rule>/", explorer.without, name="lab-without"),
     path("lab/why/waits/", doors.why_it_waits, name="why-it-waits"),

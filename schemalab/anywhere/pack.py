@@ -71,6 +71,7 @@ DATA = (
     "templates",
     "locale",
     "lab/exercises/chapters",
+    "lab/replays/recorded",
     "docs/reference/glossary.md",
     "schemalab/formats",
     "schemalab/anywhere/bridge",

@@ -8,10 +8,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
+from catalog.models import Table
 from lab.learning.views import Place
 from lab.live import carry_out, replays
 from lab.models import Progress, Replay
 from lab.replays.feats import FEATS
+from lab.replays.recorded import SESSIONS, recording
 from lab.sessions.model.setups import MODEL_SETUPS
 from lab.sessions.session import Session, encode
 
@@ -152,6 +154,38 @@ def test_who_may_not_replay_watches_one_that_ran(client_of: ClientOf, monkeypatc
     Replay.objects.filter(pk=made.pk).update(link=encode(feat, len(feat.steps)))
     assert f'href="/lab/live/{made.pk}/"' in live_part_of(lea)
     assert "Watch the last replay" not in live_part_of(Client()), "visitors see nothing of the cluster"
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_a_recorded_replay_is_open_to_all(db: None, language: str) -> None:
+    visitor = Client(headers={"accept-language": language})
+    for name in SESSIONS:
+        page = visitor.get(reverse("recorded", args=(name,))).content.decode()
+        assert "data-recorded" in page
+        assert 'class="use" data-state="' in page
+        assert len(re.findall(r'<li data-at="[\d.]+">', page)) == len(recording(name)["times"])
+    page = visitor.get(reverse("recorded", args=("orphan",))).content.decode()
+    assert page.count('class="cell bad"') == 2, "the orphan of the model, and that of the cluster"
+    assert visitor.get(reverse("recorded", args=("nothing",))).status_code == 404
+
+
+def test_who_may_not_replay_is_led_to_a_recorded_one(client_of: ClientOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Place, "open_to", property(lambda self: len(self.chapter.screens)))
+    for client in (client_of("lea"), Client()):
+        assert 'href="/lab/live/recorded/orphan/"' in live_part_of(client)
+        assert "/lab/live/recorded/" in client.get(reverse("replays"), {"s": LINK}).content.decode()
+    assert "/lab/live/recorded/" not in live_part_of(client_of("sam"))
+
+
+def test_the_sandbox_of_a_replay_is_kept_for_a_look(client_of: ClientOf, flights: Table) -> None:
+    made = ended("sam", result="compared", model=["C4"], cluster=["C4"], agree=True, violations=[])
+    Replay.objects.filter(pk=made.pk).update(table="sandbox_1")
+    page = client_of("sam").get(reverse("replay", args=(made.pk,))).content.decode()
+    assert "kept for a look" not in page
+    Table.objects.create(pk=flights.pk + 1, name="sandbox_1", sandbox_of="sam")
+    page = client_of("sam").get(reverse("replay", args=(made.pk,))).content.decode()
+    assert "kept for a look" in page
+    assert f'href="/tables/{flights.pk + 1}/pairs/"' in page
 
 
 UNABLE = ["early", "behind", "nodes", "time", "ended", "lost", "broker", "audit", "supervisor", "refused", "failed"]

@@ -1,5 +1,6 @@
 """`manage.py lab sandbox make|list|drop ..`: tables on which the lab may break rules, and no other;
-`manage.py lab replay LINK`: a session of the stage on live nodes, the audit's verdict beside the model's.
+`manage.py lab replay LINK`: a session of the stage on live nodes, the audit's verdict beside the model's;
+`manage.py lab record [NAME ..]`: the replays that the lab shows to those who may not ask for one, recorded again.
 
 0: as asked, the verdicts agree; 1: the cluster says no, or they differ; 2: bad usage; 3: it is not known yet.
 """
@@ -15,8 +16,10 @@ from changes.management.refusals import refusals
 from changes.models import Change, Status
 from lab.live import replays, sandbox
 from lab.live.replays import Busy
+from lab.models import Replay
+from lab.replays.recorded import FOLDER, SESSIONS
 from lab.replays.trace import NotReplayable
-from lab.sessions.session import BadLink, BadSession, decode
+from lab.sessions.session import BadLink, BadSession, Session, decode
 
 UNKNOWN = 3
 WAIT_S, LOOK_S = 60.0, 0.1
@@ -34,6 +37,8 @@ class Command(BaseCommand):
         acts.add_parser("drop", help="drop one of your own").add_argument("name", metavar="NAME")
         replay = rooms.add_parser("replay", help="carry a session of the stage out on live nodes")
         replay.add_argument("link", metavar="LINK", help="the session: what follows ?s= in a link of the stage")
+        record = rooms.add_parser("record", help="carry known sessions out and write what the lab shows of them")
+        record.add_argument("names", nargs="*", metavar="NAME", help="which; without one, all")
         for one in (*acts.choices.values(), replay):
             one.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -41,6 +46,9 @@ class Command(BaseCommand):
         who = getpass.getuser()
         if room == "replay":
             self._replay(who, options["link"], as_json=options["json"])
+            return
+        if room == "record":
+            self._record(who, options["names"])
             return
         if act == "list":
             self._list(as_json=options["json"])
@@ -73,21 +81,44 @@ class Command(BaseCommand):
     def _replay(self, who: str, link: str, *, as_json: bool) -> None:
         """Ask for a replay, wait for its end, and say both verdicts."""
         try:
-            replay = replays.ask(who, decode(link).session, may_harm=True)
+            replay = _ended(who, decode(link).session)
         except (BadLink, BadSession) as error:
             raise CommandError(str(error), returncode=2) from error
         except (NotReplayable, Busy) as error:
             raise CommandError(str(error), returncode=1) from error
-        until = time.monotonic() + replays.ENDED_WITHIN.total_seconds()
-        while replay.ended_at is None and time.monotonic() < until:
-            time.sleep(LOOK_S)
-            replay.refresh_from_db()
         outcome = replay.outcome or {"result": "unable", "why": "time"}
         self.stdout.write(json.dumps(outcome, indent=2) if as_json else _in_words(outcome))
         if outcome["result"] != "compared":
             raise CommandError("it came to no verdict", returncode=UNKNOWN)
         if not outcome["agree"]:
             raise CommandError("the verdicts differ: this is our bug", returncode=1)
+
+    def _record(self, who: str, names: list[str]) -> None:
+        """Replays on which model and cluster agree, as files of the lab."""
+        unknown = sorted(set(names) - SESSIONS.keys())
+        if unknown:
+            raise CommandError(f"there is no session {unknown[0]}; there are {', '.join(SESSIONS)}", returncode=2)
+        for name in names or SESSIONS:
+            try:
+                replay = _ended(who, SESSIONS[name])
+            except (NotReplayable, Busy) as error:
+                raise CommandError(str(error), returncode=1) from error
+            if not replay.outcome or not replay.outcome.get("agree"):
+                raise CommandError(f"{name} is not recorded: {replay.outcome}", returncode=1)
+            kept = {"on": f"{replay.asked_at:%Y-%m-%d}", "times": replay.times, "outcome": replay.outcome}
+            FOLDER.mkdir(exist_ok=True)
+            (FOLDER / f"{name}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+            self.stdout.write(f"{name}: {replay.times[-1]:g} s")
+
+
+def _ended(who: str, session: Session) -> Replay:
+    """A replay that was asked for, when it has ended. Raises `Busy`, `NotReplayable`, `BadSession`."""
+    replay = replays.ask(who, session, may_harm=True)
+    until = time.monotonic() + replays.ENDED_WITHIN.total_seconds()
+    while replay.ended_at is None and time.monotonic() < until:
+        time.sleep(LOOK_S)
+        replay.refresh_from_db()
+    return replay
 
 
 def _in_words(outcome: dict[str, Any]) -> str:
