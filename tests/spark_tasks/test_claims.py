@@ -19,7 +19,7 @@ from spark_tasks.jobs.phases import WORK
 from spark_tasks.jobs.reorganisations import RUNS, SILENCES_MAX
 from spark_tasks.models import Kind, ReorgRange, ReorgRun, RunState
 from spark_tasks.reorganise import verify
-from spark_tasks.services import close_run
+from spark_tasks.services import close_run, pause_run
 from tests.spark_tasks.runs import Runs, to_filling
 from tests.spark_tasks.test_backfill import runs
 from tests.storage.stage import Stage
@@ -79,6 +79,18 @@ def test_a_close_that_waits_for_the_claim_shuts_it_out(stage: Stage, runs: Runs)
     assert run is not None
     closed = runs.of(Kind.FILL)
     assert (closed.is_closed, closed.token) == (True, run.token + 1)
+
+
+def test_a_pause_that_meets_the_claim_shuts_it_out(stage: Stage, runs: Runs) -> None:
+    """Near the start of a run one more chunk committed after the change was shown as paused (R11)."""
+    to_filling(stage)
+    run_id = runs.start("fill")
+    with at_once(stage, Beside(lambda: pause_run(run_id))):
+        run = RUNS.claim(run_id)
+    assert run is not None
+    paused = runs.of(Kind.FILL)
+    assert (paused.state, paused.token) == (RunState.WAITING, run.token + 1)
+    assert RUNS.claim(run_id) is None
 
 
 def test_a_closed_run_is_open_to_nobody_whatever_their_token(stage: Stage, runs: Runs) -> None:
