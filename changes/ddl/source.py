@@ -30,7 +30,7 @@ class Source:
         """What is taken, and does something else here than the words say."""
         self.warnings: list[str] = []
         """What PostgreSQL takes as something else than the words say, and warns of."""
-        self._tokens: list[Node] | None = None
+        self._tokens: list[grammar.Token] | None = None
 
     def statements(self) -> list[Node]:
         try:
@@ -97,13 +97,13 @@ class Source:
         kept.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(node)
         return Sql(str(postgast.deparse(kept)).removeprefix("SELECT "), node, self.text)
 
-    def tokens(self) -> list[Node]:
+    def tokens(self) -> list[grammar.Token]:
         """The words and signs of the statement, without comments; read once, however often they are looked through."""
         if self._tokens is None:
             self._tokens = grammar.tokens(self.text)
         return self._tokens
 
-    def _is(self, token: Node, word: str) -> bool:
+    def _is(self, token: grammar.Token, word: str) -> bool:
         spelled = self.bytes[token.start : token.end].decode(errors="replace")
         if spelled.startswith('"'):
             return spelled[1:-1].replace('""', '"') == word
