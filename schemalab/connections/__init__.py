@@ -2,7 +2,6 @@
 
 database   one address, for psycopg and for Django
 reachable  do they answer, and are they new enough?
-misplaced  tables whose rows an earlier version of the code put elsewhere
 outages    one line when one goes, one when it returns
 broker     how a worker waits for Redis
 """

@@ -23,7 +23,6 @@ from django.conf import settings
 
 from catalog.text.numbers import counted
 from nodes.ending import KILL_S_MAX
-from schemalab.connections.misplaced import misplaced
 from schemalab.connections.reachable import (
     check_database,
     check_layout,
@@ -189,9 +188,6 @@ class Cluster:
         short = await asyncio.to_thread(shortcomings, plan.database_url, nodes=len(plan.node_ports))
         if short is not None:
             self.say(short)
-        layout = {"storages": settings.STORAGE_COUNT, "buckets": settings.BUCKET_COUNT}
-        for line in await asyncio.to_thread(partial(misplaced, plan.database_url, **layout)):
-            self.say(line)
         await asyncio.to_thread(check_redis, plan.redis_url)
 
     async def _migrate(self) -> None:
