@@ -70,15 +70,16 @@ class Cursors:
             "bound_bytes": bytes_of(asked.values) + len(prepared.sql),
         }
         cursors = self.client.statements.cursors
-        style = await self.planned.declare(about, node.portalname, words_of(options))
-        if style is None:
+        if not await self.planned.declare(about, node.portalname, words_of(options)):
             cursors[node.portalname] = await self._read_cursor(about, prepared, fields, common)
             return Result("DECLARE CURSOR")
         connection = self.block.current().connection
         assert connection is not None
         if options & HOLD:
             self.block.pinned.keep(connection)
-        cursors[node.portalname] = StoreCursor(block=self.block, connection=connection, style=style, **common)
+        cursors[node.portalname] = StoreCursor(
+            block=self.block, connection=connection, style=self.planned.users_settings, **common
+        )
         return Result("DECLARE CURSOR")
 
     async def _read_cursor(

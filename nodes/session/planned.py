@@ -5,7 +5,6 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
              (`nodes.session.block`)
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -148,23 +147,27 @@ class PlannedStatements:
         is_read_only = asked.statement.kind in READS
         return await tried(self.env, self.block, once, is_read_only=is_read_only, trace=asked.trace, data=asked.data)
 
-    async def declare(self, asked: Asked, name: str, words: str) -> Sequence[str] | None:
-        """Declare a cursor at the store, for a query of rows; the client's settings, or None if the node answers it."""
+    def users_settings(self) -> list[str]:
+        """The client's values of `storage.postgres.USERS_SETTINGS`."""
+        return [self.variables.get(name) for name in USERS_SETTINGS]
+
+    async def declare(self, asked: Asked, name: str, words: str) -> bool:
+        """Declare a cursor at the store, for a query of rows; False if the node answers it."""
         if is_asked(asked.statement):
-            return None
+            return False
         transaction = self.block.current()
         try:
             async with checked(transaction):
                 plan, context = await self._plan(transaction, asked)
                 place = await self._place(asked, transaction, plan, alone=False, is_declared=True)
                 if place is None:
-                    return None
+                    return False
                 assert isinstance(plan, SelectPlan)
-                style = [self.variables.get(name) for name in USERS_SETTINGS]
-                await Read(self.env, transaction, asked, plan, place, context, style).declare(name, words)
-                return style
+                read = Read(self.env, transaction, asked, plan, place, context, self.users_settings())
+                await read.declare(name, words)
+                return True
         except ForShadow:
-            return None
+            return False
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
@@ -204,8 +207,7 @@ class PlannedStatements:
     ) -> Result:
         if place is not None:
             assert isinstance(plan, SelectPlan)
-            style = [self.variables.get(name) for name in USERS_SETTINGS]
-            read = Read(self.env, transaction, asked, plan, place, context, style)
+            read = Read(self.env, transaction, asked, plan, place, context, self.users_settings())
             return await read.result(commit=commit)
         if asked.data is None:
             return await perform(self.env, transaction, plan, context, commit=commit)

@@ -7,7 +7,7 @@
 The node keeps none of its rows.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from expressions.errors import CONNECTION_FAILURE, SqlError
@@ -30,8 +30,8 @@ class StoreCursor(Cursor):
     block: Block
     connection: StoreConnection
     """Its session at the store."""
-    style: Sequence[str]
-    """The client's values of `storage.postgres.USERS_SETTINGS` when it was declared."""
+    style: Callable[[], Sequence[str]]
+    """The client's values of `storage.postgres.USERS_SETTINGS` now."""
 
     async def fetch(self, direction: Direction, count: int, formats: tuple[int, ...]) -> AsyncIterator[list[Row]]:
         oids = [field.oid for field in self.fields]
@@ -59,7 +59,7 @@ class StoreCursor(Cursor):
         """Has COMMIT compute the rest of its rows."""
         transaction = self.block.transaction
         assert transaction is not None
-        transaction.before_commit = (reader.before(self.style, scans=False),)
+        transaction.before_commit = (reader.before(self.style(), scans=False),)
 
     async def close(self) -> None:
         if not self.connection.is_lost:
@@ -81,7 +81,7 @@ class StoreCursor(Cursor):
 
     def _as_reader(self, side: Transaction | PinnedSession, words: Command) -> list[Command]:
         after = reader.after() if isinstance(side, Transaction) else []
-        return [reader.before(self.style, scans=False), words, *after]
+        return [reader.before(self.style(), scans=False), words, *after]
 
 
 def _words(direction: Direction, count: int) -> str:

@@ -210,6 +210,13 @@ def test_commit_computes_the_rest_of_a_held_cursor_as_its_client_would(cluster: 
         assert client.execute("FETCH 1 FROM c").fetchall() == [("2024-01-31 11:00:00+09",)]
 
 
+def test_a_fetch_shows_values_by_the_settings_of_now(raw: Raw) -> None:
+    ask(raw, query("BEGIN; DECLARE c CURSOR FOR SELECT timestamptz '2024-01-31 00:00+00' FROM generate_series(1, 2)"))
+    assert rows(ask(raw, query("FETCH 1 FROM c"))) == [(b"2024-01-31 00:00:00+00",)]
+    assert rows(ask(raw, query("SET TimeZone = 'Asia/Tokyo'; FETCH 1 FROM c"))) == [(b"2024-01-31 09:00:00+09",)]
+    ask(raw, query("ROLLBACK"))
+
+
 def test_a_held_cursor_of_a_session_at_the_store_that_has_ended_says_so(cluster: Cluster, table: str) -> None:
     with cluster.connect() as client, cluster.store() as store:
         client.execute(f"DECLARE c CURSOR WITH HOLD FOR SELECT id AS kept FROM {table}")
