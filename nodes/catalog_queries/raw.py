@@ -5,23 +5,20 @@ value at once, so its length counts when it is here; how long one may be is a ma
 """
 
 import asyncio
-import fcntl
 import select
-import struct
-import termios
 from collections.abc import Sequence
 
 import psycopg
 from psycopg import pq
 
 from expressions.errors import PROGRAM_LIMIT, SqlError
+from nodes.store.pipeline import arrived
 
 ANSWER_BYTES_MAX = 32 * 2**20
 CONNECT_S_MAX = 10
 OPTIONS = "-c client_connection_check_interval=500 -c max_parallel_workers_per_gather=0 -c synchronize_seqscans=off"
 """The same query gives its rows in the same order twice."""
 FAILED = pq.ExecStatus.FATAL_ERROR
-_COUNT = struct.Struct("i")
 
 
 def refuse_large(size: int) -> None:
@@ -107,16 +104,13 @@ class Session:
         while True:
             while self._pgconn.is_busy():
                 await self._ready()
-                seen += self._arrived()
+                seen += arrived(self._fd)
                 refuse_large(seen)
                 self._pgconn.consume_input()
             result = self._pgconn.get_result()
             if result is None:
                 return found
             found.append(result)
-
-    def _arrived(self) -> int:
-        return int(_COUNT.unpack(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(_COUNT.size)))[0])
 
     async def _ready(self, *, writing: bool = False) -> None:
         loop = asyncio.get_running_loop()

@@ -153,6 +153,11 @@ class _Batch:
             self.done.set_result(None)
 
 
+def arrived(socket: int) -> int:
+    """The bytes that have arrived at a socket and are not read yet."""
+    return int.from_bytes(fcntl.ioctl(socket, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def first_line(error: Exception) -> str:
     """The first line of libpq's message, without its advice to people who call it themselves."""
     return str(error).strip().partition("\n")[0]
@@ -400,7 +405,7 @@ class StoreConnection:
 
     def _refuse_long_row(self, relay: Relay) -> None:
         """Count what arrives of a row that is not complete. The store stops no row halfway, so its session ends."""
-        relay.bytes_without_row += int.from_bytes(fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)), sys.byteorder)
+        relay.bytes_without_row += arrived(self._fd)
         if relay.bytes_without_row > ROW_BYTES_MAX:
             self._end_long_row()
 
