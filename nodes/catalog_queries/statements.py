@@ -39,7 +39,7 @@ from nodes.sql.statements import Statement, functions_in
 from nodes.wire.columns import BINARY_FORMAT, TEXT_FORMAT, each
 from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
-from storage.shadow.alters import OWNER, Alters
+from storage.shadow.alters import OWNER, Alters, script
 from storage.shadow.position import SHOWS_SQL
 from storage.shadow.shown import shown_table
 
@@ -174,8 +174,8 @@ class CatalogQueries:
         made = self.block.new_tables
         private = {table.table_id for table in made.temporary.among(made.tables)}
         public = {i: table for i, table in new.items() if i not in private}
-        sql = ["SET LOCAL search_path = public, pg_temp", *Alters(old, public, {}, ()).statements()]
-        sql += ["SET LOCAL search_path = pg_temp, public", *Alters(public, new, {}, ()).statements()]
+        sql = ["SET LOCAL search_path = public, pg_temp", *script(Alters(old, public, {}, ()).steps())]
+        sql += ["SET LOCAL search_path = pg_temp, public", *script(Alters(public, new, {}, ()).steps())]
         results = await session.script("; ".join(sql))
         if _is_failed(results):
             error = error_of(results[-1])

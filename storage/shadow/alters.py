@@ -6,10 +6,12 @@
 
 A column that comes back stands behind all others in PostgreSQL, so those behind it in the table come anew as well.
 What depends on a column that comes anew, or that gets another type, goes before and comes after it.
+
+PostgreSQL may refuse a default, an identity, an index or a constraint. Such a piece of a table can be left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from catalog.text.sql_names import literal, quoted
 from storage.shadow.shown import (
@@ -36,6 +38,56 @@ class Known:
 
     revision: int
     name: str
+
+
+DEFAULT, IDENTITY, KEY, CHECK, REFERENCE = "default", "identity", "index", "check", "foreign key"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a table that can be left out: its kind, and the number of its column or its own."""
+
+    table_id: int
+    kind: str
+    number: int
+    name: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A statement; of a `piece`, if it fails, nothing is left but what `otherwise` does."""
+
+    sql: str
+    piece: Piece | None = None
+    otherwise: str = ""
+
+
+def script(steps: Iterable[Step]) -> list[str]:
+    """The steps as statements that leave out by themselves what PostgreSQL does not take."""
+    return [step.sql if step.piece is None else f"DO {literal(_or_nothing(step))}" for step in steps]
+
+
+def _or_nothing(step: Step) -> str:
+    otherwise = f"EXECUTE {literal(step.otherwise)}" if step.otherwise else "NULL"
+    return f"BEGIN EXECUTE {literal(step.sql)}; EXCEPTION WHEN others THEN {otherwise}; END"
+
+
+def without(table: ShownTable, pieces: Collection[Piece]) -> ShownTable:
+    """The table without these pieces of it."""
+    lacking = {(piece.kind, piece.number) for piece in pieces}
+
+    def left(column: ShownColumn) -> ShownColumn:
+        default = None if (DEFAULT, column.number) in lacking else column.default
+        numbers = None if (IDENTITY, column.number) in lacking else column.numbers
+        return replace(column, default=default, numbers=numbers)
+
+    return replace(
+        table,
+        columns=tuple(left(column) for column in table.columns),
+        keys=tuple(key for key in table.keys if (KEY, key.id) not in lacking),
+        checks=tuple(check for check in table.checks if (CHECK, check.id) not in lacking),
+        references=tuple(one for one in table.references if (REFERENCE, one.id) not in lacking),
+    )
 
 
 @dataclass(frozen=True)
@@ -67,6 +119,16 @@ class Pair:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """The beginning of an ALTER, the old and the new name; and of which piece, if that may be left out."""
+
+    begins: str
+    old: str
+    new: str
+    piece: Piece | None = None
+
+
 @dataclass
 class Alters:
     """The statements, in the order in which they have to be executed."""
@@ -76,10 +138,10 @@ class Alters:
     had: Mapping[int, Known]
     views: Sequence[ShownView]
     going: list[str] = field(default_factory=list)
-    renames: list[tuple[str, str, str]] = field(default_factory=list)
-    """Beginning of an ALTER, old and new name: of relations, which have one space of names."""
-    coming: list[str] = field(default_factory=list)
-    later: list[str] = field(default_factory=list)
+    renames: list[Rename] = field(default_factory=list)
+    """Of relations, which have one space of names."""
+    coming: list[Step] = field(default_factory=list)
+    later: list[Step] = field(default_factory=list)
     """What needs keys of other tables."""
     made: list[tuple[ShownView, bool]] = field(default_factory=list)
     """The views to be made after all that, and whether each is a new one."""
@@ -88,11 +150,11 @@ class Alters:
         self.pairs = {i: Pair(self.old[i], new) for i, new in self.new.items() if i in self.old}
         self.unsteady = {i: pair.unsteady for i, pair in self.pairs.items()}
 
-    def statements(self) -> list[str]:
+    def steps(self) -> list[Step]:
         made, dropped = self._views()
         if dropped:
             self.going.append(f"DROP VIEW {', '.join(quoted(self.had[i].name) for i in dropped)}")
-        inner: list[str] = []
+        inner: list[Step] = []
         for pair in self.pairs.values():
             self._references(pair)
         for table_id, pair in self.pairs.items():
@@ -107,16 +169,20 @@ class Alters:
             if table_id not in self.old:
                 self._created(table)
         self.made = made
-        return [*self.going, *_renamed(self.renames), *inner, *self.coming, *self.later]
+        changes = [*inner, *self.coming, *self.later]
+        needed = [step for step in changes if step.piece is None]
+        pieces = [step for step in changes if step.piece is not None]  # last: a table comes before an index of its name
+        return [*map(Step, self.going), *_renamed(self.renames), *needed, *pieces]
 
     # -- tables --------------------------------------------------------------------------------------------------
 
     def _created(self, table: ShownTable) -> None:
         name = quoted(table.name)
         columns = ", ".join(self._defined(column) for column in table.columns)
-        self.coming += [f"CREATE TABLE {name} ({columns})", f"ALTER TABLE {name} OWNER TO {OWNER}"]
+        self.coming += [Step(f"CREATE TABLE {name} ({columns})"), Step(f"ALTER TABLE {name} OWNER TO {OWNER}")]
         self.coming += _commented(f"TABLE {name}", None, table.comment)
         for column in table.columns:
+            self.coming += [*_with_default(table, column), *_with_numbers(table, column)]
             self.coming += _commented(f"COLUMN {name}.{quoted(column.name)}", None, column.comment)
         for key in table.keys:
             self._add_key(table, key)
@@ -125,11 +191,11 @@ class Alters:
         for reference in table.references:
             self._add_reference(table, reference)
 
-    def _altered(self, pair: Pair, unsteady: frozenset[int]) -> list[str]:
+    def _altered(self, pair: Pair, unsteady: frozenset[int]) -> list[Step]:
         """The statements about columns; what depends on them goes before and comes after these."""
         old, new, was, name = pair.old, pair.new, quoted(pair.old.name), quoted(pair.new.name)
         if old.name != new.name:
-            self.renames.append(("ALTER TABLE", old.name, new.name))
+            self.renames.append(Rename("ALTER TABLE", old.name, new.name))
         self._checks(pair, unsteady)
         self._keys(pair, unsteady)
         for column in old.columns:
@@ -143,11 +209,14 @@ class Alters:
                 self.going.append(f"ALTER TABLE {was} ALTER COLUMN {quoted(before.name)} DROP IDENTITY")
             elif after.numbers is not None:
                 self._rename("ALTER SEQUENCE", before.numbers.sequence, after.numbers.sequence)
-        renames = [(f"ALTER TABLE {name} RENAME COLUMN", b.name, a.name) for b, a in kept if b.name != a.name]
+        renames = [Rename(f"ALTER TABLE {name} RENAME COLUMN", b.name, a.name) for b, a in kept if b.name != a.name]
         inner = _renamed(renames)
         for before, after in kept:
-            inner += self._column(name, before, after)
-        inner += [f"ALTER TABLE {name} ADD COLUMN {self._defined(c)}" for c in new.columns if c.number not in pair.kept]
+            inner += self._column(new, before, after)
+        for column in new.columns:
+            if column.number not in pair.kept:
+                inner.append(Step(f"ALTER TABLE {name} ADD COLUMN {self._defined(column)}"))
+                inner += [*_with_default(new, column), *_with_numbers(new, column)]
         for column in new.columns:
             before_comment = old.column(column.number).comment if column.number in pair.kept else None
             inner += _commented(f"COLUMN {name}.{quoted(column.name)}", before_comment, column.comment)
@@ -155,26 +224,25 @@ class Alters:
 
     def _defined(self, column: ShownColumn) -> str:
         required = "" if column.required is None else f" CONSTRAINT {quoted(column.required)} NOT NULL"
-        default = "" if column.default is None else f" DEFAULT ({column.default})"
-        return f"{quoted(column.name)} {column.type}{required}{default}{_identity(column)}"
+        return f"{quoted(column.name)} {column.type}{required}"
 
-    def _column(self, table: str, old: ShownColumn, new: ShownColumn) -> Iterator[str]:
-        alter = f"ALTER TABLE {table} ALTER COLUMN {quoted(new.name)}"
+    def _column(self, table: ShownTable, old: ShownColumn, new: ShownColumn) -> Iterator[Step]:
+        alter = _alter_column(table, new)
         is_anew = old.type != new.type
-        if old.default is not None and (is_anew or new.default is None):
-            yield f"{alter} DROP DEFAULT"
+        if old.default is not None and (is_anew or new.default != old.default):
+            yield Step(f"{alter} DROP DEFAULT")
         if is_anew:
-            yield f"{alter} TYPE {new.type} USING NULL::{new.type}"
-        if new.default is not None and (is_anew or old.default != new.default):
-            yield f"{alter} SET DEFAULT ({new.default})"
-        yield from self._nullability(table, alter, old, new)
+            yield Step(f"{alter} TYPE {new.type} USING NULL::{new.type}")
+        if is_anew or old.default != new.default:
+            yield from _with_default(table, new)
+        yield from map(Step, self._nullability(quoted(table.name), alter, old, new))
         if new.numbers is not None and _has_other_numbers(old, new):
-            yield f"{alter} ADD{_identity(new)}"
+            yield from _with_numbers(table, new)
         elif old.numbers is not None and new.numbers is not None:
             if old.numbers.always != new.numbers.always:
-                yield f"{alter} SET GENERATED {'ALWAYS' if new.numbers.always else 'BY DEFAULT'}"
+                yield Step(f"{alter} SET GENERATED {'ALWAYS' if new.numbers.always else 'BY DEFAULT'}")
             if old.numbers.start != new.numbers.start:
-                yield f"{alter} SET START WITH {new.numbers.start}"
+                yield Step(f"{alter} SET START WITH {new.numbers.start}")
 
     def _nullability(self, table: str, alter: str, old: ShownColumn, new: ShownColumn) -> Iterator[str]:
         if new.required is None:
@@ -198,11 +266,12 @@ class Alters:
                 self._add_key(pair.new, key)
                 continue
             before = old[key.id]
-            self._rename("ALTER INDEX", before.name, key.name)
+            piece = _piece_of(pair.new, key)
+            self._rename("ALTER INDEX", before.name, key.name, piece)
             if before.kind != key.kind:
                 word = "PRIMARY KEY" if key.kind == PRIMARY else "UNIQUE"
                 begins = f"ALTER TABLE {quoted(pair.new.name)} ADD CONSTRAINT {quoted(key.name)}"
-                self.coming.append(f"{begins} {word} USING INDEX {quoted(key.name)}")
+                self.coming.append(Step(f"{begins} {word} USING INDEX {quoted(key.name)}", piece, _undone(key.name)))
             self._comment_key(pair.new, before.comment, before.constraint_comment, key)
 
     def _add_key(self, table: ShownTable, key: ShownKey) -> None:
@@ -213,17 +282,19 @@ class Alters:
         if key.kind == INDEX:
             where = "" if key.condition is None else f" WHERE ({key.condition})"
             unique = "UNIQUE " if key.unique else ""
-            self.coming.append(f"CREATE {unique}INDEX {name} ON {quoted(table.name)} ({columns}){where}")
+            made = f"CREATE {unique}INDEX {name} ON {quoted(table.name)} ({columns}){where}"
         else:
             word = "PRIMARY KEY" if key.kind == PRIMARY else "UNIQUE"
-            self.coming.append(f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {name} {word} ({columns})")
+            made = f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {name} {word} ({columns})"
+        self.coming.append(Step(made, _piece_of(table, key)))
         self._comment_key(table, None, None, key)
 
     def _comment_key(self, table: ShownTable, comment: str | None, of_rule: str | None, key: ShownKey) -> None:
-        self.coming += _commented(f"INDEX {quoted(key.name)}", comment, key.comment)
+        piece = _piece_of(table, key)
+        self.coming += _commented(f"INDEX {quoted(key.name)}", comment, key.comment, piece)
         if key.kind != INDEX:
             on = f"CONSTRAINT {quoted(key.name)} ON {quoted(table.name)}"
-            self.coming += _commented(on, of_rule, key.constraint_comment)
+            self.coming += _commented(on, of_rule, key.constraint_comment, piece)
 
     def _checks(self, pair: Pair, unsteady: frozenset[int]) -> None:
         old = {check.id: check for check in pair.old.checks}
@@ -235,7 +306,7 @@ class Alters:
         self.going += [_drop_constraint(pair.old, check.name) for check in pair.old.checks if check.id not in kept]
         for check in pair.new.checks:
             if check.id in kept:
-                self.coming += _renamed_constraint(pair.new, old[check.id].name, check.name)
+                self.coming += map(Step, _renamed_constraint(pair.new, old[check.id].name, check.name))
                 on = f"CONSTRAINT {quoted(check.name)} ON {quoted(pair.new.name)}"
                 self.coming += _commented(on, old[check.id].comment, check.comment)
             else:
@@ -243,8 +314,10 @@ class Alters:
 
     def _add_check(self, table: ShownTable, check: ShownCheck) -> None:
         name = quoted(check.name)
-        self.coming.append(f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {name} CHECK ({check.condition})")
-        self.coming += _commented(f"CONSTRAINT {name} ON {quoted(table.name)}", None, check.comment)
+        piece = Piece(table.table_id, CHECK, check.id, check.name)
+        made = f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {name} CHECK ({check.condition})"
+        self.coming.append(Step(made, piece))
+        self.coming += _commented(f"CONSTRAINT {name} ON {quoted(table.name)}", None, check.comment, piece)
 
     def _references(self, pair: Pair) -> None:
         old = {one.id: one for one in pair.old.references}
@@ -252,7 +325,7 @@ class Alters:
         self.going += [_drop_constraint(pair.old, one.name) for one in pair.old.references if one.id not in kept]
         for one in pair.new.references:
             if one.id in kept:
-                self.later += _renamed_constraint(pair.new, old[one.id].name, one.name)
+                self.later += map(Step, _renamed_constraint(pair.new, old[one.id].name, one.name))
                 on = f"CONSTRAINT {quoted(one.name)} ON {quoted(pair.new.name)}"
                 self.later += _commented(on, old[one.id].comment, one.comment)
             else:
@@ -285,12 +358,14 @@ class Alters:
             if does != "NO ACTION"
         )
         begins = f"ALTER TABLE {quoted(table.name)} ADD CONSTRAINT {quoted(one.name)}"
-        self.later.append(f"{begins} FOREIGN KEY ({here}) REFERENCES {quoted(other.name)} ({there}){actions}")
-        self.later += _commented(f"CONSTRAINT {quoted(one.name)} ON {quoted(table.name)}", None, one.comment)
+        piece = Piece(table.table_id, REFERENCE, one.id, one.name)
+        made = f"{begins} FOREIGN KEY ({here}) REFERENCES {quoted(other.name)} ({there}){actions}"
+        self.later.append(Step(made, piece))
+        self.later += _commented(f"CONSTRAINT {quoted(one.name)} ON {quoted(table.name)}", None, one.comment, piece)
 
-    def _rename(self, begins: str, old: str, new: str) -> None:
+    def _rename(self, begins: str, old: str, new: str, piece: Piece | None = None) -> None:
         if old != new:
-            self.renames.append((begins, old, new))
+            self.renames.append(Rename(begins, old, new, piece))
 
     # -- views -----------------------------------------------------------------------------------------------------
 
@@ -373,19 +448,53 @@ def _identity(column: ShownColumn) -> str:
     return f" GENERATED {word} AS IDENTITY (SEQUENCE NAME {quoted(numbers.sequence)} START WITH {numbers.start})"
 
 
-def _commented(on: str, old: str | None, new: str | None) -> list[str]:
-    return [] if old == new else [f"COMMENT ON {on} IS {literal(new)}"]
+def _alter_column(table: ShownTable, column: ShownColumn) -> str:
+    return f"ALTER TABLE {quoted(table.name)} ALTER COLUMN {quoted(column.name)}"
 
 
-def _renamed(renames: Sequence[tuple[str, str, str]]) -> list[str]:
+def _with_default(table: ShownTable, column: ShownColumn) -> list[Step]:
+    if column.default is None:
+        return []
+    piece = Piece(table.table_id, DEFAULT, column.number, column.name)
+    return [Step(f"{_alter_column(table, column)} SET DEFAULT ({column.default})", piece)]
+
+
+def _with_numbers(table: ShownTable, column: ShownColumn) -> list[Step]:
+    if column.numbers is None:
+        return []
+    piece = Piece(table.table_id, IDENTITY, column.number, column.name)
+    return [Step(f"{_alter_column(table, column)} ADD{_identity(column)}", piece)]
+
+
+def _piece_of(table: ShownTable, key: ShownKey) -> Piece:
+    return Piece(table.table_id, KEY, key.id, key.name)
+
+
+def _undone(name: str) -> str:
+    """Drops an index that could not be changed, with the constraint that it may be of."""
+    code = f"""BEGIN EXECUTE (
+        SELECT coalesce(
+            (SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname)
+             FROM pg_constraint WHERE conindid = i.oid AND contype IN ('p', 'u')),
+            format('DROP INDEX %s', i.oid::regclass)
+        ) FROM pg_class i WHERE i.oid = {literal(quoted(name))}::regclass); END"""
+    return f"DO {literal(code)}"
+
+
+def _commented(on: str, old: str | None, new: str | None, piece: Piece | None = None) -> list[Step]:
+    return [] if old == new else [Step(f"COMMENT ON {on} IS {literal(new)}", piece)]
+
+
+def _renamed(renames: Sequence[Rename]) -> list[Step]:
     """Renames of things with one space of names; where one takes another's name all step aside first."""
-    olds = {old for _, old, _ in renames}
-    if not any(new in olds for _, _, new in renames):
-        return [_rename_to(begins, old, new) for begins, old, new in renames]
+    olds = {one.old for one in renames}
+    if not any(one.new in olds for one in renames):
+        return [_rename_to(one, one.old, one.new) for one in renames]
     aside = [f"schemalab aside {number}" for number, _ in enumerate(renames)]
-    away = [_rename_to(begins, old, name) for (begins, old, _), name in zip(renames, aside, strict=True)]
-    return away + [_rename_to(begins, name, new) for (begins, _, new), name in zip(renames, aside, strict=True)]
+    away = [_rename_to(one, one.old, name) for one, name in zip(renames, aside, strict=True)]
+    return away + [_rename_to(one, name, one.new) for one, name in zip(renames, aside, strict=True)]
 
 
-def _rename_to(begins: str, old: str, new: str) -> str:
-    return f"{begins} {quoted(old)} {'TO' if begins.endswith('COLUMN') else 'RENAME TO'} {quoted(new)}"
+def _rename_to(one: Rename, old: str, new: str) -> Step:
+    sql = f"{one.begins} {quoted(old)} {'TO' if one.begins.endswith('COLUMN') else 'RENAME TO'} {quoted(new)}"
+    return Step(sql, one.piece, "" if one.piece is None else _undone(old))

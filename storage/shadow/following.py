@@ -3,24 +3,32 @@
 A publisher does nothing for it. So a publish takes no longer and has no second half that a crash could leave out: the
 shadow says what it shows (`position`), and a node looks at that before it answers. The store is read under the lock of
 who changes the shadow, so it never goes back.
+
+One default, index or constraint that PostgreSQL does not take does not hold up all else: it is left out, its table's
+comment says so, and it is tried again with each further change.
 """
 
+import logging
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
+from psycopg.errors import LockNotAvailable
 
 from catalog.descriptor import Descriptor, from_json
+from catalog.text.sql_names import literal, quoted
 from catalog.view_definition import ViewDefinition, view_from_json
 from storage.shadow import database
-from storage.shadow.alters import Alters, Known, placeholder_sql, view_sql
+from storage.shadow.alters import Alters, Known, Piece, Step, placeholder_sql, view_sql, without
 from storage.shadow.database import ShadowUnusable
 from storage.shadow.position import DIGEST_SQL, STORE_SQL, TABLES_SQL, VIEWS_SQL, Position
 from storage.shadow.rights import SETUP
 from storage.shadow.shown import ShownTable, ShownView, shown_table, shown_view
 from storage.shadow.view_queries import query_of
+
+log = logging.getLogger(__name__)
 
 BODIES_SQL = """
 SELECT body FROM catalog_descriptor JOIN unnest(%s::int[], %s::int[]) AS w (table_id, version) USING (table_id, version)
@@ -83,8 +91,8 @@ def _follow(connection: psycopg.Connection[Any], store: Store) -> Position:
     views = {view.view_id: Known(view.revision, view.name) for view in store.views}
     now = Position(SETUP, before.life or secrets.token_hex(4), store.sign, store.digest, store.tables, views)
     alters = alters_of(before, store)
-    for statement in alters.statements():
-        _execute(connection, statement)
+    now = replace(now, lacking=_alter(connection, alters.steps()))
+    _report_lacking(connection, before, now, alters.new)
     for view, is_new in alters.made:
         _make_view(connection, view, is_new=is_new)
     database.remember(connection, now)
@@ -104,13 +112,57 @@ def _set_up(connection: psycopg.Connection[Any]) -> None:
 def _execute(connection: psycopg.Connection[Any], statement: str) -> None:
     try:
         connection.execute(statement.encode())
-    except psycopg.errors.LockNotAvailable as error:
+    except LockNotAvailable as error:
         raise ShadowUnusable("the catalog is read by others for too long: try again") from error
     except psycopg.Error as error:
         if connection.broken:
             raise
         message = str(error).strip().partition("\n")[0]
         raise ShadowUnusable(f"the catalog cannot show what is published: {message} ({statement})") from error
+
+
+def _alter(connection: psycopg.Connection[Any], steps: Sequence[Step]) -> dict[Piece, str]:
+    """Executes the steps; returns the pieces that PostgreSQL does not take, and why."""
+    lacking: dict[Piece, str] = {}
+    for step in steps:
+        if step.piece is None:
+            _execute(connection, step.sql)
+        elif step.piece not in lacking:
+            why = _refusal(connection, step)
+            if why:
+                lacking[step.piece] = why
+    return lacking
+
+
+def _refusal(connection: psycopg.Connection[Any], step: Step) -> str:
+    """Executes a step that may fail; returns the reason if it does."""
+    try:
+        with connection.transaction():
+            _execute(connection, step.sql)
+    except ShadowUnusable as unusable:
+        if not isinstance(unusable.__cause__, psycopg.Error) or isinstance(unusable.__cause__, LockNotAvailable):
+            raise
+        if step.otherwise:
+            _execute(connection, step.otherwise)
+        return str(unusable.__cause__).strip().partition("\n")[0]
+    return ""
+
+
+def _report_lacking(
+    connection: psycopg.Connection[Any], before: Position, now: Position, tables: dict[int, ShownTable]
+) -> None:
+    """Has the comment of a table say what of it is not shown; what is new among that is logged."""
+    for piece, why in now.lacking.items():
+        if before.lacking.get(piece) != why:
+            log.warning("the catalog cannot show %s %s of table %s: %s", piece.kind, piece.name, piece.table_id, why)
+    touched = {piece.table_id for piece in (*before.lacking, *now.lacking)}
+    for table_id, table in tables.items():
+        if table_id in touched:
+            own = [(piece, why) for piece, why in now.lacking.items() if piece.table_id == table_id]
+            lines = [f"(not shown: {piece.kind} {piece.name}: {why})" for piece, why in own]
+            text = "\n".join(filter(None, (table.comment, *lines)))
+            comment = literal(text) if text else "NULL"
+            _execute(connection, f"COMMENT ON TABLE {quoted(table.name)} IS {comment}")
 
 
 def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: bool) -> None:
@@ -132,6 +184,7 @@ def _make_view(connection: psycopg.Connection[Any], view: ShownView, *, is_new: 
 def alters_of(before: Position, store: Store) -> Alters:
     """All that leads from there to what is published."""
     changed = {i for i in before.tables.keys() | store.tables.keys() if before.tables.get(i) != store.tables.get(i)}
+    changed |= {piece.table_id for piece in before.lacking}  # once more, as what was in its way may be over
     old = store.bodies((i, before.tables[i]) for i in changed if i in before.tables)
     new = store.bodies((i, store.tables[i]) for i in changed if i in store.tables)
     lost = [i for i in changed & before.tables.keys() if i not in old]
@@ -141,7 +194,8 @@ def alters_of(before: Position, store: Store) -> Alters:
     same = store.bodies((i, store.tables[i]) for i in beside if i in store.tables)
     old, new = same | old, same | new
     views = [_view(view, store, new) for view in store.views]
-    return Alters(_shown(old), _shown(new), before.views, views)
+    had = {i: without(table, [p for p in before.lacking if p.table_id == i]) for i, table in _shown(old).items()}
+    return Alters(had, _shown(new), before.views, views)
 
 
 def _beside(tables: Iterable[Descriptor], store: Store) -> set[int]:

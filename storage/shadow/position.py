@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from storage.shadow.alters import Known
+from storage.shadow.alters import Known, Piece
 
 DIGEST_SQL = """
 SELECT md5(concat_ws(';',
@@ -32,7 +32,8 @@ FROM django_migrations"""
 class Position:
     """The versions of tables and the revisions of views that the shadow shows, by id.
 
-    `setup`: the form of its role, rights and schemas. `life` changes when it is made anew, and all oids with it.
+    `lacking`: pieces of tables that PostgreSQL does not take, and the reasons. `setup`: the form of its role, rights
+    and schemas. `life` changes when it is made anew, and all oids with it.
     """
 
     setup: int = 0
@@ -41,6 +42,7 @@ class Position:
     digest: str = ""
     tables: Mapping[int, int] = field(default_factory=dict)
     views: Mapping[int, Known] = field(default_factory=dict)
+    lacking: Mapping[Piece, str] = field(default_factory=dict)
 
     @property
     def sign(self) -> str:
@@ -50,6 +52,8 @@ class Position:
     def to_text(self) -> str:
         body: dict[str, Any] = {"setup": self.setup, "store": self.store, "tables": self.tables}
         body["views"] = {view_id: [known.revision, known.name] for view_id, known in self.views.items()}
+        if self.lacking:
+            body["lacking"] = [(p.table_id, p.kind, p.number, p.name, why) for p, why in self.lacking.items()]
         return f"{self.sign}\n{json.dumps(body, separators=(',', ':'))}"
 
 
@@ -62,4 +66,5 @@ def position_of(comment: str | None) -> Position:
     body = json.loads(rest)
     tables = {int(table_id): version for table_id, version in body["tables"].items()}
     views = {int(view_id): Known(*known) for view_id, known in body["views"].items()}
-    return Position(body["setup"], life, body["store"], digest, tables, views)
+    lacking = {Piece(*piece): why for *piece, why in body.get("lacking", ())}
+    return Position(body["setup"], life, body["store"], digest, tables, views, lacking)

@@ -312,16 +312,90 @@ def test_a_process_that_is_killed_in_between_leaves_what_was_shown(stores: Store
 # -- refusals --------------------------------------------------------------------------------------------------------
 
 
-def test_what_postgresql_does_not_take_is_named_and_changes_nothing(stores: Stores) -> None:
+def indexed(name: str, where: str | None = None) -> Descriptor:
+    return PORTS.next_version(indexes=(Index(IndexId(9), name, (IndexColumn(CODE),), where=where),))
+
+
+def ruled(name: str, expression: str) -> Descriptor:
+    return PORTS.next_version(constraints=(Constraint(ConstraintId(9), name, CHECK, expression=expression),))
+
+
+REFUSED = [
+    pytest.param(column(PORTS, CODE, default="nothing(1)"), "default city: function nothing(integer) does not exist",
+                 id="a default"),
+    pytest.param(ruled("sound", 'nothing("#2")'), "check sound: function nothing(text) does not exist", id="a check"),
+    pytest.param(indexed("few", 'nothing("#2")'), "index few: function nothing(text) does not exist", id="a predicate"),
+    pytest.param(indexed("trips"), 'index trips: relation "trips" already exists', id="the name of a table"),
+    pytest.param(column(PORTS, ID, identity=True), "identity code: identity column type must be", id="an identity"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "why"), REFUSED)
+def test_a_piece_that_postgresql_does_not_take_is_left_out_and_named(
+    stores: Stores, caplog: pytest.LogCaptureFixture, bad: Descriptor, why: str
+) -> None:
+    """All else is shown, also of later versions; it is logged once."""
+    stores.publish(PORTS, TRIPS)
+    stores.catch_up()
+    oids = stores.oids()
+    stores.publish(replace(bad, comment="ours"))
+    stores.catch_up()
+    assert [comment.startswith(f"ours\n(not shown: {why}") for comment in comments(stores)] == [True]
+    stores.publish(replace(column(bad, CODE, name="town"), comment="ours"), column(TRIPS, CODE, comment=None))
+    stores.catch_up()
+    seen = stores.seen()
+    assert [row[1] for row in seen["columns"] if row[0] == "ports"] == ["code", "town"]
+    assert seen == stores.seen_anew()
+    assert oids.items() <= stores.oids().items()
+    reports = [record for record in caplog.records if record.name == following.__name__]
+    assert len(reports) == 2  # by the two shadows
+    stores.publish(replace(PORTS, version=4, comment="ours"))
+    stores.catch_up()
+    assert comments(stores) == ["ours"]
+    assert stores.seen() == stores.seen_anew()
+
+
+def comments(stores: Stores) -> list[str]:
+    return [row[3] for row in stores.seen()["relations"] if row[0] == "ports"]
+
+
+def test_a_piece_is_shown_once_its_name_is_free(stores: Stores) -> None:
+    stores.publish(PORTS, TRIPS)
+    stores.catch_up()
+    stores.publish(indexed("by_code"))
+    stores.catch_up()
+    assert "not shown" in comments(stores)[0]
+    stores.publish(TRIPS.without_index(IndexId(1)))
+    stores.catch_up()
+    assert comments(stores) == [None]
+    assert ("by_code", "CREATE INDEX by_code ON public.ports USING btree (city)") in stores.seen()["indexes"]
+
+
+def test_an_index_that_gets_a_name_that_is_there_is_left_out(stores: Stores) -> None:
+    named = indexed("few")
+    stores.publish(named, TRIPS)
+    stores.catch_up()
+    stores.publish(named.next_version(indexes=(replace(named.indexes[0], name="by_code"),)))
+    stores.catch_up()
+    assert 'index by_code: relation "by_code" already exists' in comments(stores)[0]
+    assert [row[0] for row in stores.seen()["indexes"]] == ["by_code", "ports_pkey", "trips_far_key", "trips_pkey"]
+    stores.publish(replace(named, version=4))
+    stores.catch_up()
+    assert comments(stores) == [None]
+    assert stores.seen() == stores.seen_anew()
+
+
+def test_what_cannot_be_left_out_is_named_and_changes_nothing(stores: Stores) -> None:
     stores.publish(PORTS)
     stores.catch_up()
     shown = stores.seen()
-    bad = column(PORTS, CODE, default="nothing(1)")
-    stores.publish(bad)
-    with pytest.raises(ShadowUnusable, match=r"nothing\(integer\) does not exist.*ports"):
-        stores.catch_up()
+    with psycopg.connect(stores.shadow, autocommit=True) as connection:
+        connection.execute("CREATE SEQUENCE public.harbours")
+        stores.publish(PORTS.next_version(name="harbours"))
+        with pytest.raises(ShadowUnusable, match='"harbours" already exists.*ports'):
+            stores.catch_up()
+        connection.execute("DROP SEQUENCE public.harbours")
     assert stores.seen() == shown
-    stores.publish(replace(PORTS, version=3))
     stores.catch_up()
 
 
