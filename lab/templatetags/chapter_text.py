@@ -1,10 +1,14 @@
 """Texts of chapters: Markdown as HTML. HTML that stands in a text is shown as it is written, and pictures are links."""
 
 import re
+from collections.abc import Sequence
 
 from django import template
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 from markdown_it import MarkdownIt
+
+from lab.exercises.readings import Reading, reading_for
 
 register = template.Library()
 
@@ -26,6 +30,12 @@ def markdown(text: str) -> SafeString:
 def inline(text: str) -> SafeString:
     """A single line, such as a choice, without a paragraph around it."""
     return SafeString(MARKDOWN.renderInline(text))  # as above
+
+
+@register.filter
+def readings(names: Sequence[str]) -> list[Reading]:
+    """Texts in the reader's language; those that are the same for this reader once."""
+    return list(dict.fromkeys(reading_for(name, get_language() or "") for name in names))
 
 
 RULE_SECTIONS = {"C": 2, "L": 5, "T": 6, "R": 7, "X": 8}
