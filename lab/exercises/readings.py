@@ -26,7 +26,10 @@ CRUD = "https://github.com/tarantool/crud/blob/master/doc/dev/schema.md"
 
 def _of_f1(section: str) -> Mapping[str, Reading]:
     """For readers of Chinese a section of the walk-through; for all others the paper that it walks through."""
-    return {"en": F1_PAPER, "zh": Reading(f"F1 异步 schema 变更：{section}", f"{F1_IN_CHINESE}#{section.replace(' ', '-')}")}
+    return {
+        "en": F1_PAPER,
+        "zh": Reading(f"F1 异步 schema 变更：{section}", f"{F1_IN_CHINESE}#{section.replace(' ', '-')}"),
+    }
 
 
 def _in_all(title: str, url: str) -> Mapping[str, Reading]:

@@ -294,7 +294,7 @@ def _screen(place: Place) -> dict[str, Any]:
         "waits_for_teacher": place.at == place.paced_to
         and place.course is not None
         and bool(place.course.paced_chapter),
-        "is_paced": place.course is not None and bool(place.course.paced_chapter),
+        "follows": place.course is not None,
         "next_chapter": chapter_after(place.chapter.id, place.course) if last else "",
     }
 

@@ -173,7 +173,7 @@ STAGE: dict[str, str | Promise] = {
     "difference ~": _("changed"),
     "new placement": _("new placement"),
     "tombstone": _("tombstone"),
-    "dangles": _("dangles"),
+    "dangles": _("orphan entry"),
     "unseen by": _("unseen by {versions}"),
     "hatched": _("a version does not see it"),
     "probe": _("What readers find"),

@@ -1,5 +1,5 @@
-/* A learner's page in a class that goes at its teacher's pace: it follows when the teacher moves on. Where something has
-   been typed or played and not sent, it only says so. */
+/* A learner's page in a course: it follows when the teacher takes the class along, and when they move on. Where an answer
+   has been begun and not sent, it stays. */
 
 const EVERY_MS = 3000;
 const place = document.querySelector("[data-pace]"), form = document.querySelector("[data-answer]");

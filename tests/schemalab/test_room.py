@@ -3,7 +3,7 @@
 import pytest
 
 from schemalab.environment import parse_settings
-from schemalab.launch.room import NO_TLS, NoRoom, invitation, room_settings
+from schemalab.launch.room import NO_TLS, NoRoom, invitation, own_address, room_settings
 
 ADDRESS = "192.168.1.20"
 
@@ -19,6 +19,11 @@ def test_the_page_is_reached_from_the_room_and_the_nodes_are_not() -> None:
 def test_what_is_set_stays() -> None:
     made = room_settings({"HOST": "10.0.0.5", "ALLOWED_HOSTS": "lab.example.org"}, ADDRESS)
     assert made == {"HOST": "10.0.0.5", "ALLOWED_HOSTS": f"lab.example.org,{ADDRESS}"}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.5"])
+def test_learners_are_told_the_address_that_is_set(host: str) -> None:
+    assert own_address({"HOST": host}) == host
 
 
 def test_debug_is_not_shown_to_a_room() -> None:

@@ -23,6 +23,7 @@ from lab.learning import services as learning
 from lab.learning.learner import MEMBER, Learner
 from lab.models import Attempt, Course, Membership, Progress, Question
 from lab.pages.courses.chapters import chapter_after, teachable
+from lab.pages.courses.pacing import address_of
 from lab.sessions.session import decode
 from tests.web.layout import flat
 
@@ -55,7 +56,8 @@ def make(teacher: Client, **other: str) -> Course:
 def join(course: Course, name: str = "", client: Client | None = None) -> Client:
     client = client or Client()
     answer = client.post(f"/join/{course.token}/", {"name": name})
-    assert (answer.status_code, answer.get("Location")) == (302, "/lab/course/"), answer.content.decode()
+    led_to = address_of(Course.objects.get(pk=course.pk)) or "/lab/course/"
+    assert (answer.status_code, answer.get("Location")) == (302, led_to), answer.content.decode()
     return client
 
 

@@ -64,6 +64,33 @@ def test_a_learners_page_hears_where_the_class_is(ines: Client, course: Course, 
     assert Client().get("/lab/course/pace/").json() == {"address": ""}
 
 
+def test_a_learner_is_taken_along_from_every_page_of_the_course(ines: Client, chapter: Chapter) -> None:
+    course = make(ines)
+    bo = join(course, "Bo")
+    first = f"/lab/chapters/{CHAPTER}/{chapter.screens[0].id}/"
+    for path in ("/lab/course/", first):
+        before = page(bo, path)
+        assert 'data-pace="/lab/course/pace/"' in before
+        assert "pace.js" in before
+    assert "Go to where the class is" not in page(bo, "/lab/course/")
+    pace(ines, course, do="begin", chapter=CHAPTER)
+    assert f'href="{first}"' in page(bo, "/lab/course/").partition("Go to where the class is")[0]
+    late = Client()
+    assert late.post(f"/join/{course.token}/", {"name": "Late"})["Location"] == first
+
+
+def test_a_learner_who_has_not_begun_is_shown_where_to(ines: Client) -> None:
+    bo = join(make(ines), "Bo")
+    found = page(bo, "/lab/course/")
+    assert found.count('class="button first"') == 1
+    assert "Begin" in found
+
+
+def test_the_teacher_reads_which_chapter_is_meant(ines: Client) -> None:
+    course = make(ines)
+    assert "Take everybody through “One jump”" in page(ines, f"/lab/courses/{course.pk}/?chapter={CHAPTER}")
+
+
 def test_the_projector_counts_first_and_shows_the_answer_when_asked(
     ines: Client, course: Course, chapter: Chapter
 ) -> None:

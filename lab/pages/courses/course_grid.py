@@ -55,6 +55,7 @@ def grid(mine: Course, asked_for: QueryDict) -> dict[str, Any]:
             {"id": one.folder, "title": text(one, TITLE), "is_here": one.folder == book.folder} for one in of_course
         ],
         "here": book.folder,
+        "here_title": text(book, TITLE),
         "shows_right": shows_right,
         "tasks": [
             column | {"done": sum(row["cells"][at]["status"] in DONE for row in rows)}

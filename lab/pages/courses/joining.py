@@ -17,9 +17,10 @@ from lab.exercises.shelf import Book
 from lab.learning.learner import Learner
 from lab.learning.selectors import Tasks, progress_everywhere
 from lab.models import Course
-from lab.pages.courses.chapters import chapters_of, described
+from lab.pages.courses.chapters import chapters_of, course_of, described
 from lab.pages.courses.classroom import PROBLEMS
 from lab.pages.courses.course_grid import counted, who
+from lab.pages.courses.pacing import address_of
 
 
 @never_cache
@@ -42,7 +43,7 @@ def _joined(request: HttpRequest, course: Course) -> HttpResponse:
         return _join_page(request, course, problem=str(PROBLEMS[str(error)]), status=422)
     except services.Closed:
         return _join_page(request, course, is_closed=True, status=403)
-    response = redirect("my-course")
+    response = redirect(address_of(course) or "my-course")
     response.set_cookie(settings.LANGUAGE_COOKIE_NAME, course.language, samesite="Lax")
     return response
 
@@ -75,12 +76,15 @@ def my_course(request: HttpRequest) -> HttpResponse:
         if course.is_shared
         else {}
     )
+    chapters = [_chapter(book, every.get(book.folder, {}), first) for book in books]
     context = {
         "section": "lab",
         "course": course,
         "who": who(member),
         "is_back_by_link": member.user is not None,
-        "chapters": [_chapter(book, every.get(book.folder, {}), first) for book in books],
+        "chapters": chapters,
+        "way": course_of(chapters),
+        "paced": address_of(course),
     }
     return render(request, "lab/classroom_mine.html", context)
 

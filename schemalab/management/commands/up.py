@@ -90,8 +90,8 @@ class Command(BaseCommand):
 
 def open_to_the_room() -> str:
     """This machine's address; its page is reached by it from now on, unless settings say otherwise. Raises `NoRoom`."""
-    address = room.own_address()
     values = merge(process=os.environ, env_file=read_env_file(env_file()), running={})
+    address = room.own_address(values)
     os.environ.update(room.room_settings(values, address))
     return address
 
