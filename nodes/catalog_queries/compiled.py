@@ -22,6 +22,7 @@ from storage.shadow.alters import OWNER
 
 Node = Any
 
+PUBLIC = "public"
 WITHOUT_COUNT = frozenset({
     "pg_relation_size", "pg_table_size", "pg_total_relation_size", "pg_indexes_size", "pg_database_size",
     "pg_tablespace_size", "pg_sequence_last_value", "pg_stat_get_live_tuples", "pg_stat_get_dead_tuples",
@@ -68,9 +69,14 @@ class Facts:
 
 def compiled(text: str, select: Node, facts: Facts) -> Compiled:
     """The text of `select`, which stands alone in it. Raises `SqlError` for what a node cannot tell."""
+    return edited(text, replaced(text, select, facts))
+
+
+def replaced(text: str, select: Node, facts: Facts) -> list[Replacement]:
+    """The pieces of it that are replaced."""
     walk = _Walk(text, facts)
     walk.read(select)
-    return edited(text, walk.replacements)
+    return walk.replacements
 
 
 @dataclass
@@ -148,12 +154,16 @@ class _Walk:
             self._replace(first, first, _named(self.facts.user, word))
         elif word == "current_catalog":
             self._replace(first, first, _named(self.facts.database, word))
+        elif word == "current_schema":
+            self._replace(first, first, _named(PUBLIC, word))
 
     def _constant(self, name: str) -> str | None:
         facts = self.facts
         match name:
             case "current_database":
                 return _named(facts.database, name)
+            case "current_schema":
+                return _named(PUBLIC, name)
             case "version":
                 return f"(SELECT {literal(facts.version)}::pg_catalog.text AS version)"
             case "pg_backend_pid":
@@ -169,6 +179,8 @@ class _Walk:
         text = self._constant(name)
         if text is None and name == "current_setting":
             text = self._setting(call)
+        if name == "current_schemas":
+            text = self._schemas(call)
         if text is not None:
             self._replace_call(call, text)
         elif name == "set_config":
@@ -187,6 +199,11 @@ class _Walk:
                 raise
             value = None
         return f"(SELECT {literal(value)}::pg_catalog.text AS current_setting)"
+
+    def _schemas(self, call: Node) -> str:
+        arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
+        both = f"CASE WHEN {arguments} THEN '{{{CATALOG},{PUBLIC}}}' ELSE '{{{PUBLIC}}}' END"
+        return f"(SELECT ({both})::pg_catalog.name[] AS current_schemas)"
 
     def _set(self, call: Node) -> None:
         """set_config of constants beside rows of the catalog: it is done when the answer has a row."""

@@ -6,8 +6,9 @@ the text, as the owner of what is shown                    READ COMMITTED, read 
 ROLLBACK
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from psycopg import pq
@@ -45,6 +46,7 @@ from storage.shadow.shown import shown_table
 
 Node = Any
 Sets = list[tuple[str, str, bool]]
+NO_RELATIONS: Mapping[str, str] = MappingProxyType({})
 
 SETTINGS = ("search_path", "TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits")
 """Those of the client that say how values are read and written."""
@@ -121,12 +123,16 @@ class CatalogQueries:
             query = await self._query(relation)
             if query is not None:
                 relations[relation] = query
+        facts = self.facts(relations)
+        return compiled(text, select, facts), facts.sets
+
+    def facts(self, relations: Mapping[str, str] = NO_RELATIONS) -> Facts:
+        """The values of the session, for one text."""
         may_write = self.known[MAY_WRITE] == "t"
-        facts = Facts(
+        return Facts(
             self.known["user"], DATABASE, OWNER_NAME, self.known["version"], int(self.known["pid"]), may_write,
             self.variables.get, self.variables.shown, relations,
         )  # fmt: skip
-        return compiled(text, select, facts), facts.sets
 
     async def _query(self, relation: str) -> str | None:
         """The query in place of a relation; None where the shadow's own stands."""

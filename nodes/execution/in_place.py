@@ -7,9 +7,10 @@ tried again then. Beyond that it is the client's.
 """
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from catalog.elements import Column
 from catalog.values.types import SqlType
 from expressions.typed import Context
 from nodes.context import Environment
@@ -17,9 +18,11 @@ from nodes.execution import portions
 from nodes.execution.select import table_of, way_of
 from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access
-from nodes.sql.pair_queries import Given, can_follow, rows_sql
+from nodes.sql.conditions.lookups import Lookup, lookups
+from nodes.sql.pair_queries import Given, kept_sql, looked_up_sql, rows_sql
 from nodes.sql.plans import SelectPlan
 from nodes.sql.readable import InPlace, Use
+from nodes.sql.uses import Link, LinkedScan
 from nodes.store import reader
 from nodes.store.entering import timestamptz
 from nodes.store.pipeline import BINARY, TEXT, Command, UsersCommand, bytea_array
@@ -154,10 +157,12 @@ async def users_commands(
 ) -> list[Command]:
     """The commands that answer a user's text in this format; `goes_on`: others of the node's own come after them."""
     ways = {use.scan.number: await way_of(env, use.scan, context) for use in place.uses}
+    scans_linked = [use.scan for use in place.uses if isinstance(use.scan, LinkedScan)]
+    paths = Paths(env, place, ways, lookups(scans_linked, ways, context))
     given = Given(len(parameters.values) + 1)
     for oid, value in parameters.more:
         given.add(value, oid)
-    queries = {use.scan.number: _query(env, use, ways[use.scan.number], given) for use in place.uses}
+    queries = {use.scan.number: paths.query(use, given) for use in place.uses}
     moment = given.add(timestamptz(transaction.started_at), SqlType.TIMESTAMPTZ.oid) if place.needs_moment else ""
     done = place.filled(queries, moment)
     added = [value if isinstance(value, bytes) else bytea_array(value) for value in given.values]
@@ -172,32 +177,64 @@ async def users_commands(
         style=tuple(style),
         offset_of=lambda position: place.offset(done, position),
     )
-    scans = all(way.is_everything for way in ways.values())
-    before = [*(Command(sql) for sql in _whole(place, ways)), reader.before(style, scans=scans)]
+    scans = all(paths.is_everything(use.scan.number) for use in place.uses)
+    before = [*(Command(sql) for sql in paths.whole()), reader.before(style, scans=scans)]
     return [*before, users, *(reader.after() if goes_on else [])]
 
 
-def _query(env: Environment, use: Use, way: Access, given: Given) -> str:
-    version, table = use.scan.descriptor, table_of(env, use.scan)
-    if way.index is not None and not can_follow(version, way.index):
-        raise NotInPlace
-    homes = None
-    if way.points is not None:
-        by_storage: dict[int, list[bytes]] = {}
-        for key in way.points:
-            for storage in table.home(key):
-                by_storage.setdefault(storage, []).append(table.k_of(key))
-        homes = sorted(by_storage.items())
-    return rows_sql(version, use.columns, way, homes, given)
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The ways to the rows of each use of a table, as queries."""
 
+    env: Environment
+    place: InPlace
+    ways: Mapping[int, Access]
+    lookups: Mapping[int, Lookup]
 
-def _whole(place: InPlace, ways: dict[int, Access]) -> list[str]:
-    """Statements that lock all of a table (T6): one lock instead of one for each page."""
-    whole = [(use.scan.descriptor.table_id, ways[use.scan.number]) for use in place.uses]
-    found = [
-        remember_whole_sql(storage, table) for table, way in whole if way.is_everything for storage in way.storages
-    ]
-    return list(dict.fromkeys(found))
+    def is_everything(self, number: int) -> bool:
+        """True if all of a table is read."""
+        return self.ways[number].is_everything and number not in self.lookups
+
+    def query(self, use: Use, given: Given) -> str:
+        """The query of one use of a table."""
+        query = self._rows(use, use.columns, given)
+        is_kept = self.is_everything(use.scan.number) and isinstance(use.scan, LinkedScan) and use.scan.is_repeated
+        return kept_sql(query) if is_kept else query
+
+    def _rows(self, use: Use, columns: Mapping[str, Column], given: Given) -> str:
+        version, table = use.scan.descriptor, table_of(self.env, use.scan)
+        way, lookup = self.ways[use.scan.number], self.lookups.get(use.scan.number)
+        if lookup is not None:
+            is_sharded = way.index is None and lookup.index is None
+            count = version.placement.storage_count(self.env.storages)
+            storages = way.storages if is_sharded else range(1, count + 1)
+            return looked_up_sql(version, columns, lookup, storages, self._source(lookup, given), given)
+        homes = None
+        if way.points is not None:
+            by_storage: dict[int, list[bytes]] = {}
+            for key in way.points:
+                for storage in table.home(key):
+                    by_storage.setdefault(storage, []).append(table.k_of(key))
+            homes = sorted(by_storage.items())
+        return rows_sql(version, columns, way, homes, given)
+
+    def _source(self, lookup: Lookup, given: Given) -> str:
+        """The query of the table beside that gives the keys of a lookup."""
+        if lookup.beside is None:
+            return ""
+        other = next(use for use in self.place.uses if use.scan.number == lookup.beside)
+        sources = (part.value.source for part in lookup.parts if isinstance(part.value, Link))
+        return self._rows(other, {f"c{source.id}": source for source in sources if source is not None}, given)
+
+    def whole(self) -> list[str]:
+        """Statements that lock all of a table (T6): one lock instead of one for each page."""
+        found = [
+            remember_whole_sql(storage, use.scan.descriptor.table_id)
+            for use in self.place.uses
+            if self.is_everything(use.scan.number)
+            for storage in self.ways[use.scan.number].storages
+        ]
+        return list(dict.fromkeys(found))
 
 
 async def _rest(relay: Relay) -> AsyncIterator[list[Row]]:

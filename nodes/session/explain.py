@@ -1,7 +1,7 @@
 """EXPLAIN: how a statement would reach its rows, in PostgreSQL's manner of saying it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from catalog.descriptor import Descriptor
@@ -11,14 +11,17 @@ from expressions.errors import unsupported
 from expressions.rows import shown
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, parameter_type
 from expressions.typed import Context, PyValue, is_simple, value_text
+from nodes.catalog_queries.compiled import Facts
 from nodes.context import Environment
 from nodes.execution.select import access_of, whole_access
 from nodes.sql.conditions.access_paths import Access
+from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.conditions.predicates import VALUES_MAX, Bound, column_bounds
 from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, UpdatePlan
-from nodes.sql.readable import in_place
+from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement
+from nodes.sql.uses import Link, LinkedScan
 from nodes.store.name_resolution import NamedRelations
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
@@ -42,6 +45,7 @@ def explain(
     explained: Explained,
     named: NamedRelations,
     context: Context,
+    facts: Facts,
 ) -> Result:
     """The plan as lines of text; nothing is run."""
     for option in explained.options:
@@ -52,11 +56,13 @@ def explain(
         raise unsupported(f"EXPLAIN of {_words(statement)}")
     parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
     plan = Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
-    head = ENGINE
-    if env.reader is not None and isinstance(plan, SelectPlan):
-        head = ENGINE if in_place(statement, plan, env.reader.functions, context.style) is None else IN_PLACE
-    lines = [(line.encode(),) for line in plan_lines(env, plan, context, head)]
-    return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(lines))
+    if isinstance(plan, SelectPlan) and env.reader is not None and plan.scans:
+        place = in_place(statement, named.tables, named.views, env.reader.functions, parameters, facts, context.style)
+        lines = _place_lines(env, place, context)
+    else:
+        lines = plan_lines(env, plan, context)
+    rows = [(line.encode(),) for line in lines]
+    return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(rows))
 
 
 def _words(statement: Statement) -> str:
@@ -104,6 +110,39 @@ def _select_lines(env: Environment, plan: SelectPlan, context: Context, head: st
         if way.points is not None or way.index is not None:
             return scans[0]
     return [head, *(line for scan in scans for line in _indented(scan))]
+
+
+def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str]:
+    """What PostgreSQL reads for a statement that it answers in place."""
+    scans = [use.scan for use in place.uses]
+    ways = {scan.number: whole_access(env, scan, context) for scan in scans}
+    linked = [scan for scan in scans if isinstance(scan, LinkedScan)]
+    found = lookups(linked, ways, context)
+    names = {scan.number: scan.descriptor.name for scan in scans}
+    listed = []
+    for scan in linked:
+        lines = (
+            _scan_lines(env, scan, context)
+            if scan.number not in found
+            else _lookup_lines(scan, found[scan.number], names)
+        )
+        if scan.is_repeated and scan.number not in found and ways[scan.number].is_everything:
+            lines.append("  Searched for each row around it: no key or index has a column that it is compared by")
+        listed += _indented(lines)
+    return [IN_PLACE, *listed]
+
+
+def _lookup_lines(scan: LinkedScan, lookup: Lookup, names: Mapping[int, str]) -> list[str]:
+    """A table that is read by the values of other relations."""
+    name = lookup.index.name if lookup.index is not None else scan.descriptor.key_name
+    conditions = []
+    for part in lookup.parts:
+        value = "a constant"
+        if isinstance(part.value, Link):
+            source = part.value.source
+            value = part.value.sql if source is None else f"{names[part.value.other]}.{source.name}"
+        conditions.append(f"{part.column.name} = {value}")
+    return [f"Index Scan using {name} on {scan.descriptor}", f"  Index Cond: ({' AND '.join(conditions)})"]
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -36,6 +36,7 @@ from nodes.session.functions.values import SessionValues
 from nodes.session.points import Points
 from nodes.session.tries import OnceMore, tried
 from nodes.settings.variables import Variables
+from nodes.sql.admission import FunctionNames
 from nodes.sql.copying import COPIES, TO, make_copy_plan
 from nodes.sql.planner import make_plan
 from nodes.sql.plans import InsertPlan, Plan, SelectPlan, SeveralPlan, TruncatePlan
@@ -99,9 +100,9 @@ class PlannedStatements:
             transaction.will_write()
         try:
             async with checked(transaction):
-                plan, context = await self._plan(transaction, asked)
+                plan, context, named = await self._plan(transaction, asked)
                 prepared.check_result(plan_fields(plan))
-                place = await self._place(asked, transaction, plan, alone=False)
+                place = await self._place(asked, transaction, plan, named, alone=False)
                 try:
                     return await self._performed(asked, transaction, plan, context, commit=False, place=place)
                 except NotInPlace:
@@ -127,9 +128,10 @@ class PlannedStatements:
                     if done is not None:
                         return done
                 async with checked(transaction):
-                    plan, context = await self._plan(transaction, asked, fresh=fresh)
+                    plan, context, named = await self._plan(transaction, asked, fresh=fresh)
                     prepared.check_result(plan_fields(plan))
-                    place = await self._place(asked, transaction, plan, alone=True) if can_be_in_place else None
+                    can_be = can_be_in_place
+                    place = await self._place(asked, transaction, plan, named, alone=True) if can_be else None
                     result = await self._performed(asked, transaction, plan, context, commit=in_one_batch, place=place)
                     self.points.learn(asked.statement, tuple(asked.oids), plan)
             except (Ambiguous, NotInOneBatch) as error:
@@ -158,8 +160,8 @@ class PlannedStatements:
         transaction = self.block.current()
         try:
             async with checked(transaction):
-                plan, context = await self._plan(transaction, asked)
-                place = await self._place(asked, transaction, plan, alone=False, is_declared=True)
+                plan, context, named = await self._plan(transaction, asked)
+                place = await self._place(asked, transaction, plan, named, alone=False, is_declared=True)
                 if place is None:
                     return False
                 assert isinstance(plan, SelectPlan)
@@ -172,7 +174,14 @@ class PlannedStatements:
             raise await self.block.refused(retry) from retry
 
     async def _place(
-        self, asked: Asked, transaction: Transaction, plan: Plan, *, alone: bool, is_declared: bool = False
+        self,
+        asked: Asked,
+        transaction: Transaction,
+        plan: Plan,
+        named: NamedRelations,
+        *,
+        alone: bool,
+        is_declared: bool = False,
     ) -> InPlace | None:
         """The statement for PostgreSQL; None when the node has to answer it."""
         reader = self.env.reader
@@ -185,15 +194,24 @@ class PlannedStatements:
         if simple is not None and simple.scan.pinned_key is not None:
             return None
         statement, known = asked.statement, asked.statement.place
-        if known is None or known[0] is not plan:
-            made = await in_thread_if_large(
-                statement.text, lambda: in_place(statement, plan, reader.functions, self.variables.style)
+        if known is not None and known[0] is plan:
+            place: InPlace = known[1]
+        else:
+            place = await in_thread_if_large(
+                statement.text, lambda: self._compiled(statement, named, tuple(asked.oids), reader.functions)
             )
-            known = statement.place = (plan, made)
-        place: InPlace | None = known[1]
-        if alone and place is not None and not self.env.may_read_in_place(transaction):
+            if not place.is_of_session:
+                statement.place = (plan, place)
+        if alone and not self.env.may_read_in_place(transaction):
             return None
         return place
+
+    def _compiled(
+        self, statement: Statement, named: NamedRelations, oids: tuple[int, ...], functions: FunctionNames | None
+    ) -> InPlace:
+        parameters = Parameters(list(types_of(oids)), count_max=len(oids))
+        facts, style = self.catalog.facts(), self.variables.style
+        return in_place(statement, named.tables, named.views, functions, parameters, facts, style)
 
     async def _performed(
         self,
@@ -243,7 +261,7 @@ class PlannedStatements:
         transaction = self.block.current()
         try:
             async with checked(transaction):
-                plan, _ = await self._plan(transaction, asked)
+                plan, _, _ = await self._plan(transaction, asked)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
         assert isinstance(plan, SelectPlan)
@@ -268,7 +286,7 @@ class PlannedStatements:
         await self.client.statements.read_portals()
         try:
             async with checked(transaction):
-                plan, _ = await self._plan(transaction, asked)
+                plan, _, _ = await self._plan(transaction, asked)
                 assert isinstance(plan, TruncatePlan)
                 await truncate_within(self.env, transaction, plan)
         except Retry as retry:
@@ -277,7 +295,7 @@ class PlannedStatements:
     async def _truncate_some(self, asked: Asked, emptying: Emptying, transaction: Transaction, fresh: bool) -> bool:
         """One bounded transaction of a TRUNCATE; False when it was the last one."""
         async with checked(transaction):
-            plan, _ = await self._plan(transaction, asked, fresh=fresh)
+            plan, _, _ = await self._plan(transaction, asked, fresh=fresh)
             assert isinstance(plan, TruncatePlan)
             return await emptying.some(self.env, transaction, plan)
 
@@ -289,14 +307,17 @@ class PlannedStatements:
                 values = values_of(asked.oids, asked.values, (), style, now)
                 context = Context(values, now, self.known, style)
                 explained = await in_thread_if_large(
-                    named.text_with(asked.statement), lambda: explain(self.env, asked, named, context)
+                    named.text_with(asked.statement),
+                    lambda: explain(self.env, asked, named, context, self.catalog.facts()),
                 )
             await transaction.check()
             return explained
 
         return await tried(self.env, self.block, once, is_read_only=True)
 
-    async def _plan(self, transaction: Transaction, asked: Asked, *, fresh: bool = False) -> tuple[Plan, Context]:
+    async def _plan(
+        self, transaction: Transaction, asked: Asked, *, fresh: bool = False
+    ) -> tuple[Plan, Context, NamedRelations]:
         parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
         transaction.trace = asked.trace
         named = await self.named(transaction, asked.statement, fresh=fresh)
@@ -309,7 +330,7 @@ class PlannedStatements:
         context = Context(values, now, self.known, style, asked.result_formats, is_long=is_long)
         if asked.trace is not None:
             tracing.planned(self.env, asked.trace, transaction, named.descriptors(), plan, context)
-        return plan, context
+        return plan, context, named
 
     async def named(self, transaction: Transaction, statement: Statement, *, fresh: bool) -> NamedRelations:
         """The versions that the transaction uses of its tables, and its views; a name that none bears is left out."""

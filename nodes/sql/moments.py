@@ -5,50 +5,61 @@
 A transaction of a client may have begun before that of the store, and what it wrote has the former's time.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
 
+from catalog.text.sql_names import quoted
+from expressions.errors import unsupported
 from nodes.sql.admission import nodes_in
 from nodes.sql.edits import Replacement, Words
 
 Node = Any
 
-MARKER = "\x01"
-"""Stands for the parameter."""
+MARKER = "\x00moment\x00"
+"""Stands for the parameter. A zero byte is in no text of a client."""
 CALLS = frozenset({"now", "transaction_timestamp"})
-TYPES = {"current_timestamp": "timestamptz", "localtimestamp": "timestamp", "localtime": "time", "current_date": "date"}
-WORDS = re.compile(r"\b(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
-"""A constant with one of these means the time at which its text is read."""
+TYPES = {
+    "current_timestamp": "timestamptz",
+    "localtimestamp": "timestamp",
+    "localtime": "time",
+    "current_time": "timetz",
+    "current_date": "date",
+}
 
 
-def replaced_moments(text: str, select: Node) -> list[Replacement] | None:
-    """The pieces to replace; None where something speaks of the time in another way."""
+def replaced_moments(text: str, select: Node) -> list[Replacement]:
+    """The pieces to replace. A constant such as 'today' is the store's to read."""
     words = Words(text)
     bare = {id_of(target.val) for target in _of(select, "ResTarget") if not target.name}
-    in_from = {id_of(call) for function in _of(select, "RangeFunction") for call in _direct_calls(function)}
+    in_from = {id_of(call): function for function in _of(select, "RangeFunction") for call in _direct_calls(function)}
     found = []
     for node in nodes_in(select):
         kind = node.DESCRIPTOR.name
-        if kind == "A_Const" and node.WhichOneof("val") == "sval" and WORDS.search(node.sval.sval):
-            return None
         if kind not in ("SQLValueFunction", "FuncCall"):
             continue
         name, precision = _name_of(node)
-        if name not in TYPES and name not in CALLS:
-            if kind == "SQLValueFunction":
-                return None
+        if name == "age" and len(node.args) == 1:
+            end = words.tokens[words.brackets(words.index(node.location))[0]].end
+            found.append(Replacement(end, end, f"({MARKER}::pg_catalog.timestamptz)::pg_catalog.date, "))
+        if (name not in TYPES and name not in CALLS) or (kind == "FuncCall" and len(node.args)):
             continue
-        if (kind, node.location) in in_from or (kind == "FuncCall" and len(node.args)):
-            return None
         first = last = words.index(node.location)
         if kind == "FuncCall" or precision is not None:
             _, last = words.brackets(first)
         of = TYPES.get(name, "timestamptz") + ("" if precision is None else f"({precision})")
+        value = f"({MARKER}::pg_catalog.timestamptz)::{of}"
+        function = in_from.get((kind, node.location))
+        if function is not None:
+            if function.ordinality or len(function.functions) > 1:
+                raise unsupported(f"{name} beside others in FROM", node.location)
+            column = function.alias.aliasname or name
+            value = f"(SELECT {value} AS {quoted(column)})" + (
+                "" if function.alias.aliasname else f" AS {quoted(name)}"
+            )
         shown = f' AS "{name}"' if (kind, node.location) in bare else ""
-        found.append(words.replacement(first, last, f"({MARKER}::pg_catalog.timestamptz)::{of}{shown}"))
+        found.append(words.replacement(first, last, f"{value}{shown}"))
     return found
 
 

@@ -11,7 +11,7 @@ view. OFFSET 0 keeps conditions of the user's text outside: within, they would b
 Key ranges are parameters behind the user's own, so that one text serves many values.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from catalog.descriptor import Descriptor
@@ -19,10 +19,11 @@ from catalog.elements import EXISTS, PRIMARY, Column, Index
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
 from nodes.sql.conditions.access_paths import Access
+from nodes.sql.conditions.lookups import Lookup, Part
 from storage.encoding import NULL
 from storage.pair_views import bytea, pair_view
 from storage.pairs import TABLE_BYTES, missing_value, prefix, stored_key
-from storage.sql_values import decode_key_sql, decode_sql, row_key_of_entry_sql
+from storage.sql_values import decode_key_sql, decode_sql, encode_key_sql, row_key_of_entry_sql
 
 BYTEA, BYTEA_ARRAY = 17, 1001
 HEADER_BYTES = 4
@@ -45,12 +46,6 @@ class Given:
         return f"${self.first + len(self.values) - 1}"
 
 
-def is_readable(version: Descriptor, columns: Iterable[Column]) -> bool:
-    """True if SQL can have the values of these columns from their pairs: of a very wide key it cannot."""
-    key = version.key_columns
-    return all(column not in key or decode_key_sql(key, key.index(column), "k") is not None for column in columns)
-
-
 def rows_sql(
     version: Descriptor,
     columns: Mapping[str, Column],
@@ -69,6 +64,65 @@ def rows_sql(
         arms = list(_of_entries(version, access.index, stored, access, given))
     else:
         arms = [arm for storage in access.storages for arm in _of_ranges(version, storage, stored, access, given)]
+    return _decoded_rows(version, columns, stored, arms)
+
+
+def looked_up_sql(
+    version: Descriptor,
+    columns: Mapping[str, Column],
+    lookup: Lookup,
+    storages: Sequence[int],
+    source: str,
+    given: Given,
+) -> str:
+    """The query of rows whose keys other relations give. `source`: the query of the table beside, if one gives them.
+
+    Each row is there once, however often its key is given.
+    """
+    stored = [column for column in columns.values() if column.id not in version.primary_key]
+    index = lookup.index
+    start = bytea(prefix(version, version.placement.id, index.id if index else PRIMARY)[TABLE_BYTES:])
+    low = " || ".join((start, *(_key_part(part, given) for part in lookup.parts)))
+    behind = bytea(b"\xff" * (lookup.left_out + 1))
+    if index is None and not lookup.left_out:
+        keys = f"k = ANY (ARRAY(SELECT {low} FROM ({source}) AS w))" if source else f"k = {low}"
+        arms = [f"({_grouped(version, storage, stored, keys)})" for storage in storages]
+        return _decoded_rows(version, columns, stored, arms)
+    lows = f"(SELECT DISTINCT {low} AS low FROM ({source}) AS w)" if source else f"(SELECT {low} AS low)"
+    within = f"k >= r.low AND k < r.low || {behind}" if source else f"k >= {low} AND k < {low} || {behind}"
+    if index is None:
+        arms = [_grouped(version, storage, stored, within) for storage in storages]
+        if source:
+            arms = [f"SELECT found.* FROM {lows} AS r CROSS JOIN LATERAL ({arm}) AS found" for arm in arms]
+        return _decoded_rows(version, columns, stored, [f"({arm})" for arm in arms])
+
+    def keys_on(storage: int) -> list[str]:
+        view = pair_view(version.table_id, version.version, storage, index.id)
+        entries = f"SELECT k, v FROM {view} WHERE {within}"
+        rows = f"{lows} AS r CROSS JOIN LATERAL ({entries}) AS e" if source else f"({entries}) AS e"
+        return [f"SELECT {_row_key(version, index)} FROM {rows}"]
+
+    return _decoded_rows(version, columns, stored, list(_named_by_entries(version, index, stored, storages, keys_on)))
+
+
+def _key_part(part: Part, given: Given) -> str:
+    """The bytes of one column of a key."""
+    if isinstance(part.value, bytes):
+        return given.add(part.value)
+    source = part.value.source
+    value = part.value.sql if source is None else f"w.c{source.id}"
+    return encode_key_sql(part.column, value, descending=part.descending, of=part.value.of)
+
+
+def kept_sql(query: str) -> str:
+    """The rows of a query that is repeated for each row of one around it: they are computed once."""
+    return f"WITH kept AS MATERIALIZED ({query}) SELECT * FROM kept"
+
+
+def _decoded_rows(
+    version: Descriptor, columns: Mapping[str, Column], stored: Sequence[Column], arms: Sequence[str]
+) -> str:
+    """Values of all that the storages give."""
     if not arms:
         nothing = ", ".join(f"NULL::bytea AS {name}" for name in ("k", *(f"c{column.id}" for column in stored)))
         arms = [f"(SELECT {nothing} WHERE false OFFSET 0)"]
@@ -80,9 +134,7 @@ def _decoded(version: Descriptor, column: Column) -> str:
     if column.id not in version.primary_key:
         return _padded(column, decode_sql(uncut(column), f"c{column.id}"))
     keys = [uncut(key) for key in version.key_columns]
-    sql = decode_key_sql(keys, keys.index(uncut(column)), "k")
-    assert sql is not None
-    return _padded(column, sql)
+    return _padded(column, decode_key_sql(keys, keys.index(uncut(column)), "k"))
 
 
 def _padded(column: Column, sql: str) -> str:
@@ -109,27 +161,36 @@ def _of_entries(
     ranges = [(stored_key(low)[0], stored_key(high)[0]) for low, high in access.ranges]
     if not ranges:
         return
-    start = bytea(prefix(version, version.placement.id)[TABLE_BYTES:])
-    parts = [(version.column(part.column), part.descending) for part in index.columns]
-    key = row_key_of_entry_sql(parts, f"substr(k, {HEADER_BYTES + 1})")
-    if index.unique:
-        key = f"CASE WHEN octet_length(v) > 0 THEN v ELSE {key} END"
     bounds = [(given.add(low), given.add(high)) for low, high in ranges]
 
     def keys_on(storage: int) -> list[str]:
         view = pair_view(version.table_id, version.version, storage, index.id)
-        return [f"SELECT {start} || {key} FROM {view} WHERE k >= {low} AND k < {high}" for low, high in bounds]
+        return [
+            f"SELECT {_row_key(version, index)} FROM {view} WHERE k >= {low} AND k < {high}" for low, high in bounds
+        ]
 
-    everywhere = [one for storage in access.storages for one in keys_on(storage)] if index.unique else []
-    for storage in access.storages:
-        keys = " UNION ALL ".join(everywhere or keys_on(storage))
-        yield _of_keys(version, storage, stored, f"ARRAY({keys})")
+    yield from _named_by_entries(version, index, stored, access.storages, keys_on)
 
 
-def can_follow(version: Descriptor, index: Index) -> bool:
-    """True if SQL can have K(r) from entries of this index."""
+def _named_by_entries(
+    version: Descriptor,
+    index: Index,
+    stored: Sequence[Column],
+    storages: Sequence[int],
+    keys_on: Callable[[int], list[str]],
+) -> Iterator[str]:
+    """Rows on each storage whose keys these queries of entries give. Of a unique index they are asked everywhere."""
+    everywhere = [one for storage in storages for one in keys_on(storage)] if index.unique else []
+    for storage in storages:
+        yield _of_keys(version, storage, stored, f"ARRAY({' UNION ALL '.join(everywhere or keys_on(storage))})")
+
+
+def _row_key(version: Descriptor, index: Index) -> str:
+    """The k of the row that an entry names."""
+    start = bytea(prefix(version, version.placement.id)[TABLE_BYTES:])
     parts = [(version.column(part.column), part.descending) for part in index.columns]
-    return row_key_of_entry_sql(parts, "k") is not None
+    key = row_key_of_entry_sql(parts, f"substr(k, {HEADER_BYTES + 1})")
+    return f"{start} || CASE WHEN octet_length(v) > 0 THEN v ELSE {key} END" if index.unique else f"{start} || {key}"
 
 
 def _of_ranges(

@@ -7,42 +7,45 @@ Made once for a plan; the queries of its tables are written anew for each execut
 values. A text that speaks of its session, the catalog or views goes the way of the query engine.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import postgast
+from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
-from catalog.elements import Column, ColumnId
+from catalog.elements import Column
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
+from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import PLAIN, TimeStyle
-from expressions.errors import SqlError, unsupported
+from expressions.errors import unsupported
+from nodes.catalog_queries.compiled import Facts, replaced
 from nodes.sql.admission import FunctionNames, admitted, nodes_in
 from nodes.sql.edits import Compiled, in_brackets
 from nodes.sql.moments import MARKER, replaced_moments
 from nodes.sql.naming import ViewInUse
-from nodes.sql.pair_queries import is_readable
-from nodes.sql.plans import SelectPlan
 from nodes.sql.statements import Statement
 from nodes.sql.tables_in_place import Columns, Table, compiled
+from nodes.sql.uses import Named, Place, scans_in
 
 Node = Any
+MARKED = re.compile("\x00[^\x00]*\x00")
 
 OF_SESSION = frozenset({
-    "statement_timestamp", "clock_timestamp", "timeofday", "age", "version",
-    "current_setting", "set_config", "current_database", "current_schema", "current_schemas", "current_user", "user",
-    "session_user", "current_role", "current_catalog", "nextval", "currval", "lastval", "setval", "inet_client_addr",
-    "inet_client_port", "inet_server_addr", "inet_server_port", "txid_current", "txid_current_if_assigned",
-    "to_regclass", "to_regtype", "to_regproc", "to_regnamespace", "to_regrole", "format_type", "obj_description",
-    "col_description", "setseed", "current_query", "shobj_description", "row_security_active", "pg_typeof",
+    "version", "current_setting", "set_config", "current_database", "current_schemas", "current_schema", "current_user",
+    "session_user", "user", "current_role", "current_catalog", "pg_backend_pid",
 })  # fmt: skip
-"""Functions that answer for the client's session, or about the catalog: the store would answer for the node's."""
+"""Functions that answer for the client's session: the store would answer for the node's."""
+REFUSED = frozenset({
+    "nextval", "currval", "lastval", "setval", "inet_client_addr", "inet_client_port", "inet_server_addr",
+    "inet_server_port", "txid_current", "txid_current_if_assigned", "setseed", "current_query", "row_security_active",
+})  # fmt: skip
+"""Functions that act on more than the rows of a query, or tell of the store."""
 INCOMPARABLE = frozenset({SqlType.JSON, SqlType.JSON_ARRAY})
-SYSTEM_COLUMNS = frozenset({"tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class InPlace:
     uses: tuple[Use, ...]
     shift: int
     """Bytes of the client's text before the statement."""
+    is_of_session: bool = False
+    """It has values of one session."""
 
     @property
     def needs_moment(self) -> bool:
@@ -72,12 +77,10 @@ class InPlace:
 
     def filled(self, queries: Mapping[int, str], moment: str = "") -> Compiled:
         """The text, with the queries of the scans of these numbers, and the parameter for the transaction's time."""
+        put = {use.marker: queries[use.scan.number] for use in self.uses} | {MARKER: moment}
 
         def fill(text: str) -> str:
-            text = text.replace(MARKER, moment)
-            for use in self.uses:
-                text = text.replace(use.marker, queries[use.scan.number])
-            return text
+            return MARKED.sub(lambda found: put[found.group()], text)
 
         done = tuple(replace(one, text=fill(one.text)) for one in self.template.replacements)
         return Compiled(self.template.original, fill(self.template.text), done)
@@ -89,16 +92,21 @@ class InPlace:
 
 
 def in_place(
-    statement: Statement, plan: SelectPlan, functions: FunctionNames | None, style: TimeStyle = PLAIN
-) -> InPlace | None:
-    """The statement for PostgreSQL, asked in this style; None for one that goes the other way."""
-    if plan.relations or plan.is_correlated:
-        return None
-    try:
-        text, start, scans = _asked(statement, plan, functions)
-        return over_tables(text, start, scans, plan.views, functions, style)
-    except (SqlError, postgast.PgQueryError):
-        return None
+    statement: Statement,
+    tables: Mapping[str, Descriptor],
+    views: Mapping[str, ViewInUse],
+    functions: FunctionNames | None,
+    parameters: Parameters | None = None,
+    facts: Facts | None = None,
+    style: TimeStyle = PLAIN,
+) -> InPlace:
+    """The statement for PostgreSQL, asked in this style. Raises `SqlError`, `postgast.PgQueryError`."""
+    text, start = _asked(statement, functions)
+    node = admitted(text, functions)
+    if node.WhichOneof("node") != "select_stmt":
+        raise unsupported("a statement that reads no rows")
+    scans = scans_in(node.select_stmt, tables, views, parameters, style)
+    return over_tables(text, start, scans, views, functions, style, facts=facts)
 
 
 def over_tables(
@@ -109,63 +117,48 @@ def over_tables(
     functions: FunctionNames | None,
     style: TimeStyle = PLAIN,
     keyed: Scan | None = None,
+    facts: Facts | None = None,
 ) -> InPlace:
     """A SELECT over these tables, by the places where its text names them. Raises `SqlError`, `postgast.PgQueryError`.
 
-    `start`: bytes of the client's text before it. The use of `keyed` shows the key of its rows, hidden or not.
+    `start`: bytes of the client's text before it. The use of `keyed` shows the key of its rows, hidden or not. With
+    `facts` the text may ask for values of the session, and is this session's then (`InPlace.is_of_session`).
     """
-    compiling = _Compiling(functions, style, scans, keyed)
+    compiling = _Compiling(functions, style, scans, keyed, facts)
     tables = {scan.descriptor.name: Named(scan.descriptor) for scan in scans.values()}
     template = compiling.query(text, (), tables, views)
     uses = tuple(compiling.uses)
     if {use.scan.number for use in uses} != {scan.number for scan in scans.values()}:
         raise unsupported("a table that is not read")
-    if not all(is_readable(use.scan.descriptor, use.columns.values()) for use in uses):
-        raise unsupported("a key as wide as this")
-    return InPlace(template, uses, start)
+    return InPlace(template, uses, start, compiling.is_of_session)
 
 
-Place = tuple[int, ...]
-
-
-def _asked(
-    statement: Statement, plan: SelectPlan, functions: FunctionNames | None
-) -> tuple[str, int, Mapping[Place, Scan]]:
-    """The query of a statement: its text, the byte of the client's where that begins, its scans by their places."""
+def _asked(statement: Statement, functions: FunctionNames | None) -> tuple[str, int]:
+    """The query of a statement: its text, and the byte of the client's where that begins."""
     text, start = statement.text, statement.start
-    node = admitted(text, functions)
-    if node.WhichOneof("node") == "copy_stmt":
-        if not node.copy_stmt.HasField("query"):
-            names = ", ".join(quoted(item.string.sval) for item in node.copy_stmt.attlist) or "*"
-            [scan] = plan.scans
-            before = f"SELECT {names} FROM "
-            return before + quoted(node.copy_stmt.relation.relname), start, {(len(before.encode()),): scan}
-        text, begin = in_brackets(text)
-        start += begin
-    return text, start, {(scan.place[0] - start, *scan.place[1:]): scan for scan in plan.scans}
+    if statement.node.DESCRIPTOR.name != "CopyStmt":
+        return text, start
+    admitted(text, functions)
+    if not statement.node.HasField("query"):
+        names = ", ".join(quoted(item.string.sval) for item in statement.node.attlist) or "*"
+        return f"SELECT {names} FROM {quoted(statement.node.relation.relname)}", start
+    text, begin = in_brackets(text)
+    return text, start + begin
 
 
-def _is_of_rows_alone(node: Node) -> bool:
-    """True if nothing in it speaks of the session, the catalog, or places of rows."""
+def _is_of_session(node: Node) -> bool:
+    """True if a value of the session is asked for. Raises `SqlError` for a function that no query calls."""
+    is_one = False
     for one in nodes_in(node):
         kind = one.DESCRIPTOR.name
-        if kind in ("RangeTableSample", "CurrentOfExpr"):
-            return False
         if kind == "FuncCall":
             name = one.funcname[-1].string.sval
-            if name in OF_SESSION or name.startswith(("pg_", "has_")):
-                return False
-        if kind == "ColumnRef" and one.fields[-1].string.sval in SYSTEM_COLUMNS:
-            return False
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A table with the names that a view gives its columns; None: its own."""
-
-    version: Descriptor
-    columns: Mapping[str, ColumnId] | None = None
+            if name in REFUSED:
+                raise unsupported(f"{name} in a query", one.location)
+            is_one = is_one or name in OF_SESSION
+        elif kind == "SQLValueFunction":
+            is_one = is_one or pb.SQLValueFunctionOp.Name(one.op).removeprefix("SVFOP_").lower() in OF_SESSION
+    return is_one
 
 
 @dataclass
@@ -176,21 +169,24 @@ class _Compiling:
     style: TimeStyle
     scans: Mapping[Place, Scan]
     keyed: Scan | None = None
+    facts: Facts | None = None
     uses: list[Use] = field(default_factory=list)
+    is_of_session: bool = False
 
     def query(self, text: str, at: Place, tables: Mapping[str, Named], views: Mapping[str, ViewInUse]) -> Compiled:
         """A query over these tables and views; `at` is where the view is named whose query it is."""
         node = admitted(text, self.functions)
-        if node.WhichOneof("node") != "select_stmt" or not _is_of_rows_alone(node):
-            raise unsupported("what is not of rows alone")
-        if not {"\x00", MARKER}.isdisjoint(text):
-            raise unsupported("a character that marks a place")
-        moments = replaced_moments(text, node.select_stmt)
-        if moments is None:
-            raise unsupported("the time, said so")
+        if node.WhichOneof("node") != "select_stmt":
+            raise unsupported("a statement that reads no rows")
+        more = replaced_moments(text, node.select_stmt)
+        if _is_of_session(node):
+            if self.facts is None:
+                raise unsupported("a value of the session")
+            self.is_of_session = True
+            more += replaced(text, node.select_stmt, self.facts)
         placed = {name: self._table(table, at) for name, table in tables.items()}
         placed |= {name: Table(partial(self._view, at, view)) for name, view in views.items()}
-        return compiled(text, node.select_stmt, placed, moments)
+        return compiled(text, node.select_stmt, placed, more)
 
     def _table(self, named: Named, at: Place) -> Table:
         version = named.version

@@ -71,7 +71,7 @@ def access(
     if indexes and _rows_at_most(descriptor, bounds, primary) <= NARROW_ROWS:
         indexes = tuple(index for index in indexes if index.unique)
     for index in indexes:
-        if not _serves(descriptor, index, conditions, context):
+        if not serves(descriptor, index, conditions, context):
             continue
         path = _path(descriptor, bounds, [(p.column, p.descending) for p in index.columns], index)
         path.score += PARTIAL_SCORE if index.where is not None else 0
@@ -106,7 +106,7 @@ def _rows_at_most(descriptor: Descriptor, bounds: dict[ColumnId, Bound], primary
     return (float(high) - float(low) + 1) * len(primary.ranges)
 
 
-def _serves(descriptor: Descriptor, index: Index, conditions: Sequence[Expr], context: Context) -> bool:
+def serves(descriptor: Descriptor, index: Index, conditions: Sequence[Expr], context: Context) -> bool:
     """True if every row that meets the conditions has an entry in the index."""
     if index.where is None:
         return True
@@ -158,7 +158,9 @@ def _path(
         if bound is None:
             break
         if bound.values is not None and len(path.prefixes) * max(len(bound.values), 1) <= POINTS_MAX:
-            encoded = [encoding.encode(column.type, _stored(column, v), descending=descending) for v in bound.values]
+            encoded = [
+                encoding.encode(column.type, stored_value(column, v), descending=descending) for v in bound.values
+            ]
             path.prefixes = [p + e for p in path.prefixes for e in encoded]
             path.used += 1
             path.score += 1
@@ -174,7 +176,7 @@ def _path(
     return path
 
 
-def _stored(column: Column, value: PyValue) -> PyValue:
+def stored_value(column: Column, value: PyValue) -> PyValue:
     """The value as the column has it. A double that is no real becomes the nearest one."""
     if column.type not in FLOATING or not isinstance(value, int | float):
         return value
@@ -187,11 +189,11 @@ def _range(column: Column, bound: Bound, prefix: bytes, *, descending: bool) -> 
     low, high = (bound.high, bound.low) if descending else (bound.low, bound.high)
     start, end = live, pairs.after(live)
     if low is not None:
-        near = _stored(column, low[0])
+        near = stored_value(column, low[0])
         key = prefix + encoding.encode(column.type, near, descending=descending)
         start = key if low[1] or near != low[0] else pairs.after(key)
     if high is not None:
-        near = _stored(column, high[0])
+        near = stored_value(column, high[0])
         key = prefix + encoding.encode(column.type, near, descending=descending)
         end = pairs.after(key) if high[1] or near != high[0] else key
     return start, max(start, end)
@@ -215,7 +217,7 @@ def _storages(descriptor: Descriptor, bounds: dict[ColumnId, Bound], storages: i
         if bound is None or bound.values is None or len(combinations) * len(bound.values) > POINTS_MAX:
             return tuple(range(1, storages + 1))
         column = descriptor.column(column_id)
-        stored = (encoding.encode(column.type, _stored(column, value)) for value in bound.values)
+        stored = (encoding.encode(column.type, stored_value(column, value)) for value in bound.values)
         values = [encoding.decode(column.type, data)[0] for data in stored]
         combinations = [[*c, (column.type, value)] for c in combinations for value in values]
     function = descriptor.placement.function
@@ -246,7 +248,7 @@ def looked_up(
     index: Index | None = None
     for other in descriptor.public_indexes:
         columns_of = [part.column for part in other.columns]
-        if len(_leading(columns_of, place)) > len(covered) and _serves(descriptor, other, conditions, context):
+        if len(_leading(columns_of, place)) > len(covered) and serves(descriptor, other, conditions, context):
             covered, index = _leading(columns_of, place), other
     falling = {} if index is None else {part.column: part.descending for part in index.columns}
     described = [(descriptor.column(c), place[c], falling.get(c, False)) for c in covered]

@@ -1,5 +1,6 @@
 """Which SELECTs PostgreSQL answers in place, and what their texts look like."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -7,13 +8,12 @@ import pytest
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index, IndexColumn, IndexId, State, TableId
 from catalog.values.types import SqlType
-from expressions.analysis.building import Parameters
 from expressions.errors import SqlError
 from expressions.typed import Context
+from nodes.catalog_queries.compiled import Facts
 from nodes.sql.conditions.access_paths import access
+from nodes.sql.naming import NO_VIEWS, ViewInUse
 from nodes.sql.pair_queries import Given, rows_sql
-from nodes.sql.planner import make_plan
-from nodes.sql.plans import SelectPlan
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import parse
 from storage import encoding
@@ -35,61 +35,68 @@ FLIGHTS = Descriptor(
 OTHERS = replace(FLIGHTS, table_id=TableId(8), name="others")
 
 
-def plan_of(text: str) -> tuple[SelectPlan, InPlace | None]:
+TABLES = {"flights": FLIGHTS, "others": OTHERS}
+FACTS = Facts("ann", "schemalab", "owner", "PostgreSQL 18", 42, True, {"TimeZone": "UTC"}.__getitem__, list)
+
+
+def placed(text: str, views: Mapping[str, ViewInUse] = NO_VIEWS) -> InPlace:
     [statement] = parse(text)
-    plan = make_plan(statement, {"flights": FLIGHTS, "others": OTHERS}, Parameters())
-    assert isinstance(plan, SelectPlan)
-    return plan, in_place(statement, plan, None)
+    return in_place(statement, TABLES, views, None, facts=FACTS)
+
+
+def text_of(text: str) -> str:
+    place = placed(text)
+    return place.filled({use.scan.number: f"q{use.scan.number}" for use in place.uses}, "$1").text
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "there"),
     [
-        "SELECT count(*) FROM flights",
-        "SELECT f.dest, avg(delay) FROM public.flights f WHERE id > 7 GROUP BY 1 ORDER BY 2 DESC LIMIT 3",
-        "SELECT * FROM flights NATURAL JOIN others",
-        "SELECT f.id FROM flights f JOIN others o ON o.id = f.delay WHERE f.id IN (SELECT delay FROM others)",
-        "WITH flights AS (SELECT * FROM flights WHERE id < 3) SELECT id FROM flights",
-        "SELECT id FROM flights UNION ALL SELECT delay FROM others ORDER BY 1",
-        "TABLE flights",
-        "SELECT 1 + 1",
-        "SELECT row_number() OVER (ORDER BY id), * FROM flights",
-        "SELECT f.* FROM flights f FOR UPDATE OF f",
-    ],
-)
-def test_postgresql_answers_it(text: str) -> None:
-    _, place = plan_of(text)
-    assert place is not None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("SELECT (SELECT max(id) FROM others o WHERE o.delay = f.id) FROM flights f", id="correlated"),
-        pytest.param("SELECT 1 FROM flights f WHERE EXISTS (SELECT 1 FROM others WHERE delay = f.id)", id="EXISTS"),
-        pytest.param(
-            "SELECT (SELECT count(*) FROM others a JOIN others b ON a.id = f.id) FROM flights f", id="correlated in ON"
+        (
+            "WITH flights AS (SELECT * FROM flights WHERE id < 3) SELECT id FROM flights",
+            'WITH flights AS (SELECT * FROM (q0) AS "flights" WHERE id < 3) SELECT id FROM flights',
         ),
-        pytest.param("SELECT x.id FROM flights f, LATERAL (SELECT id FROM others WHERE id = f.id) x", id="LATERAL"),
-        pytest.param("SELECT count(*) FROM flights WHERE dest = current_user", id="the client's name"),
-        pytest.param("SELECT id FROM flights TABLESAMPLE SYSTEM (10)", id="a sample"),
-        pytest.param("SELECT count(*) FROM flights WHERE dest = 'now'", id="the time when a text is read"),
-        pytest.param("SELECT id FROM flights, now()", id="the time as a table"),
-        pytest.param("SELECT relname FROM pg_class JOIN flights ON true", id="the catalog"),
+        ("TABLE flights", 'SELECT * FROM (q0) AS "flights"'),
+        ("SELECT f.* FROM flights f FOR UPDATE OF f", "SELECT f.* FROM (q0) f "),
+        (
+            "SELECT count(*) FROM flights WHERE dest = current_user",
+            'SELECT count(*) FROM (q0) AS "flights" WHERE dest = (SELECT \'ann\'::pg_catalog.name AS "current_user")',
+        ),
+        (
+            "SELECT n.now FROM flights, now() n",
+            'SELECT n.now FROM (q0) AS "flights", (SELECT ($1::pg_catalog.timestamptz)::timestamptz AS "n") n',
+        ),
+        ("SELECT age(d)", "SELECT age(($1::pg_catalog.timestamptz)::pg_catalog.date, d)"),
+        ("COPY flights (id) TO STDOUT", 'SELECT "id" FROM (q0) AS "flights"'),
+        ("COPY (SELECT 1 FROM flights) TO STDOUT", 'SELECT 1 FROM (q0) AS "flights"'),
     ],
 )
-def test_the_node_answers_it(text: str) -> None:
-    _, place = plan_of(text)
-    assert place is None
+def test_tables_and_values_of_the_session_are_replaced_where_they_stand(text: str, there: str) -> None:
+    assert text_of(text) == there
+
+
+def test_a_text_with_values_of_a_session_is_that_sessions() -> None:
+    assert placed("SELECT version()").is_of_session
+    assert not placed("SELECT now()").is_of_session
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("SELECT id FROM flights TABLESAMPLE SYSTEM (10)", "TABLESAMPLE"),
+        ("SELECT nextval('s') FROM flights", "nextval"),
+        ("SELECT inet_server_addr()", "inet_server_addr"),
+    ],
+)
+def test_what_is_of_no_rows_is_refused_by_name(text: str, why: str) -> None:
+    with pytest.raises(SqlError, match=why):
+        placed(text)
 
 
 def test_places_of_errors_are_those_of_the_client() -> None:
     text = "SELECT 'é'; SELECT id, 1 / (id - id) FROM flights"
     statement = parse(text)[1]
-    plan = make_plan(statement, {"flights": FLIGHTS}, Parameters())
-    assert isinstance(plan, SelectPlan)
-    place = in_place(statement, plan, None)
-    assert place is not None
+    place = in_place(statement, {"flights": FLIGHTS}, {}, None)
     done = place.filled({0: "SELECT 'a query of the table'"})
     assert done.text == "SELECT id, 1 / (id - id) FROM (SELECT 'a query of the table') AS \"flights\""
     at = done.text.index("1 / (")
@@ -97,21 +104,17 @@ def test_places_of_errors_are_those_of_the_client() -> None:
 
 
 def test_the_time_of_the_transaction_is_the_clients() -> None:
-    _, place = plan_of("SELECT now(), id, CURRENT_DATE - 1 FROM flights WHERE CURRENT_TIMESTAMP(3) > now() + '1 day'")
-    assert place is not None
-    text = place.filled({0: "..."}, "$1").text
+    text = text_of("SELECT now(), id, CURRENT_DATE - 1 FROM flights WHERE CURRENT_TIMESTAMP(3) > now() + '1 day'")
     at = "($1::pg_catalog.timestamptz)::"
     assert text == (
-        f'SELECT {at}timestamptz AS "now", id, {at}date - 1 FROM (...) AS "flights"'
+        f'SELECT {at}timestamptz AS "now", id, {at}date - 1 FROM (q0) AS "flights"'
         f" WHERE {at}timestamptz(3) > {at}timestamptz + '1 day'"
     )
 
 
 def sql_of(where: str, values: tuple[object, ...] = ()) -> tuple[str, Given]:
-    [statement] = parse(f"SELECT dest, delay FROM flights{where}")
-    plan = make_plan(statement, {"flights": FLIGHTS}, Parameters())
-    [scan], context = plan.scans, Context(values)  # type: ignore[union-attr, arg-type]
-    way = access(FLIGHTS, scan.conditions, context, storages=2, buckets=16)
+    [use] = placed(f"SELECT dest, delay FROM flights{where}").uses
+    way = access(FLIGHTS, use.scan.conditions, Context(values), storages=2, buckets=16)  # type: ignore[arg-type]
     given = Given(1)
     columns = {name: FLIGHTS.column_named(name) for name in ("dest", "delay")}
     return rows_sql(FLIGHTS, columns, way, None, given), given
@@ -143,8 +146,3 @@ def test_a_condition_that_no_row_meets_reads_nothing() -> None:
     sql, given = sql_of(" WHERE id = NULL")
     assert "WHERE false" in sql
     assert given.values == []
-
-
-def test_a_column_that_is_not_public_is_named_with_its_state() -> None:
-    with pytest.raises(SqlError, match="delete-only in version 14"):
-        plan_of("SELECT count(gate) FROM flights")

@@ -1,0 +1,587 @@
+"""Uses of tables in a query, and which of its conditions bound the rows of each. Pure.
+
+    SELECT .. FROM flights f JOIN crews c ON c.id = f.crew
+    WHERE f.id = 7 AND EXISTS (SELECT 1 FROM delays d WHERE d.flight = f.id)
+
+    f    f.id = 7           a condition: a constant bounds its key
+    c    c.id = f.crew      a link to a table beside it
+    d    d.flight = f.id    a link to a relation of a query around it
+
+Names are followed as PostgreSQL follows them, from the tree alone. A condition that is not understood bounds nothing:
+PostgreSQL checks all of them again, and says what is wrong with one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from postgast import pg_query_pb2 as pb
+
+from catalog.descriptor import Descriptor
+from catalog.elements import Column, ColumnId
+from catalog.text.sql_names import quoted
+from catalog.values.types import SqlType
+from expressions.analysis.analyzer import Analyzer
+from expressions.analysis.building import Parameters
+from expressions.analysis.scopes import Merged, Relation, Scan, Scope
+from expressions.dates.zones import PLAIN, TimeStyle, time_style
+from expressions.errors import SqlError, unsupported
+from expressions.sqltypes import INT4, INT8, NUMBERED, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, Fragment, walk
+from nodes.sql.admission import nodes_in
+from nodes.sql.conditions.predicates import refuses_nulls
+from nodes.sql.naming import ViewInUse
+from nodes.sql.queries.column_names import implied_name, star_of
+from nodes.sql.statements import parse
+from storage.sql_values import can_encode
+
+Node = Any
+Place = tuple[int, ...]
+"""Where a table's name stands in the text; of a view's table, where the view's does, then where it is in the view."""
+Columns = tuple[tuple[str, Expr | None], ...] | None
+"""Names of columns with what is known of each; None where not even the names are."""
+INNER, LEFT, FULL, RIGHT = pb.JOIN_INNER, pb.JOIN_LEFT, pb.JOIN_FULL, pb.JOIN_RIGHT
+SCHEMAS = ("", "public")
+LOOKED_AT = ("from_clause", "with_clause", "where_clause")
+DERIVED = 1_000_000
+"""Numbers of relations that are no tables begin here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table with the names that a view gives its columns; None: its own."""
+
+    version: Descriptor
+    columns: Mapping[str, ColumnId] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`column = expression`: of a relation of a query around this one, or of a table beside it."""
+
+    column: Column
+    sql: str
+    """The expression, with the name of its relation; that of a table beside is given when its query is made."""
+    of: SqlType
+    other: int
+    """The number of the other relation."""
+    source: Column | None = None
+    """The column of a table beside."""
+
+
+@dataclass(eq=False)
+class LinkedScan(Scan):
+    """One use of a table in a query that is read in place."""
+
+    links: list[Link] = field(default_factory=list)
+    is_joined: bool = False
+    """PostgreSQL can join it, though it stands in a subquery: EXISTS and IN among the conditions."""
+    is_repeated: bool = False
+    """It is read for each row of a query around it."""
+
+
+@dataclass(eq=False)
+class _Source(Relation):
+    """An item of FROM. The type of a column may be unknown; `is_opaque`: not even the names are known."""
+
+    untyped: frozenset[str] = frozenset()
+    is_opaque: bool = False
+    below: Mapping[str, ColumnRef] = field(default_factory=dict)
+    """Columns of a plain subquery or view that are columns of its tables, by their names for this level."""
+
+    def names(self) -> list[str]:
+        return [*super().names(), *self.untyped]
+
+    def has(self, name: str) -> bool:
+        return name in self.untyped or super().has(name)
+
+    def column(self, name: str) -> Expr:
+        if name in self.untyped:
+            raise unsupported("a column of a type that is not known")
+        return super().column(name)
+
+
+@dataclass(eq=False)
+class _Level(Scope):
+    """The names of one query."""
+
+    def find(self, name: str, offset: int) -> Expr | None:
+        is_here = any(m.name == name for m in self.merged) or any(r.has(name) for r in self.relations)
+        if not is_here and any(isinstance(r, _Source) and r.is_opaque for r in self.relations):
+            raise unsupported("a name that may be of a relation with unknown columns", offset)
+        return super().find(name, offset)
+
+    def numbered(self, number: int) -> Relation | None:
+        """The relation with this number, of this query or of one around it."""
+        found = next((r for r in self.relations if r.number == number), None)
+        return found or (self.parent.numbered(number) if isinstance(self.parent, _Level) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found of a query: its columns, and whether its rows are plainly those of its FROM and WHERE."""
+
+    columns: Columns
+    is_plain: bool = False
+
+
+def scans_in(
+    select: Node,
+    tables: Mapping[str, Descriptor],
+    views: Mapping[str, ViewInUse],
+    parameters: Parameters | None = None,
+    style: TimeStyle = PLAIN,
+) -> dict[Place, LinkedScan]:
+    """The uses of tables in a SELECT, by their places, in the order in which they are met. Raises `SqlError`."""
+    analyzer = Analyzer(tables, parameters or Parameters(), style=style)
+    walk_ = _Walk(analyzer, {name: Named(table) for name, table in tables.items()}, views)
+    walk_.query(select, None, {})
+    return walk_.scans
+
+
+@dataclass(eq=False)
+class _Walk:
+    analyzer: Analyzer
+    tables: Mapping[str, Named]
+    views: Mapping[str, ViewInUse]
+    place: Place = ()
+    scans: dict[Place, LinkedScan] = field(default_factory=dict)
+    by_number: dict[int, LinkedScan] = field(default_factory=dict)
+    _serial: int = DERIVED
+
+    # -- queries ------------------------------------------------------------------------------------------------
+
+    def query(self, node: Node, parent: _Level | None, ctes: Mapping[str, Columns]) -> _Found:
+        """A SELECT, VALUES or set operation, with its WITH."""
+        ctes = self._with(node, parent, ctes) if node.HasField("with_clause") else ctes
+        level = _Level(parent)
+        if node.op not in (0, 1):
+            left, right = (self.query(side, parent, ctes).columns for side in (node.larg, node.rarg))
+            self._inside(node, level, ctes, "sort_clause", "limit_count", "limit_offset")
+            return _Found(_united(left, right))
+        if len(node.values_lists):
+            self._inside(node, level, ctes, "values_lists")
+            rows = [item.list.items for item in node.values_lists]
+            return _Found(
+                tuple((f"column{n}", self._shared(column)) for n, column in enumerate(zip(*rows, strict=False), 1))
+            )
+        for item in node.from_clause:
+            self._item(item, level, ctes)
+        if node.HasField("where_clause"):
+            self._note(node.where_clause, level, level.relations)
+            self._conditions(node.where_clause, level, ctes)
+        others = (one.name for one, _ in node.ListFields() if one.name not in LOOKED_AT)
+        self._inside(node, level, ctes, *others)
+        return _Found(self._targets(node, level), _is_plain(node))
+
+    def _with(self, node: Node, parent: _Level | None, around: Mapping[str, Columns]) -> dict[str, Columns]:
+        ctes = dict(around)
+        items = [item.common_table_expr for item in node.with_clause.ctes]
+        if node.with_clause.recursive:
+            ctes |= dict.fromkeys([item.ctename for item in items])
+        for item in items:
+            if item.ctequery.WhichOneof("node") != "select_stmt":
+                raise unsupported("a statement that writes in WITH")
+            columns = self.query(item.ctequery.select_stmt, parent, ctes).columns
+            ctes[item.ctename] = _renamed(columns, [name.string.sval for name in item.aliascolnames])
+        return ctes
+
+    def _inside(self, node: Node, level: _Level, ctes: Mapping[str, Columns], *fields: str) -> None:
+        """Looks at the queries within these parts of a query, and at the names beside them."""
+        for name in fields:
+            value = getattr(node, name)
+            for part in [value] if hasattr(value, "DESCRIPTOR") else value if hasattr(value, "__len__") else ():
+                for inner in _outermost(part):
+                    if inner.DESCRIPTOR.name == "SelectStmt":
+                        self._subquery(inner, level, ctes)
+                    else:
+                        self._resolved(inner, level)
+
+    def _subquery(self, node: Node, level: _Level, ctes: Mapping[str, Columns], *, is_joined: bool = False) -> _Found:
+        """A query that sees the names of `level`; notes which tables it reads anew for each of its rows."""
+        before, known, level.is_reached = level.is_reached, len(self.scans), False
+        found = self.query(node, level, ctes)
+        for scan in list(self.scans.values())[known:]:
+            scan.is_repeated = scan.is_repeated or level.is_reached
+            scan.is_joined = scan.is_joined or is_joined
+        level.is_reached = level.is_reached or before
+        return found
+
+    def _conditions(self, condition: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
+        """The queries in WHERE or ON. PostgreSQL can join those of EXISTS and IN that stand alone between ANDs."""
+        for conjunct in _conjuncts(condition):
+            inner = conjunct
+            while inner.WhichOneof("node") == "bool_expr" and inner.bool_expr.boolop == pb.NOT_EXPR:
+                inner = inner.bool_expr.args[0]
+            link = inner.sub_link if inner.WhichOneof("node") == "sub_link" else None
+            if link is not None and link.sub_link_type in (pb.EXISTS_SUBLINK, pb.ANY_SUBLINK):
+                self._inside(link, level, ctes, "testexpr")
+                self._subquery(link.subselect.select_stmt, level, ctes, is_joined=True)
+                continue
+            for part in _outermost(conjunct):
+                if part.DESCRIPTOR.name == "SelectStmt":
+                    self._subquery(part, level, ctes)
+                else:
+                    self._resolved(part, level)
+
+    # -- FROM ---------------------------------------------------------------------------------------------------
+
+    def _item(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
+        kind = node.WhichOneof("node")
+        item = getattr(node, kind)
+        if kind == "range_var":
+            self._relation(item, level, ctes)
+        elif kind == "range_subselect":
+            inside = self._subquery if item.lateral else self.query
+            found = inside(item.subquery.select_stmt, level if item.lateral else level.parent, ctes)  # type: ignore[arg-type]
+            self._add(item, found, level)
+        elif kind == "join_expr":
+            self._join(item, level, ctes)
+        elif kind == "range_function":
+            self._function(item, level, ctes)
+        elif kind == "range_table_sample":
+            hint = "choose rows by the key, as in WHERE id % 10 = 0, or sort by random() and take a LIMIT"
+            raise unsupported("TABLESAMPLE", item.location, hint=hint)
+        else:
+            for part in _outermost(item):
+                if part.DESCRIPTOR.name == "SelectStmt":
+                    self._subquery(part, level, ctes)
+            level.relations.append(_Source(self._number(), item.alias.aliasname, is_opaque=True))
+
+    def _relation(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
+        name, alias = node.relname, node.alias.aliasname or node.relname
+        renames = [one.string.sval for one in node.alias.colnames]
+        if not node.schemaname and name in ctes:
+            self._add(node, _Found(ctes[name]), level)
+        elif node.schemaname in SCHEMAS and name in self.views:
+            self._add(node, self._view(self.views[name], node.location), level)
+        elif node.schemaname in SCHEMAS and name in self.tables:
+            named = self.tables[name]
+            place = (*self.place, node.location)
+            scan = LinkedScan(len(self.scans), named.version, place=place)
+            self.scans[place] = self.by_number[scan.number] = scan
+            columns = named.columns or {c.name: c.id for c in named.version.public_columns}
+            shown = dict(zip([*renames, *list(columns)[len(renames) :]], columns.values(), strict=False))
+            level.relations.append(Relation(scan.number, alias, scan=scan, named=shown))
+        else:
+            level.relations.append(_Source(self._number(), alias, is_opaque=True))
+
+    def _view(self, view: ViewInUse, location: int) -> _Found:
+        definition = view.definition
+        [statement] = parse(definition.query)
+        uses = {use.name: use.columns for use in definition.tables}
+        tables = {name: Named(version, uses[name]) for name, version in view.tables.items()}
+        outside = self.tables, self.views, self.place, self.analyzer.constants
+        self.tables, self.views, self.place = tables, view.views, (*self.place, location)
+        self.analyzer.constants = time_style(definition.zone, definition.order)
+        try:
+            found = self.query(statement.node, None, {})
+        finally:
+            self.tables, self.views, self.place, self.analyzer.constants = outside
+        names = [column.name for column in definition.columns]
+        return _Found(_renamed(found.columns, names), found.is_plain)
+
+    def _add(self, node: Node, found: _Found, level: _Level) -> None:
+        """A relation with these columns, under the name that it has in the query."""
+        alias = node.alias.aliasname or getattr(node, "relname", "")
+        columns = _renamed(found.columns, [one.string.sval for one in node.alias.colnames])
+        number = self._number()
+        if columns is None:
+            level.relations.append(_Source(number, alias, is_opaque=True))
+            return
+        typed: dict[str, Expr] = {}
+        below: dict[str, ColumnRef] = {}
+        for place, (name, expr) in enumerate(columns):
+            if expr is None or expr.type in (UNKNOWN, NUMBERED):
+                continue
+            typed[name] = ColumnRef(f"s{number}.o{place}", expr.type, name, number)
+            if found.is_plain and isinstance(expr, ColumnRef):
+                below[f"s{number}.o{place}"] = expr
+        names = [name for name, _ in columns]
+        untyped = frozenset(name for name in names if name not in typed)
+        twice = frozenset(name for name in names if names.count(name) > 1)
+        level.relations.append(_Source(number, alias, typed, duplicates=twice, untyped=untyped, below=below))
+
+    def _function(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
+        self._inside(node, level, ctes, "functions")
+        items = [item.list.items[0] for item in node.functions]
+        call = items[0].func_call if items[0].WhichOneof("node") == "func_call" else None
+        name = "" if call is None else call.funcname[-1].string.sval
+        alias = node.alias.aliasname or name
+        source = _Source(self._number(), alias, is_opaque=True)
+        if call is not None and name == "generate_series" and len(items) == 1 and not node.ordinality:
+            types = {None if one is None else one.type for one in (self._expr(arg, level) for arg in call.args)}
+            if types <= {INT4, INT8}:
+                column = node.alias.colnames[0].string.sval if len(node.alias.colnames) else alias
+                of = INT8 if INT8 in types else INT4
+                source.columns, source.is_opaque = (
+                    {column: ColumnRef(f"s{source.number}.o0", of, column, source.number)},
+                    False,
+                )
+        level.relations.append(source)
+
+    def _join(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
+        if node.HasField("alias"):
+            hidden = _Level(level.parent)
+            self._sides(node, hidden, ctes)
+            level.relations.append(_Source(self._number(), node.alias.aliasname, is_opaque=True))
+        else:
+            self._sides(node, level, ctes)
+
+    def _sides(self, node: Node, level: _Level, ctes: Mapping[str, Columns]) -> None:
+        first = len(level.relations)
+        self._item(node.larg, level, ctes)
+        middle = len(level.relations)
+        self._item(node.rarg, level, ctes)
+        left, right = level.relations[first:middle], level.relations[middle:]
+        bounded = {INNER: [*left, *right], LEFT: right, RIGHT: left}.get(node.jointype, [])
+        visible = _Level(level.parent, [*left, *right], level.merged)
+        if node.HasField("quals"):
+            self._note(node.quals, visible, bounded)
+        for one in (
+            *(right if node.jointype in (LEFT, FULL) else ()),
+            *(left if node.jointype in (RIGHT, FULL) else ()),
+        ):
+            one.is_nullable = True
+        if len(node.using_clause) or node.is_natural:
+            self._merge([name.string.sval for name in node.using_clause], node, level, visible, (left, right), bounded)
+        if node.HasField("quals"):
+            self._conditions(node.quals, visible, ctes)
+            level.is_reached = level.is_reached or visible.is_reached
+
+    def _merge(
+        self,
+        names: Sequence[str],
+        node: Node,
+        level: _Level,
+        visible: _Level,
+        sides: Sequence[Sequence[Relation]],
+        bounded: Sequence[Relation],
+    ) -> None:
+        """USING and NATURAL: one name for the columns of both sides, which are equal."""
+        if node.is_natural:
+            here = [{name for relation in side for name in relation.names()} for side in sides]
+            names = sorted(here[0] & here[1])
+        for name in names:
+            columns = [self._of_side(name, side, level) for side in sides]
+            if columns[0] is None or columns[1] is None:
+                continue
+            level.merge(Merged(name, columns[node.jointype == RIGHT] or columns[0], frozenset((*sides[0], *sides[1]))))
+            self._link(columns[0], columns[1], visible, bounded)
+
+    def _of_side(self, name: str, side: Sequence[Relation], level: _Level) -> Expr | None:
+        try:
+            return _Level(None, list(side), level.merged).find(name, -1)
+        except SqlError:
+            return None
+
+    def _number(self) -> int:
+        self._serial += 1
+        return self._serial
+
+    # -- conditions ---------------------------------------------------------------------------------------------
+
+    def _note(self, condition: Node, level: _Level, bounded: Sequence[Relation]) -> None:
+        """Has conditions that every row meets bound the tables, among `bounded`, that they name."""
+        for conjunct in _conjuncts(condition):
+            for left, right in _equal_columns(conjunct):
+                self._link(self._resolved(left, level), self._resolved(right, level), level, bounded)
+            expr = self._condition(conjunct, level)
+            numbers = {part.relation for part in walk(expr) if isinstance(part, ColumnRef)} if expr is not None else ()
+            if expr is None or len(numbers) != 1:
+                continue
+            relation = next((one for one in bounded if {one.number} == numbers), None)
+            if relation is None or (relation.is_nullable and not refuses_nulls(expr)):
+                continue
+            if isinstance(relation, _Source):
+                below = _of_columns(expr, relation.below)
+                numbers = (
+                    {part.relation for part in walk(below) if isinstance(part, ColumnRef)} if below is not None else ()
+                )
+                scan = self.by_number.get(next(iter(numbers), -1)) if len(numbers) == 1 else None
+                if scan is not None and below is not None:
+                    scan.conditions.append(below)
+            elif relation.scan is not None:
+                relation.scan.conditions.append(expr)
+
+    def _link(self, left: Expr | None, right: Expr | None, level: _Level, bounded: Sequence[Relation]) -> None:
+        """Notes that two columns are equal."""
+        for mine, other in ((left, right), (right, left)):
+            if not isinstance(mine, ColumnRef) or not isinstance(other, ColumnRef):
+                continue
+            relation = next((one for one in bounded if one.number == mine.relation), None)
+            found = None if relation is None else self._stored(mine, relation)
+            of = other.type.sql_type
+            if found is None or of is None or not can_encode(found[1], of):
+                continue
+            scan, column = found
+            beside = next((one for one in level.relations if one.number == other.relation), None)
+            if beside is None:
+                sql = self._outside(other, level)
+                if sql is not None:
+                    scan.links.append(Link(column, sql, of, other.relation))
+                continue
+            source = self._stored(other, beside)
+            if source is not None and source[0] is not scan:
+                scan.links.append(Link(column, "", of, source[0].number, source[1]))
+
+    def _stored(self, column: ColumnRef, relation: Relation) -> tuple[LinkedScan, Column] | None:
+        """The use of a table, and the column of it, that a column of this relation is."""
+        if isinstance(relation, _Source):
+            below = relation.below.get(column.sql)
+            if below is None:
+                return None
+            column = below
+        scan = self.by_number.get(column.relation)
+        return (
+            None
+            if scan is None or column.column_id is None
+            else (scan, scan.descriptor.column(ColumnId(column.column_id)))
+        )
+
+    def _outside(self, column: ColumnRef, level: _Level) -> str | None:
+        """The column of a query around, named so that no other one can be meant within the query of a table."""
+        relation = level.numbered(column.relation)
+        is_seen = relation is not None and relation.name and level.relation(relation.name) is relation
+        return f"{quoted(relation.name)}.{quoted(column.name)}" if is_seen and relation is not None else None
+
+    def _condition(self, node: Node, level: _Level) -> Expr | None:
+        return self._analysed(node, level, lambda: self.analyzer.condition(node, level, "WHERE"))
+
+    def _expr(self, node: Node, level: _Level) -> Expr | None:
+        return self._analysed(node, level, lambda: self.analyzer.expr(node, level))
+
+    def _resolved(self, node: Node, level: _Level) -> Expr | None:
+        """The column that a name means, if it is known."""
+        parts = [part.string.sval for part in node.fields if part.WhichOneof("node") == "string"]
+        if len(parts) < len(node.fields):
+            return None
+        return self._analysed(None, level, lambda: level.resolve(parts, -1))
+
+    def _analysed(self, node: Node, level: _Level, analyse: Callable[[], Expr]) -> Expr | None:
+        """An expression without subqueries; None, and no trace of the attempt, for one that is not understood."""
+        if node is not None and any(one.DESCRIPTOR.name == "SubLink" for one in nodes_in(node)):
+            return None
+        types, levels = list(self.analyzer.parameters.types), list(_around(level))
+        reached = [one.is_reached for one in levels]
+        try:
+            return analyse()
+        except SqlError:
+            self.analyzer.parameters.types[:] = types
+            for one, was in zip(levels, reached, strict=True):
+                one.is_reached = was
+            return None
+
+    # -- columns ------------------------------------------------------------------------------------------------
+
+    def _targets(self, node: Node, level: _Level) -> Columns:
+        """The columns of a SELECT; None where a star stands for columns that are not known."""
+        columns: list[tuple[str, Expr | None]] = []
+        for item in node.target_list:
+            target = item.res_target
+            star = star_of(target.val)
+            if star is None:
+                columns.append((target.name or implied_name(target.val), self._expr(target.val, level)))
+                continue
+            relations = [one for one in level.relations if not star or one.name == star]
+            if level.merged or any(isinstance(one, _Source) and one.is_opaque for one in relations) or not relations:
+                return None
+            for relation in relations:
+                columns += [(name, _column(relation, name)) for name in relation.names()]
+        return tuple(columns)
+
+    def _shared(self, column: Sequence[Node]) -> Expr | None:
+        """One of several values in a column of VALUES, where all have one type."""
+        exprs = [self._expr(value, _Level()) for value in column[:VALUES_MAX]]
+        types = {None if expr is None else expr.type for expr in exprs}
+        return exprs[0] if len(types) == 1 and len(column) <= VALUES_MAX else None
+
+
+VALUES_MAX = 100
+"""Rows of VALUES whose types are looked at."""
+
+
+def _around(level: Scope | None) -> Iterator[Scope]:
+    while level is not None:
+        yield level
+        level = level.parent
+
+
+def _column(relation: Relation, name: str) -> Expr | None:
+    try:
+        return relation.column(name)
+    except SqlError:
+        return None
+
+
+def _conjuncts(condition: Node) -> Iterator[Node]:
+    """The conditions that AND joins."""
+    if condition.WhichOneof("node") == "bool_expr" and condition.bool_expr.boolop == pb.AND_EXPR:
+        for arg in condition.bool_expr.args:
+            yield from _conjuncts(arg)
+    else:
+        yield condition
+
+
+def _equal_columns(condition: Node) -> Iterator[tuple[Node, Node]]:
+    """The names of two columns that have to be equal: a = b, (a, c) = (b, d)."""
+    if condition.WhichOneof("node") != "a_expr" or condition.a_expr.kind != pb.AEXPR_OP:
+        return
+    compared = condition.a_expr
+    if [part.string.sval for part in compared.name] != ["="]:
+        return
+    left, right = (
+        [*side.row_expr.args] if side.HasField("row_expr") else [side] for side in (compared.lexpr, compared.rexpr)
+    )
+    for a, b in zip(left, right, strict=False):
+        if a.HasField("column_ref") and b.HasField("column_ref"):
+            yield a.column_ref, b.column_ref
+
+
+def _outermost(node: Node) -> Iterator[Node]:
+    """The queries in a part of a tree, not those within them, and the names beside them."""
+    pending = [node]
+    while pending:
+        message = pending.pop()
+        if message.DESCRIPTOR.name in ("SelectStmt", "ColumnRef"):
+            yield message
+            continue
+        for one, value in message.ListFields():
+            if one.message_type is not None:
+                pending += value if one.is_repeated else [value]
+
+
+def _is_plain(node: Node) -> bool:
+    """True if a SELECT has the rows of its FROM that meet its WHERE, and no others: a condition may go below it."""
+    clauses = ("group_clause", "distinct_clause", "window_clause", "locking_clause", "sort_clause")
+    if any(len(getattr(node, name)) for name in clauses):
+        return False
+    if node.HasField("having_clause") or node.HasField("limit_count") or node.HasField("limit_offset"):
+        return False
+    calls = (one for item in node.target_list for one in nodes_in(item))
+    return all(one.DESCRIPTOR.name not in ("FuncCall", "SubLink") for one in calls)
+
+
+def _united(left: Columns, right: Columns) -> Columns:
+    """The columns of a set operation: of a type that both sides have."""
+    if left is None or right is None or len(left) != len(right):
+        return None if left is None else tuple((name, None) for name, _ in left)
+    same = (a is not None and b is not None and a.type is b.type for (_, a), (_, b) in zip(left, right, strict=True))
+    return tuple((name, a if is_same else None) for (name, a), is_same in zip(left, same, strict=True))
+
+
+def _renamed(columns: Columns, names: Sequence[str]) -> Columns:
+    """The columns under other names, the first ones first."""
+    if columns is None:
+        return None
+    return tuple((names[n] if n < len(names) else name, expr) for n, (name, expr) in enumerate(columns))
+
+
+def _of_columns(expr: Expr, columns: Mapping[str, ColumnRef]) -> Expr | None:
+    """The expression over other columns; None when one of its own is none of these, or it is more than a call."""
+    if isinstance(expr, ColumnRef):
+        return columns.get(expr.sql)
+    if not isinstance(expr, Call):
+        return None if isinstance(expr, Fragment) else expr
+    args = [_of_columns(arg, columns) for arg in expr.args]
+    return None if None in args else replace(expr, args=tuple(arg for arg in args if arg is not None))

@@ -1,0 +1,168 @@
+"""Which conditions bound the uses of tables in a query, and which other relations give them keys."""
+
+from dataclasses import replace
+
+import pytest
+
+from catalog.elements import ColumnId, Index, IndexColumn, IndexId, State
+from catalog.values.types import SqlType
+from expressions.typed import Context
+from nodes.sql.conditions.access_paths import access
+from nodes.sql.conditions.lookups import Lookup, lookups
+from nodes.sql.pair_queries import Given, looked_up_sql
+from nodes.sql.statements import parse
+from nodes.sql.uses import LinkedScan, scans_in
+from storage.sql_values import encode_key_sql
+from tests.nodes.sql.test_readable import FLIGHTS, OTHERS
+
+BY_DELAY = Index(IndexId(2), "by_delay", (IndexColumn(ColumnId(4), True), IndexColumn(ColumnId(2))), state=State.PUBLIC)
+TABLES = {"flights": FLIGHTS, "others": replace(OTHERS, indexes=(*OTHERS.indexes, BY_DELAY))}
+
+
+def read(text: str) -> tuple[list[LinkedScan], dict[int, Lookup]]:
+    [statement] = parse(text)
+    scans = list(scans_in(statement.node, TABLES, {}).values())
+    context = Context()
+    ways = {s.number: access(s.descriptor, s.conditions, context, storages=2, buckets=16) for s in scans}
+    return scans, lookups(scans, ways, context)
+
+
+def looked_up(text: str) -> list[tuple[str, str | None, list[str]]]:
+    """The lookups of a text: table, index, and where each part of a key comes from."""
+    scans, found = read(text)
+    names = {scan.number: scan.descriptor.name for scan in scans}
+    shown = []
+    for number, lookup in found.items():
+        parts = [
+            "constant" if isinstance(part.value, bytes) else part.value.sql or names[part.value.other]
+            for part in lookup.parts
+        ]
+        shown.append((names[number], lookup.index.name if lookup.index else None, parts))
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            "SELECT (SELECT dest FROM others o WHERE o.id = f.delay) FROM flights f",
+            [("others", None, ['"f"."delay"'])],
+            id="a scalar subquery by key",
+        ),
+        pytest.param(
+            "SELECT x.id FROM flights f, LATERAL (SELECT id FROM others WHERE delay = f.id ORDER BY id LIMIT 1) x",
+            [("others", "by_delay", ['"f"."id"'])],
+            id="the latest row of each group",
+        ),
+        pytest.param(
+            "SELECT 1 FROM flights f WHERE f.id < 9 AND f.id > 3 AND EXISTS (SELECT FROM others WHERE dest = f.dest)",
+            [("others", "by_dest", ['"f"."dest"'])],
+            id="EXISTS of a few rows",
+        ),
+        pytest.param(
+            "SELECT 1 FROM flights f WHERE NOT EXISTS (SELECT 1 FROM others WHERE dest = f.dest)",
+            [],
+            id="EXISTS of all rows is joined",
+        ),
+        pytest.param(
+            "SELECT (SELECT 1 FROM others o WHERE o.delay = f.delay AND o.dest = 'BOS') FROM flights f",
+            [("others", "by_delay", ['"f"."delay"', "constant"])],
+            id="a constant behind a link",
+        ),
+        pytest.param(
+            "SELECT 1 FROM others o JOIN flights f ON o.id = f.delay WHERE f.id = 7",
+            [("others", None, ["flights"])],
+            id="a join reads by the keys that a few rows name",
+        ),
+        pytest.param(
+            "SELECT 1 FROM flights f LEFT JOIN others o USING (id) WHERE f.dest = 'BOS'",
+            [("others", None, ["flights"])],
+            id="USING, and the side that may be missing",
+        ),
+        pytest.param(
+            "SELECT 1 FROM others o LEFT JOIN flights f ON o.id = f.delay AND f.id = 7",
+            [],
+            id="the side that is kept is read whole",
+        ),
+        pytest.param("SELECT 1 FROM others o JOIN flights f ON o.id = f.delay", [], id="a join of all rows"),
+        pytest.param(
+            "SELECT (SELECT 1 FROM others o WHERE o.dest = f.id::text) FROM flights f", [], id="an expression"
+        ),
+        pytest.param(
+            "SELECT (SELECT 1 FROM others o WHERE o.id = f.delay OR true) FROM flights f", [], id="a condition under OR"
+        ),
+        pytest.param(
+            "WITH q AS (SELECT delay AS d FROM flights) SELECT (SELECT dest FROM others WHERE id = d) FROM q",
+            [("others", None, ['"q"."d"'])],
+            id="a column of WITH",
+        ),
+        pytest.param(
+            "SELECT (SELECT dest FROM others o, json_each('{}') WHERE o.id = d) FROM (SELECT 1 AS d) q",
+            [],
+            id="a name that a function beside may have",
+        ),
+        pytest.param(
+            "SELECT (SELECT (SELECT 1 FROM others o WHERE o.id = f.delay) FROM flights f WHERE f.id = 3) FROM others f",
+            [("others", None, ['"f"."delay"'])],
+            id="the nearest relation of a name",
+        ),
+        pytest.param(
+            "SELECT (SELECT 1 FROM others o, flights f WHERE o.id = g) FROM (SELECT delay AS g FROM flights) f",
+            [],
+            id="a relation that another of its name hides",
+        ),
+    ],
+)
+def test_other_relations_give_keys(text: str, found: list[tuple[str, str | None, list[str]]]) -> None:
+    assert looked_up(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("SELECT 1 FROM flights f, others o WHERE f.id = 7 AND o.id > 3 AND o.dest = f.dest", [1, 1]),
+        ("SELECT 1 FROM flights f LEFT JOIN others o ON o.id = 7 WHERE o.delay IS NULL", [0, 1]),
+        ("SELECT 1 FROM flights f LEFT JOIN others o ON f.id = 7 WHERE o.delay = 1", [0, 1]),
+        ("SELECT * FROM (SELECT id AS x FROM flights) f WHERE x = 7", [1]),
+        ("SELECT * FROM (SELECT id AS x FROM flights LIMIT 1) f WHERE x = 7", [0]),
+        ("SELECT 1 FROM flights WHERE no_such_function(id) AND id = 7", [1]),
+        ("SELECT id FROM flights WHERE id = 7 UNION SELECT id FROM others WHERE id IN (1, 2)", [1, 1]),
+        ("WITH flights AS (SELECT 1 AS id) SELECT 1 FROM flights WHERE id = 7", []),
+        ("SELECT 1 FROM (flights JOIN others USING (id)) AS j WHERE id = 7", [0, 0]),
+    ],
+)
+def test_conditions_bound_the_tables_whose_rows_must_meet_them(text: str, counts: list[int]) -> None:
+    scans, _ = read(text)
+    assert [len(scan.conditions) for scan in scans] == counts
+
+
+def test_a_table_is_read_again_for_each_row_around_only_where_its_query_names_one() -> None:
+    scans, _ = read("SELECT (SELECT max(id) FROM others), (SELECT 1 FROM others o WHERE o.id < f.id) FROM flights f")
+    assert [scan.is_repeated for scan in scans] == [False, False, True]
+
+
+def lookup_sql(text: str, source: str = "") -> tuple[str, Given]:
+    scans, found = read(text)
+    [(number, lookup)] = found.items()
+    version, given = scans[number].descriptor, Given(1)
+    return looked_up_sql(version, {"dest": version.column_named("dest")}, lookup, [1, 2], source, given), given
+
+
+def test_the_key_of_a_row_is_encoded_where_it_is_read() -> None:
+    sql, _ = lookup_sql("SELECT (SELECT dest FROM others o WHERE o.id = f.delay) FROM flights f")
+    key = encode_key_sql(FLIGHTS.columns[0], '"f"."delay"', of=SqlType.INTEGER)
+    assert sql.count(f"WHERE k = '\\x00010000'::bytea || {key} AND c IN (0, 2)") == 2
+    assert '"f"."delay"' in sql
+
+
+def test_entries_are_between_the_values_and_all_that_may_follow_them() -> None:
+    sql, given = lookup_sql("SELECT (SELECT dest FROM others o WHERE o.delay = f.delay) FROM flights f")
+    assert "k = ANY (ARRAY(SELECT" in sql
+    assert " || '\\xffff'::bytea" in sql
+    assert not given.values
+
+
+def test_keys_of_a_table_beside_are_gathered_once() -> None:
+    sql, _ = lookup_sql("SELECT 1 FROM others o JOIN flights f ON o.id = f.delay WHERE f.id = 7", "SELECT 1 AS c4")
+    assert sql.count("k = ANY (ARRAY(SELECT '\\x00010000'::bytea || ") == 2
+    assert "FROM (SELECT 1 AS c4) AS w" in sql
