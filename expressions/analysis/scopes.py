@@ -61,7 +61,6 @@ class Relation:
     columns: dict[str, Expr] = field(default_factory=dict)
     scan: Scan | None = None
     is_nullable: bool = False
-    is_sample: bool = False
     duplicates: frozenset[str] = frozenset()
     system: dict[str, Expr] = field(default_factory=dict)
     named: Mapping[str, ColumnId] | None = None

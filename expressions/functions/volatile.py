@@ -22,10 +22,8 @@ VOLATILE = frozenset(
         "set_config",
         "array_shuffle",
         "array_sample",
-        "sample",
     }
 )
-"""`sample` is the percentage of a TABLESAMPLE."""
 
 _OUT_OF_NOTHING: dict[str, Callable[[], PyValue]] = {
     "random": random.SystemRandom().random,

@@ -22,7 +22,7 @@ from nodes.sql.conditions.lookups import Lookup, lookups
 from nodes.sql.pair_queries import Given, kept_sql, looked_up_sql, rows_sql
 from nodes.sql.plans import SelectPlan
 from nodes.sql.readable import InPlace, Use
-from nodes.sql.uses import Link, LinkedScan
+from nodes.sql.uses import Link, LinkedScan, is_searched
 from nodes.store import reader
 from nodes.store.entering import timestamptz
 from nodes.store.pipeline import BINARY, TEXT, Command, UsersCommand, bytea_array
@@ -198,8 +198,7 @@ class Paths:
     def query(self, use: Use, given: Given) -> str:
         """The query of one use of a table."""
         query = self._rows(use, use.columns, given)
-        is_kept = self.is_everything(use.scan.number) and isinstance(use.scan, LinkedScan) and use.scan.is_repeated
-        return kept_sql(query) if is_kept else query
+        return kept_sql(query) if self.is_everything(use.scan.number) and is_searched(use.scan) else query
 
     def _rows(self, use: Use, columns: Mapping[str, Column], given: Given) -> str:
         version, table = use.scan.descriptor, table_of(self.env, use.scan)

@@ -21,7 +21,7 @@ from nodes.sql.planner import Planner
 from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, UpdatePlan
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement
-from nodes.sql.uses import Link, LinkedScan
+from nodes.sql.uses import Link, LinkedScan, is_searched
 from nodes.store.name_resolution import NamedRelations
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
@@ -126,7 +126,7 @@ def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str
             if scan.number not in found
             else _lookup_lines(scan, found[scan.number], names)
         )
-        if scan.is_repeated and scan.number not in found and ways[scan.number].is_everything:
+        if is_searched(scan) and scan.number not in found and ways[scan.number].is_everything:
             lines.append("  Searched for each row around it: no key or index has a column that it is compared by")
         listed += _indented(lines)
     return [IN_PLACE, *listed]

@@ -74,7 +74,7 @@ class _Walk:
             if kind == "RangeVar" and self._is_table(node, names):
                 self.references.append(node)
             elif kind == "RangeTableSample":
-                raise unsupported("TABLESAMPLE", node.location)
+                raise no_sample(node.location)
             elif kind == "ColumnRef" and len(node.fields) > 2 and node.fields[0].string.sval == SCHEMA:
                 self._cut(self.words.index(node.location), 2)
             elif kind == "SelectStmt":
@@ -167,6 +167,12 @@ class _Walk:
             last += {"nowait": 1, "skip": 2}.get(self.words[last + 1], 0)
             self._cut(place, last - place + 1)
             place = last + 1
+
+
+def no_sample(location: int) -> SqlError:
+    """The refusal of TABLESAMPLE."""
+    hint = "choose rows by the key, as in WHERE id % 10 = 0, or sort by random() and take a LIMIT"
+    return unsupported("TABLESAMPLE", location, hint=hint)
 
 
 def _require_lockable(select: Node) -> None:

@@ -29,10 +29,11 @@ from expressions.errors import SqlError, unsupported
 from expressions.sqltypes import INT4, INT8, NUMBERED, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Fragment, walk
 from nodes.sql.admission import nodes_in
-from nodes.sql.conditions.predicates import refuses_nulls
+from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
 from nodes.sql.naming import ViewInUse
 from nodes.sql.queries.column_names import implied_name, star_of
 from nodes.sql.statements import parse
+from nodes.sql.tables_in_place import no_sample
 from storage.sql_values import can_encode
 
 Node = Any
@@ -78,6 +79,11 @@ class LinkedScan(Scan):
     """PostgreSQL can join it, though it stands in a subquery: EXISTS and IN among the conditions."""
     is_repeated: bool = False
     """It is read for each row of a query around it."""
+
+
+def is_searched(scan: Scan) -> bool:
+    """True for a table that is read for each row around, where no lookup finds its rows."""
+    return isinstance(scan, LinkedScan) and scan.is_repeated and not scan.is_joined
 
 
 @dataclass(eq=False)
@@ -240,8 +246,7 @@ class _Walk:
         elif kind == "range_function":
             self._function(item, level, ctes)
         elif kind == "range_table_sample":
-            hint = "choose rows by the key, as in WHERE id % 10 = 0, or sort by random() and take a LIMIT"
-            raise unsupported("TABLESAMPLE", item.location, hint=hint)
+            raise no_sample(item.location)
         else:
             for part in _outermost(item):
                 if part.DESCRIPTOR.name == "SelectStmt":
@@ -387,22 +392,17 @@ class _Walk:
             for left, right in _equal_columns(conjunct):
                 self._link(self._resolved(left, level), self._resolved(right, level), level, bounded)
             expr = self._condition(conjunct, level)
-            numbers = {part.relation for part in walk(expr) if isinstance(part, ColumnRef)} if expr is not None else ()
-            if expr is None or len(numbers) != 1:
-                continue
-            relation = next((one for one in bounded if {one.number} == numbers), None)
-            if relation is None or (relation.is_nullable and not refuses_nulls(expr)):
-                continue
-            if isinstance(relation, _Source):
-                below = _of_columns(expr, relation.below)
-                numbers = (
-                    {part.relation for part in walk(below) if isinstance(part, ColumnRef)} if below is not None else ()
-                )
-                scan = self.by_number.get(next(iter(numbers), -1)) if len(numbers) == 1 else None
-                if scan is not None and below is not None:
-                    scan.conditions.append(below)
-            elif relation.scan is not None:
-                relation.scan.conditions.append(expr)
+            for part in () if expr is None else conjuncts(expr):
+                self._bound(part, bounded)
+
+    def _bound(self, condition: Expr, bounded: Sequence[Relation]) -> None:
+        relation = next((one for one in bounded if _relations(condition) == {one.number}), None)
+        if relation is None or (relation.is_nullable and not refuses_nulls(condition)):
+            return
+        below = _of_columns(condition, relation.below) if isinstance(relation, _Source) else condition
+        numbers = _relations(below)
+        if below is not None and len(numbers) == 1 and (scan := self.by_number.get(numbers.pop())) is not None:
+            scan.conditions.append(below)
 
     def _link(self, left: Expr | None, right: Expr | None, level: _Level, bounded: Sequence[Relation]) -> None:
         """Notes that two columns are equal."""
@@ -512,6 +512,11 @@ def _column(relation: Relation, name: str) -> Expr | None:
         return relation.column(name)
     except SqlError:
         return None
+
+
+def _relations(expr: Expr | None) -> set[int]:
+    """The numbers of the relations that an expression reads."""
+    return set() if expr is None else {part.relation for part in walk(expr) if isinstance(part, ColumnRef)}
 
 
 def _conjuncts(condition: Node) -> Iterator[Node]:

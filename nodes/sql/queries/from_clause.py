@@ -1,7 +1,7 @@
 """FROM: tables, subqueries, functions and joins, each a relation of the scope under a name of ours."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,15 +18,14 @@ from expressions.errors import (
     INVALID_COLUMN_REFERENCE,
     INVALID_PARAMETER_VALUE,
     PROGRAM_LIMIT,
-    UNDEFINED_OBJECT,
     UNDEFINED_TABLE,
     SqlError,
     unsupported,
 )
 from expressions.functions import allowed
 from expressions.limits import refusal
-from expressions.sqltypes import DATE, FLOAT8, INT4, INT8, INTEGERS, INTERVAL, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
-from expressions.typed import Call, ColumnRef, Expr, Fragment, is_constant, joined, walk
+from expressions.sqltypes import DATE, INT4, INT8, INTEGERS, INTERVAL, TIMESTAMP, TIMESTAMPTZ, UNKNOWN
+from expressions.typed import Call, ColumnRef, Expr, Fragment, joined, walk
 from expressions.values.intervals import with_engine_interval
 from leases.rules import NotLeasable, check_leasable
 from nodes.catalog_views import relations
@@ -34,6 +33,7 @@ from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
 from nodes.sql.naming import Naming, ViewInUse
 from nodes.sql.queries.extent import JOINED_MAX, Extent
 from nodes.sql.queries.query import Output, Parts, Query
+from nodes.sql.tables_in_place import no_sample
 
 Node = Any
 Star = tuple[str, Expr | None, Relation | None]
@@ -97,7 +97,7 @@ class FromClause:
         if kind == "range_function":
             return self._from_function(node.range_function, scope)
         if kind == "range_table_sample":
-            return self._from_table_sample(node.range_table_sample, scope)
+            raise no_sample(node.range_table_sample.location)
         raise unsupported(f"{str(kind).replace('_', ' ')} in FROM")
 
     def _add(self, scope: Scope, relation: Relation, offset: int) -> Stars:
@@ -140,26 +140,6 @@ class FromClause:
             scan.used.update(named[name] for name in renames)  # a view keeps the columns it uses: the first ones, so
         relation = Relation(scan.number, alias, scan=scan, named=named)
         return (scan.sql,), self._add(scope, relation, node.location)
-
-    def _from_table_sample(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
-        """TABLESAMPLE: each row by itself, whatever the method; a block is nothing that a table here has."""
-        method = node.method[-1].string.sval.lower()
-        if node.relation.WhichOneof("node") != "range_var" or method not in ("bernoulli", "system"):
-            raise SqlError(UNDEFINED_OBJECT, f"tablesample method {method} does not exist", node.location)
-        if node.HasField("repeatable"):
-            hint = "leave it out, or choose by the key: WHERE id % 10 = 0"
-            raise unsupported("TABLESAMPLE .. REPEATABLE", node.location, hint=hint)
-        source, stars = self.item(node.relation, scope)
-        relation = scope.relations[-1]
-        if relation.scan is None or len(node.args) != 1:
-            raise unsupported("TABLESAMPLE of anything but a table, by a percentage", node.location)
-        relation.is_sample = True
-        given = self.analyzer.coerce(self.analyzer.expr(node.args[0], Scope()), FLOAT8)
-        percent = Call("sample", "", (given,), FLOAT8, percentage, strict=False, offset=given.offset)
-        if not is_constant(percent):
-            raise unsupported("TABLESAMPLE with a percentage that is not a constant", node.location)
-        where: Parts = (" WHERE random() * 100 < ", percent)
-        return ("(SELECT * FROM ", *source, *where, f") AS {relation.scan.sql}"), stars
 
     def _from_subselect(self, node: Node, scope: Scope) -> tuple[Parts, Stars]:
         query = self.selects.query(node.subquery.select_stmt, scope if node.lateral else scope.parent)
@@ -363,16 +343,6 @@ class FromClause:
 
 def is_of_one_value(name: str) -> bool:
     return name not in allowed.SETS and (name in allowed.FUNCTIONS or name in (*SESSION_VALUES, "pg_backend_pid"))
-
-
-def percentage(_: object, given: Callable[[], Any]) -> float:
-    """The part of a table that a sample takes. Raises 2202H beyond 0 and 100."""
-    value = given()
-    if value is None:
-        raise SqlError("2202H", "TABLESAMPLE parameter cannot be null")
-    if not 0 <= value <= 100:
-        raise SqlError("2202H", "sample percentage must be between 0 and 100")
-    return float(value)
 
 
 def by_name(stars: Stars) -> dict[str, Stars]:

@@ -215,7 +215,6 @@ class Selects:
     def _simple(self, node: Node, scope: Scope, targets: Sequence[Target], where: Expr | None) -> SimpleSelect | None:
         """The query without the engine, when it is a plain selection from one table."""
         one = len(scope.relations) == 1 and scope.relations[0].scan is not None and not scope.merged
-        one = one and not scope.relations[0].is_sample
         plain = not (
             len(node.group_clause) or len(node.sort_clause) or len(node.distinct_clause) or len(node.window_clause)
             or node.HasField("having_clause") or node.HasField("limit_offset") or node.HasField("limit_count")
