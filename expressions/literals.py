@@ -16,7 +16,7 @@ from postgast import pg_query_pb2 as pb
 
 from expressions import grammar
 from expressions.dates.reading import NeedsNow
-from expressions.dates.zones import TimeStyle
+from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import SqlError
 from expressions.sqltypes import DATE, INTERVAL, TIME, TIMESTAMP, TIMESTAMPTZ, Type
 from expressions.typed import PyValue, parse_value, value_text
@@ -26,9 +26,13 @@ _STYLED = frozenset(of.oid for of in (DATE, INTERVAL, TIME, TIMESTAMP, TIMESTAMP
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The literals of one statement that `style` reads otherwise: by their byte, as they stand there and in UTC."""
+    """The literals of one statement that `style` reads otherwise: by their byte, as they stand there and in UTC.
+
+    Otherwise than `usual`, which is how whoever gets the statement would read it.
+    """
 
     style: TimeStyle
+    usual: TimeStyle = PLAIN
     found: dict[int, tuple[str, str]] = field(default_factory=dict)
 
 
@@ -36,9 +40,9 @@ _reading: ContextVar[Reading | None] = ContextVar("literals of the session", def
 
 
 @contextmanager
-def reading(style: TimeStyle) -> Iterator[Reading]:
+def reading(style: TimeStyle, usual: TimeStyle = PLAIN) -> Iterator[Reading]:
     """While inside, literals are read in this style and noted."""
-    now = Reading(style)
+    now = Reading(style, usual)
     token = _reading.set(now)
     try:
         yield now
@@ -57,26 +61,34 @@ def in_utc(of: Type, text: str, offset: int) -> str:
         return text
     spelled = value_text(of, value)
     assert spelled is not None, text
-    if spelled and _usual(of, text) != value:
+    if spelled and _usual(of, text, now.usual) != value:
         now.found[offset] = (text, spelled.decode())
         return spelled.decode()
     return text
 
 
-def _usual(of: Type, text: str) -> PyValue:
-    """The value in UTC; None when the text has none there."""
+def _usual(of: Type, text: str, usual: TimeStyle) -> PyValue:
+    """The value in the usual style; None when the text has none there."""
     try:
-        return parse_value(of, text)
+        return parse_value(of, text, -1, usual)
     except SqlError:
         return None
 
 
 def rewritten(sql: str, read: Reading) -> str:
-    """The statement with these literals in UTC. One that a rule has written out of it stands in no place of it."""
+    """The statement with these literals in UTC."""
     whole = sql.encode()
+    for start, end, spelled in reversed(respelled(sql, read)):
+        whole = whole[:start] + spelled.encode() + whole[end:]
+    return whole.decode()
+
+
+def respelled(sql: str, read: Reading) -> list[tuple[int, int, str]]:
+    """These literals in UTC, and the bytes where they stand. One that a rule has written out of it stands nowhere."""
+    whole, found = sql.encode(), []
     ends = {token.start: token.end for token in grammar.tokens(sql) if token.token in (pb.SCONST, pb.USCONST)}
-    for start, (text, spelled) in sorted(read.found.items(), reverse=True):
+    for start, (text, spelled) in sorted(read.found.items()):
         written = whole[start : ends.get(start, start)].decode()
         if written and (written[0] != "'" or written[1:-1].replace("''", "'") == text):
-            whole = whole[:start] + f"'{spelled}'".encode() + whole[ends[start] :]
-    return whole.decode()
+            found.append((start, ends[start], f"'{spelled}'"))
+    return found

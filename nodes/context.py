@@ -61,6 +61,7 @@ class Environment:
     """The role that users' statements are read as at the store."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     in_place: set[Transaction] = field(default_factory=set)
+    _waiting: list[asyncio.Future[None]] = field(default_factory=list)
     """Those in which the store answers a query alone, for as long as that takes."""
     rows: NodeRows = field(default_factory=NodeRows)
     running: dict[Owner, float] = field(default_factory=dict)
@@ -194,19 +195,31 @@ class Environment:
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
-    def may_read_in_place(self, transaction: Transaction) -> bool:
-        """True if a query may take a session at the store for as long as it likes; the transaction counts as such then.
+    async def wait_for_room(self, transaction: Transaction) -> None:
+        """Wait until a query may take a session at the store for as long as it likes.
 
-        Nobody knows which are long. Those of one user get half of its share, so that its other statements find one.
+        Nobody knows which are long. Those of one user get three quarters of its share, so that its reads and writes by
+        key find a session, too.
         """
         user = "" if transaction.by is None else transaction.by.user
-        is_room = sum(other.by is not None and other.by.user == user for other in self.in_place) < self.pool.share // 2
-        if is_room:
-            self.in_place.add(transaction)
-        return is_room
+        while self._count_in_place(user) >= self.pool.share - self.pool.share // 4:
+            waiting = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiting)
+            try:
+                await waiting
+            finally:
+                self._waiting.remove(waiting)
+        self.in_place.add(transaction)
+
+    def _count_in_place(self, user: str) -> int:
+        return sum(other.by is not None and other.by.user == user for other in self.in_place)
 
     def _settle(self, transaction: Transaction) -> None:
-        self.in_place.discard(transaction)
+        if transaction in self.in_place:
+            self.in_place.discard(transaction)
+            for waiting in self._waiting:
+                if not waiting.done():
+                    waiting.set_result(None)
         for table_id in list(transaction.pins):
             self.unpin(transaction, table_id)
 

@@ -10,7 +10,7 @@ column stays: that of a subquery is the name of its only column.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,10 @@ class Facts:
     settings: Callable[[], Iterable[tuple[str, str]]]
     relations: Mapping[str, str] = field(default_factory=dict)
     """Queries in place of relations, by their names."""
+    parameters: Sequence[object] = ()
+    """Values of the text's parameters."""
+    is_of_rows: bool = False
+    """The text is for the store, whose role may not ask for settings."""
     sets: list[tuple[str, str, bool]] = field(default_factory=list)
     """Settings that the text sets: name, value, whether for the transaction. Found by `compiled`."""
 
@@ -206,23 +210,36 @@ class _Walk:
         return f"(SELECT ({both})::pg_catalog.name[] AS current_schemas)"
 
     def _set(self, call: Node) -> None:
-        """set_config of constants beside rows of the catalog: it is done when the answer has a row."""
-        given = [constant(arg) for arg in call.args]
+        """set_config of constants: it is done when the answer has a row."""
+        given = [self._known(arg) for arg in call.args]
         match given:
             case [str() as setting, str() as value, bool() as is_local]:
                 self.facts.sets.append((setting, value, is_local))
-                self._replace_call(call, f"(SELECT {literal(value)}::pg_catalog.text AS set_config)")
+                arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
+                values = f"(VALUES ({arguments})) AS given (name, shown, is_local)"
+                self._replace_call(call, f"(SELECT shown::pg_catalog.text AS set_config FROM {values})")
             case _:
                 raise unsupported("set_config of what is not a constant here", call.location, hint="use SET")
 
+    def _known(self, node: Node) -> object:
+        """The value of a constant or a parameter."""
+        if node.WhichOneof("node") == "type_cast":
+            return self._known(node.type_cast.arg)
+        number = node.param_ref.number if node.WhichOneof("node") == "param_ref" else 0
+        return self.facts.parameters[number - 1] if 0 < number <= len(self.facts.parameters) else constant(node)
+
     def _settings(self, call: Node) -> str:
-        """Of a column: looked up among all; PostgreSQL's own function refuses what is not there."""
+        """Of a column: looked up among all; what is not there is refused by PostgreSQL's own function, or by a cast."""
         arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
         rows = literal(json.dumps([{"name": name.lower(), "shown": shown} for name, shown in self.facts.settings()]))
         given = arguments if len(call.args) > 1 else f"{arguments}, false"
         values = f"(VALUES ({given})) AS v(given, is_fine)"
         found = f"pg_catalog.jsonb_to_recordset({rows}::pg_catalog.jsonb) AS s(name text, shown text)"
-        own = "CASE WHEN s.name IS NULL THEN pg_catalog.current_setting(v.given, v.is_fine) ELSE s.shown END"
+        other = "pg_catalog.current_setting(v.given, v.is_fine)"
+        if self.facts.is_of_rows:
+            refusal = "('unrecognized configuration parameter ' || v.given)::pg_catalog.int4::pg_catalog.text"
+            other = f"CASE WHEN NOT v.is_fine THEN {refusal} END"
+        own = f"CASE WHEN s.name IS NULL THEN {other} ELSE s.shown END"
         return (
             f"(SELECT {own} AS current_setting FROM {values} LEFT JOIN {found} ON s.name = pg_catalog.lower(v.given))"
         )

@@ -8,7 +8,6 @@ ROLLBACK
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from psycopg import pq
@@ -46,7 +45,6 @@ from storage.shadow.shown import shown_table
 
 Node = Any
 Sets = list[tuple[str, str, bool]]
-NO_RELATIONS: Mapping[str, str] = MappingProxyType({})
 
 SETTINGS = ("search_path", "TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits")
 """Those of the client that say how values are read and written."""
@@ -126,12 +124,12 @@ class CatalogQueries:
         facts = self.facts(relations)
         return compiled(text, select, facts), facts.sets
 
-    def facts(self, relations: Mapping[str, str] = NO_RELATIONS) -> Facts:
+    def facts(self, relations: Mapping[str, str] | None = None, parameters: Sequence[object] = ()) -> Facts:
         """The values of the session, for one text."""
         may_write = self.known[MAY_WRITE] == "t"
         return Facts(
             self.known["user"], DATABASE, OWNER_NAME, self.known["version"], int(self.known["pid"]), may_write,
-            self.variables.get, self.variables.shown, relations,
+            self.variables.get, self.variables.shown, relations or {}, parameters, is_of_rows=relations is None,
         )  # fmt: skip
 
     async def _query(self, relation: str) -> str | None:

@@ -113,7 +113,7 @@ def _select_lines(env: Environment, plan: SelectPlan, context: Context, head: st
 
 
 def _place_lines(env: Environment, place: InPlace, context: Context) -> list[str]:
-    """What PostgreSQL reads for a statement that it answers in place."""
+    """Lines for a statement that PostgreSQL answers in place."""
     scans = [use.scan for use in place.uses]
     ways = {scan.number: whole_access(env, scan, context) for scan in scans}
     linked = [scan for scan in scans if isinstance(scan, LinkedScan)]

@@ -8,10 +8,9 @@ in a block   explicit (BEGIN) or implicit (several statements up to Sync): 40001
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
-from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
-from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
-from expressions.sqltypes import Type, parameter_type
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
+from expressions.sqltypes import REGCLASS, REGTYPE, Type, parameter_type
 from expressions.typed import Context
 from expressions.values.object_names import SHOWN_SETTINGS, TYPES
 from nodes.catalog_queries.asks import beside
@@ -56,8 +55,8 @@ from storage.postgres import USERS_SETTINGS
 READS = frozenset({"select", TO})
 OF_THE_NODE = frozenset({TYPES, SHOWN_SETTINGS})
 """Relations of the catalog that functions look values up in."""
-KNOWN_OIDS = frozenset(of.oid for of in SqlType)
-"""Types of parameters that mean the same at the store: names in the catalog (`regclass`) do not."""
+OF_CATALOG = frozenset({REGCLASS.oid, REGTYPE.oid})
+"""Types of parameters that are names in the catalog: at the store they mean something else."""
 REMEMBERED_OIDS = 32
 
 
@@ -102,7 +101,9 @@ class PlannedStatements:
             async with checked(transaction):
                 plan, context, named = await self._plan(transaction, asked)
                 prepared.check_result(plan_fields(plan))
-                place = await self._place(asked, transaction, plan, named, alone=False)
+                place = await self._place(asked, transaction, plan, named, context, alone=False)
+                if place is not None and not place.uses and transaction.connection is None and not asked.is_limited:
+                    return await self._performed_beside(asked, transaction, plan, context, place)
                 try:
                     return await self._performed(asked, transaction, plan, context, commit=False, place=place)
                 except NotInPlace:
@@ -131,7 +132,7 @@ class PlannedStatements:
                     plan, context, named = await self._plan(transaction, asked, fresh=fresh)
                     prepared.check_result(plan_fields(plan))
                     can_be = can_be_in_place
-                    place = await self._place(asked, transaction, plan, named, alone=True) if can_be else None
+                    place = await self._place(asked, transaction, plan, named, context, alone=True) if can_be else None
                     result = await self._performed(asked, transaction, plan, context, commit=in_one_batch, place=place)
                     self.points.learn(asked.statement, tuple(asked.oids), plan)
             except (Ambiguous, NotInOneBatch) as error:
@@ -161,7 +162,7 @@ class PlannedStatements:
         try:
             async with checked(transaction):
                 plan, context, named = await self._plan(transaction, asked)
-                place = await self._place(asked, transaction, plan, named, alone=False, is_declared=True)
+                place = await self._place(asked, transaction, plan, named, context, alone=False, is_declared=True)
                 if place is None:
                     return False
                 assert isinstance(plan, SelectPlan)
@@ -179,39 +180,38 @@ class PlannedStatements:
         transaction: Transaction,
         plan: Plan,
         named: NamedRelations,
+        context: Context,
         *,
         alone: bool,
         is_declared: bool = False,
     ) -> InPlace | None:
         """The statement for PostgreSQL; None when the node has to answer it."""
         reader = self.env.reader
-        if reader is None or not isinstance(plan, SelectPlan) or not KNOWN_OIDS.issuperset(asked.oids):
+        if reader is None or not isinstance(plan, SelectPlan):
             return None
-        is_first = transaction.connection is None and not is_declared
-        if not plan.scans and not alone and is_first:  # a block begins with what needs the store
-            return None
-        simple = plan.query.simple if plan.needs_no_engine and not is_declared else None
-        if simple is not None and simple.scan.pinned_key is not None:
-            return None
+        if not OF_CATALOG.isdisjoint(asked.oids):
+            raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         statement, known = asked.statement, asked.statement.place
         if known is not None and known[0] is plan:
-            place: InPlace = known[1]
+            place: InPlace | None = known[1]
+        elif not is_declared and PointRead.of(self.env, plan) is not None:
+            place, statement.place = None, (plan, None)
         else:
             place = await in_thread_if_large(
-                statement.text, lambda: self._compiled(statement, named, tuple(asked.oids), reader.functions)
+                statement.text, lambda: self._compiled(asked, named, context, reader.functions)
             )
             if not place.is_of_session:
                 statement.place = (plan, place)
-        if alone and not self.env.may_read_in_place(transaction):
-            return None
+        if alone and place is not None and place.uses:
+            await self.env.wait_for_room(transaction)
         return place
 
     def _compiled(
-        self, statement: Statement, named: NamedRelations, oids: tuple[int, ...], functions: FunctionNames | None
+        self, asked: Asked, named: NamedRelations, context: Context, functions: FunctionNames | None
     ) -> InPlace:
-        parameters = Parameters(list(types_of(oids)), count_max=len(oids))
-        facts, style = self.catalog.facts(), self.variables.style
-        return in_place(statement, named.tables, named.views, functions, parameters, facts, style)
+        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.oids))
+        facts, style = self.catalog.facts(parameters=context.parameters), self.variables.style
+        return in_place(asked.statement, named.tables, named.views, functions, parameters, facts, style)
 
     async def _performed(
         self,
@@ -226,11 +226,28 @@ class PlannedStatements:
         if place is not None:
             assert isinstance(plan, SelectPlan)
             read = Read(self.env, transaction, asked, plan, place, context, self.users_settings())
-            return await read.result(commit=commit)
+            result = await read.result(commit=commit)
+            for name, value, is_local in place.sets if result.rows else ():
+                self.known.set_config(name, value, is_local=is_local)
+            return result
         if asked.data is None:
             return await perform(self.env, transaction, plan, context, commit=commit)
         assert isinstance(plan, InsertPlan)
         return await copy_from(self.env, transaction, plan, context, asked.data, self.client.notice)
+
+    async def _performed_beside(
+        self, asked: Asked, transaction: Transaction, plan: Plan, context: Context, place: InPlace
+    ) -> Result:
+        """A query of no table, before its block has asked the store: the block's snapshot is of its first table."""
+
+        async def once(beside: Transaction, _: bool) -> Result:
+            beside.started_at = transaction.started_at
+            result = await self._performed(asked, beside, plan, context, commit=True, place=place)
+            if result.more is not None:
+                result.more = self.block.streamed(beside, result.more)
+            return result
+
+        return await tried(self.env, self.block, once, is_read_only=True)
 
     async def fields(self, statement: Statement, parameters: Parameters) -> tuple[Field, ...] | None:
         """The columns of a statement's result; None when it has none. The types of its parameters are noted."""

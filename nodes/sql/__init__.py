@@ -15,6 +15,7 @@ admission     which statements PostgreSQL may run as the reader role
 edits         texts with parts replaced, their words, and names that WITH hides
 tables_in_place  a SELECT whose tables are replaced in place by queries
 readable      SELECTs that PostgreSQL answers in place
+uses          uses of tables, and which conditions and other relations bound each
 pair_queries  a use of a table as a query over pair views
 moments       now() as a parameter
 """

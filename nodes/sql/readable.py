@@ -8,9 +8,10 @@ values. A text that speaks of its session, the catalog or views goes the way of 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from postgast import pg_query_pb2 as pb
@@ -25,12 +26,12 @@ from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import unsupported
 from nodes.catalog_queries.compiled import Facts, replaced
 from nodes.sql.admission import FunctionNames, admitted, nodes_in
-from nodes.sql.edits import Compiled, in_brackets
+from nodes.sql.edits import Compiled, Replacement, in_brackets
 from nodes.sql.moments import MARKER, replaced_moments
 from nodes.sql.naming import ViewInUse
 from nodes.sql.statements import Statement
 from nodes.sql.tables_in_place import Columns, Table, compiled
-from nodes.sql.uses import Named, Place, scans_in
+from nodes.sql.uses import Named, Place, literals_of, scans_in, tables_of, widths_of
 
 Node = Any
 MARKED = re.compile("\x00[^\x00]*\x00")
@@ -45,6 +46,7 @@ REFUSED = frozenset({
     "inet_server_port", "txid_current", "txid_current_if_assigned", "setseed", "current_query", "row_security_active",
 })  # fmt: skip
 """Functions that act on more than the rows of a query, or tell of the store."""
+NO_WIDTHS: Mapping[str, int | None] = MappingProxyType({})
 INCOMPARABLE = frozenset({SqlType.JSON, SqlType.JSON_ARRAY})
 
 
@@ -70,6 +72,8 @@ class InPlace:
     """Bytes of the client's text before the statement."""
     is_of_session: bool = False
     """It has values of one session."""
+    sets: tuple[tuple[str, str, bool], ...] = ()
+    """Settings that it sets where its answer has a row: name, value, whether for the transaction."""
 
     @property
     def needs_moment(self) -> bool:
@@ -130,7 +134,7 @@ def over_tables(
     uses = tuple(compiling.uses)
     if {use.scan.number for use in uses} != {scan.number for scan in scans.values()}:
         raise unsupported("a table that is not read")
-    return InPlace(template, uses, start, compiling.is_of_session)
+    return InPlace(template, uses, start, compiling.is_of_session, () if facts is None else tuple(facts.sets))
 
 
 def _asked(statement: Statement, functions: FunctionNames | None) -> tuple[str, int]:
@@ -173,19 +177,27 @@ class _Compiling:
     uses: list[Use] = field(default_factory=list)
     is_of_session: bool = False
 
-    def query(self, text: str, at: Place, tables: Mapping[str, Named], views: Mapping[str, ViewInUse]) -> Compiled:
+    def query(
+        self,
+        text: str,
+        at: Place,
+        tables: Mapping[str, Named],
+        views: Mapping[str, ViewInUse],
+        widths: Mapping[str, int | None] = NO_WIDTHS,
+        more: Sequence[Replacement] = (),
+    ) -> Compiled:
         """A query over these tables and views; `at` is where the view is named whose query it is."""
         node = admitted(text, self.functions)
         if node.WhichOneof("node") != "select_stmt":
             raise unsupported("a statement that reads no rows")
-        more = replaced_moments(text, node.select_stmt)
+        more = [*more, *replaced_moments(text, node.select_stmt)]
         if _is_of_session(node):
             if self.facts is None:
                 raise unsupported("a value of the session")
             self.is_of_session = True
             more += replaced(text, node.select_stmt, self.facts)
         placed = {name: self._table(table, at) for name, table in tables.items()}
-        placed |= {name: Table(partial(self._view, at, view)) for name, view in views.items()}
+        placed |= {name: Table(partial(self._view, at, view, widths.get(name))) for name, view in views.items()}
         return compiled(text, node.select_stmt, placed, more)
 
     def _table(self, named: Named, at: Place) -> Table:
@@ -208,16 +220,11 @@ class _Compiling:
         self.uses.append(use)
         return use.marker
 
-    def _view(self, at: Place, view: ViewInUse, location: int, _: Columns) -> str:
-        """The query of a view. Its constants were read in the style of its maker."""
+    def _view(self, at: Place, view: ViewInUse, width: int | None, location: int, _: Columns) -> str:
+        """The query of a view, with the columns that are known where it is named."""
         definition = view.definition
-        if (definition.zone, definition.order) != (self.style.zone.name, self.style.order):
-            raise unsupported("a view from a session in another style", location)
-        uses = {use.name: use.columns for use in definition.tables}
-        tables = {name: Named(version, uses[name]) for name, version in view.tables.items()}
-        widths = {use.name: use.columns for use in definition.views}
-        if any(widths[name] != len(inner.definition.columns) for name, inner in view.views.items()):
-            raise unsupported("a view whose columns were fewer", location)
-        inner = self.query(definition.query, (*at, location), tables, view.views)
-        names = ", ".join(quoted(column.name) for column in definition.columns)
-        return f"SELECT * FROM ({inner.text}) AS v ({names})"
+        is_styled = (definition.zone, definition.order) != (self.style.zone.name, self.style.order)
+        more = [Replacement(*one) for one in literals_of(view, self.style)] if is_styled else []
+        inner = self.query(definition.query, (*at, location), tables_of(view), view.views, widths_of(view), more)
+        names = [quoted(column.name) for column in definition.columns]
+        return f"SELECT {', '.join(names[:width])} FROM ({inner.text}) AS v ({', '.join(names)})"

@@ -26,6 +26,7 @@ from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
 from expressions.dates.zones import PLAIN, TimeStyle, time_style
 from expressions.errors import SqlError, unsupported
+from expressions.literals import reading, respelled
 from expressions.sqltypes import INT4, INT8, NUMBERED, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Fragment, walk
 from nodes.sql.admission import nodes_in
@@ -54,6 +55,17 @@ class Named:
 
     version: Descriptor
     columns: Mapping[str, ColumnId] | None = None
+
+
+def tables_of(view: ViewInUse) -> dict[str, Named]:
+    """The tables that the query of a view names, with its names of their columns."""
+    columns = {use.name: use.columns for use in view.definition.tables}
+    return {name: Named(version, columns[name]) for name, version in view.tables.items()}
+
+
+def widths_of(view: ViewInUse) -> dict[str, int | None]:
+    """The number of columns that the query of a view knows of each view that it names."""
+    return {use.name: use.columns for use in view.definition.views}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +137,7 @@ class _Level(Scope):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was found of a query: its columns, and whether its rows are plainly those of its FROM and WHERE."""
+    """Columns of a query, and whether its rows are plainly those of its FROM that meet its WHERE."""
 
     columns: Columns
     is_plain: bool = False
@@ -145,11 +157,22 @@ def scans_in(
     return walk_.scans
 
 
+def literals_of(view: ViewInUse, style: TimeStyle) -> list[tuple[int, int, str]]:
+    """Constants in the query of a view that `style` reads otherwise than its maker: where they stand, and in UTC."""
+    definition = view.definition
+    walk_ = _Walk(Analyzer({}, Parameters()), {}, {})
+    with reading(time_style(definition.zone, definition.order), style) as read:
+        walk_.within(view, 0)
+    return respelled(definition.query, read)
+
+
 @dataclass(eq=False)
 class _Walk:
     analyzer: Analyzer
     tables: Mapping[str, Named]
     views: Mapping[str, ViewInUse]
+    widths: Mapping[str, int | None] = field(default_factory=dict)
+    """The number of columns of views that the query of a view knows; more may have been added since."""
     place: Place = ()
     scans: dict[Place, LinkedScan] = field(default_factory=dict)
     by_number: dict[int, LinkedScan] = field(default_factory=dict)
@@ -176,6 +199,8 @@ class _Walk:
         if node.HasField("where_clause"):
             self._note(node.where_clause, level, level.relations)
             self._conditions(node.where_clause, level, ctes)
+        if node.HasField("having_clause"):
+            self._expr(node.having_clause, level)
         others = (one.name for one, _ in node.ListFields() if one.name not in LOOKED_AT)
         self._inside(node, level, ctes, *others)
         return _Found(self._targets(node, level), _is_plain(node))
@@ -259,7 +284,7 @@ class _Walk:
         if not node.schemaname and name in ctes:
             self._add(node, _Found(ctes[name]), level)
         elif node.schemaname in SCHEMAS and name in self.views:
-            self._add(node, self._view(self.views[name], node.location), level)
+            self._add(node, self._view(self.views[name], node.location, self.widths.get(name)), level)
         elif node.schemaname in SCHEMAS and name in self.tables:
             named = self.tables[name]
             place = (*self.place, node.location)
@@ -271,20 +296,24 @@ class _Walk:
         else:
             level.relations.append(_Source(self._number(), alias, is_opaque=True))
 
-    def _view(self, view: ViewInUse, location: int) -> _Found:
+    def _view(self, view: ViewInUse, location: int, width: int | None) -> _Found:
+        """A view, of which the query that names it knows so many columns."""
+        found = self.within(view, location)
+        names = [column.name for column in view.definition.columns]
+        columns = _renamed(found.columns, names)
+        return _Found(None if columns is None else columns[:width], found.is_plain)
+
+    def within(self, view: ViewInUse, location: int) -> _Found:
+        """The query of a view that is named there."""
         definition = view.definition
         [statement] = parse(definition.query)
-        uses = {use.name: use.columns for use in definition.tables}
-        tables = {name: Named(version, uses[name]) for name, version in view.tables.items()}
-        outside = self.tables, self.views, self.place, self.analyzer.constants
-        self.tables, self.views, self.place = tables, view.views, (*self.place, location)
-        self.analyzer.constants = time_style(definition.zone, definition.order)
+        outside = self.tables, self.views, self.widths, self.place, self.analyzer.constants
+        self.tables, self.views, self.widths = tables_of(view), view.views, widths_of(view)
+        self.place, self.analyzer.constants = (*self.place, location), time_style(definition.zone, definition.order)
         try:
-            found = self.query(statement.node, None, {})
+            return self.query(statement.node, None, {})
         finally:
-            self.tables, self.views, self.place, self.analyzer.constants = outside
-        names = [column.name for column in definition.columns]
-        return _Found(_renamed(found.columns, names), found.is_plain)
+            self.tables, self.views, self.widths, self.place, self.analyzer.constants = outside
 
     def _add(self, node: Node, found: _Found, level: _Level) -> None:
         """A relation with these columns, under the name that it has in the query."""

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from nodes.store.pipeline import POOL_MAX
 from tests.nodes.conftest import Cluster
 from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, kinds, message, parse, query, rows
 
@@ -227,3 +228,82 @@ def test_two_that_read_all_and_write_meet(cluster: Cluster, people: str) -> None
             second.execute(f"UPDATE {people} SET age = 50 WHERE id = 950")
         with pytest.raises(psycopg.errors.SerializationFailure):
             first.execute(f"UPDATE {people} SET age = 50 WHERE id = 5")
+
+
+def test_values_of_the_session_stand_beside_rows(cluster: Cluster, people: str) -> None:
+    sql = (
+        "SELECT current_user, session_user, current_database(), current_schema, current_setting('application_name'),"
+        f" current_setting('no.such', true), pg_backend_pid(), count(*) FROM {people}"
+    )
+    with cluster.connect() as one, cluster.connect() as other:
+        for connection, name in ((one, "one's"), (other, "other"), (one, "third")):
+            connection.execute(f"SET application_name = '{name.replace(chr(39), chr(39) * 2)}'")
+            [row] = connection.execute(sql).fetchall()
+            pid = connection.info.backend_pid
+            assert row == ("tester", "tester", "schemalab", "public", name, None, pid, 1000)
+        names = (
+            f"SELECT current_setting(s) FROM (VALUES ('timezone'), ('application_name')) v (s), {people} WHERE id = 1"
+        )
+        assert other.execute(names).fetchall() == [("UTC",), ("other",)]
+        with pytest.raises(
+            psycopg.errors.InvalidTextRepresentation, match="unrecognized configuration parameter no.such"
+        ):
+            other.execute(names.replace("'timezone'", "'no.such'"))
+
+
+def test_a_setting_is_set_where_a_row_is_found(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as connection:
+        sql = f"SELECT set_config('application_name', %s, false), id FROM {people} WHERE id + 0 = %s"
+        assert connection.execute(sql, ["found", 1]).fetchall() == [("found", 1)]
+        assert connection.execute(sql, ["not found", 0]).fetchall() == []
+        assert connection.execute("SHOW application_name").fetchone() == ("found",)
+
+
+def test_a_query_of_no_table_begins_no_snapshot_of_its_block(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as connection, cluster.connect() as other, connection.transaction():
+        [(began, _)] = connection.execute("SELECT now(), upper('x')").fetchall()
+        other.execute(f"INSERT INTO {people} VALUES (5000, 'new', 1)")
+        assert connection.execute(f"SELECT count(*), now() FROM {people}").fetchone() == (1001, began)
+
+
+def test_a_mistake_in_a_query_of_no_table_fails_its_block(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as connection:
+        connection.execute("BEGIN")
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            connection.execute("SELECT 1 / (length('a') - 1)")
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            connection.execute("SELECT 1")
+        connection.execute("ROLLBACK")
+
+
+def test_what_takes_the_place_of_a_sample_is_said(cluster: Cluster, people: str) -> None:
+    with cluster.connect() as connection, pytest.raises(psycopg.errors.FeatureNotSupported) as refused:
+        connection.execute(f"SELECT id FROM {people} TABLESAMPLE SYSTEM (10)")
+    assert "choose rows by the key" in str(refused.value)
+
+
+def test_long_reads_of_one_user_leave_sessions_for_its_others(cluster: Cluster, people: str) -> None:
+    table = cluster.table("id integer PRIMARY KEY, body text")
+    sql, room = f"SELECT id, body FROM {table} WHERE id + 0 > 0", POOL_MAX // 3 - POOL_MAX // 3 // 4
+    has_begun, readers = threading.Event(), [cluster.connect() for _ in range(room + 1)]
+
+    def read_last() -> None:
+        with readers[-1].cursor() as cursor:
+            for _ in cursor.stream(sql):
+                has_begun.set()
+
+    with cluster.connect() as connection:
+        connection.execute(f"INSERT INTO {table} SELECT n, repeat('x', 50000) FROM generate_series(1, 400) AS n")
+        streams = [reader.cursor().stream(sql) for reader in readers[:-1]]
+        for stream in streams:
+            next(stream)
+        last = threading.Thread(target=read_last)
+        last.start()
+        for number in range(1, 100):
+            assert connection.execute(f"SELECT name FROM {people} WHERE id = %s", [number]).fetchone()
+        assert not has_begun.is_set()
+        readers[0].close()
+        assert has_begun.wait(30)
+        last.join()
+    for reader in readers:
+        reader.close()
