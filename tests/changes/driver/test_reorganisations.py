@@ -269,21 +269,24 @@ def test_rows_that_do_not_fit_turn_the_change_back_and_are_named(people, stateme
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "characters"),
     [
-        "ALTER TABLE users ALTER name TYPE integer",
-        "ALTER TABLE users ALTER name TYPE varchar(9)",
-        "ALTER TABLE users ADD CHECK (length(name) < 9)",
-        "ALTER TABLE users ADD CHECK (name::int > 0)",
-        "CREATE INDEX of_name ON users (name) WHERE name::int > 0",
-        "CREATE INDEX by_name ON users (name)",
+        ("ALTER TABLE users ALTER name TYPE integer", 240_000),
+        ("ALTER TABLE users ALTER name TYPE varchar(9)", 240_000),
+        ("ALTER TABLE users ADD CHECK (length(name) < 9)", 240_000),
+        ("ALTER TABLE users ADD CHECK (name::int > 0)", 240_000),
+        ("CREATE INDEX of_name ON users (name) WHERE name::int > 0", 240_000),
+        ("CREATE INDEX by_name ON users (name)", 240_000),
+        ("CREATE UNIQUE INDEX one_name ON users (name)", 2_000),
+        ("ALTER TABLE users ADD FOREIGN KEY (name) REFERENCES towns", 2_000),
     ],
 )
-def test_the_error_of_a_change_shows_the_beginning_of_a_value(people, statement: str) -> None:
+def test_the_error_of_a_change_shows_the_beginning_of_a_value(people, statement: str, characters: int) -> None:
+    made("CREATE TABLE towns (name text PRIMARY KEY)")
     table = newest_descriptor(people.table_id)
     transaction = people.begin()
     for number in (-2, -1):
-        value = encoding.encode(SqlType.TEXT, "7x" * 120_000)
+        value = encoding.encode(SqlType.TEXT, "7x" * (characters // 2))
         row = StoredRow(encoding.encode(SqlType.BIGINT, number), {table.column_named("name").id: value})
         transaction.apply(insert_row(table, row))
     transaction.commit()
