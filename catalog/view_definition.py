@@ -55,13 +55,14 @@ class ViewDefinition:
     views: tuple[ViewUse, ...] = ()
     zone: str = "UTC"
     order: str = "MDY"
-    """How the dates and times in its quoted constants are read, whatever a reader's own time zone and DateStyle are."""
+    intervals: str = "postgres"
+    """How times, dates and intervals in its constants are read, whatever the settings of a reader are."""
 
     def to_json(self) -> dict[str, Any]:
         """All but what the row has beside it: id, name and revision."""
         return {
             "query": self.query,
-            "read": [self.zone, self.order],
+            "read": [self.zone, self.order, self.intervals],
             "columns": [[column.name, column.type_oid, column.modifier] for column in self.columns],
             "tables": [[use.name, use.table_id, [*use.columns.items()]] for use in self.tables],
             "views": [[use.name, use.view_id, use.columns] for use in self.views],

@@ -17,7 +17,7 @@ from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId
 from catalog.view_definition import TableUse, ViewColumn, ViewDefinition, ViewUse
 from expressions.analysis.scopes import Scan
-from expressions.dates.zones import TimeStyle
+from expressions.dates.zones import TimeStyle, time_style
 from expressions.errors import DUPLICATE_COLUMN, STATEMENT_TOO_COMPLEX, SYNTAX_ERROR, SqlError
 from nodes.sql.queries.query import Output
 from nodes.wire.oids import view_number
@@ -125,4 +125,10 @@ def definition_of(
         tuple(ViewUse(of, view.definition.view_id, len(view.definition.columns)) for of, view in naming.read.items()),
         style.zone.name,
         style.order,
+        style.intervals,
     )
+
+
+def style_of(view: ViewDefinition) -> TimeStyle:
+    """The way in which the constants of a view were read when it was made."""
+    return time_style(view.zone, view.order, intervals=view.intervals)

@@ -223,8 +223,9 @@ class _Compiling:
     def _view(self, at: Place, view: ViewInUse, width: int | None, location: int, _: Columns) -> str:
         """The query of a view, with the columns that are known where it is named."""
         definition = view.definition
-        is_styled = (definition.zone, definition.order) != (self.style.zone.name, self.style.order)
-        more = [Replacement(*one) for one in literals_of(view, self.style)] if is_styled else []
+        style, own = self.style, (definition.zone, definition.order, definition.intervals)
+        is_styled = own != (style.zone.name, style.order, style.intervals)
+        more = [Replacement(*one) for one in literals_of(view, style)] if is_styled else []
         inner = self.query(definition.query, (*at, location), tables_of(view), view.views, widths_of(view), more)
         names = [quoted(column.name) for column in definition.columns]
         return f"SELECT {', '.join(names[:width])} FROM ({inner.text}) AS v ({', '.join(names)})"

@@ -24,14 +24,14 @@ from catalog.values.types import SqlType
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
-from expressions.dates.zones import PLAIN, TimeStyle, time_style
+from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import SqlError, unsupported
 from expressions.literals import reading, respelled
 from expressions.sqltypes import INT4, INT8, NUMBERED, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Fragment, walk
 from nodes.sql.admission import nodes_in
 from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
-from nodes.sql.naming import ViewInUse
+from nodes.sql.naming import ViewInUse, style_of
 from nodes.sql.queries.column_names import implied_name, star_of
 from nodes.sql.statements import parse
 from nodes.sql.tables_in_place import no_sample
@@ -161,7 +161,7 @@ def literals_of(view: ViewInUse, style: TimeStyle) -> list[tuple[int, int, str]]
     """Constants in the query of a view that `style` reads otherwise than its maker: where they stand, and in UTC."""
     definition = view.definition
     walk_ = _Walk(Analyzer({}, Parameters()), {}, {})
-    with reading(time_style(definition.zone, definition.order), style) as read:
+    with reading(style_of(definition), style) as read:
         walk_.within(view, 0)
     return respelled(definition.query, read)
 
@@ -309,7 +309,7 @@ class _Walk:
         [statement] = parse(definition.query)
         outside = self.tables, self.views, self.widths, self.place, self.analyzer.constants
         self.tables, self.views, self.widths = tables_of(view), view.views, widths_of(view)
-        self.place, self.analyzer.constants = (*self.place, location), time_style(definition.zone, definition.order)
+        self.place, self.analyzer.constants = (*self.place, location), style_of(definition)
         try:
             return self.query(statement.node, None, {})
         finally:

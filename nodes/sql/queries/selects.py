@@ -14,11 +14,10 @@ from typing import Any
 from expressions.analysis.aggregates import aggregates_in, windows_in
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.scopes import Scope
-from expressions.dates.zones import time_style
 from expressions.errors import SYNTAX_ERROR, UNDEFINED_TABLE, SqlError, unsupported
 from expressions.sqltypes import ARRAY_OF, NUMBERED, REGTYPES, SHOWN, TEXT, Type
 from expressions.typed import ColumnRef, Expr, Fragment, Literal, Parameter, joined, walk
-from nodes.sql.naming import NO_VIEWS, Naming, ViewInUse, naming_of
+from nodes.sql.naming import NO_VIEWS, Naming, ViewInUse, naming_of, style_of
 from nodes.sql.queries.clauses import Clauses, Limit, Places, ordered_by, positions
 from nodes.sql.queries.column_names import implied_name, star_of
 from nodes.sql.queries.extent import Extent
@@ -110,7 +109,7 @@ class Selects:
         [statement] = parse(view.definition.query)
         naming, named, windows, constants = self.naming, self.named, self.analyzer.windows, self.analyzer.constants
         self.naming, self.named, self.analyzer.windows = naming_of(view, place), WithQueries(self), {}
-        self.analyzer.constants = time_style(view.definition.zone, view.definition.order)
+        self.analyzer.constants = style_of(view.definition)
         try:
             query = self.query(statement.node)
         except SqlError as error:

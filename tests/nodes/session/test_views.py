@@ -131,6 +131,19 @@ def test_constants_of_a_view_mean_what_they_meant_when_it_was_made(n1: Connectio
     assert rows(n2, "SELECT at::text FROM moments") == [("2023-12-31 16:00:00+01",)]
 
 
+def test_an_interval_of_a_view_is_read_in_the_style_of_its_maker(n1: Connection, n2: Connection) -> None:
+    """The SQL standard's style gives the sign of the first part to the others."""
+    n1.execute("CREATE VIEW one_row AS SELECT 1 AS x")
+    for style in ("postgres", "sql_standard"):
+        n1.execute(f"SET intervalstyle = {style}")
+        n1.execute(f"CREATE VIEW spans_{style} AS SELECT extract(epoch FROM interval '-1 2:00')::int AS s FROM one_row")
+    for node in (n1, n2):
+        for style in ("postgres", "sql_standard"):
+            node.execute(f"SET intervalstyle = {style}")
+            assert rows(node, "SELECT a.s, b.s FROM spans_postgres a, spans_sql_standard b") == [(-79_200, -93_600)]
+        node.execute("RESET intervalstyle")
+
+
 def test_views_of_views_have_limits(n1: Connection) -> None:
     """One below the other, and in how many ways one leads to another: each way is a subquery of its own."""
     n1.execute("CREATE VIEW deep1 AS SELECT 1 AS x")
