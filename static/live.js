@@ -82,13 +82,20 @@
   }
   /* Whether a <details> is open is the reader's business. */
   const keepOpen = (name, node) => !(name === "open" && node.tagName === "DETAILS");
+  const morph = (place, html) => window.Idiomorph.morph(place, html, { morphStyle: "innerHTML", ignoreActiveValue: true, restoreFocus: true, callbacks: { beforeAttributeUpdated: keepOpen } });
+  /* A part in a closed tab is drawn when the tab is opened: until then its newest state is kept here. */
+  const folded = new Map();
+  document.addEventListener("toggle", (event) => {
+    for (const [place, html] of folded) if (event.target.contains(place) && !place.closest("details:not([open])")) { folded.delete(place); morph(place, html); }
+    tick();
+  }, true);
   const told = {}; // the newest of the parts that a script of the page reads: it may come later than they do
   function onParts(parts) {
     for (const [name, html] of Object.entries(parts || {})) {
       for (const place of document.querySelectorAll(`[data-part="${name}"]`)) {
         if ("quiet" in place.dataset) { told[name] = html; continue; }
-        if (place.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) continue;
-        window.Idiomorph.morph(place, html, { morphStyle: "innerHTML", ignoreActiveValue: true, restoreFocus: true, callbacks: { beforeAttributeUpdated: keepOpen } });
+        if (place.closest("details:not([open])")) { folded.set(place, html); continue; }
+        morph(place, html);
       }
     }
     const title = document.querySelector("[data-title]");
@@ -166,7 +173,7 @@
   }
   if (page && window.WebSocket) {
     connect();
-    setInterval(watch, 1000);
+    document.addEventListener("schemalab:second", watch);
     const atOnce = () => { if (!document.hidden && (!socket || socket.readyState > WebSocket.OPEN)) { failures = 0; connect(); } };
     document.addEventListener("visibilitychange", atOnce);
     window.addEventListener("online", atOnce);
@@ -174,6 +181,6 @@
     window.addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
   }
   tick();
-  setInterval(tick, 1000);
+  document.addEventListener("schemalab:second", tick);
   window.schemalab = { get seq() { return seq; }, get socket() { return socket; }, connect, again: subscribe, parts: told };
 })();

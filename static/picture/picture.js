@@ -11,7 +11,7 @@ import { GLYPHS, icons, set } from "./svg.js";
 const root = document.querySelector("[data-picture]"), $ = (name) => root.querySelector(`[data-${name}]`);
 const W = JSON.parse($("dictionary").textContent);
 const calm = matchMedia("(prefers-reduced-motion: reduce)"), slim = matchMedia("(max-width: 56rem)");
-const DRAW_MS = 1000, SOON_MS = 400, LANES_MS = 2000;
+const SOON_MS = 400, LANES_MS = 2000;
 const history = new History(), scene = new Scene($("scene"), W), lanes = new Lanes($("lanes"), W, (to) => { lanes.zoom = to; draw(); });
 let at = null, asked = false, waiting = 0, drawnAt = 0, lanesAt = 0; // at: a moment that is looked at; null: the present
 
@@ -68,7 +68,7 @@ function draw() {
   if ($("words").open) inWords(t);
 }
 function soon() { if (!waiting) waiting = setTimeout(draw, Math.max(0, drawnAt + SOON_MS - performance.now())); }
-setInterval(() => { if (at === null) draw(); }, DRAW_MS);
+document.addEventListener("schemalab:second", () => { if (at === null) draw(); });
 
 function inWords(t) {
   const lines = history.nodes(t).map((node) => {
@@ -132,7 +132,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "ArrowLeft" || event.key === "ArrowRight") { step(event.key === "ArrowLeft" ? -1 : 1); event.preventDefault(); }
 });
 for (const media of [calm, slim]) media.addEventListener("change", draw);
-addEventListener("resize", soon);
+addEventListener("resize", () => { scene.resized = true; soon(); });
 document.addEventListener("visibilitychange", soon);
 
 /* ---- what arrives */
@@ -141,7 +141,7 @@ function take(parts) {
   if (parts.facts) { asked = false; history.setFacts(JSON.parse(parts.facts)); root.classList.toggle("empty", !history.table); }
   if (parts.now && history.addNow(JSON.parse(parts.now), time) && !asked) { asked = true; window.schemalab.again(); }
   if (parts.pulse) history.addPulse(JSON.parse(parts.pulse), time);
-  if (parts.facts || parts.now || parts.pulse) soon();
+  if (parts.facts || parts.now) soon(); // a pulse is drawn with the next second
 }
 document.addEventListener("schemalab:parts", (event) => take(event.detail ?? {}));
 document.addEventListener("schemalab:event", (event) => { history.addEvent(event.detail); soon(); });

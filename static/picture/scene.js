@@ -36,7 +36,7 @@ export class Scene {
   #build(nodes, storages, isSlim, versions) {
     const key = [nodes, storages, isSlim].join();
     if (key === this.key) return;
-    this.key = key; this.dotKey = ""; this.nodes = nodes.slice(0, NODES_MAX);
+    this.key = key; this.dotKey = ""; this.resized = true; this.nodes = nodes.slice(0, NODES_MAX);
     const G = (this.G = (isSlim ? slim : wide)(Math.max(this.nodes.length, 1))), W = this.words;
     const view = { viewBox: `0 0 ${G.w} ${G.h}` };
     this.root.replaceChildren();
@@ -249,19 +249,21 @@ export class Scene {
     const ends = traffic?.ends_at ? Date.parse(traffic.ends_at) / 1000 - t : null, since = traffic?.ended_at ? t - Date.parse(traffic.ended_at) / 1000 : null;
     const text = since !== null ? W.ended.replace("{m}", since < 90 ? `${Math.max(0, Math.round(since))} s` : `${Math.round(since / 60)} min`) : ends !== null && ends < 120 ? W.ends.replace("{s}", Math.max(0, Math.ceil(ends))) : "";
     if (this.runs) set(this.runs, { text });
-    const key = [runs, home, calm, this.root.clientWidth, history.waits(t).length ? "" : ""].join();
+    if (this.resized) { this.width = this.root.clientWidth; this.resized = false; } // asking for it each time would lay out the page each time
+    const key = [runs, home, calm, this.width].join();
     this.nodes.forEach((name, i) => {
       set(this.boxes[i].clients, { class: `clients${runs ? "" : " ended"}` });
       const [nx, ny] = this.boxes[home[i]].at, [w, h] = G.node;
       this.links[i].forEach((link, k) => { const [cx, cy] = G.client(this.boxes[i].at, k); set(link, { d: G.slim ? `M${cx} ${cy}L${nx + w / 2} ${ny + h - 4}` : home[i] === i ? `M${cx} ${cy}H${nx}` : `M${cx} ${cy}L${nx + w / 2} ${ny + h / 2}` }); });
     });
+    this.dots.classList.toggle("entries", Boolean(pulse?.entries?.some((one) => one.elements.some((element) => element.state !== "delete-only"))));
     if (key === this.dotKey) return;
     this.dotKey = key; this.dots.replaceChildren();
     if (!runs) return;
-    const scale = this.root.clientWidth / G.w, writesEntries = ["write-only", "reorganising", "public"].includes(history.published(t).at(-1)?.phase);
+    const scale = this.width / G.w;
     this.nodes.forEach((_, i) => [0, 1, 2].slice(0, DOTS + 1).forEach((k) => {
       const to = home[i], [ox, oy] = this.out(to), [cx, cy] = G.client(this.boxes[i].at, k), dot = document.createElement("i"), isWrite = (i + k) % 3 === 0;
-      if (isWrite) { dot.className = "write"; if (writesEntries) dot.append(document.createElement("b")); }
+      if (isWrite) { dot.className = "write"; dot.append(document.createElement("b")); }
       this.dots.append(dot);
       const path = [[cx, cy], [ox, cy], [ox, oy], [ox, G.bus], [G.w / 2, G.bus], [G.w / 2, G.store[1]]], sum = path.reduce((all, p, n) => all + (n ? Math.hypot(p[0] - path[n - 1][0], p[1] - path[n - 1][1]) : 0), 0);
       let run = 0;
