@@ -65,6 +65,7 @@ WORDS: dict[str, str | Promise] = {
     "waitsFor": _("waits for {node}: {s} s"),
     "waits": _("waits {s} s for {node}"),
     "waited": _("waited {s} s for {node}"),
+    "waitStep": _("{s} s for {node}"),
     "wait": pgettext_lazy("step", "wait"),
     "whyHeld": _(": open transaction of {who}"),
     "whyDown": _(": {kind}, its lease still counts"),
@@ -102,6 +103,10 @@ WORDS: dict[str, str | Promise] = {
         "The publisher cannot know that {node} is dead. Until {t} it might still write with v{n}, so its lease counts."
     ),
     "xSession": _("Session {who} has a transaction open on {node}. It keeps v{n} until it ends, or until {t}."),
+    "xatmost": _(
+        "{node} leases v{n} until {t} at the latest. Then it ends the transaction itself."
+        " If it does not, the publisher ends the session a second later, so the wait cannot last longer."
+    ),
     "xclients": _("These clients run statements."),
     "xClients": _("These clients run statements on {node}. Each dot stands for many: dark ones write."),
     "xstore": _("All nodes read and write one store. So two nodes with different versions can harm each other's rows."),
@@ -113,7 +118,8 @@ WORDS: dict[str, str | Promise] = {
     "xreorganising": _("In v{n} it is write-only while a fill gives existing rows their entries."),
     "xpublic": _("In v{n} everything is public: statements read it."),
     "xWait": _(
-        "The publisher waited {s} s until {node} had left v{n}. The bracket is as long as the wait. Click: zoom."
+        "The publisher waited {s} s until {node} had left v{n}. The bracket is as long as the wait."
+        " Click it or press Enter to zoom, Escape to go back."
     ),
     "xfill": _("The fill gives existing rows their entries while clients read and write."),
     "xverify": _("Verify compares every row with its entry before any statement reads the index."),

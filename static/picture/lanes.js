@@ -76,12 +76,16 @@ export class Lanes {
       if (i >= 0) add(g, "rect", { class: "tint", x, y: 42, width: Math.max(1, right - x), height: TOP - 42 + i * LANE + LANE - 4 });
       add(g, "path", { class: "bracket", d: `M${x} 42V26H${right}${wait.to === null ? "" : "V42"}` });
       const s = Math.floor((wait.to ?? end) - wait.from), words = (wait.to === null ? W.waits : W.waited).replace("{s}", s).replace("{node}", wait.node), text = add(g, "text", { y: 17 }, isSlim ? words : `${words}${this.#why(wait)}`);
-      text.setAttribute("x", String(x)); g.onclick = () => this.zoomTo(this.zoom ? null : [wait.from - 2, (wait.to ?? now) + 3]);
+      text.setAttribute("x", String(x)); g.setAttribute("role", "button");
+      g.onclick = () => this.zoomTo(this.zoom ? null : [wait.from - 2, (wait.to ?? now) + 3]);
+      g.onkeydown = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); g.onclick(); } };
       wait.text = text;
     }
     this.#works(svg, history, end, view, within, waits);
-    for (const version of history.published(end).filter((one) => one.at > view.from)) {
+    const shown = history.published(end).filter((one) => one.at > view.from);
+    for (const [i, version] of shown.entries()) {
       const x = X(version.at); add(svg, "path", { class: "published", d: `M${x} 62V${bottom}` });
+      if (i + 1 < shown.length && X(shown[i + 1].at) - x < 30) continue; // its number would lie under the next one's
       const g = add(svg, "g", { class: `chip s-${version.phase}` }); add(g, "rect", { class: "base", x: x - 14, y: 48, width: 28, height: 17, rx: 5 }); add(g, "text", { x, y: 61, class: "mid", "font-size": 12 }, `v${version.version}`);
     }
     for (const use of history.uses) if (use.began <= end && (use.ended ?? Infinity) > view.from && nodes.includes(use.node)) this.#use(svg, history, use, TOP + nodes.indexOf(use.node) * LANE, { X, within, end, waits, label, clock, isSlim, w, now });
@@ -90,7 +94,8 @@ export class Lanes {
       if (i < 0 || down.from > end || (down.to ?? Infinity) < view.from) continue;
       const [x, right] = within(down.from, down.to), g = part(svg, `down ${down.node}`, "", false);
       add(g, "rect", { class: "gap", x, y: TOP + i * LANE, width: Math.max(2, right - x), height: LANE - 4, rx: 3 });
-      if (right - x > 80) add(g, "text", { class: "small bold fell", x: x + 8, y: TOP + i * LANE + 14 }, `${down.node}: ${W[down.kind] ?? down.kind}`);
+      const isBelow = history.using(Math.min(down.to ?? end, end), down.node).some((use) => use.version % 2); // beside the bar, not on it
+      if (right - x > 40) add(g, "text", { class: "small bold fell", x: x + 8, y: TOP + i * LANE + (isBelow ? 31 : 14) }, W[down.kind] ?? down.kind);
     }
     if (t >= view.from && t <= view.to) add(svg, "path", { class: "now-line", d: `M${X(t)} 66V${bottom}M${X(t) - 5} ${bottom + 5}h10l-5 -8z` });
     this.root.replaceChildren(svg);
@@ -131,7 +136,7 @@ export class Lanes {
     add(g, "rect", { class: "hold", x: from, y, width: Math.max(0, to - from), height: BAR, rx: 3 });
     if (wait.who && to - from > wait.who.length * 7 + 16) add(g, "text", { x: from + 8, y: y + 13, "font-size": 12.5 }, wait.who);
     if (wait.to !== null || end < now - 1) return;
-    const last = X(use.until); add(g, "path", { class: "atmost", d: `M${right} ${y + 1}H${last}V${y + BAR - 1}H${right}` });
-    if (!isSlim && last - right > 190) add(g, "text", { class: "small free", x: right + 8, y: y + 13 }, W.atMost.replace("{t}", clock(use.until)));
+    const last = X(use.until), most = part(svg, `atmost ${use.node} ${use.version}`, "", false); add(most, "rect", { class: "hit", x: right, y, width: Math.max(0, last - right), height: BAR }); add(most, "path", { class: "atmost", d: `M${right} ${y + 1}H${last}V${y + BAR - 1}H${right}` });
+    if (!isSlim && last - right > 190) add(most, "text", { class: "small", x: right + 8, y: y + 13 }, W.atMost.replace("{t}", clock(use.until)));
   }
 }

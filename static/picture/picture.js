@@ -39,7 +39,7 @@ function steps(t) {
     const isVersion = point.kind === "state", glyph = isVersion ? GLYPHS[point.state] : point.kind === "wait" ? "hourglass" : point.kind === "fill" ? "slashes" : point.kind === "verify" ? "search-check" : point.kind === "done" ? "flag" : "check";
     const wait = point.kind === "wait" ? history.waits(t).find((one) => one.version === point.version) : null, past = at !== null && point.began && Date.parse(point.began) / 1000 > t ? "" : point.when === "done" ? "past" : point.when === "current" ? "now" : "";
     const work = history.state(t)?.change?.work;
-    const text = isVersion ? `v${point.version} ${W[`state${point.state}`]}` : wait ? fill(wait.to === null ? W.waits : W.waited, { s: Math.floor((wait.to ?? t) - wait.from), node: wait.node })
+    const text = isVersion ? `v${point.version} ${W[`state${point.state}`]}` : wait ? fill(W.waitStep, { s: Math.floor((wait.to ?? t) - wait.from), node: wait.node })
       : point.kind === "done" ? W.done : `${W[`work${point.kind}`] ?? W.wait}${past === "now" && work?.kind === point.kind && work.total ? ` ${work.percent} %` : ""}`;
     set(li, { class: `${past}${isVersion ? " version" : ""} s-${past && isVersion ? point.state : past && point.kind === "fill" ? "reorganising" : ""}`, "aria-current": past === "now" ? "step" : "false" });
     set(li.querySelector("use"), { href: `${icons}#${glyph}` }); set(li.lastChild, { text });
@@ -84,7 +84,12 @@ function inWords(t) {
 function explain(name) {
   const [kind, ...more] = name.split(" "), t = at ?? now(), wait = history.wait(t), version = history.version(Number(more.at(-1)));
   switch (kind) {
-    case "node": { const down = history.down(t, more[0]), use = history.using(t, more[0])[0]; return down && use ? fill(W.xDead, { node: more[0], n: use.version, t: clock(use.until) }) : fill(W.xNode, { node: more[0] }); }
+    case "node": {
+      const node = more[0], down = history.down(t, node), use = history.using(t, node)[0];
+      if (down && use) return fill(W.xDead, { node, n: use.version, t: clock(use.until) });
+      return wait?.node === node ? `${fill(W.xNode, { node })} ${fill(W.xatmost, { node, n: wait.held, t: clock(wait.use.until) })}` : fill(W.xNode, { node });
+    }
+    case "atmost": { const use = history.using(t, more[0]).find((one) => one.version === Number(more[1])); return use ? fill(W.xatmost, { node: use.node, n: use.version, t: clock(use.until) }) : ""; }
     case "session": { const use = history.using(t, more[0]).find((one) => history.holder(one, t)); return use ? fill(W.xSession, { node: more[0], who: history.holder(use, t).who, n: use.version, t: clock(use.until) }) : ""; }
     case "publisher": return wait ? fill(W.xPublisherWaits, { node: wait.node, n: wait.held }) : W.xPublisher;
     case "version": return fill(W[`x${version?.phase ?? "public"}`] ?? "", { n: more[0] });

@@ -149,7 +149,7 @@ export class Scene {
       }
       const { g, chip, tokens, byNode } = this.cards.get(version), is = history.version(version), phase = is && is.at <= t ? is.phase : upcoming?.state ?? "absent";
       set(g, { move: move(x, y), opacity: 1, visibility: "visible" });
-      chip.paint(phase, G.slim ? `v${version}` : `v${version}`, G.slim ? "" : label(is?.of, phase));
+      chip.paint(phase, `v${version}`, G.slim ? "" : label(is?.of || newest?.of, phase));
       const mine = using.filter((use) => use.version === version).map((use) => use.node);
       for (const [node, token] of byNode) show(token, mine.includes(node));
       mine.slice(0, 6).forEach((node, i) => {
@@ -243,6 +243,15 @@ export class Scene {
     return order.find((k) => !history.down(t, this.nodes[k])) ?? i;
   }
 
+  /** The line of client k of node i to the node that serves it: around a node that is down, never through it. */
+  #line(i, k, to) {
+    const G = this.G, [x, y] = this.boxes[i].at, [nx, ny] = this.boxes[to].at, [w, h] = G.node, [cx, cy] = G.client([x, y], k);
+    if (G.slim) return [[cx, cy], [nx + w / 2, ny + h - 4]];
+    if (to === i) return [[cx, cy], [nx, cy]];
+    const turn = x - 34 + 9 * k, below = y + h + 6 + 7 * k, isRight = to > i, enter = isRight ? nx - 34 + 9 * k : nx + w + 8 + 9 * k;
+    return [[cx, cy], [turn, cy], [turn, below], [enter, below], [enter, cy + 13], [isRight ? nx : nx + w, cy + 13]];
+  }
+
   #drawTraffic(pulse, t, history, calm, isLive) {
     const G = this.G, W = this.words, traffic = pulse?.traffic, runs = traffic?.is_running && Object.values(pulse.rates).some(Boolean);
     const home = this.nodes.map((_, i) => this.#served(history, t, i));
@@ -253,8 +262,7 @@ export class Scene {
     const key = [runs, home, calm, this.width].join();
     this.nodes.forEach((name, i) => {
       set(this.boxes[i].clients, { class: `clients${runs ? "" : " ended"}` });
-      const [nx, ny] = this.boxes[home[i]].at, [w, h] = G.node;
-      this.links[i].forEach((link, k) => { const [cx, cy] = G.client(this.boxes[i].at, k); set(link, { d: G.slim ? `M${cx} ${cy}L${nx + w / 2} ${ny + h - 4}` : home[i] === i ? `M${cx} ${cy}H${nx}` : `M${cx} ${cy}L${nx + w / 2} ${ny + h / 2}` }); });
+      this.links[i].forEach((link, k) => set(link, { d: `M${this.#line(i, k, home[i]).map((point) => point.join(" ")).join("L")}` }));
     });
     this.dots.classList.toggle("entries", Boolean(pulse?.entries?.some((one) => one.elements.some((element) => element.state !== "delete-only"))));
     if (key === this.dotKey) return;
@@ -262,10 +270,10 @@ export class Scene {
     if (!runs) return;
     const scale = this.width / G.w;
     this.nodes.forEach((_, i) => [0, 1, 2].slice(0, DOTS + 1).forEach((k) => {
-      const to = home[i], [ox, oy] = this.out(to), [cx, cy] = G.client(this.boxes[i].at, k), dot = document.createElement("i"), isWrite = (i + k) % 3 === 0;
+      const to = home[i], [ox, oy] = this.out(to), line = this.#line(i, k, to), dot = document.createElement("i"), isWrite = (i + k) % 3 === 0;
       if (isWrite) { dot.className = "write"; dot.append(document.createElement("b")); }
       this.dots.append(dot);
-      const path = [[cx, cy], [ox, cy], [ox, oy], [ox, G.bus], [G.w / 2, G.bus], [G.w / 2, G.store[1]]], sum = path.reduce((all, p, n) => all + (n ? Math.hypot(p[0] - path[n - 1][0], p[1] - path[n - 1][1]) : 0), 0);
+      const path = [...line, [ox, line.at(-1)[1]], [ox, oy], [ox, G.bus], [G.w / 2, G.bus], [G.w / 2, G.store[1]]], sum = path.reduce((all, p, n) => all + (n ? Math.hypot(p[0] - path[n - 1][0], p[1] - path[n - 1][1]) : 0), 0);
       let run = 0;
       const way = path.map(([x, y], n) => ({ transform: `translate(${(x * scale).toFixed(1)}px, ${(y * scale).toFixed(1)}px)`, offset: (run += n ? Math.hypot(x - path[n - 1][0], y - path[n - 1][1]) : 0) / sum / 2 }));
       const back = way.map((one) => ({ ...one, offset: 1 - one.offset })).reverse().slice(1), animation = dot.animate([...way, ...back], { duration: LOOP_MS + 260 * k + 90 * i, iterations: Infinity, delay: -700 * k - 300 * i });
