@@ -76,7 +76,7 @@ export class Lanes {
       if (i >= 0) add(g, "rect", { class: "tint", x, y: 42, width: Math.max(1, right - x), height: TOP - 42 + i * LANE + LANE - 4 });
       add(g, "path", { class: "bracket", d: `M${x} 42V26H${right}${wait.to === null ? "" : "V42"}` });
       const s = Math.floor((wait.to ?? end) - wait.from), words = (wait.to === null ? W.waits : W.waited).replace("{s}", s).replace("{node}", wait.node), text = add(g, "text", { y: 17 }, isSlim ? words : `${words}${this.#why(wait)}`);
-      text.setAttribute("x", String(x)); g.setAttribute("role", "button");
+      text.setAttribute("x", String(x)); g.setAttribute("role", "button"); g.setAttribute("aria-label", text.textContent);
       g.onclick = () => this.zoomTo(this.zoom ? null : [wait.from - 2, (wait.to ?? now) + 3]);
       g.onkeydown = (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); g.onclick(); } };
       wait.text = text;

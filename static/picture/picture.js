@@ -108,7 +108,7 @@ function tell(part) {
   const text = part && explain(part.dataset.what);
   tip.hidden = !text;
   if (!text) return;
-  tip.textContent = text; part.setAttribute("aria-label", text);
+  tip.textContent = text; part.setAttribute(part.getAttribute("role") === "button" ? "aria-description" : "aria-label", text);
   const box = part.getBoundingClientRect(), own = tip.getBoundingClientRect(), above = box.top - own.height - 10;
   tip.style.left = `${Math.max(8, Math.min(innerWidth - own.width - 8, box.left + box.width / 2 - own.width / 2))}px`;
   tip.style.top = `${slim.matches ? innerHeight - own.height - 8 : above > 6 ? above : Math.min(box.bottom + 10, innerHeight - own.height - 6)}px`;

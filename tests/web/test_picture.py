@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.template.loader import render_to_string
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.timezone import now
 from redis import Redis
@@ -29,6 +34,7 @@ from tests.storage import pairs_sql
 from tests.web.test_live import Open, browse  # noqa: F401  a fixture
 
 STREAM = "cluster"
+STATIC = Path(settings.BASE_DIR) / "static"
 
 
 def state(*names: str) -> dict[str, Any]:
@@ -248,3 +254,12 @@ def test_traffic_that_has_ended_stays_in_the_picture_with_its_end(flights: Table
     shown = state("pulse")["pulse"]["traffic"]
     assert (shown["is_running"], shown["checked"], shown["ends_at"]) == (False, 8744, None)
     assert shown["ended_at"] is not None
+
+
+def test_no_rule_of_the_page_looks_into_main(client_of: Callable[[str], Client], flights: Table) -> None:
+    """Each change of the picture would compute the styles of all elements anew, several times a second."""
+    page = client_of("sam").get("/").content.decode()
+    sheets = re.findall(r'href="/static/([^"?]+\.css)', page)
+    assert "picture.css" in [re.sub(r"\.[0-9a-f]{12}\.", ".", sheet) for sheet in sheets]
+    css = "".join((STATIC / re.sub(r"\.[0-9a-f]{12}\.", ".", sheet)).read_text() for sheet in sheets)
+    assert re.findall(r"(?:html|body|main|\.picture)[^\s{},>]*:has\(", css) == []

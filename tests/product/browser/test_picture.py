@@ -47,6 +47,9 @@ def test_a_hold_blocks_a_change_and_its_wait_is_drawn_until_it_ends(
     expect(page.locator("[data-scene] .door")).to_have_class("door shut")
     expect(page.locator("[data-scene] .session:visible")).to_have_text("owner's hold")
     expect(page.locator("[data-steps] .now")).to_have_text(re.compile(r"\d+ s for patient"))
+    page.locator(".tabs summary", has_text="Nodes").click()
+    lanes = page.get_by_role("region", name="Version lanes")
+    expect(lanes).to_contain_text("2 versions in use, 2 allowed")  # though the tab was closed when that came
     assert violations(page) == []
     assert overflow(page) == 0
 
@@ -56,3 +59,11 @@ def test_a_hold_blocks_a_change_and_its_wait_is_drawn_until_it_ends(
     expect(bracket).to_have_text(re.compile(r"waited \d+ s for patient: open transaction of owner's hold"))
     expect(pill).to_be_hidden()
     expect(page.locator("[data-scene] .door")).to_have_class("door")
+
+    width = "document.querySelector('[data-lanes] .bracket').getBoundingClientRect().width"
+    narrow = page.evaluate(width)
+    page.locator("[data-lanes] .wait").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"narrow => {width} > 2 * narrow", arg=narrow)
+    page.keyboard.press("Escape")
+    page.wait_for_function(f"narrow => {width} < 2 * narrow", arg=narrow)
