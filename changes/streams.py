@@ -14,6 +14,7 @@ from django.conf import settings
 from catalog.database import database_clock_s
 from catalog.live import snapshot as live
 from catalog.live.relay import SAMPLE_S
+from catalog.text.job_nodes import is_job
 from changes import change_list, selectors
 from changes.models import ENDED, Change
 from changes.pages import change_page
@@ -93,7 +94,7 @@ def _change(change_id: int) -> Json:
 def _headline(_id: int) -> Json:
     """One sentence: what happens, and why it does not move."""
     shown, first = lanes(lane_facts()), summaries(most=1)
-    present = [node for node in shown["nodes"] if not node["has_left"]]
+    present = [node for node in shown["nodes"] if not node["has_left"] and not is_job(node["name"])]
     return {
         "nodes": sum(not node["is_down"] for node in present),
         "nodes_all": len(present),

@@ -6,8 +6,11 @@ start traffic, add an index, kill a node     each with what one will see
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
@@ -22,6 +25,8 @@ from schemalab.operations.traffic import DEMO_TABLE
 from spark_tasks.models import LoadJob, RunState
 
 COOKIE = "first_visit"
+BETWEEN = timedelta(seconds=30)
+"""From the end of one load of the demo to the next one's beginning."""
 COOKIE_S = 365 * 24 * 3600
 INDEXED = ("dest", "origin", "carrier", "tailnum")
 """Columns of the demo's table that a newcomer may index, one after another."""
@@ -69,9 +74,11 @@ def card(request: HttpRequest) -> dict[str, Any]:
 
 
 def _is_loading(demo: Table | None) -> bool:
-    """The demo's table still gets its rows, or, while there is none, a table before it does."""
-    under_way = LoadJob.objects.filter(state__in=(RunState.WAITING, RunState.RUNNING))
-    return (under_way.filter(table_id=demo.pk) if demo else under_way).exists()
+    """The demo's table still gets its rows, or, while there is none, a table before it does, or did a moment ago."""
+    under_way = Q(state__in=(RunState.WAITING, RunState.RUNNING))
+    if demo:
+        return LoadJob.objects.filter(under_way, table_id=demo.pk).exists()
+    return LoadJob.objects.filter(under_way | Q(state=RunState.DONE, ended_at__gt=Now() - BETWEEN)).exists()
 
 
 def index_statement(table: Table) -> str:

@@ -53,7 +53,8 @@ function draw() {
   drawnAt = performance.now();
   const present = now(), t = at ?? present;
   root.toggleAttribute("data-drawn", true); root.classList.toggle("past", at !== null);
-  root.classList.toggle("calm", !history.state(t)?.change);
+  const change = history.state(t)?.change;
+  root.classList.toggle("calm", !change); root.classList.toggle("moving", Boolean(change && isOpen(change)));
   scene.draw(history, t, { isSlim: slim.matches, isLive: at === null, calm: calm.matches || at !== null, label, clock });
   const moves = at !== null || history.wait(t) || history.work(t);
   if (moves || drawnAt - lanesAt > LANES_MS) { lanes.draw(history, t, { now: present, isSlim: slim.matches, label, clock }); lanesAt = drawnAt; }

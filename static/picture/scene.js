@@ -226,7 +226,7 @@ export class Scene {
       lines.forEach((line, row) => {
         const of = shown[row], total = one?.rows, share = of && total ? clamp((of.entries ?? 0) / total, 0, 1) : 0, isRows = of?.state === "rows", isEmpty = of && !isRows && !of.entries;
         for (const element of [line.name, line.number]) show(element, of);
-        show(line.track, of); show(line.fill, of && (share > 0 || isEmpty));
+        show(line.track, of); show(line.fill, of && (isRows || share > 0 || isEmpty));
         if (!of) return;
         set(line.name, { text: of.name.length > 19 && !this.G.slim ? `${of.name.slice(0, 18)}…` : this.G.slim ? of.name.replace(`${name}_`, "") : of.name });
         set(line.fill, { class: isRows ? "rows" : `chip s-${of.state}` });

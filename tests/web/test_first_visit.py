@@ -86,7 +86,12 @@ def test_while_the_demo_is_being_loaded_it_waits_for_the_rows(
     shown = words(client_of("olga").get("/"))
     assert "The demo's data are being loaded" in shown
     assert "manage.py demo load" not in shown
-    LoadJob.objects.filter(pk=before.pk).update(state=RunState.DONE)
+    LoadJob.objects.filter(pk=before.pk).update(state=RunState.DONE, ended_at=now())
+    shown = words(client_of("olga").get("/"))
+    assert "The demo's data are being loaded" in shown, "the next load begins in a moment"
+    assert "manage.py demo load" not in shown
+    LoadJob.objects.filter(pk=before.pk).update(ended_at=now() - timedelta(minutes=1))
+    assert "manage.py demo load" in words(client_of("olga").get("/"))
     flights: Table = request.getfixturevalue("flights")
     own = LoadJob.objects.create(table_id=flights.pk, path="flights.csv.gz")
     shown = words(client_of("olga").get("/"))

@@ -105,6 +105,13 @@ def test_who_held_a_lease_is_known_to_a_page_that_is_opened_later(
     assert ended[0]["to"] - ended[0]["from"] > 9.0
 
 
+def test_a_loader_is_not_counted_among_the_nodes_that_answer(flights: Table, nodes: None) -> None:
+    Node.objects.create(name="load-4-0", incarnation=1, host="127.0.0.1", port=0, pid=1, heartbeat_at=now())
+    lease(flights, "load-4-0", 2)
+    shown = state("headline")["headline"]
+    assert (shown["nodes"], shown["nodes_all"]) == (2, 2)
+
+
 def test_without_a_table_there_is_nothing_to_draw(db: None) -> None:
     assert state("now", "facts") == {"now": {}, "facts": {}}
 
