@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import postgast
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
+from expressions import grammar
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
@@ -137,10 +139,10 @@ class _Level(Scope):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Columns of a query, and whether its rows are plainly those of its FROM that meet its WHERE."""
+    """Columns of a query, and those of its tables that they are, where its rows are plainly those of FROM and WHERE."""
 
     columns: Columns
-    is_plain: bool = False
+    below: tuple[ColumnRef | None, ...] = ()
 
 
 def scans_in(
@@ -203,7 +205,10 @@ class _Walk:
             self._expr(node.having_clause, level)
         others = (one.name for one, _ in node.ListFields() if one.name not in LOOKED_AT)
         self._inside(node, level, ctes, *others)
-        return _Found(self._targets(node, level), _is_plain(node))
+        columns = self._targets(node, level)
+        if columns is None or not _is_plain(node):
+            return _Found(columns)
+        return _Found(columns, tuple(_below(expr, level.relations) for _, expr in columns))
 
     def _with(self, node: Node, parent: _Level | None, around: Mapping[str, Columns]) -> dict[str, Columns]:
         ctes = dict(around)
@@ -301,7 +306,7 @@ class _Walk:
         found = self.within(view, location)
         names = [column.name for column in view.definition.columns]
         columns = _renamed(found.columns, names)
-        return _Found(None if columns is None else columns[:width], found.is_plain)
+        return _Found(None if columns is None else columns[:width], found.below)
 
     def within(self, view: ViewInUse, location: int) -> _Found:
         """The query of a view that is named there."""
@@ -329,8 +334,9 @@ class _Walk:
             if expr is None or expr.type in (UNKNOWN, NUMBERED):
                 continue
             typed[name] = ColumnRef(f"s{number}.o{place}", expr.type, name, number)
-            if found.is_plain and isinstance(expr, ColumnRef):
-                below[f"s{number}.o{place}"] = expr
+            table = found.below[place] if place < len(found.below) else None
+            if table is not None:
+                below[f"s{number}.o{place}"] = table
         names = [name for name, _ in columns]
         untyped = frozenset(name for name in names if name not in typed)
         twice = frozenset(name for name in names if names.count(name) > 1)
@@ -418,15 +424,22 @@ class _Walk:
     def _note(self, condition: Node, level: _Level, bounded: Sequence[Relation]) -> None:
         """Has conditions that every row meets bound the tables, among `bounded`, that they name."""
         for conjunct in _conjuncts(condition):
-            for left, right in _equal_columns(conjunct):
-                self._link(self._resolved(left, level), self._resolved(right, level), level, bounded)
+            for left, right in _equals(conjunct):
+                for one, other in ((left, right), (right, left)):
+                    if one.HasField("column_ref") and not other.HasField("column_ref"):
+                        self._link_to(self._resolved(one.column_ref, level), other, level, bounded)
+                if left.HasField("column_ref") and right.HasField("column_ref"):
+                    found = self._resolved(left.column_ref, level), self._resolved(right.column_ref, level)
+                    self._link(*found, level, bounded)
             expr = self._condition(conjunct, level)
             for part in () if expr is None else conjuncts(expr):
                 self._bound(part, bounded)
 
     def _bound(self, condition: Expr, bounded: Sequence[Relation]) -> None:
+        """A row of nothing but NULLs, which an outer join may add here or below, has to fail the condition."""
         relation = next((one for one in bounded if _relations(condition) == {one.number}), None)
-        if relation is None or (relation.is_nullable and not refuses_nulls(condition)):
+        is_below = isinstance(relation, _Source)
+        if relation is None or ((relation.is_nullable or is_below) and not refuses_nulls(condition)):
             return
         below = _of_columns(condition, relation.below) if isinstance(relation, _Source) else condition
         numbers = _relations(below)
@@ -451,8 +464,32 @@ class _Walk:
                     scan.links.append(Link(column, sql, of, other.relation))
                 continue
             source = self._stored(other, beside)
-            if source is not None and source[0] is not scan:
+            is_seen = source is not None and (not isinstance(beside, _Source) or not source[0].links)
+            if source is not None and is_seen and source[0] is not scan:  # what a LATERAL query sees is not seen here
                 scan.links.append(Link(column, "", of, source[0].number, source[1]))
+
+    def _link_to(self, mine: Expr | None, node: Node, level: _Level, bounded: Sequence[Relation]) -> None:
+        """Notes that a column is equal to an expression over relations around, if it may be computed at any time."""
+        expr = self._expr(node, level)
+        relation = next((r for r in bounded if isinstance(mine, ColumnRef) and r.number == mine.relation), None)
+        if relation is None or expr is None or not _never_fails(node):
+            return
+        found, of = self._stored(mine, relation), expr.type.sql_type  # type: ignore[arg-type]
+        others, here = _relations(expr), {one.number for one in level.relations}
+        if found is None or of is None or not can_encode(found[1], of) or not others or others & here:
+            return
+        tree = grammar.parse("SELECT 1")
+        value = tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val
+        value.CopyFrom(node)
+        for column in [one for one in nodes_in(value) if one.DESCRIPTOR.name == "ColumnRef"]:
+            resolved = self._resolved(column, level)
+            relation = level.numbered(resolved.relation) if isinstance(resolved, ColumnRef) else None
+            if relation is None or not relation.name or level.relation(relation.name) is not relation:
+                return
+            del column.fields[:-1]
+            column.fields.insert(0, pb.Node(string=pb.String(sval=relation.name)))
+        sql = str(postgast.deparse(tree)).removeprefix("SELECT ")
+        found[0].links.append(Link(found[1], f"({sql})", of, min(others)))
 
     def _stored(self, column: ColumnRef, relation: Relation) -> tuple[LinkedScan, Column] | None:
         """The use of a table, and the column of it, that a column of this relation is."""
@@ -530,6 +567,14 @@ VALUES_MAX = 100
 """Rows of VALUES whose types are looked at."""
 
 
+def _below(expr: Expr | None, relations: Sequence[Relation]) -> ColumnRef | None:
+    """The column of a table that an expression over these relations is."""
+    relation = next((r for r in relations if isinstance(expr, ColumnRef) and r.number == expr.relation), None)
+    if relation is None or not isinstance(expr, ColumnRef):
+        return None
+    return relation.below.get(expr.sql) if isinstance(relation, _Source) else expr
+
+
 def _around(level: Scope | None) -> Iterator[Scope]:
     while level is not None:
         yield level
@@ -557,19 +602,33 @@ def _conjuncts(condition: Node) -> Iterator[Node]:
         yield condition
 
 
-def _equal_columns(condition: Node) -> Iterator[tuple[Node, Node]]:
-    """The names of two columns that have to be equal: a = b, (a, c) = (b, d)."""
+def _equals(condition: Node) -> Iterator[tuple[Node, Node]]:
+    """Both sides of what has to be equal: a = b, (a, c) = (b, d)."""
     if condition.WhichOneof("node") != "a_expr" or condition.a_expr.kind != pb.AEXPR_OP:
         return
     compared = condition.a_expr
     if [part.string.sval for part in compared.name] != ["="]:
         return
-    left, right = (
-        [*side.row_expr.args] if side.HasField("row_expr") else [side] for side in (compared.lexpr, compared.rexpr)
-    )
-    for a, b in zip(left, right, strict=False):
-        if a.HasField("column_ref") and b.HasField("column_ref"):
-            yield a.column_ref, b.column_ref
+    sides = (compared.lexpr, compared.rexpr)
+    left, right = ([*side.row_expr.args] if side.HasField("row_expr") else [side] for side in sides)
+    yield from zip(left, right, strict=False)
+
+
+NEVER_FAILING = frozenset({"lower", "upper", "btrim", "ltrim", "rtrim", "||", "+", "-"})
+"""Functions and operators that a lookup may compute although another condition keeps its row out."""
+
+
+def _never_fails(node: Node) -> bool:
+    """True for an expression over columns and constants that has a value for each row, but for an overflow."""
+    for one in nodes_in(node):
+        kind = one.DESCRIPTOR.name
+        if kind == "FuncCall" and (len(one.funcname) > 1 or one.funcname[0].string.sval not in NEVER_FAILING):
+            return False
+        if kind == "A_Expr" and (one.kind != pb.AEXPR_OP or one.name[-1].string.sval not in NEVER_FAILING):
+            return False
+        if kind not in ("FuncCall", "A_Expr", "ColumnRef", "A_Const", "Node", "String", "Integer", "Float"):
+            return False
+    return True
 
 
 def _outermost(node: Node) -> Iterator[Node]:

@@ -98,6 +98,14 @@ QUERIES = [
         id="names of the columns of pairs",
     ),
     pytest.param(
+        "SELECT f.id, (SELECT count(*) FROM {many} m WHERE m.code = lower('C' || f.id)) FROM {few} f",
+        "m",
+        id="an expression",
+    ),
+    pytest.param(
+        "SELECT f.id, (SELECT n FROM {many} m WHERE f.last + 1 = m.id AND f.id > 3) FROM {few} f", "m", id="a sum"
+    ),
+    pytest.param(
         "SELECT id, (SELECT f.id FROM {few} f WHERE f.day = m.day AND f.id = m.grp) FROM {many} m WHERE grp = 4",
         "f",
         id="two links",

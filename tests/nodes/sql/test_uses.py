@@ -86,7 +86,20 @@ def looked_up(text: str) -> list[tuple[str, str | None, list[str]]]:
         ),
         pytest.param("SELECT 1 FROM others o JOIN flights f ON o.id = f.delay", [], id="a join of all rows"),
         pytest.param(
-            "SELECT (SELECT 1 FROM others o WHERE o.dest = f.id::text) FROM flights f", [], id="an expression"
+            "SELECT (SELECT 1 FROM others o WHERE o.dest = f.id::text) FROM flights f", [], id="a cast that may fail"
+        ),
+        pytest.param(
+            "SELECT (SELECT 1 FROM others o WHERE o.id = 1 - f.delay AND lower(dest) = o.dest) FROM (TABLE flights) f",
+            [("others", None, ["(1 - f.delay)"])],
+            id="an expression",
+        ),
+        pytest.param(
+            "SELECT (SELECT 1 FROM others o WHERE o.dest = upper(f.dest) || 'x') FROM flights f",
+            [("others", "by_dest", ["(upper(f.dest) || 'x')"])],
+            id="a function",
+        ),
+        pytest.param(
+            "SELECT (SELECT 1 FROM others o WHERE o.delay = f.delay + o.id) FROM flights f", [], id="of both tables"
         ),
         pytest.param(
             "SELECT (SELECT 1 FROM others o WHERE o.id = f.delay OR true) FROM flights f", [], id="a condition under OR"
@@ -100,6 +113,17 @@ def looked_up(text: str) -> list[tuple[str, str | None, list[str]]]:
             "SELECT (SELECT dest FROM others o, json_each('{}') WHERE o.id = d) FROM (SELECT 1 AS d) q",
             [],
             id="a name that a function beside may have",
+        ),
+        pytest.param(
+            "SELECT 1 FROM flights f, LATERAL (SELECT delay AS d FROM others WHERE id = f.delay) q, flights g"
+            " WHERE g.id = q.d",
+            [("others", None, ['"f"."delay"'])],
+            id="a table in a LATERAL query gives no keys outside of it",
+        ),
+        pytest.param(
+            "SELECT 1 FROM (SELECT delay AS d FROM others WHERE id = 7) q JOIN flights g ON g.id = q.d",
+            [("flights", None, ["others"])],
+            id="a table in a plain query gives keys outside of it",
         ),
         pytest.param(
             "SELECT (SELECT (SELECT 1 FROM others o WHERE o.id = f.delay) FROM flights f WHERE f.id = 3) FROM others f",
@@ -125,6 +149,13 @@ def test_other_relations_give_keys(text: str, found: list[tuple[str, str | None,
         ("SELECT 1 FROM flights f LEFT JOIN others o ON f.id = 7 WHERE o.delay = 1", [0, 1]),
         ("SELECT * FROM (SELECT id AS x FROM flights) f WHERE x = 7", [1]),
         ("SELECT * FROM (SELECT id AS x FROM flights LIMIT 1) f WHERE x = 7", [0]),
+        ("SELECT * FROM (SELECT * FROM (SELECT id AS x FROM flights) a) b WHERE x = 7", [1]),
+        (
+            "SELECT 1 FROM (SELECT o.id AS x FROM flights f LEFT JOIN others o USING (id)) q WHERE x IS NULL",
+            [0, 0],
+        ),
+        ("SELECT 1 FROM (SELECT o.id AS x FROM flights f LEFT JOIN others o USING (id)) q WHERE x = 7", [0, 1]),
+        ("SELECT 1 FROM flights f LEFT JOIN LATERAL (SELECT f.id AS x FROM others) q ON q.x = 7", [0, 0]),
         ("SELECT 1 FROM flights WHERE no_such_function(id) AND id = 7", [1]),
         ("SELECT id FROM flights WHERE id = 7 UNION SELECT id FROM others WHERE id IN (1, 2)", [1, 1]),
         ("WITH flights AS (SELECT 1 AS id) SELECT 1 FROM flights WHERE id = 7", []),
