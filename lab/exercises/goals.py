@@ -53,6 +53,6 @@ def goal_text(goal: str) -> Text:
     if clause == LOST:
         return BROKEN[clause]
     if not version:
-        return Text("{what} ({clause})", {"what": BROKEN[clause], "clause": clause})
-    named: Values = {"what": BROKEN[clause], "version": version, "clause": clause}
-    return Text("{what}, seen by version {version} ({clause})", named)
+        return Text("{name}: {what}", {"name": NAMES[clause], "what": BROKEN[clause]})
+    named: Values = {"name": NAMES[clause], "version": version, "what": BROKEN[clause]}
+    return Text("{name} under v{version}: {what}", named)

@@ -72,7 +72,7 @@ FAMOUS = (
     ),
     Anomaly(
         _("Three versions at once"),
-        _("Any two neighbours get on with each other. The first and the third do not: the orphan is back."),
+        _("Each version is compatible with the next. The first and the third are not: the orphan is back."),
         "two-versions",
         ("publish.2", "publish.3", "n2.acquire", *_statement("n2", "insert.1.1"), *_statement("n1", "delete.1.0")),
         frozenset({"two-versions"}),

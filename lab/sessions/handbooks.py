@@ -216,7 +216,7 @@ def after(company: Company, day: Day, step: str) -> Day:
     if words == ["looks"]:
         if day.uses[at] == day.newest:
             raise Impossible(
-                Text("{person} goes by edition {number} already", {"person": PEOPLE[at], "number": day.newest})
+                Text("{person} uses edition {number} already", {"person": PEOPLE[at], "number": day.newest})
             )
         return replace(day, uses=_with(day.uses, at, day.newest))
     return _written(company, day, at, _place(words[1]))
@@ -231,7 +231,7 @@ def _posted(company: Company, day: Day) -> Day:
             "old": day.newest - 1,
             "number": day.newest + 1,
         }
-        raise Impossible(Text("edition {number} must wait: {people} may still go by edition {old}", values), "L2")
+        raise Impossible(Text("edition {number} must wait: {people} may still use edition {old}", values), "L2")
     return replace(day, newest=day.newest + 1)
 
 
@@ -439,7 +439,7 @@ def _lost_words(message: Written) -> Text:
         "channel": WORDS[name_of(message.by)],
         "number": message.edition,
     }
-    return Text("lost: sent by {channel}, and {receiver} goes by edition {number}, which does not read it", values)
+    return Text("lost: sent by {channel}, and {receiver} uses edition {number}, which does not read it", values)
 
 
 def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
@@ -447,7 +447,7 @@ def _verdicts(company: Company, day: Day) -> Iterator[Verdict]:
         yield Verdict(LOST, message.edition, Severity.DAMAGE, _lost_words(message))
     for person, edition in _behind(company, day):
         why = Text(
-            "{person} goes by edition {old} beside edition {newest}",
+            "{person} uses edition {old} beside edition {newest}",
             {"person": person, "old": edition, "newest": day.newest},
         )
         yield Verdict(TOO_MANY, edition, Severity.DAMAGE, why)
@@ -482,7 +482,7 @@ def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
         return TraceLine(step, OFFICE, "", text)
     person = _person(who)
     if words == ["looks"]:
-        text = Text("{person} looks, and goes by edition {number} now", {"person": person, "number": then.newest})
+        text = Text("{person} looks, and uses edition {number} now", {"person": person, "number": then.newest})
         return TraceLine(step, person, "", text)
     message = then.written[-1]
     values = {
@@ -493,7 +493,7 @@ def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
     }
     if message.is_lost:
         text = Text(
-            "{sender} writes to {receiver} by {channel}: lost, as {receiver} goes by edition {number}, "
+            "{sender} writes to {receiver} by {channel}: lost, as {receiver} uses edition {number}, "
             "which does not read it",
             values,
         )

@@ -6,7 +6,7 @@ import { Icon, Scroll, State, actorName, classes, edition, say, shownState, vers
 const ALLOWED = 2, LONG_S = 600;
 const CONDITIONS = { frozen: "snowflake", down: "skull", "cut off": "unlink" };
 
-/* `people`: the nodes are people with handbooks, who go by editions. */
+/* `people`: the nodes are people with handbooks, who use editions. */
 export function Versions({ cluster, people = false }) {
   const tables = [...new Set(cluster.versions.map((one) => one.table))];
   return html`<section class="panel versions" aria-labelledby="versions-head">

@@ -42,7 +42,7 @@ function Pair({ pair }) {
     <span class="what"><code>${pair.sort === "row" ? say("pair row") : pair.key}</code>${pair.value && html`<span class="becomes" aria-hidden="true">→</span><code>${pair.value}</code>`}</span>
     ${pair.is_new && html`<span class="tag">${say("new placement")}</span>`}
     ${pair.is_tombstone && html`<span class="tag"><${Icon} name="x" />${say("tombstone")}</span>`}
-    ${pair.dangles && !removed && html`<span class="tag danger-text"><${Icon} name="unlink" />${say("dangles")}</span>`}
+    ${pair.dangles && !removed && html`<span class="tag danger-text"><${Icon} name="unlink" />${say(pair.sort === "entry" ? "dangles" : "refers to nothing")}</span>`}
     ${pair.unseen_by.length > 0 && html`<span class="tag"><${Icon} name="eye-off" />${say("unseen by", { versions: pair.unseen_by.map(version).join(say("between names")) })}</span>`}</span>`;
 }
 

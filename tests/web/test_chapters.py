@@ -277,7 +277,7 @@ def test_ones_own_steps_are_on_the_stage_again(browser: Client, jump: Book) -> N
     open_all_before(browser, jump, reach)
     played = [*in_full(["publish.2", "n2.acquire", "n2.insert.1.1"])]
     page = answered(browser, jump, reach, {"steps": json.dumps(played)})
-    assert "not yet there: a row without its entry, seen by version 2 (C4)" in html.unescape(page)
+    assert "not yet there: missing entry (C4) under v2: a row without its entry" in html.unescape(page)
     assert _sessions_in(page) == {tuple(played)}
     assert _sessions_in(without_terms(browser.get(url("chapter-screen", jump, reach)))) == {tuple(played)}
 

@@ -14,6 +14,7 @@ requests    requests of crud: their check, their reload, beside SQL
 crowd       a hundred lease machines
 stage       steps on the lab's stage
 classroom   a class of thirty at the lab
+ladders     a class of thirty that builds ladders
 rows, writers  rows and writers for them
 report      the figures, and their page
 """

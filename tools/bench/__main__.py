@@ -5,10 +5,23 @@ import os
 import platform
 
 from tests.harness.cluster import running_cluster
-from tools.bench import classroom, crowd, end_to_end, fill, jobs, proofs, requests, stage, statements, steps, watchers
+from tools.bench import (
+    classroom,
+    crowd,
+    end_to_end,
+    fill,
+    jobs,
+    ladders,
+    proofs,
+    requests,
+    stage,
+    statements,
+    steps,
+    watchers,
+)
 from tools.bench.report import Figure, write_page
 
-BENCHMARKS = (proofs, steps, watchers, classroom, end_to_end, fill, jobs, statements, requests)
+BENCHMARKS = (proofs, steps, watchers, classroom, ladders, end_to_end, fill, jobs, statements, requests)
 
 
 def main() -> None:

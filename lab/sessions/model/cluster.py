@@ -81,6 +81,10 @@ class Drawing:
         """True if the plan does one of these: rules that are left out may leave out what a version is for."""
         return any(stop.do in acts for stop in self.plain.stops)
 
+    def _has_come_to(self, *acts: Do) -> bool:
+        """True once the change does one of these next, or has done it: before that no version is reorganised."""
+        return any(stop.do in acts for stop in self.plain.stops[: self.config.stop + 1])
+
     def cluster(self) -> Cluster:
         return Cluster(
             tuple(self._versions()),
@@ -116,7 +120,7 @@ class Drawing:
                 yield Version(table, number, elements, number == versions.newest, number in known)
 
     def _elements(self, described: Descriptor, names: Names) -> Iterator[Element]:
-        works = self._does(Do.FILL, Do.DELETE)
+        works = self._has_come_to(Do.CLEAR, Do.FILL, Do.DELETE)
         if self.model.has_placements:
             for number, name in ((OLD, "old"), (NEW, "new")):
                 found = next((p for p in described.placements if p.id == number), None)

@@ -81,7 +81,7 @@ MISTAKES = [
         "exercise.toml",
         '"n2.acquire", "n1.insert.1.1"]',
         '"n2.acquire", "n2.insert.1.1"]',
-        "its own solution is wrong: not yet there: a row without its entry, seen by version 2 (C4)",
+        "its own solution is wrong: not yet there: missing entry (C4) under v2: a row without its entry",
         id="a solution that does not pass",
     ),
     pytest.param(

@@ -327,7 +327,7 @@ def test_hidden_bounds_are_explored_as_well() -> None:
 def test_remarks_say_what_is_still_to_be_done() -> None:
     graded = grade(screen_of(REACH + 'by = "delete"\nstatements = { n2 = 0 }\n'), steps("n2.insert.1.1"))
     assert [str(remark) for remark in graded.remarks] == [
-        "not yet there: a row without its entry, seen by version 2 (C4)",
+        "not yet there: missing entry (C4) under v2: a row without its entry",
         "the last statement is to be DELETE",
         "statements of n2: 1; 0 allowed",
     ]
