@@ -1,4 +1,6 @@
-"""A walk through all chapters with right answers: finds the modules and the parses that a browser needs.
+"""A walk through all chapters with answers of every sort: finds the modules and the parses that a browser needs.
+
+    no answer ──► what an answer looks like     wrong ──► outcome, remarks     right ──► the same, and what follows
 
 The same walk compares a browser's site with a cluster's (`tests/anywhere`).
 """
@@ -74,7 +76,15 @@ def _screen(
     yield from _visited(visit, Request(here))
     if screen.task is None or isinstance(screen.task, Live):
         return
-    form = fields(screen)
+    if isinstance(screen.task, Reach):
+        yield from _visited(visit, Request(f"{here}reached/", fields(screen)))
+    yield from _visited(visit, Request(f"{here}hint/", {}))
+    for form in ({}, wrong_fields(screen), fields(screen)):
+        yield from _answered(visit, search, here, form)
+    yield from _visited(visit, Request(f"{here}solution/", {}))
+
+
+def _answered(visit: Visit, search: Callable[[], object], here: str, form: FORM) -> Iterator[tuple[Request, Response]]:
     request = Request(f"{here}answer/", form)
     response = visit(request)
     asked = re.search(r"[?]asked=(\d+)", response.location)
@@ -83,7 +93,8 @@ def _screen(
         request = Request(f"{here}answer/", {**form, "asked": asked[1]})
         response = visit(request)
     yield request, response
-    yield from _visited(visit, Request(response.location.partition("#")[0] or here))
+    if response.location:
+        yield from _visited(visit, Request(response.location.partition("#")[0]))
 
 
 def fields(screen: Screen) -> FORM:
@@ -101,6 +112,39 @@ def fields(screen: Screen) -> FORM:
         case Survive() as task:
             return {"moves": json.dumps(task.solution[:-1]), "move": task.solution[-1]}
     raise AssertionError(screen.id)
+
+
+def wrong_fields(screen: Screen) -> FORM:
+    """An answer that is none of the right ones; of a game, its first move alone."""
+    match screen.task:
+        case Predict() as task:
+            return _predicted(task, _wrong(task, right_answer(task, screen.start)))
+        case Reach():
+            return {"steps": json.dumps(screen.start.steps if screen.start is not None else ())}
+        case Explain() as task:
+            others = (rule for rule in task.rules if rule != task.missing)
+            return {"clause": task.clause, "step": str(task.step), "rule": next(others)}
+        case Design() as task:
+            return {"lines": "\n".join(task.wrong)}
+        case Survive() as task:
+            return {"moves": "[]", "move": task.solution[0]}
+    raise AssertionError(screen.id)
+
+
+def _wrong(task: Predict, right: Any) -> Any:
+    match task.form.value:
+        case "choice":
+            return next(choice for choice in task.values if choice != right)
+        case "number":
+            return right + 1
+        case "time":
+            return "0:00" if right != "0:00" else "1:00"
+        case "pairs":
+            return set(task.options) - right
+        case "order":
+            return right[::-1]
+    first = next(iter(right))
+    return right | {first: next(choice for choice in task.values if choice != right[first])}
 
 
 def _predicted(task: Predict, answer: Any) -> FORM:
