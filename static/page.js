@@ -10,7 +10,7 @@
     document.cookie = `theme=${chosen}; path=/; max-age=31536000; samesite=lax`;
     for (const button of event.target.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button === event.submitter));
   });
-  document.querySelector("[data-language-form] select")?.addEventListener("change", (event) => event.target.form.submit());
+  document.querySelector("[data-language-form] select")?.addEventListener("change", (event) => event.target.form.requestSubmit());
 
   /* The server's clock, on which times count; the one at the foot shows it. */
   let ahead = 0;

@@ -1,6 +1,7 @@
 """Writes the lab as a folder of static files: `make anywhere`.
 
     index.html  shell.js  shell.css  worker.js  sw.js     the shell page and its workers (`web/`)
+    alone.js  404.html                                    without service workers; links before the first visit
     first.en.html  first.zh-hans.html                     the first screen, shown while Python starts
     site.files                                            every module and file that the walk through all chapters uses
     static/  py/                                          the site's own static files; Pyodide

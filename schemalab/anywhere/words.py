@@ -6,10 +6,11 @@ WORDS = {
     "loading": _("Loading the lab: %s of %s MB"),
     "starting": _("Starting Python in your browser"),
     "soon": _("The page opens when Python has started."),
-    "no_workers": _(
-        "This window allows no service worker, and the lab cannot run without one. Open it in a normal window, over"
-        " https or from localhost."
+    "alone": _(
+        "This window allows no service worker. Chapters, stage and explorer work. Your own tables and offline use need"
+        " a normal window."
     ),
+    "insecure": _("the lab needs https, or an address on localhost"),
     "failed": _("The lab cannot start: %s"),
     "here": _("The lab runs in your browser. Nothing leaves it."),
     "export": _("Export progress"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Frame, Page, expect
 
+from lab.exercises.chapter import Form
 from lab.exercises.shelf import books
+from schemalab.anywhere.walk import wrong_fields
 from tests.product.browser.conftest import browser, complaint
 from tests.product.browser.learner import Learner
+from tests.product.browser.people import violations
 
 __all__ = ["browser"]
 
@@ -67,7 +71,16 @@ class Served:
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """The handler of `python -m http.server`, without its log."""
+    """The handler of `python -m http.server`, without its log; with a host's page for a missing file."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        if code != 404 or self.path.endswith(".gz"):
+            super().send_error(code, message, explain)
+            return
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write((Path(self.directory) / "course" / "404.html").read_bytes())
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass
@@ -100,9 +113,15 @@ def complaints() -> list[str]:
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context(**PHONE)
-    made.set_default_timeout(BOOT_MS_MAX)
+    made.set_default_timeout(ANSWER_MS_MAX)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def tabs(context: BrowserContext, served: Served, complaints: list[str]) -> list[Page]:
+    """The open tabs, the one that leads first: Python starts once for all tests."""
+    return [opened(context, f"{served.address}/", complaints)]
 
 
 def opened(context: BrowserContext, address: str, complaints: list[str]) -> Page:
@@ -154,28 +173,6 @@ def state_of(frame: Frame, served: Served, number: int) -> str:
     return str(frame.evaluate("async (address) => (await (await fetch(address)).json()).state", address))
 
 
-def test_a_search_runs_beside_the_pages_and_is_stopped(
-    context: BrowserContext, served: Served, complaints: list[str]
-) -> None:
-    """In a second tab, which the first one answers for."""
-    first = opened(context, f"{served.address}/", complaints)
-    second = opened(context, f"{served.address}/#lab/stage/?setup=one-jump", complaints)
-    frame, address = site_of(second), f"{served.address}/lab/questions/"
-    expect(frame.locator("h1")).to_be_visible(timeout=ANSWER_MS_MAX)
-    number = frame.evaluate(ASK, [address, "one-jump"])["id"]
-    wait_for(second, lambda: state_of(frame, served, number) == "done")  # the searching worker has started
-
-    assert frame.evaluate(ASK_AND_STOP, [address, LONG, f"{served.address}/lab/"]) == [200, "running", "stopped"]
-    number = frame.evaluate(ASK, [address, "delete-only"])["id"]
-    wait_for(second, lambda: state_of(frame, served, number) == "done")
-
-    first.close()  # the second tab leads from now on, with the same progress
-    again = frame.evaluate(ASK, [address, "one-jump"])
-    assert (again["state"], again["id"] > number) == ("done", True)
-    second.close()
-    assert complaints == []
-
-
 def wait_for(page: Page, holds: Callable[[], bool]) -> None:
     """Looks again every half second; a search in a browser takes seconds, its worker's start longer."""
     for _ in range(BOOT_MS_MAX // 500):
@@ -185,45 +182,117 @@ def wait_for(page: Page, holds: Callable[[], bool]) -> None:
     raise AssertionError("it did not come")
 
 
-def test_three_chapters_then_without_a_network(
-    context: BrowserContext, served: Served, complaints: list[str], tmp_path: Path
-) -> None:
-    """Chapters 0, 3 and 6 by the page's own controls; then the server ends, and progress is still there."""
-    page = opened(context, f"{served.address}/", complaints)
+def test_three_chapters_in_two_languages(tabs: list[Page], served: Served, complaints: list[str]) -> None:
+    """By the page's own controls, on a phone; then a wrong answer."""
+    page = tabs[0]
+    assert violations(page) == []
     learner = Learner(InFrame(page), served.address)  # type: ignore[arg-type]
+    learner.does(BOOKS["00-new-messenger"])
+    learner.does(BOOKS["03-why-write-only"])
+    reader = Learner(InFrame(page), served.address, "zh-hans")  # type: ignore[arg-type]
+    reader.does(BOOKS["06-leases"])
+    assert reader.english == set()
+    site_of(page).locator("#language").select_option("en")
+    expect(site_of(page).locator("html")).to_have_attribute("data-language", "en", timeout=ANSWER_MS_MAX)
     for folder in ("00-new-messenger", "03-why-write-only", "06-leases"):
-        learner.does(BOOKS[folder])
         assert "done" in learner.done(BOOKS[folder])
-    before = learner.done(BOOKS["03-why-write-only"])
-    _asks_what_needs_a_cluster(page, served)
-    with page.expect_download() as download:
-        page.locator("#export").click()
-    download.value.save_as(tmp_path / "progress.sqlite3")
-    page.close()
-
-    served.end()
-    again = opened(context, f"{served.address}/#lab/chapters/00-new-messenger/", complaints)
-    expect(site_of(again).locator("#screen-title")).to_be_visible(timeout=ANSWER_MS_MAX)
-    learner = Learner(InFrame(again), served.address, "zh-hans")  # type: ignore[arg-type]
-    assert learner.done(BOOKS["03-why-write-only"]) != ""
-    site_of(again).goto(f"{served.address}/lab/stage/?setup=one-jump")
-    expect(again).to_have_url(f"{served.address}/#lab/stage/?setup=one-jump")
-
-    again.on("dialog", lambda dialog: dialog.accept())
-    again.locator("#start-over").click()
-    expect(again.locator("#export")).to_be_disabled()
-    expect(again.locator("#export")).to_be_enabled(timeout=BOOT_MS_MAX)
-    site_of(again).goto(f"{served.address}/lab/")
-    card = site_of(again).locator("li.card", has_text="3. ")
-    expect(card.first).to_be_visible(timeout=ANSWER_MS_MAX)
-    expect(site_of(again).locator("li.card .small.muted span")).to_have_count(0)
-    again.locator("#import").set_input_files(tmp_path / "progress.sqlite3")
-    expect(again.locator("#export")).to_be_disabled()
-    expect(again.locator("#export")).to_be_enabled(timeout=BOOT_MS_MAX)
-    assert Learner(InFrame(again), served.address).done(BOOKS["03-why-write-only"]) == before  # type: ignore[arg-type]
+    _answers_wrong(site_of(page), served, "01-one-jump")
+    site_of(page).goto(f"{served.address}/lab/live/")
+    expect(site_of(page).locator("h1")).to_have_text("Needs a cluster")
     assert complaints == []
 
 
-def _asks_what_needs_a_cluster(page: Page, served: Served) -> None:
-    site_of(page).goto(f"{served.address}/lab/live/")
-    expect(site_of(page).locator("h1")).to_have_text("Needs a cluster")
+def _answers_wrong(frame: Frame, served: Served, folder: str) -> None:
+    screen = next(one for one in BOOKS[folder].chapter.screens if getattr(one.task, "form", None) is Form.CHOICE)  # type: ignore[union-attr]
+    frame.goto(f"{served.address}/lab/chapters/{folder}/{screen.id}/")
+    (given,) = wrong_fields(screen).items()
+    frame.locator(f'input[name={given[0]}][value="{given[1]}"]').check()
+    frame.locator("form[data-answer] .task-send button").click()
+    expect(frame.locator("#outcome")).to_have_class(re.compile(r"\bwarn\b"), timeout=ANSWER_MS_MAX)
+
+
+def test_a_search_runs_beside_the_pages_and_is_stopped(
+    tabs: list[Page], context: BrowserContext, served: Served, complaints: list[str]
+) -> None:
+    """In a second tab, which the first one answers for."""
+    second = opened(context, f"{served.address}/#lab/stage/?setup=one-jump", complaints)
+    frame, address = site_of(second), f"{served.address}/lab/questions/"
+    expect(frame.locator("h1")).to_be_visible(timeout=ANSWER_MS_MAX)
+    number = frame.evaluate(ASK, [address, "one-jump"])["id"]
+    wait_for(second, lambda: state_of(frame, served, number) == "done")  # the searching worker has started
+
+    assert frame.evaluate(ASK_AND_STOP, [address, LONG, f"{served.address}/lab/"]) == [200, "running", "stopped"]
+    number = frame.evaluate(ASK, [address, "delete-only"])["id"]
+    wait_for(second, lambda: state_of(frame, served, number) == "done")
+    tabs.append(second)
+    assert complaints == []
+
+
+def test_progress_without_a_network(
+    tabs: list[Page], context: BrowserContext, served: Served, complaints: list[str], tmp_path: Path
+) -> None:
+    """The server ends, then the tab that leads: the next one leads, with the same progress, which is exported, deleted,
+    and imported again. The third start has a copy of the memory that it cannot use, and makes its own."""
+    served.end()
+    tabs.pop(0).close()
+    page = tabs[0]
+    card = 'li.card:has(h4 a[href$="/03-why-write-only/"]) .small.muted span'
+    page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
+    site_of(page).goto(f"{served.address}/lab/")
+    before = site_of(page).locator(card).first.inner_text()
+    with page.expect_download() as download:
+        page.locator("#export").click()
+    download.value.save_as(tmp_path / "progress.sqlite3")
+
+    link = opened(context, f"{served.address}/#lab/chapters/00-new-messenger/", complaints)
+    expect(site_of(link).locator("#screen-title")).to_be_visible(timeout=ANSWER_MS_MAX)
+    site_of(link).goto(f"{served.address}/lab/stage/?setup=one-jump")
+    expect(link).to_have_url(f"{served.address}/#lab/stage/?setup=one-jump")
+    link.close()
+
+    page.on("dialog", lambda dialog: dialog.accept())
+    with page.expect_navigation():
+        page.locator("#start-over").click()
+    page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
+    site_of(page).goto(f"{served.address}/lab/")
+    expect(site_of(page).locator("li.card", has_text="3. ").first).to_be_visible(timeout=ANSWER_MS_MAX)
+    expect(site_of(page).locator("li.card .small.muted span")).to_have_count(0)
+
+    assert page.evaluate(SPOIL_MEMORY) == 1
+    with page.expect_navigation():
+        page.locator("#import").set_input_files(tmp_path / "progress.sqlite3")
+    page.locator("#export:enabled").wait_for(timeout=BOOT_MS_MAX)
+    site_of(page).goto(f"{served.address}/lab/")
+    expect(site_of(page).locator(card).first).to_have_text(before)
+    assert [one.splitlines()[0] for one in complaints] == ["Error: Snapshot has invalid magic number"]
+
+
+SPOIL_MEMORY = """async () => {
+  const name = (await caches.keys()).find((one) => one.endsWith(" memory")), cache = await caches.open(name);
+  const copies = await cache.keys();
+  for (const copy of copies) await cache.put(copy, new Response(new Uint8Array(65536)));
+  return copies.length;
+}"""
+
+
+def test_a_window_without_service_workers(browser: Browser, folder: Path) -> None:
+    """From a link, which the host's page for a missing file sends to the shell: a page, an answer, the stage."""
+    served, complaints = Served(folder), list[str]()
+    context = browser.new_context(**PHONE, service_workers="block")
+    context.set_default_timeout(ANSWER_MS_MAX)
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    screen = next(one for one in BOOKS["01-one-jump"].chapter.screens if one.id)  # type: ignore[union-attr]
+    page.goto(f"{served.address}/lab/chapters/01-one-jump/{screen.id}/")
+    expect(page).to_have_url(f"{served.address}/#lab/chapters/01-one-jump/{screen.id}/")
+    site = page.frame_locator("#site")
+    expect(site.locator("#screen-title")).to_be_visible(timeout=BOOT_MS_MAX)
+    expect(page.locator("#line")).to_contain_text("no service worker")
+    page.evaluate("location.hash = 'lab/stage/?setup=delete-only'")
+    site.locator(".step[data-offer]:not([disabled])").first.click()
+    expect(site.get_by_text("3 / 3").first).to_be_visible(timeout=ANSWER_MS_MAX)  # two steps were its beginning
+    site.locator("#language").select_option("zh-hans")
+    expect(site.locator("html")).to_have_attribute("data-language", "zh-hans", timeout=ANSWER_MS_MAX)
+    assert complaints == []
+    context.close()
+    served.end()

@@ -1,18 +1,16 @@
 /* Answers everything below its folder: files of the list from the cache, and all else from the shell that leads.
    VERSION and FILES (name, bytes, SHA-256, whether it lies there compressed) stand above, written by `pack`. */
-const SCOPE = self.registration.scope, CACHE = `schemalab-anywhere ${SCOPE} `;
-const NAMES = new Set(FILES.map(([name]) => name)), AGAIN_MS = 500;
+const SCOPE = self.registration.scope, CACHE = `schemalab-anywhere ${SCOPE} `, NAMES = new Set(FILES.map(([name]) => name)), AGAIN_MS = 500;
 const TYPES = { css: "text/css", html: "text/html; charset=utf-8", js: "text/javascript", json: "application/json", mjs: "text/javascript", svg: "image/svg+xml", wasm: "application/wasm" };
 const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; object-src 'none'; base-uri 'self'; frame-ancestors 'self'";
 
 const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
-async function tell(message) { for (const one of await self.clients.matchAll({ includeUncontrolled: true, type: "window" })) one.postMessage(message); }
+const shells = () => self.clients.matchAll({ includeUncontrolled: true, type: "window" }).then((all) => all.filter((one) => one.frameType === "top-level"));
 
 /* Fetches the whole list, so that the lab works without a network after the first visit. */
 async function load() {
-  const cache = await caches.open(CACHE + VERSION), all = FILES.reduce((sum, [, bytes]) => sum + bytes, 0);
+  const cache = await caches.open(CACHE + VERSION), all = FILES.reduce((sum, [, bytes]) => sum + bytes, 0), waiting = [...FILES];
   let loaded = 0;
-  const waiting = [...FILES];
   const next = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       const [name, bytes, sha256, isCompressed] = file;
@@ -26,7 +24,7 @@ async function load() {
       const type = TYPES[name.split(".").pop()] ?? "application/octet-stream";
       await cache.put(new URL(name, SCOPE), new Response(content, { headers: { "Content-Type": type, "Content-Security-Policy": POLICY } }));
       loaded += bytes;
-      tell({ loaded, all });
+      for (const shell of await shells()) shell.postMessage({ loaded, all });
     }
   };
   await Promise.all([next(), next(), next(), next()]);
@@ -39,34 +37,29 @@ self.addEventListener("install", (event) => { self.skipWaiting(); event.waitUnti
 self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
 
 self.addEventListener("fetch", (event) => {
-  const url = new URL(event.request.url);
-  if (!url.href.startsWith(SCOPE)) return;
-  const name = decodeURI(url.href.slice(SCOPE.length).split(/[?#]/)[0]) || "index.html";
-  if (NAMES.has(name)) event.respondWith(caches.open(CACHE + VERSION).then((cache) => cache.match(new URL(name, SCOPE))).then((found) => found ?? fetch(event.request)));
-  else if (name === "sw.js") return;
-  else if (event.request.destination === "document") event.respondWith(Response.redirect(`${SCOPE}#${url.href.slice(SCOPE.length)}`));
-  else event.respondWith(ask(event.request, url));
+  const { request } = event, url = new URL(request.url), name = decodeURI(url.href.slice(SCOPE.length).split(/[?#]/)[0]) || "index.html";
+  if (!url.href.startsWith(SCOPE) || name === "sw.js") return;
+  if (NAMES.has(name)) event.respondWith(caches.open(CACHE + VERSION).then((cache) => cache.match(new URL(name, SCOPE))).then((found) => found ?? fetch(request)));
+  else if (request.destination === "document") event.respondWith(Response.redirect(`${SCOPE}#${url.href.slice(SCOPE.length)}`));
+  else event.respondWith(ask(request, url));
 });
 
 /* Asks every shell until the one that leads takes the request; only then is it carried out. */
 async function ask(request, url) {
-  const headers = Object.fromEntries(["Accept", "Content-Type", "HX-Request", "HX-Target", "X-Requested-With"].filter((name) => request.headers.has(name)).map((name) => [name, request.headers.get(name)]));
-  const body = request.method === "POST" ? new Uint8Array(await request.arrayBuffer()) : new Uint8Array();
-  const sent = { method: request.method, address: url.pathname + url.search, body, headers: { ...headers, Host: url.host } };
-  const { status, headers: given, content } = await new Promise((resolve) => {
-    let timer = 0;
+  const sent = { method: request.method, address: url.pathname + url.search, headers: { ...Object.fromEntries(request.headers), host: url.host } };
+  sent.body = new Uint8Array(await request.arrayBuffer());
+  const { status, headers, content } = await new Promise((resolve) => {
     const again = async () => {
-      for (const shell of await self.clients.matchAll({ type: "window" })) {
-        if (shell.frameType !== "top-level") continue;
+      for (const shell of await shells()) {
         const channel = new MessageChannel();
         channel.port1.onmessage = ({ data }) => { if (data.taken) clearInterval(timer); else resolve(data); };
         shell.postMessage({ request: sent }, [channel.port2]);
       }
     };
-    timer = setInterval(again, AGAIN_MS);
+    const timer = setInterval(again, AGAIN_MS);
     again();
   });
-  const location = given.find(([name]) => name === "Location");
+  const location = headers.find(([name]) => name === "Location");
   if (location) return Response.redirect(new URL(location[1], url), status);
-  return new Response(status === 204 || status === 304 ? null : content, { status, headers: given });
+  return new Response([204, 304].includes(status) ? null : content, { status, headers });
 }
