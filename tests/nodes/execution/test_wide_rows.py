@@ -49,9 +49,9 @@ def processor_s(pid: int) -> float:
 
 
 @contextmanager
-def others_are_answered(cluster: Cluster, table: str) -> Iterator[list[float]]:
-    waits, is_over, pid = [0.0], threading.Event(), cluster.processes["n1"].pid
-    with cluster.connect() as other:
+def others_are_answered(cluster: Cluster, table: str, node: str = "n1") -> Iterator[list[float]]:
+    waits, is_over, pid = [0.0], threading.Event(), cluster.processes[node].pid
+    with cluster.connect(node) as other:
 
         def ask() -> None:
             while not is_over.wait(0.02):
@@ -70,12 +70,12 @@ def others_are_answered(cluster: Cluster, table: str) -> Iterator[list[float]]:
     print("longest wait", max(waits))
 
 
-def at_once(cluster: Cluster, sql: str, sessions: int) -> list[str]:
+def at_once(cluster: Cluster, sql: str, sessions: int, node: str = "n1") -> list[str]:
     """What each of these sessions is answered: a SQLSTATE, or "" for a statement that is done, and rolled back."""
     answers: list[str] = []
 
     def run() -> None:
-        with cluster.connect() as connection:
+        with cluster.connect(node) as connection:
             try:
                 connection.execute("BEGIN")
                 connection.execute(sql)
@@ -106,15 +106,17 @@ def megabytes(pid: int, *, anew: bool = False) -> int:
 
 def test_rows_of_a_wide_table_do_not_take_a_node_to_its_limit(cluster: Cluster) -> None:
     """2,500 rows of 600 columns, three times at once: MemoryError and XX000, and a node that could not even end."""
-    table, pid = cluster.table(f"id int PRIMARY KEY, {COLUMNS}"), cluster.processes["n1"].pid
-    with others_are_answered(cluster, table):
-        answers = at_once(cluster, f"INSERT INTO {table} (id) SELECT generate_series(1, 2500)", sessions=3)
+    table, node = cluster.table(f"id int PRIMARY KEY, {COLUMNS}"), "wide"
+    cluster.start(node)
+    with others_are_answered(cluster, table, node):
+        answers = at_once(cluster, f"INSERT INTO {table} (id) SELECT generate_series(1, 2500)", sessions=3, node=node)
     assert answers == ["53200"] * 3
-    assert megabytes(pid) < MEMORY_MB
-    with cluster.connect() as connection:
+    assert megabytes(cluster.processes[node].pid) < MEMORY_MB
+    with cluster.connect(node) as connection:
         connection.execute(f"INSERT INTO {table} (id) SELECT generate_series(1, 200)")
         connection.execute(f"TRUNCATE {table}")
         assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    assert cluster.stop(node) == 0, "it ends in order"
 
 
 def test_rows_with_99_unique_columns_keep_nobody_waiting(cluster: Cluster) -> None:
