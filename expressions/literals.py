@@ -77,10 +77,11 @@ def _usual(of: Type, text: str, usual: TimeStyle) -> PyValue:
 
 def rewritten(sql: str, read: Reading) -> str:
     """The statement with these literals in UTC."""
-    whole = sql.encode()
-    for start, end, spelled in reversed(respelled(sql, read)):
-        whole = whole[:start] + spelled.encode() + whole[end:]
-    return whole.decode()
+    whole, pieces, at = sql.encode(), list[bytes](), 0
+    for start, end, spelled in respelled(sql, read):
+        pieces += [whole[at:start], spelled.encode()]
+        at = end
+    return b"".join([*pieces, whole[at:]]).decode()
 
 
 def respelled(sql: str, read: Reading) -> list[tuple[int, int, str]]:

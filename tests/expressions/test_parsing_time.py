@@ -12,7 +12,9 @@ import postgast
 import pytest
 
 from expressions import grammar
+from expressions.dates.zones import time_style
 from expressions.errors import SqlError
+from expressions.literals import Reading, rewritten
 
 SHORTER = 12_000
 TIMES_MAX = 6
@@ -170,6 +172,26 @@ def test_four_times_as_many_words_take_about_four_times_as_long_in_a_new_process
     """Views of the parser's message were kept: the first half a million of them held up all threads for 2 s."""
     for _ in range(3):
         few, many = seconds_of_words(2**17), seconds_of_words(2**19)
+        if many <= TIMES_MAX * few:
+            return
+    pytest.fail(f"{few:.2f} s, and {many:.2f} s for four times the text")
+
+
+def seconds_of_literals(count: int) -> float:
+    """Processor time to write so many literals of a definition anew."""
+    begin, literal = "SELECT ''", ",'2020-01-01 00:00'"
+    sql = begin + literal * count
+    read = Reading(time_style("Europe/Berlin", "MDY"))
+    for number in range(count):
+        read.found[len(begin) + 1 + number * len(literal)] = ("2020-01-01 00:00", "2019-12-31 23:00:00+00")
+    began = time.thread_time()
+    assert rewritten(sql, read) == begin + ",'2019-12-31 23:00:00+00'" * count
+    return time.thread_time() - began
+
+
+def test_four_times_as_many_literals_of_a_definition_take_about_four_times_as_long() -> None:
+    for _ in range(3):
+        few, many = seconds_of_literals(8_000), seconds_of_literals(32_000)
         if many <= TIMES_MAX * few:
             return
     pytest.fail(f"{few:.2f} s, and {many:.2f} s for four times the text")
