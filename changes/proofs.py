@@ -101,8 +101,9 @@ def _widens(plan: Plan) -> bool:
 
 
 def key_of(plan: Plan) -> str:
-    """Sixty-four hex characters for the plan and the rules; rows and warnings have no part in a proof."""
+    """Sixty-four hex characters for the plan and the rules; rows, warnings and costs have no part in a proof."""
     body = plan.to_json() | {"rows": None, "dangers": []}
+    del body["costs"]
     text = json.dumps([body, *(rules() for rules in _rules)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

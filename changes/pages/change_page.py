@@ -29,6 +29,7 @@ def view(snapshot: Mapping[str, Any], leases: Sequence[Mapping[str, Any]]) -> Js
     ]
     return summary(snapshot, leases) | {
         "dangers": snapshot["plan"]["dangers"],
+        "costs": snapshot["plan"]["costs"],
         "names": snapshot["plan"]["names"],
         "forward": forward_timeline(snapshot),
         "ladder": _ladder(snapshot, leases),

@@ -21,6 +21,7 @@ def plan_json(plan: Plan, observed: Observed = NOTHING_SEEN) -> dict[str, Any]:
         "moves": [_move_json(move) for move in plan.moves],
         "names": names_in(plan),
         "dangers": list(plan.dangers),
+        "costs": list(plan.costs),
         "turn": plan.point_of_no_return,
         "rows": plan.rows or 0,
         "versions": preview.versions(plan),

@@ -141,6 +141,9 @@ class Plan:
     forward: tuple[Step, ...]
     point_of_no_return: int
     dangers: tuple[str, ...] = ()
+    """What may be lost, refused or rolled back."""
+    costs: tuple[str, ...] = ()
+    """What it takes from the cluster in any case."""
     rows: int | None = None
     """Rows the reorganisation will meet, as far as known; filled in by whoever can count them."""
     partners: tuple[Descriptor, ...] = ()
@@ -221,6 +224,7 @@ class Plan:
             "forward": [_step_json(step) for step in self.forward],
             "turn": self.point_of_no_return,
             "dangers": list(self.dangers),
+            "costs": list(self.costs),
             "rows": self.rows,
             "partners": [partner.to_json() for partner in self.partners],
         }
@@ -241,6 +245,7 @@ def plan_from_json(body: Mapping[str, Any]) -> Plan:
         forward=tuple(_step(step) for step in body["forward"]),
         point_of_no_return=body["turn"],
         dangers=tuple(body["dangers"]),
+        costs=tuple(body.get("costs", ())),
         rows=body["rows"],
         partners=_descriptors(body),
     )

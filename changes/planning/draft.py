@@ -72,6 +72,7 @@ class Sketch:
     lifted: list[Edit] = field(default_factory=list)
     """Of the version after that: what only a version that knows the last edits may write."""
     dangers: list[str] = field(default_factory=list)
+    costs: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     there: dict[Element, Constraint] = field(default_factory=dict)
     """What an added foreign key is in the table that it references."""
@@ -252,6 +253,7 @@ class Sketch:
                 *(_one_after_the_other(edits) for edits in (self.last_edits, self.lifted) if edits),
             ),
             dangers=tuple(self.dangers),
+            costs=tuple(self.costs),
             partners=partners_of((move.element for move in self.moves), self.base, self.tables),
             there=self.there,
         )

@@ -263,15 +263,10 @@ def _create_index(action: actions.CreateIndex, table: Descriptor) -> Draft:
         raise DdlError(DUPLICATE_TABLE, f'relation "{action.index}" already exists', position=action.index.position)
     sketch = Sketch(table)
     _, index = sketch.add_index(action.index, action.columns, unique=action.unique, where=action.where)
-    sketch.dangers += _index_dangers(index, table)
-    return sketch.draft()
-
-
-def _index_dangers(index: Index, table: Descriptor) -> tuple[str, ...]:
-    cost = f"Every row of {table.name} is read once; each later write of it also writes {index.name}."
+    sketch.costs.append(f"Every row of {table.name} is read once; each later write of it also writes {index.name}.")
     if index.unique:
-        return cost, "If two rows have the same values the check fails, and the change rolls back."
-    return (cost,)
+        sketch.dangers.append("If two rows have the same values the check fails, and the change rolls back.")
+    return sketch.draft()
 
 
 def _drop_index(action: actions.DropIndex, table: Descriptor, tables: Tables) -> Draft:

@@ -51,7 +51,7 @@ def set_sharding(sketch: Sketch, action: SetSharding) -> None:
         return
     new = Placement(table.next_placement_id, key, function.text, state=State.DELETE_ONLY, storages=storages)
     element = sketch.add_placement(new)
-    sketch.dangers.append(
+    sketch.costs.append(
         f"Every row of {table.name} is copied to where {element.name} places it: until the change ends it is stored"
         " twice, and each write of it writes both."
     )
@@ -71,7 +71,7 @@ def _guard(sketch: Sketch, action: SetSharding, new: Placement) -> None:
             " public, the change can't be cancelled."
         )
     elif guard is not None and not needs_guard and not table.is_home_in_key:
-        sketch.dangers.append(f"Index {guard.name} is not needed any more afterwards: it can be dropped then.")
+        sketch.costs.append(f"Index {guard.name} is not needed any more afterwards: it can be dropped then.")
 
 
 def check_function(function: Name) -> ShardingFunction:

@@ -81,6 +81,7 @@ class Draft:
     later_edits: tuple[Edit, ...] = ()
     """What each version after the last stage changes besides."""
     dangers: tuple[str, ...] = ()
+    costs: tuple[str, ...] = ()
     partners: tuple[Descriptor, ...] = ()
     there: Mapping[Element, Constraint] = field(default_factory=dict)
     edit_there: Edit | None = None
@@ -99,6 +100,7 @@ def compose(draft: Draft) -> Plan:
         forward,
         point,
         draft.dangers,
+        draft.costs,
         partners=draft.partners,
     )
 

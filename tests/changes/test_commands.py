@@ -45,7 +45,7 @@ def test_a_plan_is_printed_as_steps_with_its_dangers():
     assert "(cancel is possible until here)" in shown
     assert "cancel is possible until step 8, once it is published: " in shown
     assert "under load up to" in shown
-    assert "danger: Every row of users is read once" in shown
+    assert "cost: Every row of users is read once" in shown
     assert not Change.objects.filter(status="queued").exists()
 
 

@@ -65,6 +65,8 @@ class Command(BaseCommand):
             self.stdout.write(f"{step['number'] + 1:3}  {step['text']}{mark}")
         for run in plan["reorganisations"]:
             self.stdout.write(f"work: {run['text']}: {about}{counted(run['rows'], 'row')}, {_span(run['estimate'])}")
+        for cost in plan["costs"]:
+            self.stdout.write(f"cost: {cost}")
         for danger in plan["dangers"]:
             self.stdout.write(f"danger: {danger}")
         for refusal in plan["refusals"]:

@@ -64,7 +64,7 @@ def add_column(sketch: Sketch, action: AddColumn) -> None:
     sketch.fresh[column.id] = value
     if column.required:
         shown = "NULL" if value is None else constant(new.type, value)
-        sketch.dangers.append(f"Every row of {sketch.base.name} is written once: its {column.name} becomes {shown}.")
+        sketch.costs.append(f"Every row of {sketch.base.name} is written once: its {column.name} becomes {shown}.")
     for check in action.checks:
         add_check(sketch, check)
     for unique in action.uniques:

@@ -80,8 +80,10 @@ def set_type(sketch: Sketch, action: SetType) -> None:
     was, becomes = column.type_name, twin.type_name
     one = f"{'an' if becomes == 'integer' else 'a'} {becomes}"
     misfit = f"A value of {column.name} that is no {becomes} makes the change roll back, and names the row."
+    sketch.costs.append(
+        f"Every row of {sketch.base.name} is rewritten: {one} stands beside the {was}, then takes its place."
+    )
     sketch.dangers += [
-        f"Every row of {sketch.base.name} is rewritten: {one} stands beside the {was}, then takes its place.",
         *([] if is_cut or holds_every(twin, column) else [misfit]),
         *(
             [f"Values of {column.name} longer than {twin.length} characters are cut, as the cast says."]
@@ -124,7 +126,7 @@ def _widen(sketch: Sketch, column: Column, action: SetType) -> None:
         return with_changed(table, replace(table.column(column.id), type=wider.type, length=length))
 
     sketch.moves.append(Move(Element(column.kind, column.id, column.name), MoveKind.ALTER))
-    sketch.dangers.append(f"No row is read or written: {wider.type_name} takes all that {column.type_name} does.")
+    sketch.costs.append(f"No row is read or written: {wider.type_name} takes all that {column.type_name} does.")
     if not is_wider_number:
         sketch.last_edits.append(edit)
         return

@@ -25,6 +25,8 @@ def _plan(lab: Lab, match: Match) -> None:
     for number, step in enumerate(plan.forward):
         mark = "  (no return from here)" if number == plan.point_of_no_return else ""
         lab.world.say(f"{number + 1}. {describe(plan, step)}{mark}")
+    for cost in plan.costs:
+        lab.world.say(f"cost: {cost}")
     for danger in plan.dangers:
         lab.world.say(f"warning: {danger}")
     for refusal in writers.refusals(plan):

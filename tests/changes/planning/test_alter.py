@@ -284,7 +284,8 @@ def test_a_column_has_its_fill_value_from_the_moment_of_submission() -> None:
     column = plan.result.column_named("at")
     assert column.default == "now()"
     assert column.fill_value == encoding.encode(SqlType.TIMESTAMP, now.replace(tzinfo=None))
-    assert plan.dangers == ("Every row of people is written once: its at becomes '2026-03-04 12:00:00'::timestamp.",)
+    assert plan.dangers == ()
+    assert plan.costs == ("Every row of people is written once: its at becomes '2026-03-04 12:00:00'::timestamp.",)
 
 
 def test_a_not_null_is_a_constraint_while_it_moves_and_the_columns_own_then() -> None:
@@ -383,9 +384,22 @@ DANGERS = [
     ("add a column, checked and unique", "have the same code the check fails, and the change rolls back."),
     ("add a column, checked and unique", "All rows get the same code: two rows are one too many."),
     ("set not null", "Every row of people is read once; one without name makes the change roll back."),
-    ("change a type", "Every row of people is rewritten: a text stands beside the date, then takes its place."),
     ("set a default", "Rows that are there keep their town; only later inserts see the default."),
 ]
+
+
+COSTS = [
+    ("add a partial unique index", "Every row of people is read once; each later write of it also writes"),
+    ("change a type", "Every row of people is rewritten: a text stands beside the date, then takes its place."),
+]
+
+
+@pytest.mark.parametrize(("name", "cost"), COSTS)
+def test_a_cost_is_no_danger_and_is_kept_with_the_plan(name: str, cost: str) -> None:
+    plan = PLANS[name]
+    assert any(cost in said for said in plan.costs)
+    assert not any(cost in said for said in plan.dangers)
+    assert plan_from_json(plan.to_json()).costs == plan.costs
 
 
 @pytest.mark.parametrize(("name", "danger"), DANGERS)
