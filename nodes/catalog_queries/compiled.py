@@ -63,8 +63,8 @@ class Facts:
     settings: Callable[[], Iterable[tuple[str, str]]]
     relations: Mapping[str, str] = field(default_factory=dict)
     """Queries in place of relations, by their names."""
-    parameters: Sequence[object] = ()
-    """Values of the text's parameters."""
+    parameters: Sequence[object] | None = ()
+    """Values of the text's parameters; None before they are given, when it is described."""
     is_of_rows: bool = False
     """The text is for the store, whose role may not ask for settings."""
     sets: list[tuple[str, str, bool]] = field(default_factory=list)
@@ -215,18 +215,19 @@ class _Walk:
         match given:
             case [str() as setting, str() as value, bool() as is_local]:
                 self.facts.sets.append((setting, value, is_local))
-                arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
-                values = f"(VALUES ({arguments})) AS given (name, shown, is_local)"
-                self._replace_call(call, f"(SELECT shown::pg_catalog.text AS set_config FROM {values})")
-            case _:
+            case _ if self.facts.parameters is not None:
                 raise unsupported("set_config of what is not a constant here", call.location, hint="use SET")
+        arguments = self.words.between(*self.words.brackets(self.words.index(call.location)))
+        values = f"(VALUES ({arguments})) AS given (name, shown, is_local)"
+        self._replace_call(call, f"(SELECT shown::pg_catalog.text AS set_config FROM {values})")
 
     def _known(self, node: Node) -> object:
         """The value of a constant or a parameter."""
         if node.WhichOneof("node") == "type_cast":
             return self._known(node.type_cast.arg)
         number = node.param_ref.number if node.WhichOneof("node") == "param_ref" else 0
-        return self.facts.parameters[number - 1] if 0 < number <= len(self.facts.parameters) else constant(node)
+        values = self.facts.parameters or ()
+        return values[number - 1] if 0 < number <= len(values) else constant(node)
 
     def _settings(self, call: Node) -> str:
         """Of a column: looked up among all; what is not there is refused by PostgreSQL's own function, or by a cast."""

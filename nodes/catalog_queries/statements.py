@@ -124,7 +124,7 @@ class CatalogQueries:
         facts = self.facts(relations)
         return compiled(text, select, facts), facts.sets
 
-    def facts(self, relations: Mapping[str, str] | None = None, parameters: Sequence[object] = ()) -> Facts:
+    def facts(self, relations: Mapping[str, str] | None = None, parameters: Sequence[object] | None = ()) -> Facts:
         """The values of the session, for one text."""
         may_write = self.known[MAY_WRITE] == "t"
         return Facts(

@@ -35,6 +35,7 @@ OID_BYTES, FIELD_BYTES = 36, 120
 TREE_FACTOR, LONG_TREE_FACTOR = 8, 40
 """A text with its parse tree takes some forty times as much as the text alone; trees of short texts are shared."""
 LONG_CHARS = 8192
+RESULT_CHANGED = "cached plan must not change result type"
 
 
 class Entry(Protocol):
@@ -128,8 +129,7 @@ class Prepared:
     def check_result(self, fields: tuple[Field, ...] | None) -> None:
         """Raises 0A000 when the result is not what the client was told."""
         if self.is_described and fields != self.fields:
-            message = "cached plan must not change result type"
-            raise SqlError(FEATURE_NOT_SUPPORTED, message, routine="RevalidateCachedQuery")
+            raise SqlError(FEATURE_NOT_SUPPORTED, RESULT_CHANGED, routine="RevalidateCachedQuery")
 
 
 def description(fields: Sequence[Field] | None, formats: Sequence[int] = ()) -> bytes:

@@ -3,6 +3,7 @@
 perform         a plan of whatever kind, of:
 select          SELECT
 in_place        SELECT, answered by PostgreSQL
+describing      its parameters and columns, by the store
 portions        its rows in portions, by a cursor of the store
 point_read      SELECT of one row by its key, compiled
 writing/        INSERT, UPDATE, DELETE, COPY FROM, TRUNCATE

@@ -6,21 +6,24 @@ All of it is one batch. Rows of a statement alone are held until COMMIT as long 
 tried again then. Beyond that it is the client's.
 """
 
-import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from catalog.elements import Column
 from catalog.values.types import SqlType
+from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.typed import Context
+from nodes.clients.portals import RESULT_CHANGED
 from nodes.context import Environment
+from nodes.copy.options import options_of, wants_binary
 from nodes.execution import portions
+from nodes.execution.describing import fields_of
 from nodes.execution.select import table_of, way_of
 from nodes.session.asked import Asked
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
+from nodes.sql.copying import TO, copy_out
 from nodes.sql.pair_queries import Given, kept_sql, looked_up_sql, rows_sql
-from nodes.sql.plans import SelectPlan
 from nodes.sql.readable import InPlace, Use
 from nodes.sql.uses import Link, LinkedScan, is_searched
 from nodes.store import reader
@@ -29,11 +32,10 @@ from nodes.store.pipeline import BINARY, TEXT, Command, UsersCommand, bytea_arra
 from nodes.store.relay import CHUNK_ROWS, CHUNK_ROWS_OF_NUMBERS, Relay
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import each
+from nodes.wire.messages import Field
 from nodes.wire.results import Result, Row
 from storage.encoding import PAYLOAD_BYTES
 from storage.statements import remember_whole_sql
-
-log = logging.getLogger(__name__)
 
 HELD_BYTES = 2**16
 """Bytes of rows that wait for the end of the batch: of a statement alone, for its COMMIT."""
@@ -45,10 +47,6 @@ TEXTS = frozenset({TEXT_OID, 1042, 1043})
 FIXED = frozenset(of.oid for of in PAYLOAD_BYTES)
 
 
-class NotInPlace(Exception):
-    """The query engine has to answer after all; the transaction can be used, unless its batch had COMMIT."""
-
-
 @dataclass(frozen=True, slots=True)
 class Read:
     """One statement as it is asked now."""
@@ -56,43 +54,49 @@ class Read:
     env: Environment
     transaction: Transaction
     asked: Asked
-    plan: SelectPlan
     place: InPlace
     context: Context
     style: Sequence[str]
     """The client's values of `storage.postgres.USERS_SETTINGS`."""
+    fields: tuple[Field, ...] | None = None
+    """The columns as they were described to the client, or as they are expected to be."""
 
     async def result(self, *, commit: bool) -> Result:
-        """The answer, whose rows stream on if they are many. Raises `NotInPlace`, or what PostgreSQL says."""
-        copy, fields = self.plan.copy, self.plan.columns.fields
-        formats = (BINARY,) if copy is not None and copy.options.is_binary else self.asked.result_formats
-        sent = Sent.of(formats, [field.oid for field in fields])
+        """The answer, whose rows stream on if they are many. Raises what PostgreSQL says."""
+        is_copy = self.asked.statement.kind == TO
+        formats = self.asked.result_formats
+        if is_copy:
+            options_of(self.asked.statement.node.options, is_from=False)
+            formats = (BINARY,) if wants_binary(self.asked.statement.node) else ()
+        sent = Sent.of(formats, [field.oid for field in self.fields or ()])
         relay = Relay(sent.chunk_rows)
         commands = await self._commands(relay, sent, goes_on=not commit)
-        if self.asked.is_limited and copy is None:
+        if self.asked.is_limited and not is_copy:
             return await self._in_portions(commands, relay, sent)
         self.transaction.relay(commands, relay, commit=commit)
         is_done = await relay.gathered(HELD_BYTES)
         if is_done:
             await relay.finish()
-        await self._check_types(relay, sent)
+        fields = self._fields(relay, sent)
         size, rows = relay.bytes_held, relay.taken()
         more = None if is_done else _rest(relay)
-        if copy is not None:
+        if is_copy:
+            copy = copy_out(self.asked.statement.node, [field.name for field in fields])
             return Result("COPY", None, list(rows), more, size, copy=copy)
         return Result("SELECT", fields, list(rows), more, size)
 
+    def _fields(self, relay: Relay, sent: "Sent") -> tuple[Field, ...]:
+        """The columns of the answer. Raises 0A000 when a client wants both formats of other columns."""
+        if not sent.is_mixed:
+            return fields_of(relay.columns, self.fields)
+        if tuple(column.oid for column in relay.columns) != sent.types or self.fields is None:
+            raise SqlError(FEATURE_NOT_SUPPORTED, RESULT_CHANGED, routine="RevalidateCachedQuery")
+        return self.fields
+
     async def declare(self, name: str, words: str) -> None:
-        """Declare a cursor over the query. Raises `NotInPlace`, or what PostgreSQL says."""
+        """Declare a cursor over the query. Raises what PostgreSQL says."""
         commands = await self._commands(None, Sent(TEXT, ()), goes_on=True)
         await self.transaction.run(portions.declared(commands, name, words))
-
-    async def _check_types(self, relay: Relay, sent: "Sent") -> None:
-        if relay.columns is not None and relay.columns != sent.types:
-            log.warning("PostgreSQL has types %s for %s", relay.columns, self.plan.columns.fields)
-            relay.let_go()
-            await relay.finish()
-            raise NotInPlace
 
     async def _in_portions(self, commands: list[Command], relay: Relay, sent: "Sent") -> Result:
         """The result of a portal with a limit."""
@@ -109,10 +113,9 @@ class Read:
         rows = await portions.all_of(relay)
         size = sum(len(value) for row in rows for value in row if value is not None)
         more = portions.Portions(transaction, name, self.style, sent.form, sent.chunk_rows, size=size)
-        if len(rows) < portions.FIRST_ROWS or relay.columns != sent.types:
+        if len(rows) < portions.FIRST_ROWS:
             more.close()
-        await self._check_types(relay, sent)
-        fields = self.plan.columns.fields
+        fields = self._fields(relay, sent)
         if more.is_over:
             return Result("SELECT", fields, list(rows), None, size)
         return Result("SELECT", fields, list(rows), more, size, let_go=more.close)
@@ -255,21 +258,24 @@ class Sent:
     form: int
     types: tuple[int, ...]
     as_text: frozenset[int] = frozenset()
+    is_mixed: bool = False
 
     @classmethod
     def of(cls, formats: tuple[int, ...], oids: Sequence[int]) -> "Sent":
         """For columns of these types, in the formats that the client wants."""
+        if len(set(formats)) < 2:
+            return cls(formats[0] if formats else TEXT, tuple(oids))
         wanted = each(formats, len(oids))
         different = {form for form, oid in zip(wanted, oids, strict=True) if oid not in TEXTS}
         if len(different) < 2:
-            return cls(different.pop() if different else TEXT, tuple(oids))
+            return cls(different.pop() if different else TEXT, tuple(oids), is_mixed=True)
         texts = frozenset(n for n, oid in enumerate(oids) if wanted[n] == TEXT and oid not in TEXTS)
         types = tuple(TEXT_OID if n in texts else oid for n, oid in enumerate(oids))
-        return cls(BINARY, types, texts)
+        return cls(BINARY, types, texts, is_mixed=True)
 
     @property
     def chunk_rows(self) -> int:
-        return CHUNK_ROWS_OF_NUMBERS if FIXED.issuperset(self.types) else CHUNK_ROWS
+        return CHUNK_ROWS_OF_NUMBERS if self.types and FIXED.issuperset(self.types) else CHUNK_ROWS
 
     def asked(self, command: UsersCommand) -> UsersCommand:
         """The command whose result has this form. `format` writes a value as PostgreSQL itself does for a client."""

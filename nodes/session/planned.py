@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from expressions.analysis.building import Parameters
-from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError, unsupported
-from expressions.sqltypes import REGCLASS, REGTYPE, Type, parameter_type
+from expressions.errors import FEATURE_NOT_SUPPORTED, UNDEFINED_PARAMETER, SqlError, unsupported
+from expressions.sqltypes import REGCLASS, REGTYPE, UNKNOWN, Type, parameter_type
 from expressions.typed import Context
 from expressions.values.object_names import SHOWN_SETTINGS, TYPES
 from nodes.catalog_queries.asks import beside
@@ -18,8 +18,9 @@ from nodes.catalog_queries.statements import CatalogQueries, is_asked
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
+from nodes.execution.describing import Description, describe, fields_of
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
-from nodes.execution.in_place import NotInPlace, Read
+from nodes.execution.in_place import Read
 from nodes.execution.perform import perform
 from nodes.execution.point_read import PointRead
 from nodes.execution.select import NotInOneBatch
@@ -58,6 +59,14 @@ OF_THE_NODE = frozenset({TYPES, SHOWN_SETTINGS})
 OF_CATALOG = frozenset({REGCLASS.oid, REGTYPE.oid})
 """Types of parameters that are names in the catalog: at the store they mean something else."""
 REMEMBERED_OIDS = 32
+
+
+class NoPlan(Exception):
+    """The node has no plan of a statement, for this reason."""
+
+    def __init__(self, error: SqlError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class ForShadow(Exception):
@@ -100,14 +109,10 @@ class PlannedStatements:
         try:
             async with checked(transaction):
                 plan, context, named = await self._plan(transaction, asked)
-                prepared.check_result(plan_fields(plan))
                 place = await self._place(asked, transaction, plan, named, context, alone=False)
                 if place is not None and not place.uses and transaction.connection is None and not asked.is_limited:
-                    return await self._performed_beside(asked, transaction, plan, context, place)
-                try:
-                    return await self._performed(asked, transaction, plan, context, commit=False, place=place)
-                except NotInPlace:
-                    return await self._performed(asked, transaction, plan, context, commit=False)
+                    return await self._performed_beside(asked, prepared, transaction, plan, context, place)
+                return await self._performed(asked, prepared, transaction, plan, context, commit=False, place=place)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
@@ -118,10 +123,10 @@ class PlannedStatements:
             if point is not None:
                 prepared.check_result(point.fields)
                 return point
-        in_one_batch = can_be_in_place = True
+        in_one_batch = True
 
         async def once(transaction: Transaction, fresh: bool) -> Result:
-            nonlocal in_one_batch, can_be_in_place
+            nonlocal in_one_batch
             try:
                 if way is not None and not isinstance(way, PointRead) and not fresh and in_one_batch:
                     prepared.check_result(None)
@@ -130,16 +135,14 @@ class PlannedStatements:
                         return done
                 async with checked(transaction):
                     plan, context, named = await self._plan(transaction, asked, fresh=fresh)
-                    prepared.check_result(plan_fields(plan))
-                    can_be = can_be_in_place
-                    place = await self._place(asked, transaction, plan, named, context, alone=True) if can_be else None
-                    result = await self._performed(asked, transaction, plan, context, commit=in_one_batch, place=place)
-                    self.points.learn(asked.statement, tuple(asked.oids), plan)
+                    place = await self._place(asked, transaction, plan, named, context, alone=True)
+                    result = await self._performed(
+                        asked, prepared, transaction, plan, context, commit=in_one_batch, place=place
+                    )
+                    if plan is not None:
+                        self.points.learn(asked.statement, tuple(asked.oids), plan)
             except (Ambiguous, NotInOneBatch) as error:
                 in_one_batch = False
-                raise OnceMore from error
-            except NotInPlace as error:
-                can_be_in_place = False
                 raise OnceMore from error
             if result.more is not None:
                 result.more = self.block.streamed(transaction, result.more)
@@ -165,9 +168,7 @@ class PlannedStatements:
                 place = await self._place(asked, transaction, plan, named, context, alone=False, is_declared=True)
                 if place is None:
                     return False
-                assert isinstance(plan, SelectPlan)
-                read = Read(self.env, transaction, asked, plan, place, context, self.users_settings())
-                await read.declare(name, words)
+                await Read(self.env, transaction, asked, place, context, self.users_settings()).declare(name, words)
                 return True
         except ForShadow:
             return False
@@ -178,7 +179,7 @@ class PlannedStatements:
         self,
         asked: Asked,
         transaction: Transaction,
-        plan: Plan,
+        plan: Plan | None,
         named: NamedRelations,
         context: Context,
         *,
@@ -187,20 +188,20 @@ class PlannedStatements:
     ) -> InPlace | None:
         """The statement for PostgreSQL; None when the node has to answer it."""
         reader = self.env.reader
-        if reader is None or not isinstance(plan, SelectPlan):
+        if reader is None or not (plan is None or isinstance(plan, SelectPlan)):
             return None
         if not OF_CATALOG.isdisjoint(asked.oids):
             raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
         statement, known = asked.statement, asked.statement.place
-        if known is not None and known[0] is plan:
+        if plan is not None and known is not None and known[0] is plan:
             place: InPlace | None = known[1]
-        elif not is_declared and PointRead.of(self.env, plan) is not None:
+        elif plan is not None and not is_declared and PointRead.of(self.env, plan) is not None:
             place, statement.place = None, (plan, None)
         else:
             place = await in_thread_if_large(
                 statement.text, lambda: self._compiled(asked, named, context, reader.functions)
             )
-            if not place.is_of_session:
+            if plan is not None and not place.is_of_session:
                 statement.place = (plan, place)
         if alone and place is not None and place.uses:
             await self.env.wait_for_room(transaction)
@@ -216,33 +217,43 @@ class PlannedStatements:
     async def _performed(
         self,
         asked: Asked,
+        prepared: Prepared,
         transaction: Transaction,
-        plan: Plan,
+        plan: Plan | None,
         context: Context,
         *,
         commit: bool,
         place: InPlace | None = None,
     ) -> Result:
         if place is not None:
-            assert isinstance(plan, SelectPlan)
-            read = Read(self.env, transaction, asked, plan, place, context, self.users_settings())
+            expected = prepared.fields or (None if plan is None else plan_fields(plan))
+            read = Read(self.env, transaction, asked, place, context, self.users_settings(), expected)
             result = await read.result(commit=commit)
             for name, value, is_local in place.sets if result.rows else ():
                 self.known.set_config(name, value, is_local=is_local)
+            prepared.check_result(result.fields)
             return result
+        assert plan is not None
+        prepared.check_result(plan_fields(plan))
         if asked.data is None:
             return await perform(self.env, transaction, plan, context, commit=commit)
         assert isinstance(plan, InsertPlan)
         return await copy_from(self.env, transaction, plan, context, asked.data, self.client.notice)
 
     async def _performed_beside(
-        self, asked: Asked, transaction: Transaction, plan: Plan, context: Context, place: InPlace
+        self,
+        asked: Asked,
+        prepared: Prepared,
+        transaction: Transaction,
+        plan: Plan | None,
+        context: Context,
+        place: InPlace,
     ) -> Result:
         """A query of no table, before its block has asked the store: the block's snapshot is of its first table."""
 
         async def once(beside: Transaction, _: bool) -> Result:
             beside.started_at = transaction.started_at
-            result = await self._performed(asked, beside, plan, context, commit=True, place=place)
+            result = await self._performed(asked, prepared, beside, plan, context, commit=True, place=place)
             if result.more is not None:
                 result.more = self.block.streamed(beside, result.more)
             return result
@@ -264,7 +275,10 @@ class PlannedStatements:
         async def once(transaction: Transaction, fresh: bool) -> tuple[Field, ...] | None:
             async with checked(transaction):
                 named = await self.named(transaction, statement, fresh=fresh)
-                return plan_fields(await self._made(statement, named, parameters))
+                if statement.kind != "select" or self.env.reader is None:
+                    plan = await self._tried_plan(statement, named, parameters)
+                    return None if plan is None else plan_fields(plan)
+                return await self._described(transaction, statement, named, parameters)
 
         if self.block.transaction is None:
             return await tried(self.env, self.block, once, is_read_only=True)
@@ -272,6 +286,44 @@ class PlannedStatements:
             return await once(self.block.transaction, False)
         except Retry as retry:
             raise await self.block.refused(retry) from retry
+
+    async def _described(
+        self, transaction: Transaction, statement: Statement, named: NamedRelations, parameters: Parameters
+    ) -> tuple[Field, ...]:
+        """The columns of a query of rows, by the store; what the node's plan says of their tables is added."""
+        assert self.env.reader is not None
+        functions, declared, style = self.env.reader.functions, list(parameters.types), self.users_settings()
+        plan = await self._tried_plan(statement, named, parameters)
+        if isinstance(plan, SelectPlan) and PointRead.of(self.env, plan) is not None:
+            return plan.columns.fields
+        versions = tuple((table_id, table.version) for table_id, table in named.descriptors().items())
+        key = (versions, tuple(view.key for view in named.views.values()), tuple(declared), tuple(style))
+        known = statement.described
+        if known is not None and known[0] == key:
+            found: Description = known[1]
+        else:
+            facts, about = self.catalog.facts(parameters=None), Parameters(list(declared), parameters.count_max)
+            place = await in_thread_if_large(
+                statement.text,
+                lambda: in_place(statement, named.tables, named.views, functions, about, facts, self.variables.style),
+            )
+            oids = [0 if of is UNKNOWN else of.oid for of in declared]
+            found = await describe(self.env, transaction, place, oids, style)
+            if not place.is_of_session:
+                statement.described = (key, found)
+        parameters.types[:] = types_of(found.parameters)
+        return fields_of(found.columns, None if plan is None else plan_fields(plan))
+
+    async def _tried_plan(self, statement: Statement, named: NamedRelations, parameters: Parameters) -> Plan | None:
+        """The node's plan; None where it has none of a query of tables that are there: the store may have one."""
+        try:
+            return await self._made(statement, named, parameters)
+        except NoPlan as none:
+            is_known = statement.tables <= named.tables.keys() | named.views.keys()
+            is_last = not is_known or none.error.sqlstate == UNDEFINED_PARAMETER
+            if statement.kind != "select" or self.env.reader is None or is_last:
+                raise none.error from none
+            return None
 
     async def outputs(self, asked: Asked) -> tuple[Output, ...]:
         """The columns of a query, in the block's transaction."""
@@ -334,18 +386,19 @@ class PlannedStatements:
 
     async def _plan(
         self, transaction: Transaction, asked: Asked, *, fresh: bool = False
-    ) -> tuple[Plan, Context, NamedRelations]:
+    ) -> tuple[Plan | None, Context, NamedRelations]:
         parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.values))
         transaction.trace = asked.trace
         named = await self.named(transaction, asked.statement, fresh=fresh)
-        plan = await self._made(asked.statement, named, parameters)
-        await pin_others(self.env, transaction, plan, fresh=fresh)
+        plan = await self._tried_plan(asked.statement, named, parameters)
+        if plan is not None:
+            await pin_others(self.env, transaction, plan, fresh=fresh)
         style, now = self.variables.style, transaction.started_at
         read = partial(values_of, asked.oids, asked.values, asked.formats, style, now)
         values = read() if array_bytes(asked.oids, asked.values) <= LARGE_CHARS else await in_thread(read)
         is_long = len(asked.statement.text) > LARGE_CHARS or sum(len(v) for v in asked.values if v) > LARGE_CHARS
         context = Context(values, now, self.known, style, asked.result_formats, is_long=is_long)
-        if asked.trace is not None:
+        if asked.trace is not None and plan is not None:
             tracing.planned(self.env, asked.trace, transaction, named.descriptors(), plan, context)
         return plan, context, named
 
@@ -376,7 +429,7 @@ class PlannedStatements:
         try:
             plan = await in_thread_if_large(text, lambda: make(statement, tables, parameters, style, views=views))
         except SqlError as error:
-            raise await self.names.explained(error, tables) from None
+            raise NoPlan(await self.names.explained(error, tables)) from None
         if isinstance(plan, SelectPlan) and not plan.relations <= OF_THE_NODE:
             if plan.scans:
                 raise beside("the catalog, in a view,", plan.scans[0].descriptor.name)

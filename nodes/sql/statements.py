@@ -55,6 +55,8 @@ class Statement:
     """What a SELECT asks the catalog."""
     place: Any = None
     """A plan of it, and its text for PostgreSQL or None (`nodes.session.planned`)."""
+    described: Any = None
+    """Versions, types of parameters and settings, and what the store says of it for these."""
     _within: "Statement | None" = None
 
     def remember(self, key: Any, plan: Any) -> None:

@@ -81,6 +81,11 @@ class UsersCommand(Command):
         return self.sql, self.oids, self.style
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeCommand(UsersCommand):
+    """A text whose parameters and columns are asked for; its result has them, and nothing is done."""
+
+
 @dataclass(eq=False)
 class StoreError(Exception):
     """The store refused a statement of a batch; `position` says which one of it.
@@ -345,7 +350,11 @@ class StoreConnection:
         """Send a text: one that comes once is parsed and done in one message, and forgotten with the next one."""
         values, formats = command.params or None, list(command.formats) or None
         oids = list(command.oids) or None
-        if not command.is_kept:
+        if isinstance(command, DescribeCommand):
+            self._pgconn.send_prepare(b"", command.sql.encode(), oids)
+            expected.append(("", b""))
+            self._pgconn.send_describe_prepared(b"")
+        elif not command.is_kept:
             self._pgconn.send_query_params(command.sql.encode(), values, oids, formats, command.result_format)
         else:
             name = self._names.get(command.key) or pending.get(command.key)
@@ -457,6 +466,8 @@ class StoreConnection:
             batch.error = batch.error or _error_of(result, batch.seen)
         if not batch.prepares:
             return
+        if not failed and batch.relay is not None:
+            batch.relay.end(result)
         prepared = batch.prepares.popleft()
         if prepared is None:
             batch.seen += 1

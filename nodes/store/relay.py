@@ -9,7 +9,7 @@ may be large by itself, and libpq hands it over when it has all of it, so bytes 
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import pq
 
@@ -23,12 +23,29 @@ ROW_BYTES_MAX = 2**25
 """Of a chunk, as the store sends it."""
 
 
+class Described(NamedTuple):
+    """A column of a result, as the store describes it."""
+
+    name: str
+    oid: int
+    size: int
+    modifier: int
+
+
+def described(result: "pq.abc.PGresult") -> tuple[Described, ...]:
+    """The columns of a result, or of a statement that was described."""
+    return tuple(
+        Described((result.fname(n) or b"").decode(), result.ftype(n), result.fsize(n), result.fmod(n))
+        for n in range(result.nfields)
+    )
+
+
 class Relay:
-    """The rows of one command. `columns` are the oids of their types, once the first chunk is there."""
+    """The rows of one command. `columns` are there with the first chunk of rows, at the latest with the end."""
 
     def __init__(self, chunk_rows: int = CHUNK_ROWS) -> None:
         self.chunk_rows = chunk_rows
-        self.columns: tuple[int, ...] | None = None
+        self.columns: tuple[Described, ...] = ()
         self.bytes_held = 0
         self.bytes_without_row = 0
         self.resume: Callable[[], None] = lambda: None
@@ -49,8 +66,7 @@ class Relay:
         if self._is_dropped:
             return True
         width = range(result.nfields)
-        if self.columns is None:
-            self.columns = tuple(result.ftype(place) for place in width)
+        self.columns = self.columns or described(result)
         value = result.get_value
         rows = [tuple([value(number, place) for place in width]) for number in range(result.ntuples)]
         size = sum([len(cell) for row in rows for cell in row if cell is not None])
@@ -61,6 +77,10 @@ class Relay:
             self.bytes_held += size
             self._moved.set()
         return True
+
+    def end(self, result: "pq.abc.PGresult") -> None:
+        """Take the end of the rows, which may be the first that is heard of them."""
+        self.columns = self.columns or described(result)
 
     # -- the statement's session ---------------------------------------------------------------------------------
 

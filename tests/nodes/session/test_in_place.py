@@ -1,7 +1,9 @@
 """SELECTs that PostgreSQL answers at the store: what their clients see, and what the store's sessions keep of them."""
 
 import itertools
+import struct
 import threading
+from decimal import Decimal
 from typing import Any
 
 import psycopg
@@ -9,7 +11,7 @@ import pytest
 
 from nodes.store.pipeline import POOL_MAX
 from tests.nodes.conftest import Cluster
-from tests.nodes.raw_client import SYNC, Raw, ask, bind, execute, kinds, message, parse, query, rows
+from tests.nodes.raw_client import SYNC, Raw, ask, bind, describe, execute, kinds, message, parse, query, rows
 
 SETTINGS = {
     "DateStyle": ("ISO, MDY", "ISO, DMY"),
@@ -73,6 +75,36 @@ def test_parameters_have_the_types_of_the_text(cluster: Cluster, people: str) ->
                     [(total, name)] = cursor.fetchall()
                     assert total == sum(n for n in range(1, 1001) if n % 7 == number)
                     assert name == "p9"
+
+
+@pytest.mark.parametrize("prepare", [True, False])
+def test_types_and_lengths_are_those_that_postgresql_says(cluster: Cluster, prepare: bool) -> None:
+    """Also of a query with a function that no node knows."""
+    table = cluster.table("id bigint PRIMARY KEY, v varchar(5), n numeric(8,2)")
+    sql = f"SELECT id, v, n, unistr('\\0041') || v AS more, num_nulls(v, n) FROM {table} WHERE id = %s AND id + 0 = 7"
+    with cluster.connect() as node, cluster.store() as store:
+        node.execute(f"INSERT INTO {table} VALUES (7, 'b', 2.5)")
+        store.execute(f"CREATE TEMPORARY TABLE {table} (id bigint PRIMARY KEY, v varchar(5), n numeric(8,2))")
+        found = []
+        for connection in (node, store):
+            cursor = connection.execute(sql, [7], prepare=prepare)
+            assert cursor.pgresult is not None
+            described = cursor.pgresult
+            found.append(
+                [(described.fname(n), described.ftype(n), described.fsize(n), described.fmod(n)) for n in range(5)]
+            )
+            if connection is node:
+                assert cursor.fetchall() == [(7, "b", Decimal("2.50"), "Ab", 0)]
+        assert found[0] == found[1]
+
+
+def test_parameters_are_described_as_postgresql_does(cluster: Cluster, raw: Raw) -> None:
+    """W11: the words of the text give the types, and no key range of the node's."""
+    table = cluster.table("id bigint PRIMARY KEY, v varchar(5), at timestamptz")
+    sql = f"SELECT unistr($4) FROM {table} WHERE id = $1 AND at > $2 AND v = $3 AND id < $5 + 1 AND v = ANY ($6)"
+    answers = dict(ask(raw, parse(sql, "described"), describe(b"S", "described"), SYNC))
+    assert struct.unpack("!6i", answers[b"t"][2:]) == (20, 1184, 25, 25, 23, 1009)
+    ask(raw, message(b"C", b"Sdescribed\0"), SYNC)
 
 
 def test_settings_of_a_client_shape_its_answers_and_no_stored_value(cluster: Cluster) -> None:

@@ -1,0 +1,66 @@
+"""The parameters and columns of a SELECT, as PostgreSQL says what they are: its text is parsed there and never done.
+
+    SELECT f.id, f.code FROM flights f WHERE f.id = $1
+                             (SELECT NULL::bigint AS id, NULL::varchar(5) AS code) f
+
+Key ranges are not in that text, so a parameter has the type that the user's own words give it. Columns have their
+lengths, which the values of pairs have not.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from catalog.elements import Column
+from catalog.text.sql_names import quoted
+from nodes.context import Environment
+from nodes.sql.readable import InPlace
+from nodes.store import reader, refusals
+from nodes.store.pipeline import DescribeCommand, StoreConnectionLost, StoreError
+from nodes.store.relay import Described, described
+from nodes.store.transaction import Transaction
+from nodes.wire.messages import Field
+
+MOMENT = "NULL::pg_catalog.timestamptz"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The types of parameters, and the columns of the result."""
+
+    parameters: tuple[int, ...]
+    columns: tuple[Described, ...]
+
+
+async def describe(
+    env: Environment, transaction: Transaction | None, place: InPlace, oids: Sequence[int], style: Sequence[str]
+) -> Description:
+    """Ask the store, in the session of a transaction that has one, else in any. `oids`: declared types, 0 if open."""
+    done = place.filled({use.scan.number: nulls_sql(use.columns) for use in place.uses}, MOMENT)
+    command = DescribeCommand(done.text, oids=tuple(oids), offset_of=lambda position: place.offset(done, position))
+    before = reader.before(style, scans=False)
+    if transaction is not None and transaction.connection is not None:
+        results = await transaction.run([before, command, *reader.after()])
+    else:
+        async with env.pool.session() as session:
+            try:
+                results = await session.run([before, command])
+            except StoreConnectionLost as lost:
+                raise refusals.why_ended((), lost) from lost
+            except StoreError as error:
+                raise refusals.users_error(error, command) from error
+    parameters = tuple(results[1].param_type(number) for number in range(results[1].nparams))
+    return Description(parameters, described(results[1]))
+
+
+def nulls_sql(columns: Mapping[str, Column]) -> str:
+    """A row of NULLs in place of a table."""
+    return f"SELECT {', '.join(f'NULL::{column.type_name} AS {quoted(name)}' for name, column in columns.items())}"
+
+
+def fields_of(columns: Sequence[Described], *known: Sequence[Field] | None) -> tuple[Field, ...]:
+    """The columns for the client. What is `known` of one says more of it: its length, and the table that it shows."""
+    fields = [Field(column.name, column.oid, column.size, modifier=column.modifier) for column in columns]
+    for more in reversed(known):
+        if more is not None and len(more) == len(fields):
+            fields = [m if (m.name, m.oid) == (f.name, f.oid) else f for m, f in zip(more, fields, strict=True)]
+    return tuple(fields)
