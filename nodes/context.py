@@ -57,7 +57,7 @@ class Environment:
     """Sessions at the store for advisory locks."""
     shadow: Shadow = field(default_factory=lambda: Shadow("", "", "", Directory(StorePool("", "", ""))))
     """Where catalog queries are answered."""
-    reader: Reader | None = None
+    reader: Reader = field(default_factory=lambda: Reader(None))
     """The role that users' statements are read as at the store."""
     meter: Meter = field(default_factory=lambda: Meter(time.monotonic()))
     in_place: set[Transaction] = field(default_factory=set)

@@ -167,7 +167,10 @@ class Server:
             stop_s_max=KEEPER_S,
         )
         self.env = environment(settings, self.incarnation, keeper)
-        self.env.reader = await reader_of(self.env.pool)
+        reader = await reader_of(self.env.pool)
+        if reader is None:
+            raise CannotServe(f"node {settings.name} may no longer act as the reader role")
+        self.env.reader = reader
         people = People(self.env.directory.ask)
         greeting = Greeting(self._open, admission(settings, people), settings.limits.sessions_max_each, self._tls)
         clients = Clients(greeting)

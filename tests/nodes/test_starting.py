@@ -53,3 +53,15 @@ def test_a_refusal_is_no_absence() -> None:
 
     with pytest.raises(CommandError, match="no such function"):
         command()[0].once_the_store_answers("n1", refused)
+
+
+@pytest.mark.django_db
+def test_a_node_that_may_not_act_as_the_reader_says_what_it_lacks() -> None:
+    node.refuse_without_reader("n1")
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE stranger NOLOGIN")
+        asked = "to_regrole(text), pg_has_role(oid, text), to_regnamespace(text), has_schema_privilege(name, oid, text)"
+        cursor.execute(f"GRANT EXECUTE ON FUNCTION {asked} TO stranger")
+        cursor.execute("SET LOCAL ROLE stranger")
+    with pytest.raises(CommandError, match="n1 cannot act as the role schemalab_reader.* CREATEROLE"):
+        node.refuse_without_reader("n1")

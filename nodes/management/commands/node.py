@@ -22,7 +22,9 @@ from nodes.execution.engine.duckdb_engine import warm_up
 from nodes.server import CannotServe, Server, Settings, bind, is_loopback
 from nodes.session.database_thread import StoreDown, in_database_thread
 from nodes.session.open import Limits
+from nodes.store.reader import MAY_READ_SQL
 from storage.postgres import layout_mistake
+from storage.reader.role import IS_HELD_SQL, READER
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +69,7 @@ class Command(BaseCommand):
             ),
         )
         self.once_the_store_answers(name, lambda: refuse_another_layout(name))
+        self.once_the_store_answers(name, lambda: refuse_without_reader(name))
         warm_up()
         try:
             tls = tls_context(*chosen.tls)
@@ -122,6 +125,18 @@ def refuse_another_layout(name: str) -> None:
         mistake = layout_mistake(cursor, storages=settings.STORAGE_COUNT, buckets=settings.BUCKET_COUNT)
     if mistake:
         raise CommandError(mistake, returncode=2)
+
+
+def refuse_without_reader(name: str) -> None:
+    """Queries run as the reader role, so that pairs and hidden columns are out of their reach."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT CASE WHEN ({IS_HELD_SQL}) THEN ({MAY_READ_SQL}) END")
+        (may_read,) = cursor.fetchone()
+    if not may_read:
+        what = f"node {name} cannot act as the role {READER}, as which PostgreSQL answers queries"
+        raise CommandError(
+            f"{what}: give the role of DATABASE_URL the attribute CREATEROLE, then run manage.py migrate", returncode=2
+        )
 
 
 async def serve(chosen: Settings, listener: Any, incarnation: int, tls: SSLContext | None) -> int:
