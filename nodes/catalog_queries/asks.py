@@ -28,7 +28,8 @@ FUNCTIONS = frozenset({
     "pg_sequence_parameters", "pg_sequence_last_value", "pg_relation_size", "pg_table_size",
     "pg_total_relation_size", "pg_indexes_size", "pg_database_size", "pg_tablespace_size", "pg_relation_filenode",
     "pg_show_all_settings", "pg_lock_status", "pg_cursor", "pg_prepared_statement", "pg_available_extensions",
-    "pg_my_temp_schema", "pg_is_other_temp_schema",
+    "pg_my_temp_schema", "pg_is_other_temp_schema", "pg_tablespace_location",
+    "pg_stat_get_live_tuples", "pg_stat_get_dead_tuples", "pg_stat_get_numscans",
 })  # fmt: skip
 HARMLESS = frozenset({"format_type"})
 """Functions that a node has itself, beside rows."""

@@ -172,6 +172,12 @@ class _Walk:
                 return f"(SELECT {literal(facts.version)}::pg_catalog.text AS version)"
             case "pg_backend_pid":
                 return f"(SELECT {facts.pid} AS pg_backend_pid)"
+            case "pg_client_encoding":
+                return _named(facts.setting("client_encoding"), name)
+            case "getdatabaseencoding":
+                return _named("UTF8", name)
+            case "pg_is_in_recovery":
+                return f"(SELECT false AS {name})"
             case "pg_get_userbyid":
                 return _named(facts.owner, name)
         if name in WITHOUT_COUNT:

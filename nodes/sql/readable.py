@@ -39,6 +39,7 @@ MARKED = re.compile("\x00[^\x00]*\x00")
 OF_SESSION = frozenset({
     "version", "current_setting", "set_config", "current_database", "current_schemas", "current_schema", "current_user",
     "session_user", "user", "current_role", "current_catalog", "pg_backend_pid",
+    "pg_is_in_recovery", "pg_client_encoding", "getdatabaseencoding",
 })  # fmt: skip
 """Functions that answer for the client's session: the store would answer for the node's."""
 REFUSED = frozenset({

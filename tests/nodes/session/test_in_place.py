@@ -283,6 +283,12 @@ def test_values_of_the_session_stand_beside_rows(cluster: Cluster, people: str) 
             other.execute(names.replace("'timezone'", "'no.such'"))
 
 
+def test_what_tools_ask_first_is_answered(cluster: Cluster) -> None:
+    asked = "pg_is_in_recovery(), pg_client_encoding(), getdatabaseencoding(), pg_stat_get_live_tuples(1)"
+    with cluster.connect() as connection:
+        assert connection.execute(f"SELECT {asked}").fetchall() == [(False, "UTF8", "UTF8", None)]
+
+
 def test_a_setting_is_set_where_a_row_is_found(cluster: Cluster, people: str) -> None:
     with cluster.connect() as connection:
         sql = f"SELECT set_config('application_name', %s, false), id FROM {people} WHERE id + 0 = %s"

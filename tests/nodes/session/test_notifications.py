@@ -91,7 +91,8 @@ def test_what_comes_while_an_answer_is_taken_is_not_forgotten(n1: Connection, cl
         raw.startup()
         ask(raw, query("LISTEN slowly"))
         n1.execute("LISTEN slowly")
-        raw.send(query(f"SELECT '{'x' * 1000000}'"))
+        ask(raw, query(f"SET long.text = '{'x' * 1000000}'"))
+        raw.send(query("SHOW long.text"))
         assert kinds([raw.message() or (b"", b"")]) == "T"
         n1.execute("NOTIFY slowly, 'x'")
         assert heard(n1, 1) == [("slowly", "x")], "the node has told all who could take it"

@@ -66,6 +66,7 @@ def text_of(text: str) -> str:
             "SELECT n.now FROM flights, now() n",
             'SELECT n.now FROM (q0) AS "flights", (SELECT ($1::pg_catalog.timestamptz)::timestamptz AS "n") n',
         ),
+        ("SELECT pg_is_in_recovery()", "SELECT (SELECT false AS pg_is_in_recovery)"),
         ("SELECT age(d)", "SELECT age(($1::pg_catalog.timestamptz)::pg_catalog.date, d)"),
         ("COPY flights (id) TO STDOUT", 'SELECT "id" FROM (q0) AS "flights"'),
         ("COPY (SELECT 1 FROM flights) TO STDOUT", 'SELECT 1 FROM (q0) AS "flights"'),
