@@ -4,7 +4,7 @@
     further transactions      connect   they run in it
     the last of it is closed  release   DISCARD ALL, and it is the pool's again
 
-A pool lets at most half of its sessions be kept (53300).
+A pool lets at most half of its sessions be kept, and half of a user's share of them (53300).
 """
 
 import asyncio

@@ -607,22 +607,23 @@ class StorePool:
         return f"all {self.size_max} {what} have been busy for {POOL_WAIT_S:g} s"
 
     def _has_share(self, place: _Place) -> bool:
-        count = sum(taken.user == place.user and not taken.is_pinned for taken in self._taken)
-        return bool(place.user) and count >= self.share
+        return bool(place.user) and sum(taken.user == place.user for taken in self._taken) >= self.share
 
     def pin(self, connection: StoreConnection) -> None:
-        """Let a session be kept after its transaction. Raises 53300 when half of them are, or a user's share."""
-        place = self._places[connection]
+        """Let a session be kept after its transaction. It counts in its user's share, of which half may be kept.
+
+        Raises 53300 when that is, or half of the pool.
+        """
+        place, most = self._places[connection], max(1, self.share // 2)
         pinned = [taken for taken in self._taken if taken.is_pinned]
         hint = "close cursors WITH HOLD, or use another node"
         if len(pinned) >= self.size_max // 2:
             message = f"half of this node's {self.size_max} sessions at the store keep what is their clients' own"
             raise SqlError(TOO_MANY_CONNECTIONS, message, hint=hint)
-        if sum(taken.user == place.user for taken in pinned) >= self.share:
-            message = f'{self.share} sessions at the store keep what is of user "{place.user}", its share'
+        if sum(taken.user == place.user for taken in pinned) >= most:
+            message = f'{most} sessions at the store keep what is of user "{place.user}", half of its share'
             raise SqlError(TOO_MANY_CONNECTIONS, message, hint=hint)
         place.is_pinned = True
-        self._grant()
 
     def _fits(self, place: _Place) -> bool:
         blocks = sum(taken.is_block for taken in self._taken)

@@ -69,6 +69,38 @@ def test_a_waiter_whose_share_is_used_up_delays_nobody_and_is_served_when_it_is_
     assert asyncio.run(ask())
 
 
+def test_sessions_that_clients_keep_are_part_of_their_users_share(cluster: Cluster) -> None:
+    """Nothing ends a cursor WITH HOLD: two thirds of a node could be one user's, for as long as that liked."""
+
+    async def ask() -> list[str]:
+        pool, told, taken = StorePool(cluster.dsn, "shares", "", size_max=12), list[str](), []
+        try:
+            for _ in range(3):
+                taken.append(await pool.take("ann", is_block=True))
+                pool.pin(taken[-1])
+                told.append("kept")
+        except SqlError as error:
+            told.append(f"{error.sqlstate} {error.message}")
+        try:
+            while len(taken) < 12:
+                taken.append(await pool.take("ann"))
+        except SqlError as error:
+            told.append(f"{error.sqlstate} {error.message}")
+        taken.append(await pool.take("ben", is_block=True))
+        for session in taken:
+            pool.put_back(session)
+        assert pool.free == 12
+        await pool.close()
+        return told
+
+    assert asyncio.run(ask()) == [
+        "kept",
+        "kept",
+        '53300 2 sessions at the store keep what is of user "ann", half of its share',
+        '53300 user "ann" has 4 of this node\'s 12 sessions at the store, its share',
+    ]
+
+
 def test_open_transactions_of_one_user_close_the_node_for_nobody(cluster: Cluster) -> None:
     table = cluster.table("id int PRIMARY KEY")
     with ExitStack() as stack:
