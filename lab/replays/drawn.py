@@ -8,7 +8,7 @@ Only kept values come in, so a replay of today and one that was recorded long ag
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -25,10 +25,12 @@ LETTER = 0.95
 """Hundredths of the width that a letter needs."""
 BAR, GAP, HEAD, AXIS, WAIT = 1.5, 0.9, 1.6, 1.8, 1.7
 """Heights in letters."""
-LEFT = 5.0
+LEFT = 8.0
 """Hundredths of the width for the nodes' names."""
 TICKS_S = (0.5, 1, 2, 5, 10, 20, 60)
 TICKS_MOST = 8
+CLOSE = 6.0
+"""Labels nearer to each other, in hundredths of the width, would overlap on a phone."""
 
 
 def store(names: Iterable[str], broken: Iterable[str]) -> list[dict[str, Any]]:
@@ -108,12 +110,10 @@ def picture(lanes: Json) -> dict[str, Any]:
         "ticks_y": _letters(height + 1.3),
         "rows": rows,
         "waits": brackets,
-        "versions": [
-            {"x": _share(across(one["at"])), "version": one["version"], "state": one["state"]}
-            for one in lanes["versions"]
-            if one["at"] > 0
+        "versions": _labelled(lanes, across),
+        "ticks": [
+            {"x": _share(across(at)), "text": f"{at:g}", "is_late": across(at) > 100 - CLOSE} for at in _ticks(end)
         ],
-        "ticks": [{"x": _share(across(at)), "text": f"{at:g}"} for at in _ticks(end)],
         "left": LEFT,
         "end": round(end, 1),
     }
@@ -131,7 +131,7 @@ def _away(marks: Sequence[Json], end: float) -> list[tuple[float, float]]:
     return found if since is None else [*found, (since, end)]
 
 
-def _bar(use: Json, lanes: Json, across: Any, top: float) -> dict[str, Any]:
+def _bar(use: Json, lanes: Json, across: Callable[[float], float], top: float) -> dict[str, Any]:
     states = {one["version"]: one["state"] for one in lanes["versions"]}
     left, right = across(use["from"]), across(use["to"])
     state = states.get(use["version"], "absent")
@@ -149,6 +149,19 @@ def _bar(use: Json, lanes: Json, across: Any, top: float) -> dict[str, Any]:
         "from_s": round(use["from"], 1),
         "to_s": round(use["to"], 1),
     }
+
+
+def _labelled(lanes: Json, across: Callable[[float], float]) -> list[dict[str, Any]]:
+    """Where each version was published; one that follows closely has no label but that of its bar."""
+    found: list[dict[str, Any]] = []
+    last = -CLOSE
+    for one in lanes["versions"]:
+        x = across(one["at"])
+        if one["at"] > 0:
+            is_apart = x - last >= CLOSE
+            found.append({"x": _share(x), "version": one["version"] if is_apart else None})
+            last = x if is_apart else last
+    return found
 
 
 def _ticks(end: float) -> Sequence[float]:

@@ -198,8 +198,8 @@ def take_steps(browser: Browser, seed: int, stop: threading.Event) -> list[float
 
 
 def first_session(browser: Browser, setup: str) -> dict[str, Any]:
-    """The session with which the stage's page begins."""
-    text = browser.get(f"/lab/stage/?setup={setup}")
+    """The session with which the stage's page begins; the set-up of the first minute alone has another page."""
+    text = browser.get(f"/lab/stage/?setup={setup}&present=0")
     answer = re.search(r'<script id="stage-answer" type="application/json">(.*?)</script>', text, re.DOTALL)
     assert answer is not None, text[:300]
     return json.loads(answer[1])["session"]  # type: ignore[no-any-return]

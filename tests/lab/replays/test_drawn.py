@@ -7,7 +7,7 @@ import pytest
 from lab.exercises.chapter import Live
 from lab.exercises.shelf import OURS, read_book
 from lab.pages.replay_part import Kept, part
-from lab.replays.drawn import picture, store, waits
+from lab.replays.drawn import LEFT, picture, store, waits
 from lab.replays.feats import FEATS
 from lab.replays.recorded import OF_FEATS, SESSIONS, recording
 from lab.replays.translation import translated
@@ -64,7 +64,13 @@ def test_a_wait_is_as_long_as_it_was_and_has_a_name() -> None:
     bracket = picture(LANES)["waits"][0]
     assert (bracket["seconds"], bracket["node"], bracket["version"]) == (22.4, "n1", 3)
     share = float(bracket["x2"][:-1]) - float(bracket["x1"][:-1])
-    assert share == pytest.approx((100 - 5) * 22.4 / 26, abs=0.1)
+    assert share == pytest.approx((100 - LEFT) * 22.4 / 26, abs=0.1)
+
+
+def test_labels_of_versions_that_follow_closely_do_not_overlap() -> None:
+    close = {"version": 4, "at": 23.9, "state": "public"}
+    shown = picture(LANES | {"versions": [*LANES["versions"], close]})["versions"]
+    assert [one["version"] for one in shown] == [2, 3, None]
 
 
 def test_versions_past_the_rules_wait_for_nobody() -> None:

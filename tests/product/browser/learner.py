@@ -98,6 +98,7 @@ class Learner:
             case Predict() as task:
                 self._predicts(task, screen.start)
                 self._is_right(screen)
+                self._was_played()
             case Reach() as task:
                 assert screen.start is not None
                 self._takes(screen.start, task.solution)
@@ -107,10 +108,12 @@ class Learner:
                     self.page.locator(f"select[name={name}]").select_option(value)
                 self._sends()
                 self._is_right(screen)
+                self._was_played()
             case Design() as task:
                 self._designs(task)
                 self._sends()
                 self._is_right(screen)
+                self._was_played()
             case Survive() as task:
                 for used, move in enumerate(task.solution, 1):
                     self.page.locator(f'.moves button[value="{move}"]').click()
@@ -166,6 +169,12 @@ class Learner:
 
     def _sends(self) -> None:
         self.page.locator("form[data-answer] .task-send button").click()
+
+    def _was_played(self) -> None:
+        """The answer is a run, on the stage, beside the ladder or on a clock, and not words alone."""
+        expect(self.page.locator("#stage[data-play], .ladder-player, .clock-run").first).to_be_visible(
+            timeout=LOOK_MS_MAX
+        )
 
     def _is_right(self, screen: Screen) -> None:
         outcome: Locator = self.page.locator("#outcome, .note[role=alert]")
