@@ -6,6 +6,7 @@ Addresses are those of a cluster, so that links work in both.
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from schemalab import documents
 from schemalab.anywhere import views
 from schemalab.people.theme import theme
 
@@ -16,14 +17,11 @@ ELSEWHERE = {
     "changes": "changes/",
     "console": "console/",
     "courses": "lab/courses/",
-    "docs": "docs/",
-    "glossary": "glossary/",
     "help": "help/",
     "leave-course": "lab/course/leave/",
     "my-course": "lab/course/",
     "pace-here": "lab/course/pace/",
     "polls": "lab/polls/",
-    "replays": "lab/live/",
     "rollout": "lab/rollouts/",
     "sign-in": "sign-in/",
     "sign-out": "sign-out/",
@@ -38,8 +36,11 @@ urlpatterns = [
     path("", include("lab.pages.urls")),
     path("theme/", theme, name="theme"),
     path("language/", include("django.conf.urls.i18n")),
+    path("glossary/", views.glossary, name="glossary"),
+    path("docs/", documents.index, name="docs"),
+    path("docs/<path:path>", documents.page, name="docs-page"),
+    path("lab/live/", views.replays, name="replays"),
     *(path(route, views.needs_a_cluster, name=name) for name, route in ELSEWHERE.items()),
-    path("docs/<path:path>", views.needs_a_cluster, name="docs-page"),
     path("source/<path:path>", views.needs_a_cluster, name="source"),
     re_path(r"^(?:admin|changes|console|join|tables|vote)/", views.needs_a_cluster),
     re_path(r"^lab/(?:course|courses|live|polls|why)/", views.needs_a_cluster),

@@ -18,9 +18,11 @@ from lab.exercises.chapter import Design, Explain, Live, Predict, Reach, Screen,
 from lab.exercises.grading import right_answer
 from lab.exercises.shelf import Book, books
 from lab.pages.own import EXAMPLES
+from lab.replays.recorded import SESSIONS
 
 PAGES = (
-    "lab/", "lab/stage/", "lab/stage/?setup=one-jump", "lab/explorer/", "lab/own/", "lab/why/waits/", "lab/why/lease/"
+    "lab/", "lab/stage/", "lab/stage/?setup=one-jump", "lab/explorer/", "lab/own/", "lab/why/waits/", "lab/why/lease/",
+    "glossary/", "docs/", "docs/reference/protocol.md", *(f"lab/live/recorded/{name}/" for name in SESSIONS),
 )  # fmt: skip
 FORM = Mapping[str, Any]
 

@@ -97,10 +97,34 @@ print(json.dumps(['data-theme="dark"' in page, 'data-theme="dark"' in get(site, 
 def test_a_page_that_needs_a_cluster_says_so() -> None:
     given = there("""
 site = sites.Site("/c/")
-found = [get(site, page) for page in ("lab/live/", "console/", "lab/polls/3/", "join/abc/", "docs/how-to/present.md")]
+found = [get(site, page) for page in ("lab/live/", "console/", "lab/polls/3/", "join/abc/", "changes/3/")]
 print(json.dumps([[one.status, "Needs a cluster" in one.body.decode()] for one in found]))
 """)
     assert given == [[501, True]] * 5
+
+
+def test_what_was_recorded_is_offered_where_a_replay_needs_a_cluster() -> None:
+    """Those of the same set-up as the link's; all without a link."""
+    given = there("""
+from lab.replays.recorded import SESSIONS
+from lab.sessions.session import encode
+site, (name, session) = sites.Site("/c/"), next(iter(SESSIONS.items()))
+pages = [get(site, page).body.decode() for page in ("lab/live/", "lab/live/?s=" + encode(session, 0))]
+offered = [[one for one in SESSIONS if f"/c/lab/live/recorded/{one}/" in page] for page in pages]
+same = [one for one in SESSIONS if SESSIONS[one].setup == session.setup]
+print(json.dumps([offered == [list(SESSIONS), same], get(site, f"lab/live/recorded/{name}/").status]))
+""")
+    assert given == [True, 200]
+
+
+def test_glossary_and_documentation_are_there() -> None:
+    given = there("""
+site = sites.Site("/c/")
+pages = ("glossary/", "docs/", "docs/reference/protocol.md", "docs/architecture/anywhere.md")
+found = [get(site, page) for page in pages]
+print(json.dumps([[one.status, b"</h1>" in one.body] for one in found]))
+""")
+    assert given == [[200, True]] * 4
 
 
 def test_a_search_that_is_stopped_goes_on_no_longer() -> None:
