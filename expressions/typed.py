@@ -222,8 +222,6 @@ class Context:
     session: Session = field(default_factory=NoSession)
     style: TimeStyle = PLAIN
     formats: tuple[int, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
-    """What the engine is given besides tables: the rows that other parts of the statement return, by its names."""
     is_long: bool = False
     """The statement or its parameters are long: what is computed of them may take long, too."""
 

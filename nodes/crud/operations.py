@@ -145,7 +145,8 @@ class Single:
             request.counts.map_reduces += 1
             request.sends(transaction, descriptor, sharding=False)
         _, rows, _ = await request.do(transaction, text, commit=True)
-        keyed_gets.learn(request, descriptor, *await request.planned(descriptor, text))
+        plan, oids, _ = await request.planned(descriptor, text)
+        keyed_gets.learn(request, descriptor, plan, oids)
         return self.result(descriptor, rows)
 
     async def change(self, transaction: Transaction, descriptor: Descriptor) -> str:

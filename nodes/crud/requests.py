@@ -20,6 +20,7 @@ from expressions.analysis.building import Parameters
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import NOT_NULL_VIOLATION, UNDEFINED_COLUMN, UNDEFINED_TABLE, SqlError
 from expressions.limits import begin_anew
+from expressions.sqltypes import parameter_type
 from expressions.typed import Context, Session
 from leases.rules import LeaseError
 from nodes.context import Environment
@@ -38,15 +39,18 @@ from nodes.crud.texts import Text, shown_columns
 from nodes.execution.fairness import LARGE_CHARS, in_thread, in_thread_if_large
 from nodes.execution.perform import perform
 from nodes.execution.select import NotInOneBatch
+from nodes.execution.writing.computing import Computing, computing_of, settings_of
 from nodes.execution.writing.writer import Ambiguous
 from nodes.foreign_keys.enforced import pin_others
 from nodes.router.attempts import Attempts, Failure, Next
 from nodes.router.compiled import is_short
 from nodes.router.counters import Counts
 from nodes.router.reloads import Known, Outcome
+from nodes.session.asked import Asked
 from nodes.sql.planner import make_plan
-from nodes.sql.plans import Plan
-from nodes.sql.statements import parse
+from nodes.sql.plans import Plan, SelectPlan, WritingPlan
+from nodes.sql.statements import Statement, parse
+from nodes.sql.writes.row_texts import Reading
 from nodes.store.checked import checked
 from nodes.store.entering import Hashes
 from nodes.store.name_resolution import Names
@@ -295,7 +299,7 @@ class Request:
         """The plan of a statement under the version of this attempt, and the values of its parameters."""
         descriptor = self.descriptor
         assert descriptor is not None
-        plan, oids = await self.planned(descriptor, text)
+        plan, oids, _ = await self.planned(descriptor, text)
         await self.use_others(transaction, plan)
         now = transaction.started_at
         values = [None if value is None else value.encode() for value in text.values]
@@ -307,7 +311,7 @@ class Request:
             self.caller.planned(transaction, {descriptor.name: descriptor}, plan, context)
         return plan, context
 
-    async def planned(self, descriptor: Descriptor, text: Text) -> tuple[Plan, list[int]]:
+    async def planned(self, descriptor: Descriptor, text: Text) -> tuple[Plan, list[int], Statement]:
         """The plan of a statement under a version, and the types of its parameters: made once for equal texts."""
         style, compiled = self.caller.style, self.env.router.compiled
         known = compiled.get(descriptor, (text.sql, style))
@@ -315,16 +319,16 @@ class Request:
             return known  # type: ignore[no-any-return]
         catalog, parameters = {descriptor.name: descriptor}, Parameters([], count_max=len(text.values))
 
-        def made() -> Plan:
+        def made() -> tuple[Plan, Statement]:
             (statement,) = parse(text.sql)
-            return make_plan(statement, catalog, parameters, style)
+            return make_plan(statement, catalog, parameters, style), statement
 
         try:
-            plan = await in_thread_if_large(text.sql, made)
+            plan, statement = await in_thread_if_large(text.sql, made)
         except SqlError as error:
             error.offset = -1  # of a text that the client has not written
             raise await Names(self.env).explained(error, catalog) from None
-        found = plan, [of.oid for of in parameters.types]
+        found = plan, [of.oid for of in parameters.types], statement
         if is_short((text.sql,)):
             compiled.keep(descriptor, (text.sql, style), found)
         return found
@@ -347,7 +351,8 @@ class Request:
     async def do(self, transaction: Transaction, text: Text, *, commit: bool) -> tuple[Sequence[Field], list[Row], int]:
         """Do a statement; the columns and rows of its answer, and how many rows it was about."""
         plan, context = await self.plan(transaction, text)
-        result = await perform(self.env, transaction, plan, context, commit=commit and self.in_one_batch)
+        computing = None if isinstance(plan, SelectPlan) else await self._computing(text)
+        result = await perform(self.env, transaction, plan, context, computing, commit=commit and self.in_one_batch)
         rows = list(result.rows)
         if result.more is not None:
             async for batch in result.more:
@@ -356,3 +361,21 @@ class Request:
             await transaction.commit()
         words = result.tag.split()
         return result.fields or (), rows, int(words[-1]) if words[-1].isdigit() else len(rows)
+
+    async def _computing(self, text: Text) -> Computing:
+        """The questions of a statement that writes."""
+        descriptor, style = self.descriptor, self.caller.style
+        assert descriptor is not None
+        plan, oids, statement = await self.planned(descriptor, text)
+        assert isinstance(plan, WritingPlan)
+        values = [None if value is None else value.encode() for value in text.values]
+
+        def reading() -> Reading:
+            parameters = Parameters(
+                [parameter_type(oid, n) for n, oid in enumerate(oids, start=1)], count_max=len(oids)
+            )
+            functions = None if self.env.reader is None else self.env.reader.functions
+            return Reading(functions, {descriptor.name: descriptor}, {}, parameters, style)
+
+        computing, _ = await computing_of(self.env, Asked(statement, oids, values), plan, settings_of(style), reading)
+        return computing

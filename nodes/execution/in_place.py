@@ -8,6 +8,7 @@ tried again then. Beyond that it is the client's.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from catalog.elements import Column
 from catalog.values.types import SqlType
@@ -157,10 +158,15 @@ async def users_commands(
     form: int,
     *,
     goes_on: bool,
+    known: Mapping[int, Access] = MappingProxyType({}),
 ) -> list[Command]:
-    """The commands that answer a user's text in this format; `goes_on`: others of the node's own come after them."""
-    ways = {use.scan.number: await way_of(env, use.scan, context) for use in place.uses}
-    scans_linked = [use.scan for use in place.uses if isinstance(use.scan, LinkedScan)]
+    """The commands that answer a user's text in this format; `goes_on`: others of the node's own come after them.
+
+    `known`: the ways to the rows of some uses, by the numbers of their scans.
+    """
+    found = {use.scan.number: use.scan for use in place.uses}
+    ways = {number: known.get(number) or await way_of(env, scan, context) for number, scan in found.items()}
+    scans_linked = [scan for scan in found.values() if isinstance(scan, LinkedScan) and scan.number not in known]
     paths = Paths(env, place, ways, lookups(scans_linked, ways, context))
     given = Given(len(parameters.values) + 1)
     for oid, value in parameters.more:

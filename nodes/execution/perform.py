@@ -10,23 +10,34 @@ from expressions.typed import Context
 from nodes.context import Environment
 from nodes.execution.select import select_result
 from nodes.execution.writing import dml
+from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.several import several
 from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan, SeveralPlan, UpdatePlan
+from nodes.sql.writes.row_texts import SeveralTexts
 from nodes.store.transaction import Transaction
 from nodes.wire.columns import BINARY_FORMAT
 from nodes.wire.results import Result
 
 
-async def perform(env: Environment, transaction: Transaction, plan: Plan, context: Context, *, commit: bool) -> Result:
+async def perform(
+    env: Environment,
+    transaction: Transaction,
+    plan: Plan,
+    context: Context,
+    computing: Computing | None = None,
+    texts: SeveralTexts | None = None,
+    *,
+    commit: bool,
+) -> Result:
     match plan:
         case SelectPlan(copy=None):
             return await select_result(env, transaction, plan, context, commit=commit)
         case SelectPlan():
             return await _copied(env, transaction, plan, context, commit=commit)
         case InsertPlan() | UpdatePlan() | DeletePlan() | MergePlan():
-            return await dml.perform(env, transaction, plan, context, commit=commit)
-        case SeveralPlan():
-            return await several(env, transaction, plan, context)
+            return await dml.perform(env, transaction, plan, context, computing, commit=commit)
+        case SeveralPlan() if computing is not None and texts is not None:
+            return await several(env, transaction, plan, context, computing, texts)
     raise unsupported("this statement")
 
 

@@ -125,7 +125,7 @@ async def engine_batches(
     with PlanBytes(env.rows) as held:
         held.take_parts(plan.query.parts)
         sql = await rendered(plan.query.parts, context)
-        feeds = await feeds_of(env, transaction, plan.scans, context) | context.given
+        feeds = await feeds_of(env, transaction, plan.scans, context)
         if plan.relations:
             feeds |= catalog_feeds(plan.relations, context)
         async for batch in env.engine.run(sql, feeds, context.style.zone.engine, by=transaction.by):

@@ -22,6 +22,7 @@ from nodes.sql.plans import DeletePlan, InsertPlan, MergePlan, Plan, SelectPlan,
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement
 from nodes.sql.uses import Link, LinkedScan, is_searched
+from nodes.sql.writes.row_texts import is_by_key
 from nodes.store.name_resolution import NamedRelations
 from nodes.wire.messages import Field
 from nodes.wire.results import Result
@@ -90,14 +91,14 @@ def plan_lines(env: Environment, plan: Plan, context: Context, head: str = ENGIN
 
 
 def _found_lines(env: Environment, plan: UpdatePlan | DeletePlan | MergePlan, context: Context) -> list[str]:
-    if plan.join is None:
+    if not isinstance(plan, MergePlan) and is_by_key(plan):
         return _scan_lines(env, plan.scan, context)
     ways = {id(scan): _scan_lines(env, scan, context) for scan in plan.scans}
-    lookup, scan = plan.join.lookup, plan.scan
-    if lookup is not None and access_of(env, scan, context).points is None:
-        named = ", ".join(scan.descriptor.column(column).name for column in lookup.columns)
+    scan = plan.scan
+    if plan.looked_up and access_of(env, scan, context).points is None:
+        named = ", ".join(scan.descriptor.column(column).name for column in plan.looked_up)
         ways[id(scan)].append(f"  By Key: by {named}, when the other tables' rows are at most {VALUES_MAX}")
-    return [ENGINE, *(line for lines in ways.values() for line in _indented(lines))]
+    return [IN_PLACE, *(line for lines in ways.values() for line in _indented(lines))]
 
 
 def _select_lines(env: Environment, plan: SelectPlan, context: Context, head: str = ENGINE) -> list[str]:

@@ -24,6 +24,7 @@ from nodes.execution.in_place import Read
 from nodes.execution.perform import perform
 from nodes.execution.point_read import PointRead
 from nodes.execution.select import NotInOneBatch
+from nodes.execution.writing.computing import computing_of
 from nodes.execution.writing.copy_from import copy_from
 from nodes.execution.writing.truncate import Emptying, truncate_within
 from nodes.execution.writing.writer import Ambiguous
@@ -43,6 +44,7 @@ from nodes.sql.plans import InsertPlan, Plan, SelectPlan, SeveralPlan, TruncateP
 from nodes.sql.queries.query import Output
 from nodes.sql.readable import InPlace, in_place
 from nodes.sql.statements import Statement, relations_in
+from nodes.sql.writes.row_texts import Reading
 from nodes.store.checked import checked
 from nodes.store.name_resolution import NamedRelations, Names
 from nodes.store.refusals import Retry
@@ -112,7 +114,9 @@ class PlannedStatements:
                 place = await self._place(asked, transaction, plan, named, context, alone=False)
                 if place is not None and not place.uses and transaction.connection is None and not asked.is_limited:
                     return await self._performed_beside(asked, prepared, transaction, plan, context, place)
-                return await self._performed(asked, prepared, transaction, plan, context, commit=False, place=place)
+                return await self._performed(
+                    asked, prepared, transaction, plan, context, named, commit=False, place=place
+                )
         except Retry as retry:
             raise await self.block.refused(retry) from retry
 
@@ -137,7 +141,7 @@ class PlannedStatements:
                     plan, context, named = await self._plan(transaction, asked, fresh=fresh)
                     place = await self._place(asked, transaction, plan, named, context, alone=True)
                     result = await self._performed(
-                        asked, prepared, transaction, plan, context, commit=in_one_batch, place=place
+                        asked, prepared, transaction, plan, context, named, commit=in_one_batch, place=place
                     )
                     if plan is not None:
                         self.points.learn(asked.statement, tuple(asked.oids), plan)
@@ -221,6 +225,7 @@ class PlannedStatements:
         transaction: Transaction,
         plan: Plan | None,
         context: Context,
+        named: NamedRelations,
         *,
         commit: bool,
         place: InPlace | None = None,
@@ -235,10 +240,22 @@ class PlannedStatements:
             return result
         assert plan is not None
         prepared.check_result(plan_fields(plan))
-        if asked.data is None:
+        if isinstance(plan, SelectPlan | TruncatePlan):
             return await perform(self.env, transaction, plan, context, commit=commit)
+        read = partial(self._reading, asked, named, context)
+        computing, texts = await computing_of(self.env, asked, plan, self.users_settings(), read)
+        if asked.data is None:
+            return await perform(self.env, transaction, plan, context, computing, texts, commit=commit)
         assert isinstance(plan, InsertPlan)
-        return await copy_from(self.env, transaction, plan, context, asked.data, self.client.notice)
+        return await copy_from(self.env, transaction, plan, context, asked.data, self.client.notice, computing)
+
+    def _reading(self, asked: Asked, named: NamedRelations, context: Context) -> Reading:
+        if not OF_CATALOG.isdisjoint(asked.oids):
+            raise unsupported("a parameter that is a name in the catalog, beside rows", hint="pass it as a text")
+        functions = None if self.env.reader is None else self.env.reader.functions
+        parameters = Parameters(list(types_of(tuple(asked.oids))), count_max=len(asked.oids))
+        facts, style = self.catalog.facts(parameters=context.parameters), self.variables.style
+        return Reading(functions, named.tables, named.views, parameters, style, facts)
 
     async def _performed_beside(
         self,
@@ -253,7 +270,8 @@ class PlannedStatements:
 
         async def once(beside: Transaction, _: bool) -> Result:
             beside.started_at = transaction.started_at
-            result = await self._performed(asked, prepared, beside, plan, context, commit=True, place=place)
+            nothing = NamedRelations({}, {})
+            result = await self._performed(asked, prepared, beside, plan, context, nothing, commit=True, place=place)
             if result.more is not None:
                 result.more = self.block.streamed(beside, result.more)
             return result

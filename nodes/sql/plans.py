@@ -6,19 +6,35 @@ from dataclasses import dataclass, field
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId, Index
 from expressions.analysis.scopes import Scan
+from expressions.sqltypes import Type
 from expressions.typed import Expr
 from nodes.copy.incoming import CopyIn
 from nodes.copy.outgoing import CopyOut
 from nodes.sql.naming import ViewInUse
-from nodes.sql.queries.query import Output, Parts, Query
+from nodes.sql.queries.query import Output, Query
 from nodes.sql.writes.row_rules import Rules
 from nodes.wire.columns import Columns
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A column of another relation that RETURNING names: `number` is that of its value among those of a row."""
+
+    relation: str
+    name: str
+    type: Type
+    number: ColumnId
+
+
+@dataclass(frozen=True, slots=True)
 class Returning:
+    """RETURNING: all that it shows, by the columns of a row that is written and of those beside it."""
+
     targets: tuple[Expr, ...]
     columns: Columns
+    widths: tuple[int, ...] = ()
+    """How many targets each item stands for: * for several."""
+    beside: tuple[Beside, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +52,6 @@ class SelectPlan:
     """A subquery in it names columns of the queries around it."""
     views: Mapping[str, ViewInUse] = field(default_factory=dict)
     """Those that its text names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The WITH before an INSERT, and the tables that subqueries in its expressions read."""
-
-    before: Parts = ()
-    scans: tuple[Scan, ...] = ()
-
-
-NO_SOURCES = Sources()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +77,8 @@ class InsertPlan:
     scan: Scan
     copy: CopyIn | None = None
     """How its rows come, when it is a COPY."""
-    sources: Sources = NO_SOURCES
     is_local: bool = False
     """True if Python can compute all of `rows`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """A short way to the rows of a join: the other tables' rows are gathered, and say which keys are to be read."""
-
-    gather: Parts
-    """The rows of the other tables: first the values k0, k1, .. that `columns` of the written table have to equal."""
-    columns: tuple[ColumnId, ...]
-    outputs: tuple[Output, ...]
-    """Types of these values."""
-    parts: Parts
-    """The query of the join over what was gathered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """The query of an UPDATE or DELETE over several tables: keys of rows, the values they get, those of RETURNING.
-
-    A row that is joined several times is found once, with what came first.
-    """
-
-    parts: Parts
-    outputs: tuple[Output, ...]
-    lookup: Lookup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +90,10 @@ class UpdatePlan:
     scans: tuple[Scan, ...]
     rules: Rules
     returning: Returning | None
-    join: Join | None = None
+    is_joined: bool = False
+    """Other tables have a say in which rows, or what they get."""
+    looked_up: tuple[ColumnId, ...] = ()
+    """Columns that equal what the other tables have: where these rows are few, they say which keys are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +103,10 @@ class DeletePlan:
     where: Expr | None
     scans: tuple[Scan, ...]
     returning: Returning | None
-    join: Join | None = None
+    is_joined: bool = False
+    """Other tables have a say in which rows, or what they get."""
+    looked_up: tuple[ColumnId, ...] = ()
+    """Columns that equal what the other tables have: where these rows are few, they say which keys are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +119,19 @@ class MergeAction:
 
 @dataclass(frozen=True, slots=True)
 class MergePlan:
-    """A MERGE: `join` finds the number of an action, the key of a row, the values of all actions, and those shown."""
+    """A MERGE, each WHEN that does something by its number."""
 
     descriptor: Descriptor
     scan: Scan
     scans: tuple[Scan, ...]
-    join: Join
     actions: tuple[MergeAction, ...]
     rules: Rules
     defaults: Mapping[ColumnId, Expr]
     returning: Returning | None
-    sources: Sources = NO_SOURCES
+    source_names: tuple[str, ...] = ()
+    """The relations of its source, as the statement calls them."""
+    on: tuple[Expr, ...] = ()
+    looked_up: tuple[ColumnId, ...] = ()
 
     def words(self) -> frozenset[str]:
         return frozenset(action.word for action in self.actions)

@@ -8,7 +8,7 @@ values. A text that speaks of its session, the catalog or views goes the way of 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -49,6 +49,8 @@ REFUSED = frozenset({
 """Functions that act on more than the rows of a query, or tell of the store."""
 NO_WIDTHS: Mapping[str, int | None] = MappingProxyType({})
 INCOMPARABLE = frozenset({SqlType.JSON, SqlType.JSON_ARRAY})
+ROW_ID = "\x02"
+"""The name of a hidden key column, in texts of the node's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Use:
 
     scan: Scan
     columns: Mapping[str, Column]
+    is_written: bool = False
+    """It is of the table that the statement writes."""
 
     @property
     def marker(self) -> str:
@@ -75,6 +79,8 @@ class InPlace:
     """It has values of one session."""
     sets: tuple[tuple[str, str, bool], ...] = ()
     """Settings that it sets where its answer has a row: name, value, whether for the transaction."""
+    origin: Callable[[int], int] = int
+    """The byte of the statement that a byte of the template's text comes from, where that is not the statement."""
 
     @property
     def needs_moment(self) -> bool:
@@ -93,7 +99,7 @@ class InPlace:
     def offset(self, done: Compiled, position: int) -> int:
         """The byte of the client's text that a character of the compiled one comes from."""
         character = done.position(position)
-        return self.shift + len(done.original[: character - 1].encode())
+        return self.shift + self.origin(len(done.original[: character - 1].encode()))
 
 
 def in_place(
@@ -216,8 +222,8 @@ class _Compiling:
         if scan is None:
             raise unsupported("a table that was not analysed", location)
         if scan is self.keyed:
-            columns = {**{c.name: c for c in scan.descriptor.key_columns}, **columns}
-        use = Use(scan, {name: c for name, c in columns.items() if named is None or name in named})
+            columns = {**{c.name or ROW_ID: c for c in scan.descriptor.key_columns}, **columns}
+        use = Use(scan, {name: c for name, c in columns.items() if named is None or name in named}, scan is self.keyed)
         self.uses.append(use)
         return use.marker
 

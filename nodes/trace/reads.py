@@ -60,8 +60,7 @@ def scans_json(plan: Plan, context: Context, *, storages: int, buckets: int) -> 
 
 
 def _may_be_looked_up(scan: Scan, plan: Plan) -> bool:
-    is_joined = isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and plan.join is not None and scan is plan.scan
-    return is_joined and plan.join.lookup is not None  # type: ignore[union-attr]
+    return isinstance(plan, UpdatePlan | DeletePlan | MergePlan) and scan is plan.scan and bool(plan.looked_up)
 
 
 def scan_json(scan: Scan, context: Context, *, storages: int, buckets: int) -> Json:

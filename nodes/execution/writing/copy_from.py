@@ -19,6 +19,7 @@ from nodes.context import Environment
 from nodes.copy.incoming import Incoming, Row
 from nodes.execution.fairness import LARGE_CHARS, in_thread
 from nodes.execution.held_rows import HeldRows, bytes_of
+from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.inserted_rows import complete
 from nodes.execution.writing.write_context import Writing
 from nodes.execution.writing.writer import OPS_A_BATCH, Duplicate, duplicate
@@ -46,13 +47,14 @@ async def copy_from(
     context: Context,
     data: CopyData,
     notice: Callable[[str], None],
+    computing: Computing,
 ) -> Result:
     """All rows of the data, in a transaction that is open. Raises what INSERT raises, with the line."""
     assert plan.copy is not None
     with HeldRows(env.rows) as held:
         notices: list[str] = []
         incoming = Incoming(plan.copy, context.style, context.now, notices.append)
-        copying = Copying(env, transaction, plan, context, held, incoming)
+        copying = Copying(env, transaction, plan, context, held, incoming, computing)
         await data.begin(len(plan.columns), is_binary=plan.copy.options.is_binary)
         async for piece in data.pieces():
             await copying.take_all(incoming.rows(piece))
@@ -80,6 +82,7 @@ class Copying:
     context: Context
     held: HeldRows
     incoming: Incoming
+    computing: Computing
     rows: int = 0
     operations: int = 0
     _pending: int = 0
@@ -94,7 +97,13 @@ class Copying:
 
     def _writing(self) -> Writing:
         return Writing(
-            self.env, self.transaction, self.plan.descriptor, self.context, self.held, enforced_by(self.plan)
+            self.env,
+            self.transaction,
+            self.plan.descriptor,
+            self.context,
+            self.held,
+            enforced_by(self.plan),
+            self.computing,
         )
 
     async def take_all(self, rows: Iterator[Row | None]) -> None:

@@ -6,32 +6,24 @@ follows from its source's (`storage.mutations`).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
-from catalog.elements import Column, State
-from expressions.errors import SqlError
-from expressions.functions.casts import compute_of as compute_of_cast
+from catalog.elements import State
 from expressions.functions.volatile import is_volatile
 from expressions.limits import begin_anew
-from expressions.sqltypes import OF_SQL_TYPE, TEXT, TEXTUAL, Type
-from expressions.typed import Expr, PyValue, evaluate, is_simple
-from expressions.values.arithmetic import fit_of
-from nodes.execution.expressions import columns_of, compute_once
+from expressions.typed import Expr, PyValue, evaluate
 from nodes.execution.fairness import in_thread
 from nodes.execution.held_rows import bytes_of
-from nodes.execution.select import engine_batches
+from nodes.execution.writing.computing import fitting
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.plans import InsertPlan, MergePlan
+from nodes.sql.writes.row_texts import Text
 from nodes.store.numbers import take_numbers
 
 
 async def new_rows(work: Writing, plan: InsertPlan) -> list[Values]:
     """The rows to insert. Raises 23502 or 23514 for the first that breaks a constraint."""
-    if plan.source is not None:
-        given = await _source_rows(work, plan)
-    else:
-        given = await _value_rows(work, plan)
+    text = work.texts.rows
+    given = await (_local_rows(work, plan) if text is None else _asked_rows(work, plan, text))
     if len(given) > ROWS_MAX:
         raise too_many("INSERT")
     await complete(work, plan, given)
@@ -46,33 +38,18 @@ async def complete(work: Writing, plan: InsertPlan | MergePlan, rows: Sequence[V
     await _add_defaults(work, plan, rows)
 
 
-async def _source_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    assert plan.source is not None
-    rows: list[Values] = []
-    async for batch in engine_batches(work.env, work.transaction, plan.source, work.context):
-        columns = await columns_of(batch, plan.source.outputs)
-        work.held.take(sum(bytes_of(column) for column in columns))
-        await work.turns.give()
-        casts = [_assignment(o.type, c) for o, c in zip(plan.source.outputs, plan.columns, strict=True)]
-        rows += [
-            {c.id: cast(v) for c, cast, v in zip(plan.columns, casts, items, strict=True)}
-            for items in zip(*columns, strict=True)
-        ]
+async def _asked_rows(work: Writing, plan: InsertPlan, text: Text) -> list[Values]:
+    """The rows that PostgreSQL computes: of a query, or of VALUES."""
+    rows, fitted = list[Values](), fitting(plan.columns)
+    async for answers in work.asks.answers(work.transaction, work.context, text):
+        for answer in answers:
+            given = plan.rows[len(rows)] if plan.source is None else answer
+            values = zip(plan.columns, fitted(answer), given, strict=True)
+            rows.append({c.id: value for c, value, expr in values if expr is not None or plan.source is not None})
+            work.held.take(bytes_of(answer))
         if len(rows) > ROWS_MAX:
             raise too_many("INSERT")
-    return rows
-
-
-async def _value_rows(work: Writing, plan: InsertPlan) -> list[Values]:
-    if plan.is_local:
-        return await _local_rows(work, plan)
-    rows: list[Values] = [{} for _ in plan.rows]
-    exprs = [
-        (i, c, e) for i, row in enumerate(plan.rows) for c, e in zip(plan.columns, row, strict=False) if e is not None
-    ]
-    computed = await compute_once(work, [e for _, _, e in exprs])
-    for (place, column, _), value in zip(exprs, computed, strict=True):
-        rows[place][column.id] = value
+        await work.turns.give()
     return rows
 
 
@@ -127,32 +104,18 @@ async def _add_defaults(work: Writing, plan: InsertPlan | MergePlan, rows: Seque
         if not lacking:
             continue
         default = plan.defaults.get(column.id)
-        for row, value in zip(lacking, await _default_values(work, default, len(lacking)), strict=True):
+        text = work.texts.defaults.get(column.id)
+        for row, value in zip(lacking, await _default_values(work, default, len(lacking), text), strict=True):
             row[column.id] = value
         await work.turns.give()  # a wide table has hundreds of columns
 
 
-async def _default_values(work: Writing, default: Expr | None, count: int) -> list[PyValue]:
+async def _default_values(work: Writing, default: Expr | None, count: int, text: Text | None) -> list[PyValue]:
     if default is None:
         return [None] * count
     times = count if is_volatile(default) else 1
-    if is_simple(default):
-        values = [evaluate(default, {}, work.context) for _ in range(times)]
+    if text is not None:
+        values = await work.asks.defaults(work.transaction, work.context, text, times)
     else:
-        values = await compute_once(work, [default] * times)
+        values = [evaluate(default, {}, work.context) for _ in range(times)]
     return values * (count // times)
-
-
-def _assignment(given: Type, column: Column) -> Any:
-    """The cast an assignment makes, as a function; NULL stays NULL."""
-    wanted = OF_SQL_TYPE[column.type]
-    cut = fit_of(column.type, column.length)
-    if cut is not None:
-        text = _assignment(given, replace(column, length=None))
-        return lambda value: None if value is None else cut(text(value))
-    if given is wanted:
-        return lambda value: value
-    compute = compute_of_cast(given, TEXT if wanted in TEXTUAL else wanted)
-    if compute is None:
-        raise SqlError("0A000", f"cannot assign {given} to {wanted} here: add a cast")
-    return lambda value: None if value is None else compute(value)

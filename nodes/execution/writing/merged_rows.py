@@ -10,11 +10,12 @@ from catalog.elements import ColumnId
 from expressions.errors import CARDINALITY_VIOLATION, SqlError
 from expressions.typed import PyValue
 from nodes.execution.held_rows import bytes_of
+from nodes.execution.writing.computing import fitting
 from nodes.execution.writing.inserted_rows import complete
-from nodes.execution.writing.joined_rows import found_batches, rows_by_key
+from nodes.execution.writing.target_rows import rows_by_key
 from nodes.execution.writing.write_context import ROWS_MAX, Values, Writing, too_many
 from nodes.sql.plans import MergeAction, MergePlan
-from nodes.sql.writes.merges import ACTION, FIRST_SHOWN
+from nodes.sql.writes.assignments import ACTION
 from storage import encoding
 
 Found = tuple[MergeAction, bytes, Values, Sequence[PyValue]]
@@ -43,7 +44,7 @@ async def merged_rows(work: Writing, plan: MergePlan) -> list[Values]:
         if plan.returning is None:
             shown.append(row)
             continue
-        beside = {ColumnId(FIRST_SHOWN - place): value for place, value in enumerate(answer)}
+        beside = {one.number: value for one, value in zip(plan.returning.beside, answer, strict=False)}
         shown.append({**row, **beside, ColumnId(ACTION.column_id): action.word})
     return shown
 
@@ -54,7 +55,9 @@ async def _found(work: Writing, plan: MergePlan) -> list[Found]:
     starts = [1 + len(keys)]
     for action in plan.actions:
         starts.append(starts[-1] + len(action.columns))
-    async for rows in found_batches(work, plan, plan.join):
+    text = work.texts.rows
+    assert text is not None
+    async for rows in work.asks.answers(work.transaction, work.context, text):
         for row in rows:
             number = row[0]
             assert isinstance(number, int)
@@ -67,7 +70,8 @@ async def _found(work: Writing, plan: MergePlan) -> list[Found]:
                     hint = "Ensure that not more than one source row matches any one target row."
                     raise SqlError(CARDINALITY_VIOLATION, message, hint=hint)
                 changed.add(key)
-            values = dict(zip(action.columns, row[starts[number] : starts[number + 1]], strict=True))
+            fitted = fitting([work.descriptor.column(c) for c in action.columns])
+            values = dict(zip(action.columns, fitted(row[starts[number] : starts[number + 1]]), strict=True))
             found.append((action, key, values, row[starts[-1] :]))
             work.held.take(len(key) + bytes_of(row))
             await work.turns.give()

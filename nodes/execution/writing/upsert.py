@@ -5,18 +5,19 @@ with it when its key changes.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from catalog.descriptor import Descriptor
 from catalog.elements import ColumnId, Index
 from catalog.states import Write, rule
 from expressions.errors import CARDINALITY_VIOLATION, SqlError
-from expressions.sqltypes import BOOL
-from expressions.typed import Literal
-from nodes.execution.expressions import compute_row
+from expressions.typed import PyValue, evaluate
 from nodes.execution.fairness import are_long, in_thread
+from nodes.execution.held_rows import bytes_of
 from nodes.execution.row_codec import decoded, is_long
 from nodes.execution.scans import read_points
+from nodes.execution.writing.computing import fitting
+from nodes.execution.writing.target_rows import made_values
 from nodes.execution.writing.write_context import Values, Writing
 from nodes.sql.plans import Conflict, InsertPlan
 from nodes.store.pipeline import Command, binary
@@ -35,7 +36,8 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
         new.append(await in_thread(encoded) if are_long(values.values()) else encoded())
         await work.turns.give()
     whole = [_whole(work.descriptor, row) for row in new]
-    written: list[Values] = []
+    written: list[Values | None] = []
+    meeting: dict[int, tuple[StoredRow, Values, Values]] = {}
     seen: set[bytes] = set()
     for values, row, judged, old in zip(rows, new, whole, await _conflicts(work, conflict, whole), strict=True):
         await work.turns.give()
@@ -57,10 +59,12 @@ async def insert_or(work: Writing, plan: InsertPlan, conflict: Conflict, rows: S
             )
         else:
             seen |= marks
-            changed = await _update_conflicting(work, plan, conflict, old, values)
-            if changed is not None:
-                written.append(changed)
-    return written
+            read = functools.partial(decoded, work.descriptor, old, plan.rules.reads)
+            before = await in_thread(read) if is_long(old) else read()
+            meeting[len(written)] = old, before, values
+            written.append(None)
+    await _update_conflicting(work, plan, conflict, meeting, written)
+    return [row for row in written if row is not None]
 
 
 def _whole(descriptor: Descriptor, row: StoredRow) -> StoredRow:
@@ -133,17 +137,41 @@ async def _holders(work: Writing, index: Index, new: Sequence[StoredRow]) -> dic
 
 
 async def _update_conflicting(
-    work: Writing, plan: InsertPlan, conflict: Conflict, old: StoredRow, row: Values
-) -> Values | None:
+    work: Writing,
+    plan: InsertPlan,
+    conflict: Conflict,
+    meeting: Mapping[int, tuple[StoredRow, Values, Values]],
+    written: list[Values | None],
+) -> None:
+    """Change the rows that stand in the way, by their places among those `written`, where WHERE says so."""
+    if not meeting:
+        return
     assert conflict.assignments is not None
-    read = functools.partial(decoded, work.descriptor, old, plan.rules.reads)
-    values = await in_thread(read) if is_long(old) else read()
-    both = values | {ColumnId(-c.id): row[c.id] for c in work.descriptor.public_columns}
-    exprs = [conflict.where or Literal(True, BOOL), *conflict.assignments.values()]
-    computed = await compute_row(work, exprs, both)
-    if computed[0] is not True:
-        return None
-    assigned = dict(zip(conflict.assignments, computed[1:], strict=True))
-    after = values | assigned
-    await work.change(plan.rules, old, assigned, after)
-    return after
+    proposed = work.descriptor.public_columns
+    rows = [before | {ColumnId(-c.id): new[c.id] for c in proposed} for _, before, new in meeting.values()]
+    answers = await _changes(work, conflict, rows)
+    columns, fitted = tuple(conflict.assignments), fitting([work.descriptor.column(c) for c in conflict.assignments])
+    for (place, (old, before, _)), answer in zip(meeting.items(), answers, strict=True):
+        if answer[0] is True:
+            end = 1 + len(columns)
+            text = work.texts.conflicting
+            computed = fitted(answer[1:end])
+            if text is not None:
+                computed = await made_values(work, text, before, computed, answer[end:])
+            assigned = dict(zip(columns, computed, strict=True))
+            after = before | assigned
+            await work.change(plan.rules, old, assigned, after)
+            written[place] = after
+
+
+async def _changes(work: Writing, conflict: Conflict, rows: Sequence[Values]) -> list[list[PyValue]]:
+    """For each pair of rows whether the old one is changed, and the values that it gets."""
+    assert conflict.assignments is not None
+    text, answers = work.texts.conflicting, list[list[PyValue]]()
+    if text is None:
+        exprs = conflict.assignments.values()
+        return [[True, *(evaluate(expr, both, work.context) for expr in exprs)] for both in rows]
+    async for some in work.asks.of_rows(work.transaction, work.context, text, rows):
+        answers += some
+        work.held.take(sum(map(bytes_of, some)))
+    return answers

@@ -14,11 +14,12 @@ from nodes.execution.held_rows import HeldRows
 from nodes.execution.pages import Table
 from nodes.execution.row_codec import encoded, is_long, stored
 from nodes.execution.scans import stored_rows
+from nodes.execution.writing.computing import Computing
 from nodes.execution.writing.writer import Writer
 from nodes.foreign_keys.enforced import NO_FOREIGN_KEYS, ForeignKeys
 from nodes.sql.conditions.access_paths import access
-from nodes.sql.plans import NO_SOURCES, Sources
 from nodes.sql.writes.row_rules import Rules
+from nodes.sql.writes.row_texts import NO_TEXTS, Texts
 from nodes.store.transaction import Transaction
 from storage import encoding
 from storage.integrity.references import Change
@@ -41,11 +42,21 @@ class Writing:
     context: Context
     held: HeldRows
     foreign_keys: ForeignKeys = NO_FOREIGN_KEYS
-    sources: Sources = NO_SOURCES
+    computing: Computing | None = None
     turns: Turns = field(default_factory=Turns)
     ops: list[Op] = field(default_factory=list)
     changed: list[Change] = field(default_factory=list)
     """The rows before and after, for foreign keys; without any nobody asks."""
+
+    @property
+    def texts(self) -> Texts:
+        """The questions of the statement."""
+        return NO_TEXTS if self.computing is None else self.computing.texts
+
+    @property
+    def asks(self) -> Computing:
+        assert self.computing is not None, "a statement that asks something"
+        return self.computing
 
     @property
     def table(self) -> Table:

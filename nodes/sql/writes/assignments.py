@@ -34,18 +34,24 @@ from expressions.errors import (
 from expressions.functions.casts import is_assigned
 from expressions.functions.volatile import worked_out_here
 from expressions.rows import parsed
-from expressions.sqltypes import OF_SQL_TYPE, UNKNOWN, Type
-from expressions.typed import Call, Expr, Fragment, Literal, walk
+from expressions.sqltypes import OF_SQL_TYPE, TEXT, UNKNOWN, Type
+from expressions.typed import Call, ColumnRef, Expr, Fragment, Literal, replaced, walk
 from nodes.sql.naming import NO_VIEWS, ViewInUse
-from nodes.sql.plans import Returning
+from nodes.sql.plans import Beside, Returning
 from nodes.sql.queries.column_names import implied_name, star_of
 from nodes.sql.queries.from_clause import SCHEMAS, Star, Stars, table_of
 from nodes.sql.queries.query import Target, refuse_wide
 from nodes.sql.queries.selects import Selects
 from nodes.sql.writes.identity import refuse_assigned
+from nodes.sql.writes.pieces import ACTION as MERGE_ACTION
+from nodes.sql.writes.pieces import ACTIONS
 from nodes.wire.columns import Columns
 
 Node = Any
+ACTION = ColumnRef("", TEXT, MERGE_ACTION, column_id=-1)
+"""What merge_action() stands for in RETURNING: INSERT, UPDATE or DELETE."""
+FIRST_BESIDE = -2
+"""As columns of a row, those beside it that RETURNING shows have numbers from this one downwards."""
 ELEMENTS_ASSIGNED_MAX = 100
 """Of one column: each is an expression around the one before."""
 
@@ -220,6 +226,7 @@ class Assignments:
         stars: Stars = [*others, *own] if others_first else [*own, *others]
         refuse_wide(len(node.returning_clause.exprs))
         targets: list[Target] = []
+        widths: list[int] = []
         for item in node.returning_clause.exprs:
             target = item.res_target
             _refuse_other_versions(target.val, scope)
@@ -227,12 +234,34 @@ class Assignments:
             if star is not None:
                 targets += self.selects.star(star, scope, stars, target.location)
                 refuse_wide(len(targets), target.location)
+                widths.append(len(targets) - sum(widths))
                 continue
             expr = self.analyzer.known(self.analyzer.expr(target.val, scope))
             refuse_aggregates(expr, "RETURNING")
             refuse_sets(expr, "RETURNING")
             targets.append(Target(target.name or implied_name(target.val), expr, target.location))
-        return Returning(tuple(t.expr for t in targets), Columns([t.output for t in targets], self.style))
+            widths.append(1)
+        exprs, columns = tuple(t.expr for t in targets), Columns([t.output for t in targets], self.style)
+        return Returning(exprs, columns, tuple(widths))
+
+
+def with_beside(
+    returning: Returning, own: Scan, relations: Sequence[Relation], *, is_of_merge: bool = False
+) -> Returning:
+    """RETURNING over a row of the written table and, beside it, the columns that it names of other relations."""
+    names = {r.scan.number if r.scan else r.number: r.name for r in relations}
+    found: dict[ColumnRef, Beside] = {}
+
+    def column(ref: ColumnRef) -> Expr:
+        if ref.relation == own.number or ref.relation not in names:
+            return ref
+        number = ColumnId(FIRST_BESIDE - len(found))
+        one = found.setdefault(ref, Beside(names[ref.relation], ref.name, ref.type, number))
+        return ColumnRef("", ref.type, ref.name, column_id=one.number, modifier=ref.modifier, origin=ref.origin)
+
+    targets = tuple(replaced(target, column) for target in returning.targets)
+    action = [Beside(ACTIONS, ACTION.name, ACTION.type, ColumnId(ACTION.column_id))] if is_of_merge else []
+    return replace(returning, targets=targets, beside=(*found.values(), *action))
 
 
 def _refuse_other_versions(node: Node, scope: Scope) -> None:

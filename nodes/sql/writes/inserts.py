@@ -14,7 +14,7 @@ from expressions.sqltypes import OF_SQL_TYPE
 from expressions.typed import ColumnRef, Context, Expr, Parameter, is_simple, walk
 from nodes.sql.conditions.implication import is_implied
 from nodes.sql.conditions.predicates import conjuncts
-from nodes.sql.plans import Conflict, InsertPlan, SelectPlan, Sources
+from nodes.sql.plans import Conflict, InsertPlan, SelectPlan
 from nodes.sql.queries.query import Parts, Query
 from nodes.sql.statements import functions_in
 from nodes.sql.writes.assignments import Assignments, is_default
@@ -53,7 +53,6 @@ class Inserts(Assignments):
         scan, scope = self._target(node, descriptor)
         conflict = self._conflict(node, descriptor, scope) if node.HasField("on_conflict_clause") else None
         defaults, rules, returning = self.defaults(descriptor), rules_of(descriptor), self._returning(node, scope)
-        sources = Sources(before, tuple(s for s in self.analyzer.scans if s is not scan))
         is_local = all(e is None or is_simple(e) for row in rows for e in row)
         return InsertPlan(
             descriptor,
@@ -66,7 +65,6 @@ class Inserts(Assignments):
             returning,
             scan,
             None,
-            sources,
             is_local,
         )
 

@@ -1,9 +1,6 @@
 """UPDATE and DELETE, from their parse trees to plans.
 
-    UPDATE t SET a = b + 1 WHERE c = 2            the rows of one table: each is looked at by itself
-    UPDATE t SET a = u.b FROM u WHERE t.c = u.c   a query of the engine finds their keys and new values
-
-A query it is also after WITH, and where RETURNING asks a subquery: that sees the tables as they were before.
+A plan has names, types and states; what is asked for its rows is made of the statement's text (`row_texts`).
 """
 
 from collections.abc import Sequence
@@ -16,8 +13,8 @@ from nodes.sql.conditions.predicates import conjuncts
 from nodes.sql.plans import DeletePlan, UpdatePlan
 from nodes.sql.queries.from_clause import FromClause, Stars, note_conditions
 from nodes.sql.queries.query import Parts
-from nodes.sql.writes.assignments import Assignments
-from nodes.sql.writes.joins import join_of
+from nodes.sql.writes.assignments import Assignments, with_beside
+from nodes.sql.writes.joins import looked_up
 from nodes.sql.writes.row_rules import rules_of
 
 Node = Any
@@ -34,9 +31,11 @@ class Updates(Assignments):
             assignments = self._assignments(node.target_list, descriptor, scope)
             where = self._where(node, scope, scan, is_joined=bool(before or others))
             returning = self._returning(node, scope, stars)
-            join = join_of(scan, scope, before, others, where, assignments, returning)
-        scans = tuple(self.analyzer.scans)
-        return UpdatePlan(descriptor, scan, assignments, where, scans, rules_of(descriptor), returning, join)
+            is_joined, keys = bool(before or others), looked_up(scan, conjuncts(where)) if others and where else ()
+        scans, rules = tuple(self.analyzer.scans), rules_of(descriptor)
+        if returning is not None:
+            returning = with_beside(returning, scan, scope.relations)
+        return UpdatePlan(descriptor, scan, assignments, where, scans, rules, returning, is_joined, keys)
 
     def delete(self, node: Node) -> DeletePlan:
         with self.selects.queries_before(node) as before:
@@ -45,8 +44,11 @@ class Updates(Assignments):
             others, stars = self._others(node.using_clause, scope)
             where = self._where(node, scope, scan, is_joined=bool(before or others))
             returning = self._returning(node, scope, stars)
-            join = join_of(scan, scope, before, others, where, {}, returning)
-        return DeletePlan(descriptor, scan, where, tuple(self.analyzer.scans), returning, join)
+            is_joined, keys = bool(before or others), looked_up(scan, conjuncts(where)) if others and where else ()
+        if returning is not None:
+            returning = with_beside(returning, scan, scope.relations)
+        scans = tuple(self.analyzer.scans)
+        return DeletePlan(descriptor, scan, where, scans, returning, is_joined, keys)
 
     def _others(self, nodes: Sequence[Node], target: Scope) -> tuple[Parts, Stars]:
         """FROM or USING. Its relations come into the scope; they cannot see the table that is written."""

@@ -8,7 +8,6 @@ from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-import pyarrow as pa
 import pytest
 
 from catalog.descriptor import Descriptor
@@ -19,15 +18,11 @@ from catalog.values.types import SqlType, to_text
 from expressions.analysis.scopes import Scan, reference
 from expressions.errors import SqlError
 from expressions.limits import refuse_array
-from expressions.sqltypes import ARRAY_OF, NUMERIC, TEXT
-from expressions.typed import Call, Context, Parameter
-from expressions.values.arithmetic import text_to
+from expressions.typed import Context
 from nodes.execution.engine.duckdb_engine import refuse_long
-from nodes.execution.expressions import columns_of, compute_row
 from nodes.execution.held_rows import VALUE_BYTES, HeldRows, NodeRows, bytes_of
 from nodes.execution.select import answers_of
 from nodes.execution.writing.write_context import Values, Writing
-from nodes.sql.queries.query import Output
 from nodes.sql.writes.row_rules import rules_of
 from storage import encoding
 from storage.arrow.encoding import column_of
@@ -86,24 +81,13 @@ def writing(context: Context) -> Writing:
     return Writing(env, transaction, PRICES, context, HeldRows(NodeRows()))
 
 
-CAST = Call("cast", "", (Parameter(1, TEXT),), ARRAY_OF[NUMERIC], text_to(SqlType.NUMERIC_ARRAY))
-
-
 @pytest.mark.parametrize("step", [
     pytest.param(lambda work: work.put(ROW), id="a new row"),
     pytest.param(lambda work: work.change(RULES, KEY, {ColumnId(2): NUMBERS}, ROW), id="new values of a row"),
-    pytest.param(lambda work: compute_row(work, [CAST], {}), id="a value computed of a long parameter"),
 ])  # fmt: skip
 def test_others_have_their_turn_while_a_large_array_is_written(step: Callable[[Writing], Any]) -> None:
     text = "{" + ",".join(map(str, NUMBERS)) + "}"
     _, count = ticks_beside(lambda: step(writing(Context((text,), is_long=True))))
-    assert count > TICKS_MIN
-
-
-def test_others_have_their_turn_while_an_answer_is_read() -> None:
-    batch = pa.RecordBatch.from_arrays([column_of(SqlType.NUMERIC_ARRAY, [NUMBERS])], ["a"])
-    ((found,),), count = ticks_beside(lambda: columns_of(batch, [Output("a", ARRAY_OF[NUMERIC])]))
-    assert found == NUMBERS
     assert count > TICKS_MIN
 
 

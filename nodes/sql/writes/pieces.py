@@ -1,0 +1,285 @@
+"""A statement that writes, cut into its clauses, and texts put together from them. Pure.
+
+    UPDATE t AS x SET a = b + 1 FROM u WHERE x.id = u.id
+                          -----      -       -----------
+
+    SELECT x.id, (b + 1)::integer FROM public.t AS x, u WHERE (x.id = u.id)
+
+A tree says where a node begins, and not where it ends. So clauses are cut at words that PostgreSQL reserves, outside
+brackets and CASE.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from nodes.sql.edits import Words
+
+Node = Any
+OPENING, CLOSING = frozenset({"(", "[", "case"}), frozenset({")", "]", "end"})
+ACTION, ACTIONS = "merge_action", "\x02merge"
+MERGE_ACTION = f'"{ACTIONS}"."{ACTION}"'
+"""What merge_action() is in RETURNING: a column of a relation that no user can name."""
+VERBS = {"InsertStmt": "insert", "UpdateStmt": "update", "DeleteStmt": "delete", "MergeStmt": "merge"}
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Bytes of the statement, from `start` to `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The name of the table that is written, where rows of it are read."""
+
+    text: str
+
+
+Piece = str | Slice | Target
+Pieces = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfArray:
+    """A value that SET gives to an element, or a slice, of an array: the bounds that are given, and the value."""
+
+    bounds: tuple[Pieces, ...]
+    is_slice: bool
+    value: Pieces
+
+
+SetTo = Pieces | PartOfArray | None
+"""The value that SET gives to a column; None for DEFAULT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A text of pieces. `slices`: each one's byte in it, its byte in the statement, its length."""
+
+    text: str
+    slices: tuple[tuple[int, int, int], ...]
+    targets: tuple[int, ...]
+    """Where the table that is written is named."""
+
+    def places(self, byte: int) -> list[int]:
+        """Where a byte of the statement stands in the text."""
+        return [at + byte - start for at, start, length in self.slices if start <= byte < start + length]
+
+    def origin(self, byte: int) -> int:
+        """The byte of the statement that a byte of the text comes from; of what was added, one before it."""
+        place = bisect_right([at for at, _, _ in self.slices], byte) - 1
+        if place < 0:
+            return 0
+        at, start, length = self.slices[place]
+        return start + min(byte - at, length - 1)
+
+
+def assembled(statement: str, pieces: Sequence[Piece]) -> Assembled:
+    """The text that these pieces make."""
+    source, done, size = statement.encode(), list[bytes](), 0
+    slices, targets = list[tuple[int, int, int]](), list[int]()
+    for piece in pieces:
+        if isinstance(piece, Slice):
+            slices.append((size, piece.start, piece.end - piece.start))
+            done.append(source[piece.start : piece.end])
+        else:
+            targets += [size] if isinstance(piece, Target) else []
+            done.append((piece.text if isinstance(piece, Target) else piece).encode())
+        size += len(done[-1])
+    return Assembled(b"".join(done).decode(), tuple(slices), tuple(targets))
+
+
+def listed(items: Sequence[Sequence[Piece]], between: str = ", ") -> Pieces:
+    """Pieces with text between them."""
+    found: list[Piece] = []
+    for number, item in enumerate(items):
+        found += [between, *item] if number else item
+    return tuple(found)
+
+
+class Clauses:
+    """The words of a statement, counted by its text; places of nodes count bytes of the client's, `start` before it."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.words, self.start = Words(text), start
+
+    def index(self, location: int) -> int:
+        """The word at a place of the client's text."""
+        return self.words.index(location - self.start)
+
+    def slice(self, first: int, end: int) -> Slice:
+        """The words from `first` to the one before `end`."""
+        tokens = self.words.tokens
+        return Slice(tokens[first].start, tokens[end - 1].end)
+
+    def outside(self, first: int, end: int) -> Iterator[tuple[int, str]]:
+        """The words of a part that stand outside its brackets and CASEs; names behind a dot are none of them."""
+        depth = 0
+        for place in range(first, end):
+            word = self.words[place]
+            if self.words[place - 1] == ".":
+                continue
+            depth -= word in CLOSING
+            if depth == 0 and word not in CLOSING:
+                yield place, word
+            depth += word in OPENING
+
+    def next(self, first: int, end: int, *sought: str) -> int:
+        """The first of these words in a part, else its end. FROM of IS DISTINCT FROM is no clause's."""
+        for place, word in self.outside(first, end):
+            if word in sought and not (word == "from" and self.words[place - 1] == "distinct"):
+                return place
+        return end
+
+    def split(self, first: int, end: int) -> list[tuple[int, int]]:
+        """The items of a list."""
+        cuts = [place for place, word in self.outside(first, end) if word == ","]
+        return list(zip([first, *(cut + 1 for cut in cuts)], [*cuts, end], strict=True))
+
+    def conjuncts(self, first: int, end: int) -> list[tuple[int, int]]:
+        """The parts of a condition that AND joins."""
+        cuts, betweens = list[int](), 0
+        for place, word in self.outside(first, end):
+            if word == "or":
+                return [(first, end)]
+            betweens += word == "between"
+            if word == "and" and betweens:
+                betweens -= 1
+            elif word == "and":
+                cuts.append(place)
+        return list(zip([first, *(cut + 1 for cut in cuts)], [*cuts, end], strict=True))
+
+    def comparisons(self, first: int, end: int) -> int:
+        """The conditions that this part of one is analysed as: BETWEEN is two."""
+        words = self.words
+        for place, word in self.outside(first, end):
+            if word == "between":
+                return 1 if words[place - 1] == "not" or words[place + 1] == "symmetric" else 2
+        return 1
+
+    def back(self, place: int, word: str) -> int:
+        """The last such word before a place; -1 where there is none."""
+        while place >= 0 and self.words[place] != word:
+            place -= 1
+        return place
+
+
+class Written:
+    """The clauses of one INSERT, UPDATE, DELETE or MERGE: of a whole statement, or of one in a WITH."""
+
+    def __init__(self, clauses: Clauses, node: Node, end: int | None = None) -> None:
+        self.clauses, self.node = clauses, node
+        self.end = len(clauses.words.tokens) if end is None else end
+        self.target = clauses.index(node.relation.location)
+        self.verb = self.clauses.back(self.target, VERBS[node.DESCRIPTOR.name])
+        """The word that it begins with, behind a WITH; -1 where it is made of CREATE TABLE AS or SELECT INTO."""
+
+    @property
+    def alias(self) -> str:
+        """The name of the table that is written, as its clauses call it."""
+        relation = self.node.relation
+        return str(relation.alias.aliasname if relation.HasField("alias") else relation.relname)
+
+    @cached_property
+    def returning(self) -> int:
+        """The word RETURNING, or the end."""
+        if not self.node.HasField("returning_clause"):
+            return self.end
+        return self.clauses.next(self.target, self.end, "returning")
+
+    def shown(self) -> list[Pieces | None]:
+        """The items of RETURNING, without their names; None for a star."""
+        clauses, found = self.clauses, list[Pieces | None]()
+        parts = clauses.split(self.returning + 1, self.end)
+        for (first, end), item in zip(parts, self.node.returning_clause.exprs, strict=True):
+            if item.res_target.name:
+                end -= 2 if clauses.words[end - 2] == "as" else 1
+            is_star = clauses.words[end - 1] == "*" and (end - first == 1 or clauses.words[end - 2] == ".")
+            found.append(None if is_star else tuple(self._with_action(first, end)))
+        return found
+
+    def _with_action(self, first: int, end: int) -> Iterator[Piece]:
+        """An expression, in which merge_action() is a column."""
+        for place in range(first, end):
+            if self.clauses.words[place] == "merge_action" and self.clauses.words[place + 1] == "(":
+                if place > first:
+                    yield self.clauses.slice(first, place)
+                yield MERGE_ACTION
+                first = place + 3
+        if first < end:
+            yield self.clauses.slice(first, end)
+
+    def clause(self, word: str, *others: str, begin: int | None = None) -> tuple[int, int] | None:
+        """The words of a clause that begins with `word` and ends before one of the others, or RETURNING."""
+        begin = self.target if begin is None else begin
+        first = self.clauses.next(begin, self.returning, word)
+        if first == self.returning:
+            return None
+        return first + 1, self.clauses.next(first + 1, self.returning, *others)
+
+    def condition(self, begin: int | None = None) -> Pieces:
+        """WHERE as another query has it; nothing where there is none."""
+        part = self.clause("where", begin=begin)
+        return () if part is None else (" WHERE (", self.clauses.slice(*part), ")")
+
+    def assignments(self, targets: Sequence[Node], end: int) -> list[tuple[str, SetTo]]:
+        """The values that SET, up to this word, gives to these columns, one after the other."""
+        clauses, values = self.clauses, list[tuple[str, SetTo]]()
+        pending = [item.res_target for item in targets]
+        first = clauses.back(clauses.index(pending[0].location), "set") + 1
+        for start, stop in clauses.split(first, end):
+            value = clauses.next(start, stop, "=") + 1
+            several = pending[0].val.multi_assign_ref if pending[0].val.HasField("multi_assign_ref") else None
+            count = 1 if several is None else several.ncolumns
+            some, pending = pending[:count], pending[count:]
+            if several is None:
+                given = [self.value(value, stop)]
+            elif several.source.HasField("row_expr"):
+                given = self.row(value)
+            else:
+                names = [f"c{number}" for number in range(count)]
+                query = (" FROM ", clauses.slice(value, stop), f" AS given ({', '.join(names)}))")
+                given = [(f"(SELECT given.{name}", *query) for name in names]
+            values += [(one.name, self._set_to(one, item)) for one, item in zip(some, given, strict=True)]
+        return values
+
+    def _set_to(self, target: Node, value: Pieces | None) -> SetTo:
+        if not len(target.indirection) or value is None:
+            return value
+        first = end = self.clauses.index(target.location) + 1
+        depth = 0
+        while depth or end == first:
+            depth += {"[": 1, "]": -1}.get(self.clauses.words[end], 0)
+            end += 1
+        colon = self.clauses.next(first + 1, end - 1, ":")
+        is_slice = target.indirection[0].a_indices.is_slice
+        parts = [(first + 1, colon), (colon + 1, end - 1)]
+        return PartOfArray(tuple((self.clauses.slice(*part),) for part in parts if part[0] < part[1]), is_slice, value)
+
+    def query_of_table(self) -> Pieces:
+        """The query of CREATE TABLE AS or SELECT INTO; nothing for another statement."""
+        clauses, words = self.clauses, self.clauses.words
+        if self.verb >= 0:
+            return ()
+        if words[0] == "create":
+            end = self.end - {("with", "data"): 2, ("no", "data"): 3}.get((words[self.end - 2], words[self.end - 1]), 0)
+            return (clauses.slice(clauses.next(self.target, end, "as") + 1, end),)
+        into, behind = clauses.back(self.target, "into"), self.target + (3 if words[self.target + 1] == "." else 1)
+        rest: Pieces = (clauses.slice(behind, self.end),) if behind < self.end else ()
+        return (clauses.slice(0, into), " ", *rest)
+
+    def value(self, first: int, end: int) -> Pieces | None:
+        """An expression; None for DEFAULT."""
+        if end - first == 1 and self.clauses.words[first] == "default":
+            return None
+        return (self.clauses.slice(first, end),)
+
+    def row(self, place: int) -> list[Pieces | None]:
+        """The values in the first brackets from a word on."""
+        first, last = self.clauses.words.brackets(place)
+        return [self.value(*part) for part in self.clauses.split(first + 1, last)]

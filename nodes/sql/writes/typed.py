@@ -1,0 +1,74 @@
+"""SQL around what a user's text computes: values as a column takes them, and rows that a node has, as a table. Pure.
+
+    b + 1                 ->  (b + 1)::integer                       an assignment; varchar(3) refuses what is longer
+    rows (7, 'x') of t    ->  unnest($2::bytea[], $3::bytea[])       each value in the bytes of its pair
+
+No value passes through a text, so none depends on a client's settings.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catalog.elements import Column, ColumnId
+from catalog.text.sql_names import quoted
+from catalog.values.types import SqlType, type_name
+from expressions.sqltypes import OF_SQL_TYPE, Type, modifier_of_length
+from nodes.sql.writes.pieces import Piece, Pieces
+from storage.sql_values import decode_sql
+
+ROWS = '"\x02"'
+"""The rows that a node gives; no name of a user's is like it."""
+NUMBER = '"\x02n"'
+"""Their order."""
+CUT = {SqlType.VARCHAR: "pg_catalog.varchar", SqlType.CHAR: "pg_catalog.bpchar"}
+"""Types whose explicit casts cut what is too long; these calls refuse it, as an assignment does."""
+
+
+def assigned(pieces: Sequence[Piece], column: Column) -> Pieces:
+    """A value as an assignment to this column casts it."""
+    length, cut = column.length, CUT.get(column.type)
+    if length is not None and cut is not None:
+        modifier = modifier_of_length(OF_SQL_TYPE[column.type], length)
+        return (f"{cut}((", *pieces, f")::{cut}, {modifier}, false)")
+    if column.type.element in CUT:
+        length = None  # a cast would cut the elements: the node refuses them
+    return ("(", *pieces, f")::{type_name(column.type, length)}")
+
+
+def shown(pieces: Sequence[Piece], of: Type) -> Pieces:
+    """A value as its result has it."""
+    return ("(", *pieces, f")::{of.name if of.sql_type is None else of.sql_type.value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A column that a node gives: by the relation that the user's text calls it by, its name and its type.
+
+    `number` is where its value is found in a row of the node's.
+    """
+
+    relation: str
+    name: str
+    type: SqlType
+    number: ColumnId
+
+
+def parameters(columns: Sequence[Given], first: int) -> str:
+    """Rows of these columns, in FROM. `first`: the number of the first one's parameter."""
+    arrays = ", ".join(f"${first + place}::pg_catalog.bytea[]" for place in range(len(columns)))
+    names = ", ".join([*(_name(place) for place in range(len(columns))), NUMBER])
+    return f"unnest({arrays}) WITH ORDINALITY AS {ROWS} ({names})"
+
+
+def relation(columns: Sequence[Given], name: str) -> str:
+    """The columns among these that the user's text calls by this relation, in FROM behind the rows."""
+    values = [
+        f"{decode_sql(Column(ColumnId(1), given.name, given.type), f'{ROWS}.{_name(place)}')} AS {quoted(given.name)}"
+        for place, given in enumerate(columns)
+        if given.relation == name
+    ]
+    return f"LATERAL (SELECT {', '.join(values)}) AS {quoted(name)}"
+
+
+def _name(place: int) -> str:
+    return f'"\x02{place}"'
