@@ -1,6 +1,7 @@
 """Values that no row decides, given by expressions: those of EXECUTE, and of calls that stand alone."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from expressions.analysis.aggregates import refuse_aggregates
 from expressions.analysis.building import Parameters
@@ -8,11 +9,17 @@ from expressions.analysis.scopes import Scope
 from expressions.errors import FEATURE_NOT_SUPPORTED, SqlError
 from expressions.typed import Context, Expr, evaluate, is_simple
 from nodes.context import Environment
-from nodes.execution.select import select_result
-from nodes.sql.planner import Planner, SelectPlan
-from nodes.sql.queries.query import Output, Query
-from nodes.sql.statements import Node
+from nodes.execution.in_place import Read
+from nodes.session.asked import Asked
+from nodes.settings.variables import Variables
+from nodes.sql.edits import text_of
+from nodes.sql.planner import Planner
+from nodes.sql.queries.query import Output
+from nodes.sql.readable import in_place
+from nodes.sql.statements import Node, parse
+from nodes.store.transaction import Owner
 from nodes.wire.columns import Columns
+from storage.postgres import USERS_SETTINGS
 
 
 def analysed(planner: Planner, node: Node, what: str) -> Expr:
@@ -30,15 +37,36 @@ def planner_of(parameters: Parameters, context: Context) -> Planner:
     return Planner({}, parameters, context.style)
 
 
-async def texts_of(env: Environment, exprs: Sequence[Expr], context: Context) -> list[bytes | None]:
-    """The values, as texts of their types."""
-    outputs = tuple(Output("", expr.type) for expr in exprs)
-    columns = Columns(outputs, context.style)
-    if all(map(is_simple, exprs)):
-        return [write(evaluate(expr, {}, context)) for write, expr in zip(columns.writers(()), exprs, strict=True)]
-    parts: list[str | Expr] = ["SELECT "]
-    for place, expr in enumerate(exprs):
-        parts += [", " if place else "", expr, f" AS o{place}"]
-    plan = SelectPlan(Query(tuple(parts), outputs), (), outputs, columns)
-    result = await select_result(env, env.begin(), plan, context, commit=False)
-    return list(result.rows[0])
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The values of expressions in one session; `asked` has the parameters that they may name."""
+
+    env: Environment
+    owner: Owner
+    context: Context
+    variables: Variables
+    asked: Asked | None = None
+
+    async def texts(self, nodes: Sequence[Node], exprs: Sequence[Expr]) -> list[bytes | None]:
+        """The values, as texts of their types: of what the node cannot compute by itself, by PostgreSQL."""
+        if all(map(is_simple, exprs)):
+            columns = Columns(tuple(Output("", expr.type) for expr in exprs), self.context.style)
+            writers = zip(columns.writers(()), exprs, strict=True)
+            return [write(evaluate(expr, {}, self.context)) for write, expr in writers]
+        values = (f"({text_of(node)})::{expr.type}" for node, expr in zip(nodes, exprs, strict=True))
+        [statement] = parse(f"SELECT {', '.join(values)}")
+        given = self.asked or Asked(statement)
+        asked = Asked(statement, given.oids, given.values, given.formats)
+        place = in_place(statement, {}, {}, self.env.reader.functions, style=self.context.style)
+        style = [self.variables.get(name) for name in USERS_SETTINGS]
+        transaction = self.env.begin(is_read_only=True, by=self.owner)
+        transaction.started_at = self.context.now
+        try:
+            result = await Read(self.env, transaction, asked, place, self.context, style).result(commit=True)
+            rows = list(result.rows)
+            if result.more is not None:
+                rows += [row async for batch in result.more for row in batch]
+        finally:
+            if not transaction.is_over:
+                await transaction.rollback()
+        return list(rows[0])

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from catalog.descriptor import Descriptor
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Scan
-from expressions.errors import unsupported
+from expressions.errors import UNDEFINED_COLUMN, SqlError, unsupported
 from expressions.rows import shown
 from expressions.sqltypes import OF_SQL_TYPE, TEXT, parameter_type
 from expressions.typed import Context, PyValue, is_simple, value_text
 from nodes.catalog_queries.compiled import Facts
 from nodes.context import Environment
+from nodes.execution.point_read import PointRead
 from nodes.execution.select import access_of, whole_access
 from nodes.sql.conditions.access_paths import Access
 from nodes.sql.conditions.lookups import Lookup, lookups
@@ -56,14 +57,29 @@ def explain(
     if statement.kind not in ("select", "insert", "update", "delete", "merge"):
         raise unsupported(f"EXPLAIN of {_words(statement)}")
     parameters = Parameters([parameter_type(oid, n) for n, oid in enumerate(explained.oids, start=1)])
-    plan = Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
-    if isinstance(plan, SelectPlan) and env.reader is not None and plan.scans:
+    plan = _plan(statement, named, parameters, context)
+    if plan is None or (isinstance(plan, SelectPlan) and plan.scans):
         place = in_place(statement, named.tables, named.views, env.reader.functions, parameters, facts, context.style)
-        lines = _place_lines(env, place, context)
+        lines = (
+            _place_lines(env, place, context)
+            if plan is None or PointRead.of(env, plan) is None
+            else _scan_lines(env, plan.scans[0], context)
+        )
     else:
         lines = plan_lines(env, plan, context)
     rows = [(line.encode(),) for line in lines]
     return Result("EXPLAIN", (Field("QUERY PLAN", TEXT.oid, -1),), list(rows))
+
+
+def _plan(statement: Statement, named: NamedRelations, parameters: Parameters, context: Context) -> Plan | None:
+    """The node's plan; None for a query that only PostgreSQL understands."""
+    try:
+        return Planner(named.tables, parameters, context.style, named.views).plan(statement.kind, statement.node)
+    except SqlError as error:
+        is_known = statement.tables <= named.tables.keys() | named.views.keys()
+        if statement.kind != "select" or not is_known or error.sqlstate == UNDEFINED_COLUMN:
+            raise
+        return None
 
 
 def _words(statement: Statement) -> str:

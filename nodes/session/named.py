@@ -18,7 +18,7 @@ from expressions.typed import Context, Expr
 from nodes.clients.portals import Prepared
 from nodes.clients.protocols import Client
 from nodes.context import Environment
-from nodes.session.arguments import analysed, planner_of, texts_of
+from nodes.session.arguments import Asking, analysed, planner_of
 from nodes.session.block import Block
 from nodes.session.functions.values import SessionValues
 from nodes.settings.variables import Variables
@@ -80,7 +80,7 @@ class NamedStatements:
         exprs = [
             _assigned(planner, node, of, n) for n, (node, of) in enumerate(zip(given, types, strict=True), start=1)
         ]
-        return await texts_of(self.env, exprs, context)
+        return await Asking(self.env, self.block.owner, context, self.variables).texts(given, exprs)
 
 
 def _assigned(planner: Planner, node: Node, of: Type, number: int) -> Expr:

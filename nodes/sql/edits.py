@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import postgast
+
 from expressions import grammar
 
 Node = Any
@@ -105,6 +107,13 @@ def in_brackets(text: str) -> tuple[str, int]:
     words = Words(text)
     first, last = words.brackets(0)
     return words.between(first, last), words.tokens[first].end
+
+
+def text_of(expression: Node) -> str:
+    """The text of an expression."""
+    tree = grammar.parse("SELECT 1")
+    tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val.CopyFrom(expression)
+    return str(postgast.deparse(tree)).removeprefix("SELECT ")
 
 
 def nodes_in_scope(root: Node, *, without: frozenset[str] = frozenset()) -> Iterator[tuple[Node, frozenset[str]]]:

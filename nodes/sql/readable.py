@@ -21,9 +21,11 @@ from catalog.elements import Column
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
 from expressions.analysis.building import Parameters
+from expressions.analysis.calls import REFUSED as INSTEAD
 from expressions.analysis.scopes import Scan
 from expressions.dates.zones import PLAIN, TimeStyle
 from expressions.errors import unsupported
+from expressions.functions.standing_alone import FUNCTIONS as STANDING_ALONE
 from nodes.catalog_queries.compiled import Facts, replaced
 from nodes.sql.admission import FunctionNames, admitted, nodes_in
 from nodes.sql.edits import Compiled, Replacement, in_brackets
@@ -43,7 +45,7 @@ OF_SESSION = frozenset({
 })  # fmt: skip
 """Functions that answer for the client's session: the store would answer for the node's."""
 REFUSED = frozenset({
-    "nextval", "currval", "lastval", "setval", "inet_client_addr", "inet_client_port", "inet_server_addr",
+    "inet_client_addr", "inet_client_port", "inet_server_addr",
     "inet_server_port", "txid_current", "txid_current_if_assigned", "setseed", "current_query", "row_security_active",
 })  # fmt: skip
 """Functions that act on more than the rows of a query, or tell of the store."""
@@ -164,8 +166,10 @@ def _is_of_session(node: Node) -> bool:
         kind = one.DESCRIPTOR.name
         if kind == "FuncCall":
             name = one.funcname[-1].string.sval
+            if name in STANDING_ALONE:
+                raise unsupported(f"{name} within a query", one.location, f"SELECT {name}(..) stands alone")
             if name in REFUSED:
-                raise unsupported(f"{name} in a query", one.location)
+                raise unsupported(f"{name} in a query", one.location, INSTEAD.get(name))
             is_one = is_one or name in OF_SESSION
         elif kind == "SQLValueFunction":
             is_one = is_one or pb.SQLValueFunctionOp.Name(one.op).removeprefix("SVFOP_").lower() in OF_SESSION

@@ -15,14 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import postgast
 from postgast import pg_query_pb2 as pb
 
 from catalog.descriptor import Descriptor
 from catalog.elements import Column, ColumnId
 from catalog.text.sql_names import quoted
 from catalog.values.types import SqlType
-from expressions import grammar
 from expressions.analysis.analyzer import Analyzer
 from expressions.analysis.building import Parameters
 from expressions.analysis.scopes import Merged, Relation, Scan, Scope
@@ -33,6 +31,7 @@ from expressions.sqltypes import INT4, INT8, NUMBERED, UNKNOWN
 from expressions.typed import Call, ColumnRef, Expr, Fragment, walk
 from nodes.sql.admission import nodes_in
 from nodes.sql.conditions.predicates import conjuncts, refuses_nulls
+from nodes.sql.edits import text_of
 from nodes.sql.naming import ViewInUse, style_of
 from nodes.sql.queries.column_names import implied_name, star_of
 from nodes.sql.statements import parse
@@ -478,8 +477,7 @@ class _Walk:
         others, here = _relations(expr), {one.number for one in level.relations}
         if found is None or of is None or not can_encode(found[1], of) or not others or others & here:
             return
-        tree = grammar.parse("SELECT 1")
-        value = tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val
+        value = pb.Node()
         value.CopyFrom(node)
         for column in [one for one in nodes_in(value) if one.DESCRIPTOR.name == "ColumnRef"]:
             resolved = self._resolved(column, level)
@@ -488,8 +486,7 @@ class _Walk:
                 return
             del column.fields[:-1]
             column.fields.insert(0, pb.Node(string=pb.String(sval=relation.name)))
-        sql = str(postgast.deparse(tree)).removeprefix("SELECT ")
-        found[0].links.append(Link(found[1], f"({sql})", of, min(others)))
+        found[0].links.append(Link(found[1], f"({text_of(value)})", of, min(others)))
 
     def _stored(self, column: ColumnRef, relation: Relation) -> tuple[LinkedScan, Column] | None:
         """The use of a table, and the column of it, that a column of this relation is."""

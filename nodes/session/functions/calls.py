@@ -22,7 +22,7 @@ from nodes.clients.protocols import Client
 from nodes.context import Environment
 from nodes.notifications.listening import ALL, Listening
 from nodes.notifications.pieces import STORE_CHANNEL, Notification, Sender, check, pieces_of
-from nodes.session.arguments import analysed, planner_of, texts_of
+from nodes.session.arguments import Asking, analysed, planner_of
 from nodes.session.asked import Asked
 from nodes.session.block import Block
 from nodes.session.functions.advisory_locks import WAIT_IN_BLOCK_MS, AdvisoryLocks, Lock, key_of
@@ -113,8 +113,9 @@ class SessionCalls:
         context = Context(values, now, self.known, style, asked.result_formats)
         types = [parameter_type(oid, number) for number, oid in enumerate(asked.oids, start=1)]
         exprs = self._arguments(statement, Parameters(types, count_max=len(values)), context)
-        texts = [None if text is None else text.decode() for text in await texts_of(self.env, exprs, context)]
         call = lone_call(statement.node)
+        asking = Asking(self.env, self.block.owner, context, self.variables, asked)
+        texts = [text if text is None else text.decode() for text in await asking.texts(argument_nodes(call), exprs)]
         name = name_of(call)
         shown = (field_of(statement.node),)
         if name == NOTIFY:

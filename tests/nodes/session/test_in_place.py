@@ -345,3 +345,19 @@ def test_long_reads_of_one_user_leave_sessions_for_its_others(cluster: Cluster, 
         last.join()
     for reader in readers:
         reader.close()
+
+
+def test_values_that_stand_alone_are_computed_by_postgresql(cluster: Cluster, people: str) -> None:
+    """Of EXECUTE, and of calls that no query makes."""
+    with cluster.connect() as connection:
+        connection.execute(f"PREPARE named AS SELECT count(*) FROM {people} WHERE name = $1 AND id < $2")
+        found = connection.execute(
+            "EXECUTE named (convert_from(decode('cDM=', 'base64'), 'UTF8'), 40 + length(md5('a')))"
+        )
+        assert found.fetchone() == (7,)
+        connection.execute("LISTEN sums")
+        connection.execute("SELECT pg_notify('sums', encode(sha256(%s), 'hex'))", [b"a"])
+        [notified] = connection.notifies(timeout=20, stop_after=1)
+        assert notified.payload.startswith("ca978112ca1bbdcafac231b39a23dc4d")
+        with pytest.raises(psycopg.errors.InvalidTextRepresentation):
+            connection.execute("EXECUTE named ('p3', convert_from('x', 'UTF8')::integer)")
