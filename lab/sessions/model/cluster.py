@@ -4,7 +4,8 @@ Pairs carry their difference against the position before, and the versions in fo
 Removed ones are listed too: a page draws them going.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 
 from catalog.descriptor import Descriptor
@@ -50,11 +51,12 @@ from lab.sessions.shown import (
     Probe,
     Text,
     Transaction,
+    Verdict,
     Version,
 )
 from lab.texts import listed
 from storage import encoding
-from storage.pairs import PREFIX, PairName, rows_of
+from storage.pairs import PREFIX, PairName, StoredRow, index_values, rows_of
 
 ONE_TABLE = "t"
 
@@ -67,7 +69,7 @@ class Drawing:
         self.config, self.before, self.names = config, before, names
         self.stop = plain.stops[config.stop]
         self.tables = tuple(map(names.word, plain.tables if self.model.foreign_key else (ONE_TABLE,)))
-        self._rows: dict[tuple[int, PlacementId], frozenset[bytes]] = {}
+        self._rows: dict[tuple[int, PlacementId], Mapping[bytes, StoredRow]] = {}
         self.in_force = [
             [self.effects.program.descriptors[place] for place in plain.in_force(config, at)]
             for at in range(len(self.tables))
@@ -108,6 +110,20 @@ class Drawing:
             for described in descriptors:
                 found += probes(described, list(of_table.values()), values, names=self.names)
         return tuple(found)
+
+    def verdicts(self, verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+        """The same; of an orphan entry that no query reads yet with a word on when queries meet it."""
+        return tuple(replace(one, why=self._met_later(one)) if one.clause == "C5" else one for one in verdicts)
+
+    def _met_later(self, verdict: Verdict) -> Text:
+        """Why C5 is broken under a version; where no query reads the index, why it is damage all the same."""
+        described = [one for of_table in self.in_force for one in of_table if one.version == verdict.version]
+        index = verdict.why.values.get("index")
+        if index is None or any(one.public_indexes for one in described):
+            return verdict.why
+        return Text(
+            "{why}. No step removes it, so queries meet it once {index} is public", {"why": verdict.why, "index": index}
+        )
 
     # Versions
 
@@ -196,21 +212,28 @@ class Drawing:
         return self.names.value(_value(row)) if self.model.foreign_key and at == PARENT else _value(row)
 
     def _leads_nowhere(self, name: PairName, value: bytes) -> bool:
-        """True for an entry of a row that is not there, and for a value that refers to none."""
+        """True for an entry of a row that is not there or has other values, and for a value that refers to none."""
         if name.index != PRIMARY:
-            return (name.row_key or value) not in self._rows_at(CHILD, name.placement)
+            row = self._rows_at(CHILD, name.placement).get(name.row_key or value)
+            widest = self._widest(CHILD)
+            index = next(one for one in widest.indexes if one.id == name.index)
+            return row is None or index_values(widest, index, row) != name.values
         if name.column != A or value == encoding.NULL or not (self.model.foreign_key or self.model.refers_to_itself):
             return False
         return value not in self._rows_at(PARENT if self.model.foreign_key else CHILD, name.placement)
 
-    def _rows_at(self, at: int, placement: PlacementId) -> frozenset[bytes]:
-        """The keys of a table's rows in a placement."""
+    def _widest(self, at: int) -> Descriptor:
+        """The version of a table that contains everything."""
+        return self.effects.tables[at] if isinstance(self.effects, LinkedEffects) else self.effects.widest
+
+    def _rows_at(self, at: int, placement: PlacementId) -> Mapping[bytes, StoredRow]:
+        """A table's rows in a placement, by their keys."""
         key = at, placement
         if key not in self._rows:
-            widest = self.effects.tables[at] if isinstance(self.effects, LinkedEffects) else self.effects.widest
+            widest = self._widest(at)
             held = sorted((key, value) for (_, key), value in self._held(self.config).items())
             of = next(one for one in widest.placements if one.id == placement)
-            self._rows[key] = frozenset(row.key for row in rows_of(widest, of, held))
+            self._rows[key] = {row.key: row for row in rows_of(widest, of, held)}
         return self._rows[key]
 
     def _table_of(self, key: bytes) -> int:
@@ -242,7 +265,7 @@ class Drawing:
                 states = listed([_element_text(element) for element in self._elements(schema, MODEL_NAMES)])
                 return Text("publish v{version}: {states}", {"version": stop.version, "states": states})
             case Do.DRAIN:
-                return Text("drain v{version}", {"version": stop.version})
+                return Text("drain v{version}: wait until no older version is used", {"version": stop.version})
         return ACTS[stop.do]
 
     def _messages(self) -> Iterator[Message]:
@@ -255,11 +278,11 @@ class Drawing:
 
 
 ACTS = {
-    Do.CLEAR: grain.ACTS["clear"],
+    Do.CLEAR: Text("clear the tombstones, which are marks of earlier removals"),
     Do.FILL: Text("fill, and close the run"),
     Do.VERIFY: grain.ACTS["verify"],
     Do.DELETE: grain.ACTS["delete"],
-    Do.PURGE: grain.ACTS["purge"],
+    Do.PURGE: Text("purge the tombstones, which are needed no longer"),
     Do.REMOVE: grain.ACTS["remove"],
 }
 

@@ -186,7 +186,7 @@ def show(setup: Setup, session: Session, at: int | None, *, single_steps: bool) 
             drawing.actors,
             offers(machine.plain, position.config, single_steps=single_steps),
             drawing.cluster(),
-            verdicts_of(position.faults, position.newest),
+            drawing.verdicts(verdicts_of(position.faults, position.newest)),
             tuple(map(Strip, CLAUSES, zip(*(one.severities for one in positions), strict=True))),
             drawing.probes(),
             tuple(lines),

@@ -1,6 +1,6 @@
 """The lab's cluster drawn: nodes with their leases and transactions, messages under way, pairs, the change's plan."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from catalog.descriptor import Descriptor
@@ -34,7 +34,7 @@ from lab.texts import Values
 from leases.gossip import News
 from leases.node import vocabulary
 from storage import encoding
-from storage.pairs import PairName, StoredRow, encoded_value, name_of, rows_of
+from storage.pairs import PairName, StoredRow, encoded_value, index_values, name_of, rows_of
 
 T = TableId(1)
 NAME = "t"
@@ -181,7 +181,7 @@ class Drawing:
             value_text(widest.column(name.column), value) if sort == "value" and value is not None else "",  # type: ignore[arg-type]
             found.difference,
             is_tombstone=value is None,
-            dangles=found.is_live and sort == "entry" and owner not in self._rows,
+            dangles=found.is_live and sort == "entry" and self._is_orphan(name, owner),
             unseen_by=tuple(one.version for one in self.in_force if not pairs.contains(one, name)),
         )
 
@@ -197,9 +197,14 @@ class Drawing:
         return list(rows_of(self._widest, self._widest.placement, held))
 
     @cached_property
-    def _rows(self) -> frozenset[bytes]:
-        """The keys of the rows there are."""
-        return frozenset(row.key for row in self._stored)
+    def _rows(self) -> Mapping[bytes, StoredRow]:
+        """The rows there are, by their keys."""
+        return {row.key: row for row in self._stored}
+
+    def _is_orphan(self, name: PairName, owner: bytes | None) -> bool:
+        """True for an entry of a row that is not there, or has other values."""
+        row = self._rows.get(owner or b"")
+        return row is None or index_values(self._widest, self._widest.index(name.index), row) != name.values
 
     # The change
 

@@ -125,7 +125,8 @@ def test_a_counterexample_in_the_names_of_a_schema() -> None:
         "n2 sets dest = 'y' in row 1. It does not know by_dest, so the entry stays.",
     ]
     assert [str(one.why) for one in finding.broken] == [
-        "by_dest has an entry for row 1 with a value that the row no longer has"
+        "by_dest has an entry for row 1 with a value that the row no longer has. No step removes it, so queries meet "
+        "it once by_dest is public"
     ]
 
 

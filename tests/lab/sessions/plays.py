@@ -42,7 +42,7 @@ def _word(pair: Pair) -> str:
     if pair.is_tombstone:
         return f"tombstone {pair.key}"
     if pair.sort == "entry":
-        return f"{pair.key} -> {pair.row}{' (a hole)' if pair.dangles else ''}"
+        return f"{pair.key} -> {pair.row}{' (an orphan)' if pair.dangles else ''}"
     return f"row {pair.row}" if pair.sort == "row" else f"{pair.key} = {pair.value} of row {pair.row}"
 
 

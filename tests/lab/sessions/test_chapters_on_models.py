@@ -164,7 +164,9 @@ def test_what_readers_find(
 @pytest.mark.parametrize(
     ("setup", "left_out", "taken", "there"),
     [
-        pytest.param("one-jump", [], ("n2.insert.1.1", "n1.delete.1.0"), {f"{ENTRY} (a hole)"}, id="1: what is left"),
+        pytest.param(
+            "one-jump", [], ("n2.insert.1.1", "n1.delete.1.0"), {f"{ENTRY} (an orphan)"}, id="1: what is left"
+        ),
         pytest.param("delete-only", [], ("n2.insert.1.1",), ROW_1, id="2: a row, no entry"),
         pytest.param(
             "delete-only",
@@ -192,7 +194,7 @@ def test_what_readers_find(
             "fill",
             ["exists-only"],
             ("fill.read.1.1", "n1.update.1.2", "fill.put.1.1"),
-            {"row 1", "a = 2 of row 1", "by_a: 2 -> 1", ENTRY},
+            {"row 1", "a = 2 of row 1", "by_a: 2 -> 1", f"{ENTRY} (an orphan)"},
             id="4: stale entry all the same",
         ),
     ],

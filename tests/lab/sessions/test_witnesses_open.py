@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from lab.exercises.steps import in_full
 from lab.explorer.spaces.config import step_id
 from lab.explorer.variants import all_variants
 from lab.sessions.model.session import machine_of
@@ -84,6 +85,30 @@ def test_readers_differ_exactly_where_a_public_index_breaks_c4_or_c5(
     differs = {one.version for one in shown.probe if one.differs}
     broken = {verdict.version for verdict in shown.verdicts if verdict.clause in ("C4", "C5")}
     assert differs == broken & public
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    ("setup", "left_out"),
+    [("one-jump", frozenset()), ("write-only", frozenset({"blind"})), ("unique-index", frozenset({"unverified"}))],
+)
+def test_an_entry_is_drawn_as_an_orphan_exactly_where_c5_is_broken(
+    setup: str, left_out: frozenset[str], seed: int
+) -> None:
+    """Whether its row is gone or has another value. A version that does not know the index judges no entry."""
+    shown = wandered(setup, left_out, seed)
+    orphans = [pair for pair in shown.cluster.pairs if pair.dangles]
+    newest = max(one.number for one in shown.cluster.versions)
+    assert bool(orphans) == any((one.clause, one.version) == ("C5", newest) for one in shown.verdicts)
+
+
+def test_an_orphan_that_no_query_reads_yet_says_when_queries_meet_it() -> None:
+    steps = ("publish.2", "n2.acquire", "n2.insert.1.1", "n1.delete.1")
+    for setup, later in (("write-only", True), ("one-jump", False)):
+        shown = show(Session(setup, steps=in_full(steps)))
+        why = next(str(one.why) for one in shown.verdicts if one.clause == "C5")
+        assert why.startswith("by_a has an entry for row 1, which does not exist")
+        assert why.endswith(". No step removes it, so queries meet it once by_a is public") == later
 
 
 @pytest.mark.parametrize("name", ["foreign-key-unchecked-by-parent", "self-reference-unchecked-as-parent"])
