@@ -419,11 +419,12 @@ def _cluster(company: Company, day: Day) -> Cluster:
         ),
         pairs=(),
         plan=tuple(
-            PlanStep(_edition(number, one), "ahead" if number > day.newest else "now" if number in in_use else "done")
+            PlanStep(_edition(number, one), "now" if number in in_use else "done" if number < min(in_use) else "ahead")
             for number, one in enumerate(company.editions, 1)
         ),
         messages=tuple(
-            Message(str(number), one.sender, one.receiver, _lost_words(one)) for number, one in enumerate(day.lost, 1)
+            Message(str(number), one.sender, one.receiver, _lost_words(one), is_lost=True)
+            for number, one in enumerate(day.lost, 1)
         ),
         clock_s=None if company.agreed_min is None else day.min * 60.0,
     )
@@ -466,15 +467,20 @@ def _severities(company: Company, days: Sequence[Day]) -> Iterator[tuple[str, tu
     yield TOO_MANY, tuple(weight[bool(_behind(company, day))] for day in days)
 
 
+def _time_of_day(minutes: int) -> str:
+    """The time so many minutes after twelve."""
+    return f"{12 + minutes // 60}:{minutes % 60:02d}"
+
+
 def _line(company: Company, step: str, before: Day, then: Day) -> TraceLine:
     who, *words = step.split(".")
     if who == "wait":
-        values: dict[str, str | int | Text] = {"time": f"{12 + then.min // 60}:{then.min % 60:02d}"}
+        values: dict[str, str | int | Text] = {"time": _time_of_day(then.min)}
         changed = [person for person, a, b in zip(PEOPLE, before.uses, then.uses, strict=True) if a != b]
         if not changed:
             return TraceLine(step, OFFICE, "", Text("it is {time}", values))
-        values["people"] = _names(changed)
-        text = Text("it is {time}; by their own watch it is time for edition 2: {people}", values)
+        values |= {"people": _names(changed), "agreed": _time_of_day(company.agreed_min or 0)}
+        text = Text("it is {time}; the watch of {people} shows {agreed} or later, the time of edition 2", values)
         return TraceLine(step, OFFICE, "", text)
     if who == "post":
         handbook_text = company.editions[then.newest - 1].text

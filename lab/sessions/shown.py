@@ -118,6 +118,8 @@ class Message:
     sender: str
     receiver: str
     text: Text
+    is_lost: bool = False
+    """It has not arrived, and never will."""
 
 
 @dataclass(frozen=True, slots=True)

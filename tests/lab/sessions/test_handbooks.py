@@ -84,12 +84,24 @@ def test_an_agreed_hour_comes_at_each_persons_own_time(steps: str, lost: int) ->
     assert len(after(steps, **AGREED).cluster.messages) == lost
 
 
+def test_an_edition_is_done_only_when_a_newer_one_is_used_by_all() -> None:
+    status = lambda steps: [one.status for one in after(steps).cluster.plan]  # noqa: E731
+    assert status("post.2") == ["now", "ahead"], "posted, and nobody has looked"
+    assert status("post.2 ann.looks") == ["now", "now"]
+    assert status("post.2 ann.looks bo.looks") == ["done", "now"]
+
+
+def test_a_lost_message_is_not_under_way() -> None:
+    (lost,) = after("post.2 ann.looks bo.writes.ann").cluster.messages
+    assert lost.is_lost
+
+
 def test_with_an_agreed_hour_nobody_looks_and_nothing_is_posted() -> None:
     shown = after("wait.5", **AGREED)
     assert {offer.id for offer in shown.offers} == {"wait.5", "ann.writes.bo", "bo.writes.ann"}
     assert (shown.cluster.clock_s, str(shown.trace[0].text)) == (
         55 * 60,
-        "it is 12:55; by their own watch it is time for edition 2: Ann",
+        "it is 12:55; the watch of Ann shows 13:00 or later, the time of edition 2",
     )
 
 
