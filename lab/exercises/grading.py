@@ -231,6 +231,7 @@ def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
     versions = [one for one in task.until if re.fullmatch(r"v\d+", one)]
     clauses = [clause for clause in whole if clause not in (PUBLIC, *versions)]
     found = [Text("not yet there: {what}", {"what": goal_text(clause)}) for clause in clauses]
+    found += unmet(task, shown)
     known = {f"v{version.number}" for version in shown.cluster.versions}
     found += [Text("{version} is not published yet", {"version": one}) for one in versions if one not in known]
     if PUBLIC in task.until:
@@ -256,6 +257,21 @@ def _missing(task: Reach, shown: Shown, more: Sequence[str]) -> list[Text]:
 def other_damage(task: Reach, shown: Shown) -> Text:
     """Names the damage that was done in place of the wanted one; mostly there is none."""
     return made_instead(task.until, [one.clause for one in shown.verdicts if one.severity is Severity.DAMAGE])
+
+
+def unmet(task: Reach, shown: Shown) -> list[Text]:
+    """Remarks about damage that is there under a version which no node uses: no query meets it yet."""
+    nodes = shown.cluster.nodes
+    used = {lease.version for node in nodes for lease in node.leases if lease.is_live}
+    used |= {version for node in nodes for open_one in node.transactions for version in open_one.versions.values()}
+    there = {one.version for clause in task.until for one in shown.verdicts if "@" in clause and is_meant(clause, one)}
+    return [
+        Text(
+            "No node uses v{version} yet, so no query meets the damage. Let a node lease v{version}.",
+            {"version": version},
+        )
+        for version in sorted(there - used)
+    ]
 
 
 PUBLIC = "public"

@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.exercises.chapter import Outcome, Reach, Screen
-from lab.exercises.grading import BadAnswer, grade, other_damage
+from lab.exercises.grading import BadAnswer, grade, other_damage, unmet
 from lab.exercises.observations import end_of
+from lab.exercises.steps import in_full
 from lab.sessions.session import BadSession
 from lab.texts import NOTHING, Text
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """`is_goal`: everything is as the task asks. `made` names the damage that was done instead; mostly none."""
+    """`is_goal`: everything is as the task asks. `made` names the damage that was done instead, or says
+    that no query meets it yet; mostly none."""
 
     is_goal: bool
     made: Text = NOTHING
@@ -26,6 +28,7 @@ def reached(screen: Screen, steps: Sequence[str]) -> Reached:
     try:
         if grade(screen, {"steps": list(steps)}).outcome is Outcome.RIGHT:
             return Reached(is_goal=True)
-        return Reached(False, other_damage(task, end_of(start, tuple(steps)[len(start.steps) :])))
+        shown = end_of(start, in_full(steps)[len(start.steps) :])
+        return Reached(False, next(iter(unmet(task, shown)), other_damage(task, shown)))
     except (BadAnswer, BadSession):
         return Reached(is_goal=False)

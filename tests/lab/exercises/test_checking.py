@@ -175,7 +175,9 @@ def test_an_untouched_start_that_passes_is_found(folder: Path) -> None:
         'id = "found-by-table"\nsteps = ["publish.2", "n2.acquire", "n1.insert.1.1"]',
     )
     edit(
-        structure, 'by = "insert"\nsolution = ["publish.2", "n2.acquire", "n1.insert.1.1"]', 'solution = ["n2.expire"]'
+        structure,
+        'by = "insert"\nsolution = ["publish.2", "n2.acquire", "n1.insert.1.1"]',
+        'solution = ["n1.update.1.2"]',
     )
     assert [fault.why for fault in faults_of(read_book(folder), known())] == [
         "screen found-by-table: the untouched start passes"
