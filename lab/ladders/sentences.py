@@ -26,6 +26,9 @@ PAIRS = {
 }
 """What an element puts into the store, by the family of its kind."""
 
+PUTS_NOTHING = Text("The fill reads row {rows}. In v{version}, {states}, so the fill puts nothing.")
+"""The sentence of a fill that came too early."""
+
 EMPTY = Text("The table is empty.")
 COLUMN = "a"
 """The column of the model, which has another name in a schema of somebody's own."""
@@ -122,6 +125,8 @@ class Sentences:
             return NOTHING
         if put and removed:
             return Text("It replaces the {what}.", values)
+        if put and state is State.PUBLIC:
+            return Text("It knows {element}, so it puts the {what}, too.", values)
         if put:
             return Text("For it {element} is {state}: it puts the {what}, too.", values)
         if state is State.ABSENT:
@@ -174,7 +179,7 @@ class Sentences:
             second = Text("A second worker reads row {rows} and puts the {what}.", values)
             return second if is_second else Text("The fill reads row {rows} and puts the {what}.", values)
         if self._states_in(before, version)[-1] in (State.ABSENT, State.DELETE_ONLY):
-            return Text("The fill reads row {rows}. In v{version}, {states}, so the fill puts nothing.", values)
+            return Text(PUTS_NOTHING.template, values)
         return Text("The fill reads row {rows}. The store has an entry for it, so the fill puts nothing.", values)
 
     def worked(self, do: Do, before: Config, after: Config) -> Text:

@@ -27,10 +27,11 @@ from lab.ladders import runs
 from lab.ladders.elements import ANOMALIES, OF_KIND, Mark, marks_of, target_of
 from lab.ladders.frames import WORKS, Film, Frame, Query, frame_from_json, places_of
 from lab.ladders.order import Order
+from lab.ladders.sentences import PUTS_NOTHING
 from lab.questions.aimed import AimedAtomic, AimedPlain
 from lab.questions.goal import DAMAGE, Goal
 from lab.sessions.model.fault_texts import fault_text
-from lab.texts import NOTHING, Text, from_json, to_json
+from lab.texts import NOTHING, Text, Values, from_json, to_json
 
 NOTHING_BREAKS = "none"
 """The prediction that an order is safe."""
@@ -282,6 +283,8 @@ class Asking:
         query = self._query(replay(self.plain, steps)[-1], fault.version)
         frames = self.film.frames(steps, queries=query if anomaly == "missing" else None)
         why = WHY.get(anomaly, fault_text(fault.why)) if self.model.kind.is_index else fault_text(fault.why)
+        if anomaly == "missing":
+            why = _with_cause(why, frames)
         return Run(anomaly, fault.clause, fault.version, why, tuple(map(step_id, steps)), frames, query)
 
     def _queried(self, steps: Steps) -> Steps:
@@ -303,6 +306,15 @@ class Asking:
             if is_meant and probe.by_index is not None:
                 return Query(probe.version, probe.query, probe.by_table, probe.by_index)
         return None
+
+
+def _with_cause(why: Text, frames: Sequence[Frame]) -> Text:
+    """Why an entry is missing; of a fill that came too early with its step, which may be far before the damage."""
+    for number, frame in enumerate(frames):
+        if frame.sentence.template == PUTS_NOTHING.template:
+            values: Values = {"why": why, "n": number, "states": frame.sentence.values["states"]}
+            return Text("{why} The cause is step {n}: the fill ran while {states}, so it put nothing.", values)
+    return why
 
 
 def answer(order: Order, *, budget: Budget, watch: Watch | None = None) -> Answered:

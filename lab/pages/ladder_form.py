@@ -56,7 +56,6 @@ def builder_of(task: Design, order: Sequence[str], played: Played | None, *, is_
         "order": own,
         "sends": [ground["value"]] if task.grammar == "states" else [],
         "answer": None if played is None else answer_of(played),
-        "predicted": _("nothing breaks"),
         "isPassed": is_passed,
         "most": task.lines or None,
         "isSilent": grammar(task.grammar) is not None,
@@ -233,7 +232,7 @@ def _of_handbooks(task: Design) -> tuple[Tile, Tile, list[Tile], Mapping[str, bo
     """Handbooks: what may stand between the first and the last; two are compatible when no message can be lost."""
     channels = [name for name, found in BY_NAME.items() if found]
     sends = [name for name in channels if not (task.one_channel and len(BY_NAME[name]) > 1)]
-    values = sorted(f"{reads}/{sent}" for reads in channels for sent in sends)
+    values = [f"{reads}/{sent}" for reads in channels for sent in reversed(sends)]  # the right ones stand last
     everything = sorted({*values, str(MAIL_ONLY), str(MESSENGER_ONLY)})
     pairs = {
         f"{one}|{other}": judge((handbook(one), handbook(other))).is_safe for one, other in combinations(everything, 2)

@@ -31,7 +31,7 @@ class Page {
     root.append(this.ladder.element, this.verdict);
     (document.querySelector("[data-ladder-stage]") ?? root).append(this.stageBox);
     this.lines?.addEventListener("input", () => this.read());
-    if (this.data.answer) this.reveal(this.data.answer, this.data.predicted);
+    if (this.data.answer) this.reveal(this.data.answer);
     this.changed();
   }
 
@@ -51,7 +51,7 @@ class Page {
   }
 
   /* An answer that is there: it is played, and its verdict comes when it has ended. */
-  reveal(answer, ghost, ends = (given) => this.ended(given)) {
+  reveal(answer, ghost = "", ends = (given) => this.ended(given)) {
     if (!answer.played) return ends(answer);
     this.ladder.lock(true);
     this.verdict.textContent = "";

@@ -197,7 +197,7 @@ export class Ladder {
     if (this.isSilent) return this.words["say silent"];
     const marks = this.marks(), bad = marks.find((mark) => mark.kind === "bad");
     if (bad) return fill(this.words["say bad"], { one: this.named(bad.pair[0]), other: this.named(bad.pair[1]) });
-    return marks.some((mark) => mark.kind === "ok") ? this.words["say ok"] : this.words["say silent"];
+    return marks.some((mark) => mark.kind === "ok") ? this.words[this.order.some((at) => this.data.tiles[at].isWork) ? "say ok work" : "say ok"] : this.words["say silent"];
   }
   named(version) { return [this.data.ground, this.data.goal, ...this.data.tiles].find((tile) => tile?.version === version)?.text ?? version; }
 

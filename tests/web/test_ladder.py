@@ -52,6 +52,18 @@ def test_what_was_worked_out_before_is_a_look_up(client: Client, sent: list[str]
     assert not Question.objects.exclude(owner=services.PREPARED).exists()
 
 
+def test_a_fill_that_came_too_early_is_named_as_the_cause(client: Client) -> None:
+    """The damage is many steps behind it: the answer names the step of the fill."""
+    services.prepare(Order("index", "absent", ("delete-only", "fill", "write-only", "public")), budget=BUDGET)
+    tiles = ["delete-only", "fill", "write-only", "public"]
+    found = post(client, BODY | {"tiles": tiles, "predicted": "missing"}).json()
+    sentences = [frame["sentence"] for frame in found["played"]["frames"]]
+    step = next(at for at, one in enumerate(sentences) if one.endswith("so the fill puts nothing."))
+    assert step < len(sentences) - 2
+    cause = f"The cause is step {step}: the fill ran while by_a is delete-only, so it put nothing."
+    assert found["lines"][0].endswith(cause)
+
+
 def test_the_reader_s_language(client: Client) -> None:
     services.prepare(Order("index", "absent", ("public",)), budget=BUDGET)
     found = post(client, BODY, "zh-hans").json()
